@@ -17,6 +17,7 @@ import { readyTime } from './ready-time.ts';
 import { residentMemory } from './resident-memory.ts';
 import { runSteps } from './run-steps.ts';
 import { secretWrite } from './secret-write.ts';
+import { sqlRewriting } from './sql-rewriting.ts';
 import { sweep } from './sweep.ts';
 import { uploads } from './upload.ts';
 import { pageOfVariables, writeVariable } from './variables.ts';
@@ -43,6 +44,7 @@ const works: Record<string, Work> = {
   'artifact-list': artifactList,
   'artifact-comparison': artifactComparison,
   upload: uploads,
+  'sql-rewriting': sqlRewriting,
 };
 
 const { values, positionals, count, refuse } = readCommandLine(

@@ -109,6 +109,19 @@ test('database errors that quote the statement do not reveal the value', async (
   }
 });
 
+test('errors of SQL that is not supported do not reveal the value', async () => {
+  const statements = [
+    'select * from identifier(${secret("lake")})',
+    'select * from canary.of.a.b where x = \'${secret("lake")}\'',
+    'select * from t, lateral flatten(input => x, mode => \'${secret("lake")}\')',
+    'alter session set canary = \'${secret("lake")}\'',
+  ];
+  for (const statement of statements) {
+    const { status } = await run(chain(script(statement)));
+    assert.equal(status, 'FAILED', statement);
+  }
+});
+
 test('errors of expressions, names of pipelines and post-processing do not reveal the value', async () => {
   const call = (orchestrationJob: string) => ({
     type: 'run-orchestration',

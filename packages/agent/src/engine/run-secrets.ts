@@ -45,7 +45,7 @@ export function createRunSecrets(ports: RunPorts): RunSecrets {
     ports: {
       ...ports,
       warehouse: createConcealingWarehouse(ports.warehouse, masking),
-      report: (step) => ports.report(maskStep(step, mask)),
+      report: (step) => ports.report(maskStep(step, masking)),
       log: createBoundedLog(ports.log, mask),
     },
     mask,
@@ -55,7 +55,9 @@ export function createRunSecrets(ports: RunPorts): RunSecrets {
 /** Databases quote statements, or parts of them, in error messages. */
 function createConcealingWarehouse(warehouse: Warehouse, masking: Masking): Warehouse {
   const conceal = (sql: string) => (error: unknown) => {
-    if (error instanceof Error && masking.hasSecret(sql)) throw new Error(masking.conceal(error.message));
+    // The SQL may have a value in parts, because it was rewritten.
+    if (error instanceof Error && masking.conceal(sql) !== sql)
+      throw new Error(masking.conceal(error.message));
     throw error;
   };
   return {
@@ -65,13 +67,15 @@ function createConcealingWarehouse(warehouse: Warehouse, masking: Masking): Ware
 }
 
 /** Names are masked too: the name of a called pipeline may come from an expression. */
-function maskStep(step: Step, mask: (text: string) => string): Step {
+function maskStep(step: Step, masking: Masking): Step {
   const { message, sql, childPipeline } = step;
+  const mask = (text: string) => masking.mask(text);
   return {
     ...step,
     name: mask(step.name),
     ...(message === undefined ? {} : { message: mask(message) }),
-    ...(sql === undefined ? {} : { sql: mask(sql) }),
+    // A value that is part of the SQL itself may have been rewritten with it.
+    ...(sql === undefined ? {} : { sql: masking.conceal(sql) }),
     ...(childPipeline === undefined
       ? {}
       : { childPipeline: { ...childPipeline, name: mask(childPipeline.name) } }),

@@ -21,6 +21,7 @@ import {
 } from '@headgate/pipelines';
 import { describeCancellation } from '../cancellation.ts';
 import { createOwnArtifact, createSharedArtifacts } from './artifact.ts';
+import { createConcealingDialect } from './concealed-sql.ts';
 import { runOrchestration } from './orchestration.ts';
 import { readOwnVariables } from './own-variables.ts';
 import type { RunBounds, RunOutcome, RunPorts, RunRequest } from './ports.ts';
@@ -100,7 +101,7 @@ function createContext(
   const context: RunContext = {
     request,
     ports,
-    dialect: duckdb,
+    dialect: createConcealingDialect(duckdb, source),
     warehouse: createSession(ports.warehouse),
     expressions,
     readSecret: (name) => source.read(name),

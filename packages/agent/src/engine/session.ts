@@ -66,6 +66,7 @@ function createTurns(warehouse: Warehouse, watched: Warehouse, runInTurn: RunInT
 
 /** A script without these words cannot begin a transaction. */
 const mayBegin = /\b(?:begin|start)\b/i;
+const endsTransaction: ReadonlySet<string> = new Set(['COMMIT', 'END', 'ROLLBACK', 'ABORT']);
 const noTransaction = /no transaction is active/i;
 const leftOpen = 'the script leaves a transaction open: end it with COMMIT or ROLLBACK';
 
@@ -76,7 +77,13 @@ async function runScript(
 ) {
   let rowCount = 0;
   try {
-    for (const statement of statements) rowCount = await executePrepared(warehouse, watched, statement);
+    let isActive = false;
+    for (const statement of statements) {
+      rowCount = await executePrepared(warehouse, watched, statement, isActive);
+      const kind = typeof statement === 'string' ? '' : statement.kind;
+      if (kind === 'BEGIN' || kind === 'START') isActive = true;
+      else if (endsTransaction.has(kind)) isActive = false;
+    }
   } catch (error) {
     // An open transaction would include the statements of the next component.
     await warehouse.execute('ROLLBACK').catch(() => undefined);
@@ -89,33 +96,26 @@ async function runScript(
 const readSql = (statement: string | PreparedStatement) =>
   typeof statement === 'string' ? statement : statement.sql;
 
-/** Returns the rows that the statement changed or returned. */
+/**
+ * Returns the rows that the statement changed or returned.
+ *
+ * @param isNested whether a transaction of the script is active
+ */
 async function executePrepared(
   warehouse: Warehouse,
   watched: Warehouse,
   statement: string | PreparedStatement,
+  isNested = false,
 ): Promise<number> {
   if (typeof statement === 'string') return (await watched.execute(statement)).rowCount;
   const { sql, before, after, onlyIf } = statement;
   if (onlyIf !== undefined && (await warehouse.query(onlyIf, 1)).rows.length === 0) return 0;
   if (before.length + after.length === 0) return (await watched.execute(sql)).rowCount;
-  const statements = [...before, sql, ...after];
-  const isNested = await beginUnlessActive(warehouse);
+  const list = { statements: [...before, sql, ...after], counted: before.length };
   const { rowCount } = await (isNested
-    ? runAll(watched, statements, before.length)
-    : commitAll(warehouse, watched, statements, before.length));
+    ? runAll(watched, list.statements, list.counted)
+    : runTransaction(warehouse, watched, list));
   return rowCount;
-}
-
-/** Returns whether a transaction of the script was active. */
-async function beginUnlessActive(warehouse: Warehouse): Promise<boolean> {
-  try {
-    await warehouse.execute('BEGIN TRANSACTION');
-    return false;
-  } catch (error) {
-    if (error instanceof Error && /within a transaction/i.test(error.message)) return true;
-    throw error;
-  }
 }
 
 /** Rolls back an open transaction. Returns whether there was one. */
@@ -135,15 +135,6 @@ async function runTransaction(
   { statements, counted }: StatementList,
 ) {
   await warehouse.execute('BEGIN TRANSACTION');
-  return commitAll(warehouse, watched, statements, counted);
-}
-
-async function commitAll(
-  warehouse: Warehouse,
-  watched: Warehouse,
-  statements: readonly string[],
-  counted: number,
-) {
   try {
     const result = await runAll(watched, statements, counted);
     await warehouse.execute('COMMIT');

@@ -41,7 +41,10 @@ export function planScript(script: string, dialect: Dialect, declared = ''): Pla
   };
 }
 
-function simplify({ sql, before, after, onlyIf }: RewrittenStatement): string | PreparedStatement {
-  if (before.length + after.length === 0 && onlyIf === undefined) return sql;
-  return { sql, before, after, ...(onlyIf === undefined ? {} : { onlyIf }) };
+const transactionKinds = ['BEGIN', 'START', 'COMMIT', 'END', 'ROLLBACK', 'ABORT'];
+
+function simplify({ sql, before, after, onlyIf, kind }: RewrittenStatement): string | PreparedStatement {
+  const isPlain = before.length + after.length === 0 && onlyIf === undefined;
+  if (isPlain && !transactionKinds.includes(kind)) return sql;
+  return { sql, before, after, kind, ...(onlyIf === undefined ? {} : { onlyIf }) };
 }

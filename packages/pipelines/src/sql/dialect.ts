@@ -49,6 +49,8 @@ export interface PreparedStatement {
   readonly after: readonly string[];
   /** A query: the statement is skipped if it returns no row. */
   readonly onlyIf?: string;
+  /** SELECT, INSERT, CREATE TABLE, BEGIN, … */
+  readonly kind: string;
 }
 
 /** A statement of a user as the warehouse runs it. */
@@ -57,8 +59,6 @@ export interface RewrittenStatement extends PreparedStatement {
   readonly notes: readonly string[];
   /** The line in the given text, from 1. */
   readonly line: number;
-  /** SELECT, INSERT, CREATE TABLE, … */
-  readonly kind: string;
   readonly writes: readonly TableReference[];
   readonly reads: readonly TableReference[];
 }

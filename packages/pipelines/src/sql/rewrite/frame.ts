@@ -2,7 +2,7 @@
 import { SqlError, type TableReference } from '../dialect.ts';
 import type { NameMapping } from './names.ts';
 import type { Token } from './tokens.ts';
-import { findLine, type Group, isWord, type Node } from './tree.ts';
+import { findLine, type Group, type Node } from './tree.ts';
 import type { IsVariant } from './variants.ts';
 
 /** What a script's statements share. */
@@ -78,7 +78,7 @@ export function createFrame(
   };
 }
 
-const variantWords = [
+const variantWords = new Set([
   'FLATTEN',
   'PARSE_JSON',
   'TRY_PARSE_JSON',
@@ -88,13 +88,13 @@ const variantWords = [
   'GET_PATH',
   'TO_VARIANT',
   'SUPER',
-];
+]);
 
 function showsVariants(nodes: readonly Node[]): boolean {
   return nodes.some((node, index) =>
     node.kind === 'group'
       ? showsVariants(node.nodes) || isKey(node, nodes[index - 1])
-      : isWord(node, ...variantWords) || startsPath(nodes, index),
+      : (node.kind === 'word' && variantWords.has(node.value)) || startsPath(nodes, index),
   );
 }
 
@@ -113,7 +113,7 @@ export function startsPath(nodes: readonly Node[], at: number): boolean {
   const [before, colon, key] = [nodes[at - 1], nodes[at], nodes[at + 1]];
   if (colon?.kind !== 'symbol' || colon.value !== ':' || before === undefined || key === undefined)
     return false;
-  if (before.to !== colon.from || (key.kind !== 'word' && key.kind !== 'quoted')) return false;
+  if (key.kind !== 'word' && key.kind !== 'quoted') return false;
   return (
     key.from === colon.to && (before.kind === 'word' || before.kind === 'quoted' || before.kind === 'group')
   );

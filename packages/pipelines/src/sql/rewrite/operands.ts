@@ -6,16 +6,29 @@ import { parseCall } from './calls.ts';
 import { castTo, isSameCast } from './casts.ts';
 import { copyNodes, copyText, type Frame, type Operand, refuse, startsPath, writtenText } from './frame.ts';
 import { translateFunction } from './functions/index.ts';
+import { defaultDatabase, placeSchema } from './names.ts';
 import { readType } from './sql-types.ts';
 import { placeTable } from './table-names.ts';
-import { quoteNames, quoteText, readText, type Token, translateText } from './tokens.ts';
-import { findChainEnd, isGroup, isName, isQuery, isSymbol, isWord, type Node, readChain } from './tree.ts';
+import { quoteName, quoteNames, quoteText, readText, type Token, translateText } from './tokens.ts';
+import {
+  findChainEnd,
+  isGroup,
+  isName,
+  isQuery,
+  isSymbol,
+  isWord,
+  NestingError,
+  type Node,
+  readChain,
+} from './tree.ts';
 import { type PathStep, renderPath } from './variants.ts';
-import { isReserved, literalTypes } from './words.ts';
+import { isReserved, literalTypes, quotedColumns } from './words.ts';
 
 export function parseOperand(nodes: readonly Node[], at: number, frame: Frame): Operand | undefined {
   const node = nodes[at];
   if (node === undefined) return undefined;
+  if ((node.kind === 'text' || node.kind === 'number') && !isSymbol(nodes[at + 1], '::'))
+    return { sql: translateText(writtenText(frame, node)), next: at + 1, isVariant: 'no' };
   const known = frame.operands.get(node);
   // A slice of the same nodes has other positions.
   if (known !== undefined) return { ...known, next: known.next + at };
@@ -98,10 +111,14 @@ function renderStruct(nodes: readonly Node[], frame: Frame): string {
   return sql;
 }
 
+/** CASE in CASE. Each looks for its own END. */
+const caseLimit = 200;
+
 function parseCase(nodes: readonly Node[], at: number, frame: Frame): Operand | undefined {
   let depth = 0;
   for (let index = at; index < nodes.length; index += 1) {
     if (isWord(nodes[index], 'CASE')) depth += 1;
+    if (depth > caseLimit) throw new NestingError();
     if (!isWord(nodes[index], 'END')) continue;
     depth -= 1;
     if (depth > 0) continue;
@@ -137,15 +154,14 @@ function renderColumn(chain: readonly Node[], frame: Frame): Omit<Operand, 'next
   const isElement = ['value', 'this'].includes(column) && frame.flattened.has(table);
   if (isElement) return { sql: written, isVariant: 'yes' };
   const bare = names.length === 1 && chain[0]?.kind === 'word' ? chain[0].value : '';
-  if (bare === 'SYSDATE')
-    return {
-      sql:
-        translateFunction({ name: bare, args: [], source: [], distinct: false, dialect: 'redshift' })?.sql ??
-        written,
-      isVariant: 'no',
-    };
-  if (names.length === 1 && chain[0]?.kind === 'word' && notColumns.has(chain[0].value))
-    return { sql: written, isVariant: 'no' };
+  // The only function of Redshift and Oracle that stands without parentheses and is no word of DuckDB.
+  if (bare === 'SYSDATE') {
+    const dialect = frame.script.names.vendor ?? 'snowflake';
+    const call = translateFunction({ name: bare, args: [], source: [], distinct: false, dialect });
+    return { sql: call?.sql ?? written, isVariant: 'no' };
+  }
+  if (quotedColumns.has(bare)) return { sql: quoteName(names[0] ?? ''), isVariant: 'maybe' };
+  if (notColumns.has(bare)) return { sql: written, isVariant: 'no' };
   const moved = names.length < 3 ? undefined : findMoved(names, frame);
   return { sql: moved ?? written, isVariant: 'maybe' };
 }
@@ -178,7 +194,9 @@ function findMoved(names: readonly string[], frame: Frame): string | undefined {
       return quoteNames([...place, ...names.slice(suffix.length)]);
     }
   }
-  return undefined;
+  const [database, schema, ...rest] = names;
+  if (rest.length !== 2 || database?.toLowerCase() !== defaultDatabase) return undefined;
+  return quoteNames([...placeSchema(database, schema).path, ...rest]);
 }
 
 function parseSuffixes(nodes: readonly Node[], first: Operand, frame: Frame): Operand {
@@ -221,10 +239,13 @@ function parseSuffixes(nodes: readonly Node[], first: Operand, frame: Frame): Op
   }
 }
 
+/** How far to look for a `:`. */
+const subscriptLimit = 16;
+
 /** Whether a `:` or a key follows a subscript, as in `a[0]:b`. */
 function isPathAfter(nodes: readonly Node[], at: number): boolean {
   let index = at;
-  while (isGroup(nodes[index], '[')) index += 1;
+  while (isGroup(nodes[index], '[') && index < at + subscriptLimit) index += 1;
   return startsPath(nodes, index);
 }
 

@@ -88,17 +88,20 @@ function rewriteStatement(
   const frame = createFrame(source, nodes, script, render);
   scanTables(nodes, frame);
   const { sql, kind, onlyIf } = renderStatement(nodes, frame);
-  const [first, last] = [nodes[0], nodes.at(-1)];
-  const start = first?.from ?? from;
-  const above = source.slice(from, start).trimStart();
-  const below = source.slice(last?.to ?? to, to).trimEnd();
   return {
     ...gather(frame),
-    sql: sql === '' ? '' : `${above}${sql}${below}`,
+    sql: sql === '' ? '' : addComments(sql, { nodes, from, to }, source),
     kind,
-    line: findLine(source, start),
+    line: findLine(source, nodes[0]?.from ?? from),
     ...(onlyIf === undefined ? {} : { onlyIf }),
   };
+}
+
+/** Adds the comments above and below a statement. */
+function addComments(sql: string, { nodes, from, to }: ReadStatement, source: string): string {
+  const above = source.slice(from, nodes[0]?.from ?? from).trimStart();
+  const below = source.slice(nodes.at(-1)?.to ?? to, to).trimEnd();
+  return `${above}${sql}${below}`;
 }
 
 function gather({
@@ -146,10 +149,13 @@ export const sqlRewriter: SqlRewriter = {
       const read = readScript(sql);
       const [only, ...more] = read?.statements ?? [];
       if (read === undefined || only === undefined || more.length > 0) return { sql, notes: [] };
-      const { nodes } = only;
+      const { nodes, from, to } = only;
       const frame = createFrame(read.source, nodes, createScript(names), render);
       scanTables(nodes, frame);
-      return { sql: render.expression(nodes, frame), notes: [...frame.notes] };
+      return {
+        sql: addComments(render.expression(nodes, frame), { nodes, from, to }, read.source),
+        notes: [...frame.notes],
+      };
     }),
 };
 

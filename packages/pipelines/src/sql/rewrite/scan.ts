@@ -5,7 +5,7 @@ import { readAlias } from './tables.ts';
 import { findChainEnd, isGroup, isSymbol, isWord, type Node, readChain } from './tree.ts';
 import { clauseWords } from './words.ts';
 
-const tableWords = ['FROM', 'JOIN', 'INTO', 'UPDATE', 'USING', 'TABLE', 'LATERAL'];
+const tableWords = new Set(['FROM', 'JOIN', 'INTO', 'UPDATE', 'USING', 'TABLE', 'LATERAL']);
 
 export function scanTables(nodes: readonly Node[], frame: Frame): void {
   let isInFrom = false;
@@ -15,7 +15,7 @@ export function scanTables(nodes: readonly Node[], frame: Frame): void {
     else if (isWord(node, 'TABLE') && isGroup(nodes[index + 1])) {
       const group = nodes[index + 1];
       if (isGroup(group) && isWord(group.nodes[0], 'FLATTEN')) addFlatten(nodes, index + 2, frame);
-    } else if (isWord(node, ...tableWords) || (isInFrom && isSymbol(node, ','))) {
+    } else if ((node.kind === 'word' && tableWords.has(node.value)) || (isInFrom && isSymbol(node, ','))) {
       isInFrom ||= isWord(node, 'FROM', 'JOIN', 'USING');
       addTable(nodes, index + 1, frame);
     } else if (node.kind === 'word' && clauseWords.has(node.value)) isInFrom = false;

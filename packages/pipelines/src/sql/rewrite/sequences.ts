@@ -3,11 +3,12 @@
  * know stays as it was written, so that DuckDB's own SQL comes out unchanged.
  */
 import { Cursor } from './cursor.ts';
-import { copyNodes, copyText, type Frame, type Operand, type Render, refuse } from './frame.ts';
+import { copyNodes, copyText, type Frame, type Render, refuse } from './frame.ts';
+import { refuseZero } from './functions/index.ts';
 import { parseOperand } from './operands.ts';
 import { lacksCondition, renderTable } from './tables.ts';
 import { findChainEnd, isGroup, isName, isQuery, isSymbol, isWord, type Node, splitByComma } from './tree.ts';
-import { renderVariantText } from './variants.ts';
+import { comparisons, renderInContext } from './variant-context.ts';
 import { clauseWords, isReserved } from './words.ts';
 
 type Clause = 'expression' | 'select' | 'from' | 'other';
@@ -59,13 +60,22 @@ function step(walk: Walk): void {
   }
   const operand = parseOperand(nodes, at, frame);
   if (operand !== undefined) {
-    walk.add(renderInContext(walk, operand), operand.next);
+    walk.add(renderInContext(nodes, at, operand, frame), operand.next);
     return;
   }
   if (isSymbol(node, '@') && walk.clause !== 'expression')
     refuse(frame, node, 'a stage (@…) cannot be read here: load its files with file-load or s3-load first');
   walk.keep();
   if (node.kind === 'symbol' && comparisons.has(node.value)) walk.termStart = walk.pieces.length;
+  if (isSymbol(node, '/', '%') && at > 0) stepDivisor(walk);
+}
+
+/** A divisor of 0 is an error, as in Snowflake and Redshift. */
+function stepDivisor(walk: Walk): void {
+  const divisor = parseOperand(walk.nodes, walk.at, walk.frame);
+  if (divisor === undefined) return;
+  const sql = renderInContext(walk.nodes, walk.at, divisor, walk.frame);
+  walk.add(/^nullif\s*\(/i.test(sql) ? sql : refuseZero(sql), divisor.next);
 }
 
 function stepTable(walk: Walk): void {
@@ -299,45 +309,4 @@ function isPrefixAlias({ nodes, at, clause }: Walk): boolean {
     (after.from > colon.to || after.kind === 'number' || after.kind === 'text' || after.kind === 'group') &&
     findChainEnd(nodes, at) === at + 1
   );
-}
-
-const comparisons = new Set(['=', '<>', '!=', '<', '>', '<=', '>=', '==']);
-const arithmetic = new Set(['+', '-', '*', '/', '%']);
-
-/** A VARIANT beside an operator is converted to what the other side is, as Snowflake does. */
-function renderInContext({ nodes, at }: Walk, operand: Operand): string {
-  if (operand.isVariant !== 'yes') return operand.sql;
-  const [before, after] = [nodes[at - 1], nodes[operand.next]];
-  const compared = findCompared(nodes, at, operand.next);
-  const text = renderVariantText(operand.sql);
-  if (compared !== undefined) {
-    if (compared.kind === 'number') return `CAST(${text} AS DOUBLE)`;
-    if (isWord(compared, 'TRUE', 'FALSE')) return `CAST(${text} AS BOOLEAN)`;
-    return text;
-  }
-  if (isSymbol(before, '||') || isSymbol(after, '||')) return text;
-  const isNumber = [before, after].some((node) => node?.kind === 'symbol' && arithmetic.has(node.value));
-  if (isNumber) return `CAST(${text} AS DOUBLE)`;
-  if (
-    isWord(before, 'WHERE', 'AND', 'OR', 'NOT', 'ON', 'QUALIFY') &&
-    (after === undefined || isWord(after, 'AND', 'OR', 'THEN', 'GROUP', 'ORDER', 'LIMIT'))
-  )
-    return `CAST(${text} AS BOOLEAN)`;
-  return operand.sql;
-}
-
-/** The other side of a comparison; any node that is no number stands for a text. */
-function findCompared(nodes: readonly Node[], at: number, next: number): Node | undefined {
-  const [before, after] = [nodes[at - 1], nodes[next]];
-  if (before?.kind === 'symbol' && comparisons.has(before.value)) return nodes[at - 2] ?? before;
-  if (isWord(before, 'LIKE', 'ILIKE', 'BETWEEN')) return before;
-  if (after?.kind === 'symbol' && comparisons.has(after.value))
-    return isSymbol(nodes[next + 1], '-', '+') ? (nodes[next + 2] ?? after) : (nodes[next + 1] ?? after);
-  const word = isWord(after, 'NOT') ? next + 1 : next;
-  if (isWord(nodes[word], 'BETWEEN')) return nodes[word + 1] ?? after;
-  if (isWord(nodes[word], 'LIKE', 'ILIKE', 'RLIKE')) return nodes[word];
-  const group = nodes[word + 1];
-  if (isWord(nodes[word], 'IN')) return isGroup(group) ? (group.nodes[0] ?? group) : nodes[word];
-  if (isWord(before, 'CASE') || (isWord(after, 'WHEN') && isWord(before, 'CASE'))) return after;
-  return undefined;
 }

@@ -1,5 +1,5 @@
 /** The words of SQL that are no names of columns or functions. */
-import { isGroup, type Node } from './tree.ts';
+import { isGroup, isWord, type Node } from './tree.ts';
 
 /** Words that are never a column or a function. */
 const reserved = new Set([
@@ -80,13 +80,11 @@ export function isReserved(nodes: readonly Node[], at: number): boolean {
   const node = nodes[at];
   if (node?.kind !== 'word') return false;
   if (reserved.has(node.value)) return true;
-  // `SELECT * REPLACE (…)` is no call.
-  if (node.value === 'REPLACE' && isStar(nodes[at - 1])) return true;
+  // `SELECT * REPLACE (a AS b)` is no call.
+  const group = nodes[at + 1];
+  if (node.value === 'REPLACE' && isGroup(group) && group.nodes.some((each) => isWord(each, 'AS')))
+    return true;
   return functionsOrWords.has(node.value) && !isGroup(nodes[at + 1]);
-}
-
-function isStar(node: Node | undefined): boolean {
-  return node?.kind === 'symbol' && node.value === '*';
 }
 
 export const literalTypes = new Set([
@@ -154,3 +152,15 @@ export const notAliases = new Set([
   'LATERAL',
   'FOR',
 ]);
+
+/** Words that DuckDB reserves and the vendors do not. As the name of a column they need quotes. */
+export const reservedInDuckdb: ReadonlySet<string> = new Set(
+  'ANALYSE ANALYZE ARRAY ASYMMETRIC AT BOTH COLLATE DEFERRABLE DESC DESCRIBE DO END INITIALLY LAMBDA LEADING LIMIT OFFSET ONLY PIVOT PLACING SHOW SUMMARIZE SYMMETRIC TO TRAILING UNPIVOT VARIADIC WINDOW'.split(
+    ' ',
+  ),
+);
+
+/** Of these the ones that stand alone only as a column. */
+export const quotedColumns: ReadonlySet<string> = new Set(
+  'ANALYSE ANALYZE DESCRIBE ONLY PLACING SHOW SUMMARIZE VARIADIC'.split(' '),
+);

@@ -4,7 +4,7 @@ import type { FunctionCall, SourceDialect } from './call.ts';
 import { convertMoment } from './date-conversions.ts';
 import { asText, bindOnce, mayBeJson, readKnownType } from './expressions.ts';
 import { asJson } from './json-values.ts';
-import { convertToBoolean } from './number-conversions.ts';
+import { castToDecimal, convertToBoolean } from './number-conversions.ts';
 import { cutText, writeDefaultText } from './text-conversions.ts';
 
 export interface Cast {
@@ -37,13 +37,17 @@ export function translateCast({ value, type, args, safe, dialect }: Cast): strin
   if (target === 'BOOLEAN') return convertToBoolean(value, safe);
   const scalar = mayBeJson(value) ? asText(value) : value;
   // DuckDB rounds a DOUBLE of 2.5 to 2.
-  if (/^(?:BIGINT|INTEGER|SMALLINT|TINYINT)$/.test(target)) return roundHalfUp(scalar, target, safe);
+  if (/^(?:BIGINT|INTEGER|SMALLINT)$/.test(target)) return roundHalfUp(scalar, cast);
+  const [, precision, scale] = /^DECIMAL\((\d+), (\d+)\)$/.exec(target) ?? [];
+  if (precision !== undefined) return castToDecimal(scalar, Number(precision), Number(scale), safe);
   return cast(scalar);
 }
 
-function roundHalfUp(value: string, target: string, safe: boolean): string {
-  const cast = (sql: string) => `${safe ? 'TRY_CAST' : 'CAST'}(${sql} AS ${target})`;
+function roundHalfUp(value: string, cast: (sql: string) => string): string {
   const type = readKnownType(value);
   if (type !== undefined && type !== 'DOUBLE' && type !== 'FLOAT') return cast(value);
-  return bindOnce([value], (name = '') => cast(`replace_type(${name}, NULL::DOUBLE, NULL::DECIMAL(38, 6))`));
+  return bindOnce([value], (name = '') => {
+    const rounded = cast(`round(CAST(${name} AS DOUBLE))`);
+    return `CASE WHEN typeof(${name}) = 'DOUBLE' THEN ${rounded} ELSE ${cast(name)} END`;
+  });
 }

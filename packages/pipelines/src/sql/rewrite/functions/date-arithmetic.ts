@@ -49,7 +49,7 @@ function renderInterval(call: FunctionCall, unit: string, count: string): string
 export function keepType(moment: string, compute: (moment: string) => string): string {
   const type = readKnownType(moment);
   if (type === 'DATE') return `CAST(${compute(moment)} AS DATE)`;
-  if (type?.startsWith('TIMESTAMP')) return compute(moment);
+  if (type?.startsWith('TIMESTAMP')) return `(${compute(moment)})`;
   return `cast_to_type(${compute(moment)}, ${moment})`;
 }
 
@@ -61,7 +61,7 @@ function bindLong(moment: string, build: (moment: string) => string): string {
 function addToDate(call: FunctionCall): string | undefined {
   const unit = readUnit(call.source[0]);
   // DuckDB's date_add(date, interval).
-  if (unit === undefined && call.args.length === 2) return undefined;
+  if (call.args.length === 2 && call.name === 'DATE_ADD') return undefined;
   const interval = renderInterval(call, requireUnit(call, 0), argumentAt(call, 1));
   const add = (moment: string) => `${moment} + ${interval}`;
   const moment = asMoment(argumentAt(call, 2));
@@ -102,15 +102,22 @@ function countBoundaries(call: FunctionCall): string {
   }
 }
 
+/** A column may have the name of a unit, as in DATE_TRUNC(d, 'month'). */
+function placeOfUnit({ name, source: [first, second] }: FunctionCall): 0 | 1 {
+  if (name !== 'DATE_TRUNC' || readUnit(first) === undefined) return 1;
+  const isText = readText(second) !== undefined && readUnit(second) !== undefined;
+  return isText && readText(first) === undefined ? 1 : 0;
+}
+
 /** DATE_TRUNC('month', d), DATE_TRUNC(month, d) and Snowflake's DATE_TRUNC(d, 'month'). */
 export function truncateDate(call: FunctionCall): string | undefined {
-  const first = readUnit(call.source[0]);
-  const unit = first ?? readUnit(call.source[1]);
+  const at = placeOfUnit(call);
+  const unit = readUnit(call.source[at]);
   if (unit === undefined) {
     if (call.dialect === 'redshift') return undefined;
     return refuseCall(call.name, 'the unit must be written out: write one such as year, month or day');
   }
-  const moment = asMoment(argumentAt(call, first === undefined ? 0 : 1));
+  const moment = asMoment(argumentAt(call, 1 - at));
   const name = unit === 'week_iso' ? 'week' : unit;
   const known =
     'year quarter month week day hour minute second millisecond microsecond decade century millennium';

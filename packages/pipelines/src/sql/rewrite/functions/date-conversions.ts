@@ -13,10 +13,9 @@ const numberNames =
 export function convertMoment(value: string, type: string, reading: Reading, format?: string): string {
   const known = readKnownType(value);
   const cast = (sql: string) => `${reading.safe ? 'TRY_CAST' : 'CAST'}(${sql} AS ${type})`;
-  const read = (text: string) =>
-    format === undefined ? readMoment(text, reading) : readFormattedMoment(text, format, reading);
   const readAs = (text: string) => {
-    const moment = read(text);
+    if (format === undefined) return readMoment(text, type, reading);
+    const moment = readFormattedMoment(text, format, reading);
     return readKnownType(moment) === type ? moment : `CAST(${moment} AS ${type})`;
   };
   if (known === 'VARCHAR') return readAs(value);

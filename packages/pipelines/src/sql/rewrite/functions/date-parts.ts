@@ -108,6 +108,9 @@ export const dateParts: FunctionTable = {
   CURRENT_TIME: define(0, 1, () => 'CAST(current_localtimestamp() AS TIME)'),
   LOCALTIME: define(0, 1, () => 'CAST(current_localtimestamp() AS TIME)'),
   TIMEOFDAY: define(0, 0, () => `strftime(${utcNow}, '%a %b %d %H:%M:%S.%f %Y UTC')`),
+  DATE_CMP: define(2, 2, ({ args: [left = '', right = ''] }) => {
+    return `sign(date_diff('day', CAST(${right} AS DATE), CAST(${left} AS DATE)))`;
+  }),
   DATE_PART: extract,
   DATEPART: extract,
   PGDATE_PART: extract,

@@ -10,9 +10,27 @@ const name = String.raw`(?:[A-Za-z_]\w*|"(?:[^"]|"")+")`;
 const simple = new RegExp(String.raw`^(?:${name}(?:\.${name})*|-?\d+(?:\.\d+)?|'(?:[^']|'')*')$`);
 const keyword = /^(?:current_\w+|sysdate)$/i;
 
-/** A column, a number or a text: may stand several times in an expression. */
+/** A column, a number or a text. */
 export function isSimple(sql: string): boolean {
   return simple.test(sql) && !keyword.test(sql);
+}
+
+const wrapper =
+  /^(?:CAST\((.*) AS [A-Z][A-Z ]*(?:\(\d+, \d+\))?\)|replace_type\((.*), NULL::[A-Z]+, NULL::[A-Z]+\)|(?:upper|lower|trim)\((.*)\))$/s;
+const sum = new RegExp(
+  String.raw`^\(?(?:${name}(?:\.${name})*|\d+(?:\.\d+)?)(?: ?[-+*] ?(?:${name}(?:\.${name})*|\d+(?:\.\d+)?)){0,3}\)?$`,
+);
+
+/** May stand several times in an expression: DuckDB computes equal parts once. */
+function isCheap(sql: string): boolean {
+  if (isSimple(sql)) return true;
+  if (sql.length > 120) return false;
+  const inner = wrapper
+    .exec(sql)
+    ?.slice(1)
+    .find((each) => each !== undefined);
+  if (inner !== undefined) return isCheap(inner);
+  return sum.test(sql) && sql.startsWith('(') === sql.endsWith(')') && !/\bcurrent_\w/i.test(sql);
 }
 
 export function isLiteral(sql: string): boolean {
@@ -24,17 +42,18 @@ export function isLiteral(sql: string): boolean {
  * as the parameter of a lambda; inside, they are plain names.
  */
 export function bindOnce(values: readonly string[], build: (...names: string[]) => string): string {
-  const bound = values.filter((value) => !isSimple(value));
-  if (bound.length === 0) return build(...values);
+  const bound = values.filter((value) => !isCheap(value));
+  const inline = (value: string) =>
+    isSimple(value) || readCallName(value) !== undefined ? value : `(${value})`;
   const parameter = pickName(values);
-  if (bound.length === 1) {
-    const body = build(...values.map((value) => (isSimple(value) ? value : parameter)));
-    return `list_transform([${bound[0]}], lambda ${parameter}: ${body})[1]`;
-  }
-  const fields = bound.map((value, index) => `v${index + 1}: ${value}`);
   let index = 0;
-  const names = values.map((value) => (isSimple(value) ? value : `${parameter}.v${++index}`));
-  return `list_transform([{${fields.join(', ')}}], lambda ${parameter}: ${build(...names)})[1]`;
+  const placed = () => (bound.length === 1 ? parameter : `${parameter}.v${++index}`);
+  const names = values.map((value) => (isCheap(value) ? inline(value) : placed()));
+  const body = build(...names);
+  if (bound.length === 0) return body;
+  const fields = bound.map((value, at) => `v${at + 1}: ${value}`).join(', ');
+  const argument = bound.length === 1 ? bound[0] : `{${fields}}`;
+  return `list_transform([${argument}], lambda ${parameter}: ${body})[1]`;
 }
 
 /** A name that no value uses, so that lambdas can be nested. */

@@ -92,6 +92,8 @@ const jaroWinkler = define(
     `CAST(floor(100 * jaro_winkler_similarity(lower(${asText(left)}), lower(${asText(right)}))) AS INTEGER)`,
 );
 
+const xml = refuse('XML is not supported: convert it to JSON before it is loaded');
+
 export const hashes: FunctionTable = {
   MD5: md5,
   MD5_HEX: md5,
@@ -131,5 +133,9 @@ export const hashes: FunctionTable = {
   ENCRYPT: refuse(
     'encryption is not supported: keep the value in a secret, or encrypt it before it is loaded',
   ),
+  PARSE_XML: xml,
+  CHECK_XML: xml,
+  XMLGET: xml,
+  TO_XML: xml,
   DECRYPT: refuse('decryption is not supported: decrypt the value before it is loaded'),
 };

@@ -4,26 +4,24 @@ import { readFormat } from './date-formats.ts';
 import { asText, bindOnce } from './expressions.ts';
 import { quoteText, readText } from './literals.ts';
 
-/** The formats that Snowflake tries by itself, besides ISO 8601 that DuckDB reads. */
-const automaticFormats = [
-  '%d-%b-%Y',
-  '%m/%d/%Y',
+/** The formats that Snowflake tries by itself, besides ISO 8601, which DuckDB reads. */
+const dateFormats = ['%d-%b-%Y', '%m/%d/%Y'];
+const timeFormats = [
+  ...dateFormats,
+  '%d-%b-%Y %H:%M:%S',
   '%m/%d/%Y %H:%M:%S',
   '%m/%d/%Y %H:%M:%S.%f',
-  '%d-%b-%Y %H:%M:%S',
-  '%Y-%m-%dT%H',
-  '%Y-%m-%dT%H:%M',
-  '%Y-%m-%d %H:%M',
-  '%Y-%m-%d %H',
   '%a, %d %b %Y %H:%M:%S',
   '%a, %d %b %Y %I:%M:%S %p',
+];
+const zonedFormats = [
+  '%Y-%m-%d %H:%M:%S %z',
+  '%Y-%m-%d %H:%M:%S.%f %z',
+  '%Y-%m-%dT%H:%M:%S%z',
+  '%Y-%m-%dT%H:%M:%S.%f%z',
   '%a, %d %b %Y %H:%M:%S %z',
-  '%d %b %Y %H:%M:%S %z',
-  '%d %b %Y %H:%M:%S',
   '%a %b %d %H:%M:%S %z %Y',
 ];
-const plainFormats = automaticFormats.filter((each) => !each.includes('%z'));
-const zonedFormats = automaticFormats.filter((each) => each.includes('%z'));
 const renderList = (formats: readonly string[]) => `[${formats.map(quoteText).join(', ')}]`;
 
 const isoText = /^\s*\d{4}-\d{1,2}-\d{1,2}(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)?\s*$/;
@@ -37,31 +35,37 @@ export interface Reading {
   readonly safe: boolean;
 }
 
-/** Text as written in one of the usual forms. A whole number counts from 1970, in a unit that its size tells. */
-export function readMoment(text: string, { zoned, safe }: Reading): string {
-  const type = zoned ? 'TIMESTAMP WITH TIME ZONE' : 'TIMESTAMP';
+/**
+ * Text as written in one of the usual forms. A whole number counts from 1970, in a unit that its size tells.
+ *
+ * @param type DATE, TIMESTAMP or TIMESTAMP WITH TIME ZONE
+ */
+export function readMoment(text: string, type: string, { zoned, safe }: Reading): string {
   const literal = readText(text);
-  if (literal !== undefined && isoText.test(literal))
-    return `${safe ? 'TRY_CAST' : 'CAST'}(${text} AS ${type})`;
+  const cast = safe ? 'TRY_CAST' : 'CAST';
+  if (literal !== undefined && isoText.test(literal)) return `${cast}(${text} AS ${type})`;
+  const wide = zoned ? 'TIMESTAMP WITH TIME ZONE' : 'TIMESTAMP';
   return bindOnce([text], (name = '') => {
     // The offset of the text does not count for a TIMESTAMP, as in TIMESTAMP_NTZ.
     const local = zoned ? name : `regexp_replace(${name}, '${zoneOfText}', '\\1')`;
-    const readings = [
-      `TRY_CAST(${local} AS ${type})`,
-      `try_strptime(trim(${name}), ${renderList(plainFormats)})`,
-    ];
-    readings.push(`try_strptime(trim(${name}), ${renderList(zonedFormats)})`);
-    if (!safe) readings.push(`CAST(${name} AS ${type})`);
-    const read = `coalesce(${readings.map((each) => `CAST(${each} AS ${type})`).join(', ')})`;
-    const epoch = readEpoch(`TRY_CAST(${name} AS BIGINT)`, zoned);
-    return `CASE WHEN regexp_full_match(${name}, '\\s*-?\\d+\\s*') THEN ${epoch} ELSE ${read} END`;
+    const formats = type === 'DATE' ? dateFormats : timeFormats;
+    const readings = [`TRY_CAST(${local} AS ${wide})`, `try_strptime(${name}, ${renderList(formats)})`];
+    if (type !== 'DATE') readings.push(`CAST(try_strptime(${name}, ${renderList(zonedFormats)}) AS ${wide})`);
+    readings.push(readEpoch(`TRY_CAST(${name} AS BIGINT)`, zoned));
+    if (!safe) readings.push(`CAST(${name} AS ${wide})`);
+    const read = `coalesce(${readings.join(', ')})`;
+    return type === wide ? read : `CAST(${read} AS ${type})`;
   });
 }
 
 /** Seconds, milliseconds, microseconds or nanoseconds, by the size of the number. */
 function readEpoch(number: string, zoned: boolean): string {
-  const limit = (value: string) => `abs(${number}) < ${value}`;
-  const micros = `CASE WHEN ${limit('31536000000')} THEN ${number} * 1000000 WHEN ${limit('31536000000000')} THEN ${number} * 1000 WHEN ${limit('31536000000000000')} THEN ${number} ELSE ${number} // 1000 END`;
+  const factors = [
+    ['31536000000', '1000000'],
+    ['31536000000000', '1000'],
+    ['31536000000000000', '1'],
+  ].map(([limit, factor]) => `WHEN abs(${number}) < ${limit} THEN ${factor}`);
+  const micros = `CAST(${number} * CASE ${factors.join(' ')} ELSE 0.001 END AS BIGINT)`;
   return `${zoned ? 'make_timestamptz' : 'make_timestamp'}(${micros})`;
 }
 
@@ -84,6 +88,7 @@ export function readFormattedMoment(text: string, format: string, { call, zoned,
   let value = asText(text);
   // strptime reads at most six digits of a second.
   if (readable.includes('%f')) value = `regexp_replace(${value}, '(\\.\\d{6})\\d+', '\\1')`;
+  if (call.dialect === 'redshift') value = cutToFormat(value, readable);
   let form = readable;
   if (readable.endsWith('%z')) {
     // The offset of the text does not count for a TIMESTAMP, as in TIMESTAMP_NTZ.
@@ -95,3 +100,28 @@ export function readFormattedMoment(text: string, format: string, { call, zoned,
   }
   return `CAST(${safe ? 'try_strptime' : 'strptime'}(${value}, ${quoteText(form)}) AS ${type})`;
 }
+
+/** Redshift ignores what follows the part of the text that the format describes. */
+function cutToFormat(text: string, readable: string): string {
+  const pattern = readable.replaceAll(/%(.)|([^%\w\s])/g, (_, letter: string | undefined, sign: string) =>
+    letter === undefined ? `\\${sign}` : (patterns[letter] ?? '\\d{1,2}'),
+  );
+  return bindOnce(
+    [text],
+    (name) => `coalesce(nullif(regexp_extract(${name}, ${quoteText(`^\\s*${pattern}`)}), ''), ${name})`,
+  );
+}
+
+const patterns: Readonly<Record<string, string>> = {
+  Y: '\\d{4}',
+  j: '\\d{1,3}',
+  f: '\\d{1,6}',
+  g: '\\d{1,3}',
+  b: '[A-Za-z]+',
+  B: '[A-Za-z]+',
+  a: '[A-Za-z]+',
+  A: '[A-Za-z]+',
+  p: '[AaPp][Mm]',
+  z: '[+-]\\d\\d(?::?\\d\\d)?',
+  '%': '%',
+};

@@ -66,14 +66,25 @@ export function writeNumber(call: FunctionCall, number: string, format: string):
   const parsed = parseNumberFormat(call, format);
   const digits = parsed.whole.replaceAll(',', '');
   const scale = parsed.fraction.length;
-  const rounded = `CAST(CAST(${number} AS DECIMAL(38, ${Math.max(scale, 10)})) AS DECIMAL(38, ${scale}))`;
+  const limit = digits === '' ? '1' : `1${'0'.repeat(digits.length)}`;
+  const size = Math.min(38, Math.max(18, digits.length + scale + 1));
+  return bindOnce([number], (name = '') => {
+    // A number that is too large becomes the limit, which gives '#'.
+    const rounded = `coalesce(TRY_CAST(${name} AS DECIMAL(${size}, ${scale})), CASE WHEN ${name} IS NOT NULL THEN ${limit} END)`;
+    return renderRounded(call, parsed, rounded, limit);
+  });
+}
+
+function renderRounded(call: FunctionCall, parsed: NumberFormat, rounded: string, limit: string): string {
+  const digits = parsed.whole.replaceAll(',', '');
+  const scale = parsed.fraction.length;
   return bindOnce([rounded], (value = '') => {
     const text = `CAST(abs(${value}) AS VARCHAR)`;
     const body = `${renderWhole(call, parsed, digits, text)}${renderFraction(call, parsed, text)}`;
     const width = parsed.whole.length + scale + (parsed.point ? 1 : 0);
     const marks = quoteText('#'.repeat(digits.length) + (parsed.point ? `.${'#'.repeat(scale)}` : ''));
-    const fits = `abs(${value}) < ${digits.length === 0 ? '1' : `1${'0'.repeat(digits.length)}`}`;
-    const shown = `CASE WHEN ${fits} THEN ${body} ELSE ${marks} END`;
+    const isWide = `abs(${value}) >= ${limit}`;
+    const shown = `CASE WHEN ${isWide} THEN ${marks} ELSE ${body} END`;
     return renderSign(parsed, value, shown, width);
   });
 }
@@ -91,7 +102,7 @@ function renderWhole(
   let value = `split_part(${text}, '.', 1)`;
   // PostgreSQL writes .5 and Snowflake 0.5 for a 9 before the point.
   if (least === 0 && point && fraction !== '' && call.dialect === 'redshift') value = `ltrim(${value}, '0')`;
-  if (least > 1) value = `lpad(${value}, greatest(length(${value}), ${least}), '0')`;
+  if (least > 1) value = `lpad(${value}, CAST(greatest(length(${value}), ${least}) AS INTEGER), '0')`;
   if (!whole.includes(',')) return value;
   // A comma too many at the front of 123456 is removed with the sign.
   return `reverse(regexp_replace(reverse(${value}), '(\\d{3})', '\\1,', 'g'))`;

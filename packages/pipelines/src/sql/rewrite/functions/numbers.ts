@@ -10,6 +10,7 @@ import {
   rename,
 } from './call.ts';
 import { truncateDate } from './date-arithmetic.ts';
+import { refuseZero } from './division.ts';
 import { asBigint, asNumber, bindOnce, group, readKnownType } from './expressions.ts';
 import { readInteger, readText } from './literals.ts';
 import { readUnit } from './units.ts';
@@ -113,10 +114,11 @@ export const numbers: FunctionTable = {
   ABS: numeric('abs', 1),
   SIGN: numeric('sign', 1),
   SQRT: numeric('sqrt', 1),
-  MOD: define(2, 2, ({ args: [left = '', right = ''] }) => {
-    const numbers = [asNumber(left), asNumber(right)];
-    return numbers[0] === left && numbers[1] === right ? undefined : `mod(${numbers.join(', ')})`;
-  }),
+  MOD: define(
+    2,
+    2,
+    ({ args: [left = '', right = ''] }) => `mod(${asNumber(left)}, ${refuseZero(asNumber(right))})`,
+  ),
   SQUARE: define(1, 1, (call) => `pow(${asNumber(argumentAt(call, 0))}, 2)`),
   DIV0: divide((divisor) => `${divisor} = 0`),
   DIV0NULL: divide((divisor) => `coalesce(${divisor}, 0) = 0`),

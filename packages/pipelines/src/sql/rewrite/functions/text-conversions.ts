@@ -11,10 +11,9 @@ export function writeDefaultText(sql: string): string {
   if (type === 'VARCHAR') return sql;
   if (type === 'NUMBER' || type === 'DATE' || (isSimple(sql) && readText(sql) !== undefined))
     return asText(sql);
-  const moment = (name: string) =>
-    `strftime(CAST(CAST(${name} AS VARCHAR) AS TIMESTAMP), '%Y-%m-%d %H:%M:%S.%g')`;
+  const moment = (name: string) => `strftime(CAST(${name} AS TIMESTAMP), '%Y-%m-%d %H:%M:%S.%g')`;
   const zoned = (name: string) => {
-    const value = `CAST(CAST(${name} AS VARCHAR) AS TIMESTAMP WITH TIME ZONE)`;
+    const value = `CAST(${name} AS TIMESTAMP WITH TIME ZONE)`;
     const offset = ['hour', 'minute'].map((part) => `date_part('timezone_${part}', ${value})`);
     return `strftime(${value}, '%Y-%m-%d %H:%M:%S.%g ') || printf('%+03d%02d', ${offset.join(', ')})`;
   };

@@ -2,8 +2,9 @@
 import { Cursor } from '../cursor.ts';
 import { copyNodes, type Frame, refuse } from '../frame.ts';
 import { readType } from '../sql-types.ts';
-import { quoteNames, quoteText } from '../tokens.ts';
+import { quoteName, quoteNames, quoteText, readText } from '../tokens.ts';
 import { hasWords, isGroup, isName, isSymbol, isWord, type Node, splitByComma } from '../tree.ts';
+import { reservedInDuckdb } from '../words.ts';
 import type { NamedTable } from './statement-sql.ts';
 
 export interface TableColumns {
@@ -16,15 +17,29 @@ export interface TableColumns {
 const constraintWords = ['CONSTRAINT', 'PRIMARY', 'UNIQUE', 'FOREIGN', 'CHECK', 'LIKE', 'EXCLUDE'];
 
 export function renderColumnDefinition(part: readonly Node[], columns: TableColumns, frame: Frame): string {
-  if (isConstraint(part)) return copyNodes(frame, part);
+  if (isConstraint(part)) return renderConstraint(part, frame);
   const cursor = new Cursor(part, frame);
   const name = isName(part[0]) ? part[0].text : '';
-  cursor.keep();
+  if (part[0]?.kind === 'word' && reservedInDuckdb.has(part[0].value)) cursor.add(quoteName(part[0].text), 1);
+  else cursor.keep();
   const type = readType(part, 1, frame);
   if (type !== undefined && !isWord(part[1], 'AS', 'GENERATED', 'DEFAULT', 'NOT', 'NULL'))
     cursor.add(type.sql, type.next);
   while (cursor.node !== undefined) addOption(cursor, name, columns);
   return cursor.sql;
+}
+
+/** '' leaves it out: the vendors do not check it. */
+function renderConstraint(part: readonly Node[], frame: Frame): string {
+  const isForeign = part.some((node) => isWord(node, 'FOREIGN'));
+  const at = part.findIndex((_, index) => hasWords(part, index, 'NOT', 'ENFORCED'));
+  if (isForeign || at >= 0) {
+    frame.notes.add(`${isForeign ? 'FOREIGN KEY' : 'a constraint that is NOT ENFORCED'} is not checked here`);
+    return '';
+  }
+  const words = ['ENFORCED', 'RELY', 'NORELY', 'ENABLE', 'VALIDATE', 'NOVALIDATE'];
+  const kept = part.filter((node) => !isWord(node, ...words));
+  return kept.map((node) => copyNodes(frame, [node])).join(' ');
 }
 
 /** `primary INT` is a column, `PRIMARY KEY (a)` is not. */
@@ -67,6 +82,21 @@ function addOption(cursor: Cursor, column: string, columns: TableColumns): void 
   }
   if (isWord(node, 'RELY', 'NORELY', 'ENABLE', 'NOVALIDATE')) {
     leaveOut(1, node.value);
+    return;
+  }
+  if (isWord(node, 'REFERENCES') || hasWords(nodes, at, 'FOREIGN', 'KEY')) {
+    const end = nodes.findIndex((each, index) => index > at && isGroup(each));
+    leaveOut(end < 0 ? nodes.length - at : end - at + 1, 'REFERENCES');
+    return;
+  }
+  if (hasWords(nodes, at, 'NOT', 'ENFORCED')) {
+    leaveOut(2, 'NOT ENFORCED');
+    return;
+  }
+  const collation = nodes[at + 1];
+  if (isWord(node, 'COLLATE') && collation?.kind === 'text') {
+    if (/(?:^|-)ci\b/.test(readText(collation.value))) cursor.add('COLLATE NOCASE', at + 2);
+    else leaveOut(2, `COLLATE ${collation.value}`);
     return;
   }
   const tag = isWord(node, 'WITH') ? at + 1 : at;

@@ -103,15 +103,19 @@ function renderAs(
 const nameOf = (part: readonly Node[], frame: Frame) => copyNodes(frame, part.slice(0, 1));
 
 function renderColumns(group: Group, columns: TableColumns, frame: Frame): string {
-  const cursor = new Cursor(group.nodes, frame);
-  const parts = splitByComma(group.nodes);
-  for (const [index, part] of parts.entries()) {
-    if (part.length > 0) cursor.add(renderColumnDefinition(part, columns, frame), cursor.at + part.length);
-    if (index < parts.length - 1) cursor.keep();
-  }
   const [first, last] = [group.nodes[0], group.nodes.at(-1)];
   if (first === undefined || last === undefined) return copyNodes(frame, [group]);
-  return `${copyText(frame, group.from, first.from)}${cursor.sql}${copyText(frame, last.to, group.to)}`;
+  let sql = '';
+  let end = first.from;
+  for (const part of splitByComma(group.nodes)) {
+    const [start, stop] = [part[0], part.at(-1)];
+    if (start === undefined || stop === undefined) continue;
+    const column = renderColumnDefinition(part, columns, frame);
+    // The gap has the comma before the part.
+    if (column !== '') sql += `${sql === '' ? '' : copyText(frame, end, start.from)}${column}`;
+    end = stop.to;
+  }
+  return `${copyText(frame, group.from, first.from)}${sql}${copyText(frame, last.to, group.to)}`;
 }
 
 const withGroup = ['DISTKEY', 'SORTKEY'];

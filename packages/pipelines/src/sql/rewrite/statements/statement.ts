@@ -1,5 +1,5 @@
 /** Renders a statement by its first words. */
-import { copyNodes, type Frame, refuse } from '../frame.ts';
+import { copyNodes, copyText, type Frame, refuse } from '../frame.ts';
 import { hasWords, isGroup, isQuery, isWord, type Node } from '../tree.ts';
 import { renderAlter } from './alter.ts';
 import { renderDelete, renderInsert, renderTruncate, renderUpdate } from './change-rows.ts';
@@ -28,6 +28,7 @@ const renderers: Readonly<Record<string, RenderStatement>> = {
   UNSET: renderUnset,
   UPDATE: renderUpdate,
   USE: renderUse,
+  EXPLAIN: renderExplain,
   SHOW: renderShow,
   ANALYZE: renderMaintenance,
   VACUUM: renderMaintenance,
@@ -104,6 +105,16 @@ function renderCopy(nodes: readonly Node[], frame: Frame): StatementSql {
     refuse(frame, nodes[0], 'COPY from a bucket is not supported here: use s3-load');
   // DuckDB's COPY. Its query is in parentheses.
   return createPlain(nodes, frame);
+}
+
+/** `EXPLAIN [ANALYZE] statement` */
+function renderExplain(nodes: readonly Node[], frame: Frame): StatementSql {
+  const start = isWord(nodes[1], 'ANALYZE') ? 2 : 1;
+  const [before, first] = [nodes[start - 1], nodes[start]];
+  if (before === undefined || first === undefined || isGroup(first)) return createPlain(nodes, frame);
+  const { sql } = renderStatement(nodes.slice(start), frame);
+  const words = copyNodes(frame, nodes.slice(0, start));
+  return { sql: `${words}${copyText(frame, before.to, first.from)}${sql}`, kind: 'EXPLAIN' };
 }
 
 function renderShow(nodes: readonly Node[], frame: Frame): StatementSql {

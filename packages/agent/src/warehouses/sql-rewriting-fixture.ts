@@ -1,0 +1,46 @@
+/** Test fixture: scripts of users in a real DuckDB, through the rewriter and the checks of the warehouse. */
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { sqlRewriter } from '@headgate/pipelines';
+import { createSession } from '../engine/session.ts';
+import { readBuiltInFunctions } from './duckdb-functions.ts';
+import { execute, query } from './duckdb-statement.ts';
+
+export interface SqlFixture {
+  /** Runs a script. Returns the rows of its last statement. */
+  rows(script: string): Promise<unknown[][]>;
+  /** Runs a script. Returns what has no effect here. */
+  notes(script: string): Promise<string[]>;
+  close(): void;
+}
+
+export async function createSqlFixture(): Promise<SqlFixture> {
+  const instance = await DuckDBInstance.create(':memory:', {
+    default_null_order: 'nulls_last_on_asc_first_on_desc',
+  });
+  const connection = await instance.connect();
+  const rules = { functions: await readBuiltInFunctions(connection), temporaryFolder: '/nowhere' };
+  const session = createSession({
+    execute: (sql) => execute(connection, sql, rules),
+    query: (sql, maxRows) => query(connection, sql, rules, maxRows),
+  });
+  async function run(script: string) {
+    const statements = sqlRewriter.rewriteScript(script, {}).filter(({ sql }) => sql !== '');
+    const last = statements.at(-1);
+    const isQuery = last !== undefined && ['SELECT', 'FROM', 'DESCRIBE', 'PIVOT'].includes(last.kind);
+    await session.executeScript(isQuery ? statements.slice(0, -1) : statements);
+    return isQuery ? (await session.query(last.sql, 1_000)).rows : [];
+  }
+  return {
+    rows: run,
+    async notes(script) {
+      await run(script);
+      return sqlRewriter.rewriteScript(script, {}).flatMap(({ notes }) => [...notes]);
+    },
+    close: () => closeAll(connection, instance),
+  };
+}
+
+function closeAll(connection: DuckDBConnection, instance: DuckDBInstance): void {
+  connection.closeSync();
+  instance.closeSync();
+}

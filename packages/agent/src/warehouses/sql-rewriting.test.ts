@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createSqlFixture, type SqlFixture } from './sql-rewriting-fixture.ts';
+
+let sql: SqlFixture;
+before(async () => {
+  sql = await createSqlFixture();
+});
+after(() => sql.close());
+
+/** Each script and the rows of its last statement, as the vendors' documentation has them. */
+function check(name: string, cases: readonly (readonly [script: string, rows: unknown[][]])[]): void {
+  describe(name, () => {
+    for (const [script, rows] of cases)
+      it(script.slice(0, 160), async () => assert.deepEqual(await sql.rows(script), rows));
+  });
+}
+
+check('names', [
+  [
+    'create table Sales.Raw.T (a int); insert into SALES.raw.t values (1); select * from sales.RAW."T"',
+    [[1]],
+  ],
+  ['create table d..t1 as select 1 x; select * from d.public.t1', [[1]]],
+  ['create table warehouse.public.t2 as select 2 x; select x from t2', [[2]]],
+  ['select main.t2.x, public.t2.x, warehouse.main.t2.x from public.t2', [[2, 2, 2]]],
+  [
+    'create table "a.b"."c".t as select 1 x; create table a."b.c".t as select 2 x; select x from "a.b".c.t',
+    [[1]],
+  ],
+  [
+    'create table d.s.t3 (x int); insert into d.s.t3 values (7); select d.s.t3.x, s.t3.x, t3.x from d.s.t3 where d.s.t3.x = 7',
+    [[7, 7, 7]],
+  ],
+  ['create table "../../etc/passwd"."x".t as select 5 x; select x from "../../etc/passwd"."X".t', [[5]]],
+  [
+    'use database other; create or replace table u (x int); insert into u values (1); use schema other2.s; create or replace table u as select 2 x; select x from other.public.u',
+    [[1]],
+  ],
+  ['use schema other2.s; with u as (select 9 x) select x from u', [[9]]],
+  ["set t = 'd.s.t3'; select x from identifier($t)", [[7]]],
+  ["select x from table('d.s.t3')", [[7]]],
+  ["select count(*) from d.information_schema.tables where table_schema = 'd.s'", [[1]]],
+  [
+    'create or replace temporary table d.s.tmp as select 4 x; update d.s.tmp set x = 5; select x from d.s.tmp',
+    [[5]],
+  ],
+  [
+    'create schema if not exists shop.eu; create table shop.eu.o as select 1 x; drop table shop.eu.o; drop schema shop.eu; select 1',
+    [[1]],
+  ],
+  ['create sequence d.s.seq start = 5 increment = 5; select d.s.seq.nextval, d.s.seq.nextval', [[5, 10]]],
+]);
+
+check('rows that change', [
+  [
+    "create table m (id int, v text, n int); insert into m values (1, 'a', 0), (2, 'b', 0), (3, 'c', 0); merge into m t using (select 1 id, 'x' v union all select 2, 'del' union all select 9, 'new') s on t.id = s.id when matched and s.v = 'del' then delete when matched then update set t.v = s.v, t.n = t.n + 1 when not matched then insert (t.id, t.v) values (s.id, s.v); select id, v, n from m order by id",
+    [
+      [1, 'x', 1],
+      [3, 'c', 0],
+      [9, 'new', null],
+    ],
+  ],
+  [
+    'merge into m using (select 1 id) s on m.id = s.id when not matched by source then delete; select id from m',
+    [[1]],
+  ],
+  ["update m as t set t.v = s.v from (select 1 id, 'up' v) s where t.id = s.id; select v from m", [['up']]],
+  ['update m set m.n = case when m.n > 0 then 10 else 20 end; select n from m', [[10]]],
+  ['delete from m using (select 1 as id) s where m.id = s.id; select count(*) from m', [[0]]],
+  [
+    'create table o (a int); insert into o values (1), (2); insert overwrite into o select a + 1 from o; select a from o order by a',
+    [[2], [3]],
+  ],
+  ['insert overwrite into o (a) with x as (select 7 as a) select a from x; select a from o', [[7]]],
+  [
+    'truncate table if exists o; truncate table if exists no.such.table; truncate o; select count(*) from o',
+    [[0]],
+  ],
+  [
+    'begin; insert overwrite into o select 1; truncate table if exists o; rollback; select count(*) from o',
+    [[0]],
+  ],
+]);
+
+check('queries', [
+  ['select top 2 x from (values (3), (1), (2)) v(x) order by x', [[1], [2]]],
+  ['select distinct top 1 x from (values (3), (3)) v(x)', [[3]]],
+  ['select 1 minus select 2', [[1]]],
+  ['select x from (values (1), (null), (2)) v(x) order by x', [[1], [2], [null]]],
+  ['select x from (values (1), (null), (2)) v(x) order by x desc', [[null], [2], [1]]],
+  ['select row_number() over (order by x) from (values (null), (1)) v(x) order by x', [[1], [2]]],
+  [
+    "select column2, $1 from values (1, 'a'), (2, 'b') order by 1",
+    [
+      ['a', 1],
+      ['b', 2],
+    ],
+  ],
+  ["select column1 from (values ('a')) order by column1", [['a']]],
+  ['select a, b from values (1, 2) as v(a, b)', [[1, 2]]],
+  ['select * exclude b rename a as c from (select 1 a, 2 b)', [[1]]],
+  [
+    'select x, x + 1 as y, y * 2 as z from (select 1 x) where y > 1 qualify row_number() over (partition by y order by x) = 1',
+    [[1, 2, 4]],
+  ],
+  ['select k, sum(v) from (values (1, 2), (1, 3)) t(k, v) group by all', [[1, 5]]],
+  ['select count(*) from (select * from range(1000)) sample (100)', [[1000]]],
+  ['select count(*) from range(1000) tablesample (10 rows)', [[10]]],
+  ['select count(*) from table(generator(rowcount => 5))', [[5]]],
+  [
+    "select 'x' like any ('a', 'x'), 'x' not like all ('a%', 'b%'), 'abc' rlike 'a.c', 'abcd' rlike 'a.c'",
+    [[true, true, true, false]],
+  ],
+  [
+    "select 'it\\'s', 'a\\\\b', 'tab\\there', 'x\\d', $$it's$$",
+    [["it's", 'a\\b', 'tab\there', 'x\\d', "it's"]],
+  ],
+  ['// a comment\nselect 1 // 2\n// the end', [[0]]],
+  ['set (a, b) = (1, 2); set c = (select max(x) from (values (5)) v(x)); select $a + $B + $c', [[8]]],
+  [
+    'select last_value(x) over (order by x), first_value(x) ignore nulls over (order by x) from (values (1), (2)) v(x)',
+    [
+      [2, 1],
+      [2, 1],
+    ],
+  ],
+  [
+    "select substring('abcdef' from 2 for 3), position('c' in 'abc'), trim(both 'x' from 'xax'), extract(year from date '2020-05-01')",
+    [['bcd', 3, 'a', 2020]],
+  ],
+  ['select cast(2.5 as int), 1.5::number, 1.456::number(10, 2), 3000000000::int', [[3, 2, 1.46, 3000000000]]],
+]);
+
+check('definitions', [
+  [
+    "create or replace table k (id int, \"at\" date, end int, note varchar collate 'en-ci', constraint pk primary key (id) rely, constraint f foreign key (id) references other.x.y (id), unique (end) not enforced, d int references other.x.z (id)); insert into k values (1, current_date, 2, 'Ab', 3); select id, \"end\", d, note = 'aB' from k",
+    [[1, 2, 3, true]],
+  ],
+  [
+    "create or replace transient table ct (id number(10,0) not null comment 'the id', s string, v variant, t timestamp_ntz(9), b varchar(max)) cluster by (id) data_retention_time_in_days = 1 copy grants comment = 'x'; select column_name, data_type from information_schema.columns where table_name = 'ct' order by ordinal_position",
+    [
+      ['id', 'DECIMAL(10,0)'],
+      ['s', 'VARCHAR'],
+      ['v', 'JSON'],
+      ['t', 'TIMESTAMP'],
+      ['b', 'VARCHAR'],
+    ],
+  ],
+  [
+    "create table rs (id int identity(1,1) not null encode az64 distkey, a varchar(max) default 'z') diststyle key compound sortkey (id, a); insert into rs (a) values (default); insert into rs (a) values ('q'); select id, a from rs order by id",
+    [
+      [1, 'z'],
+      [2, 'q'],
+    ],
+  ],
+  [
+    'create or replace table rs (id int autoincrement start 10 increment 5 noorder, a int); insert into rs (a) values (1), (2); select id from rs order by id',
+    [[10], [15]],
+  ],
+  [
+    'create table if not exists rs (id int autoincrement, a int); insert into rs (a) values (3); select max(id) from rs',
+    [[20]],
+  ],
+  [
+    'create table c1 clone rs; create table c2 like rs; create table c3 (like rs); select (select count(*) from c1), (select count(*) from c2), (select count(*) from c3)',
+    [[3, 0, 0]],
+  ],
+  ["create table ca (a int, b string) as select '5', 6; select a + 1, b || '!' from ca", [[6, '6!']]],
+  ['create table cb (a, b) as select 1, 2; select a, b from cb', [[1, 2]]],
+  [
+    "create or replace secure view d.v.vv (a comment 'x') copy grants comment = 'c' as select 1; select a from d.v.vv",
+    [[1]],
+  ],
+  ['create view w as select * from ca with no schema binding; select count(*) from w', [[1]]],
+  ['create or replace materialized view mv as select 2 x; select x from mv', [[2]]],
+  [
+    'alter table ca add column c int default 3, d string; alter table ca drop column b, d; alter table ca rename column c to e; select * from ca',
+    [[5, 3]],
+  ],
+  [
+    'alter table ca alter column e set data type string; alter table ca modify column e number(10,1); select e from ca',
+    [[3]],
+  ],
+  [
+    'create table s1 as select 1 x; create table s2 as select 2 x; alter table s1 swap with s2; select s1.x, s2.x from s1, s2',
+    [[2, 1]],
+  ],
+  [
+    "alter table s1 rename to main.s3; drop table s2, s3; select count(*) from information_schema.tables where table_name in ('s1', 's2', 's3')",
+    [[0]],
+  ],
+  [
+    'desc table ca',
+    [
+      ['a', 'BIGINT', 'YES', null, null, null],
+      ['e', 'DECIMAL(10,1)', 'YES', null, '3', null],
+    ],
+  ],
+]);
+
+describe('a division by 0', () => {
+  for (const script of [
+    'select 1 / 0',
+    'select x % y from (select 1 x, 0 y)',
+    'select sum(x) / count(y) from (select 1 x, null y)',
+  ])
+    it(`fails: ${script}`, () => assert.rejects(sql.rows(script), /division by zero/));
+
+  it('is NULL by NULLIF, and 0 by DIV0', async () =>
+    assert.deepEqual(await sql.rows('select 1 / nullif(0, 0), div0(1, 0), 7 / 2, 7 % 4'), [
+      [null, 0, 3.5, 3],
+    ]));
+});
+
+describe('a statement with several parts', () => {
+  it('is atomic: the rows stay if the new ones cannot be written', async () => {
+    await sql.rows('create or replace table whole (x int not null); insert into whole values (1)');
+    await assert.rejects(sql.rows('insert overwrite into whole select null'), /NOT NULL/);
+    assert.deepEqual(await sql.rows('select x from whole'), [[1]]);
+  });
+
+  it('leaves no schema behind if it fails', async () => {
+    await assert.rejects(sql.rows('create table gone.s.t as select * from missing'), /missing/);
+    assert.deepEqual(
+      await sql.rows("select count(*) from information_schema.schemata where schema_name = 'gone.s'"),
+      [[0]],
+    );
+  });
+});
