@@ -87,6 +87,11 @@ for text in ["begin", "select * from range(200000)", "", "nonsense"]:
     const bash = await run('bash-script', { script: 'echo one; echo two >&2; exit 2' });
     assert.match(bash.outcome.message ?? '', /Script.*the script ended with code 2/s);
     assert.match(bash.message ?? '', /^the script ended with code 2\n(one\ntwo|two\none)$/);
+    const logged = fixture.logged.filter(({ line }) => line === 'one' || line === 'two');
+    assert.deepEqual(logged.map(({ line, stream }) => `${stream} ${line}`).toSorted(), [
+      'stderr two',
+      'stdout one',
+    ]);
   });
 
   it('masks secrets that it prints', async () => {

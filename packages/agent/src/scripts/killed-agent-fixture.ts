@@ -1,4 +1,4 @@
-/** Stands for an agent: runs the script of its first argument, and says the host's ids of the processes. */
+/** Stands for an agent: runs the script of its first argument, and says its folder and the processes. */
 import { readFileSync } from 'node:fs';
 import { createScriptsFixture } from './script-fixture.ts';
 
@@ -13,6 +13,6 @@ const looking = setInterval(() => {
   // The outer process, init, bash and its child.
   if (found.length < 4 || !fixture.logged.some((line) => line.includes('confined'))) return;
   clearInterval(looking);
-  console.log(JSON.stringify(found));
+  console.log(JSON.stringify({ processes: found, folder: fixture.folder }));
 }, 50);
 await running;

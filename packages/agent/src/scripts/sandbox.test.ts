@@ -264,7 +264,7 @@ time.sleep(30)
     await works();
   });
 
-  it('dies with an agent that is killed', async () => {
+  it('dies with an agent that is killed', async (t) => {
     const agent = spawn(
       process.execPath,
       [
@@ -275,7 +275,8 @@ time.sleep(30)
       { stdio: ['ignore', 'pipe', 'inherit'] },
     );
     const [line] = await once(agent.stdout, 'data');
-    const processes = JSON.parse(String(line)) as string[];
+    const { processes, folder } = JSON.parse(String(line)) as { processes: string[]; folder: string };
+    t.after(() => rmSync(folder, { recursive: true }));
     assert.ok(processes.length >= 4 && processes.every(isAlive));
     agent.kill('SIGKILL');
     await once(agent, 'close');
