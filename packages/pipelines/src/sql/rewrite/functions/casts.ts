@@ -13,7 +13,7 @@ export interface Cast {
   /** The name of the type as written, such as NUMBER, and what follows it in parentheses. */
   readonly type: string;
   readonly args: readonly string[];
-  /** TRY_CAST: NULL in place of an error. */
+  /** TRY_CAST: NULL instead of an error. */
   readonly safe: boolean;
   readonly dialect: SourceDialect;
 }

@@ -94,6 +94,9 @@ export function readKnownType(sql: string): string | undefined {
   if (/^'(?:[^']|'')*'$/.test(text)) return 'VARCHAR';
   if (/^-?\d+(?:\.\d+)?$/.test(text)) return 'NUMBER';
   if (/^current_date$/i.test(text)) return 'DATE';
+  // What `asText` gives.
+  if (/^(?:list_transform\(.*|)CASE WHEN typeof\(.* ELSE CAST\(.* AS VARCHAR\) END(?:\)\[1\])?$/s.test(text))
+    return 'VARCHAR';
   const called = readCallName(text);
   if (called === undefined) return undefined;
   if (called === 'cast' || called === 'try_cast') {
@@ -103,21 +106,32 @@ export function readKnownType(sql: string): string | undefined {
 }
 
 const textFunctions =
-  'upper lower trim ltrim rtrim replace regexp_replace substr substring left right lpad rpad strftime concat concat_ws repeat reverse split_part array_to_string md5 translate chr string_agg hex to_base64';
+  'upper lower trim ltrim rtrim replace regexp_replace substr substring left right lpad rpad strftime concat concat_ws repeat reverse split_part array_to_string md5 sha1 sha256 translate chr string_agg hex to_base64 json_extract_string json_type printf decode';
 const typesOfFunctions: Readonly<Record<string, string>> = {
   ...Object.fromEntries(textFunctions.split(' ').map((each) => [each, 'VARCHAR'])),
-  ...Object.fromEntries(['json_object', 'json_array', 'to_json'].map((each) => [each, 'JSON'])),
+  ...Object.fromEntries(
+    ['json_object', 'json_array', 'to_json', 'json_extract', 'json'].map((each) => [each, 'JSON']),
+  ),
   now: 'TIMESTAMP WITH TIME ZONE',
   strptime: 'TIMESTAMP',
   last_day: 'DATE',
   make_date: 'DATE',
 };
 
+/** Functions that give one of their arguments. */
+const passing = new Set(
+  'coalesce nullif max min any_value first last first_value last_value nth_value lag lead greatest least list_transform'.split(
+    ' ',
+  ),
+);
+
 /** Whether the expression may be a JSON value: it is a path, or has the name that FLATTEN gives to values. */
 export function mayBeJson(sql: string): boolean {
   if (isLiteral(sql)) return false;
   const known = readKnownType(sql);
   if (known !== undefined) return known === 'JSON';
+  const called = readCallName(sql);
+  if (called !== undefined && !passing.has(called)) return false;
   return /->(?!>)|json|(?:^|\.)"?(?:value|this)"?$/i.test(sql);
 }
 
@@ -126,11 +140,10 @@ export function asText(sql: string): string {
   if (/^NULL$/i.test(sql.trim())) return 'CAST(NULL AS VARCHAR)';
   if (readKnownType(sql) === 'VARCHAR') return sql;
   if (!mayBeJson(sql)) return `CAST(${sql} AS VARCHAR)`;
-  return asTextOfJson(sql);
-}
-
-function asTextOfJson(sql: string): string {
-  return `CASE WHEN typeof(${sql}) = 'JSON' THEN json_extract_string(to_json(${sql}), '$') ELSE CAST(${sql} AS VARCHAR) END`;
+  return bindOnce([sql], (name) => {
+    const text = `json_extract_string(to_json(${name}), '$')`;
+    return `CASE WHEN typeof(${name}) = 'JSON' THEN ${text} ELSE CAST(${name} AS VARCHAR) END`;
+  });
 }
 
 /** The expression as a date or time: a text becomes a TIMESTAMP, other types stay. */

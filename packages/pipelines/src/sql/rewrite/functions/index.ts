@@ -70,7 +70,18 @@ export function translateFunction(call: FunctionCall): TranslatedCall | undefine
   }
   const sql = entry.translate(call);
   if (sql === undefined) return undefined;
-  return entry.placesClauses ? { sql } : { sql, append: true };
+  return { sql, append: !entry.placesClauses, isJson: givesJson(call.name) };
+}
+
+const jsonFunctions = new Set(
+  'GET GET_PATH GET_IGNORE_CASE PARSE_JSON TRY_PARSE_JSON JSON_PARSE TO_VARIANT TO_OBJECT TO_ARRAY STRIP_NULL_VALUE AS_ARRAY AS_OBJECT SPLIT SPLIT_TO_ARRAY STRTOK_TO_ARRAY SUBARRAY REGEXP_SUBSTR_ALL PARSE_URL ARRAY ARRAYAGG OBJECT'.split(
+    ' ',
+  ),
+);
+
+function givesJson(name: string): boolean {
+  if (/^ARRAY_(?:SIZE|CONTAINS|POSITION|TO_STRING)$/.test(name)) return false;
+  return jsonFunctions.has(name) || /^(?:ARRAY|OBJECT)_/.test(name);
 }
 
 function describeCount({ least, most }: FunctionEntry): string {
