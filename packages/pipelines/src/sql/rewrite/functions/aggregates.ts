@@ -60,14 +60,15 @@ function collect(call: FunctionCall): string | undefined {
   if (call.dialect === 'redshift') return undefined;
   const value = argumentAt(call, 0);
   const distinct = call.name === 'ARRAY_UNIQUE_AGG' ? 'DISTINCT ' : distinctOf(call);
-  const clauses = renderClauses(call, { condition: `${group(value)} IS NOT NULL` });
-  return `coalesce(to_json(list(${distinct}${value}${orderOf(call)})${clauses}), CAST('[]' AS JSON))`;
+  const list = `list(${distinct}${value}${orderOf(call)})${renderClauses(call)}`;
+  return `coalesce(to_json(list_filter(${list}, lambda _e: _e IS NOT NULL)), CAST('[]' AS JSON))`;
 }
 
 function collectObject(call: FunctionCall): string {
   const [key = '', value = ''] = call.args;
   const member = `to_json(${asText(key)}) || ':' || ${asJson(value)}`;
-  const members = `string_agg(${member}, ',' ORDER BY ${key})${renderClauses(call)}`;
+  // A member begins with its key. NULLs are left out.
+  const members = `array_to_string(list_sort(list(${member})${renderClauses(call)}), ',')`;
   return `CAST('{' || coalesce(${members}, '') || '}' AS JSON)`;
 }
 
@@ -77,12 +78,23 @@ const percentile = (name: string): FunctionEntry =>
     const share = call.orderBy === undefined ? argumentAt(call, 1) : argumentAt(call, 0);
     if (call.orderBy === undefined)
       return `${name}(${asNumber(argumentAt(call, 0))}, ${share})${renderClauses(call)}`;
-    const order = /^([\s\S]*?)(?:\s+(asc|desc))?(?:\s+nulls\s+(?:first|last))?\s*$/i.exec(
-      call.orderBy.replace(/^\s*order\s+by\s+/i, ''),
-    );
-    const at = order?.[2]?.toLowerCase() === 'desc' ? `1 - ${share}` : share;
-    return `${name}(${order?.[1] ?? ''}, ${at})${renderClauses(call)}`;
+    const { value, descends } = readOrder(call.orderBy);
+    return `${name}(${value}, ${descends ? `1 - ${share}` : share})${renderClauses(call)}`;
   });
+
+/** One expression of ORDER BY, and its direction. NULLs do not count here. */
+function readOrder(orderBy: string): { value: string; descends: boolean } {
+  let value = orderBy.trim().replace(/^order\s+by\s/i, '');
+  const cut = (ending: RegExp) => {
+    // Only the end is searched, because the text may be long.
+    const found = ending.exec(value.slice(-40));
+    if (found !== null) value = value.slice(0, value.length - found[0].length).trimEnd();
+    return found?.[1];
+  };
+  cut(/\snulls\s{1,9}(first|last)$/i);
+  const direction = cut(/\s(asc|desc)$/i);
+  return { value, descends: direction?.toLowerCase() === 'desc' };
+}
 
 /** Rows in which each argument has a value. */
 function countRows(call: FunctionCall): string | undefined {

@@ -50,6 +50,9 @@ const tables: readonly FunctionTable[] = [
 ];
 const entries = new Map<string, FunctionEntry>(tables.flatMap((table) => Object.entries(table)));
 
+/** Some translations repeat an argument, so that nested calls could grow without bounds. */
+const longestSql = 1_000_000;
+
 /** The names in the tables, in upper case. */
 export const translatedFunctions: readonly string[] = [...entries.keys()].sort();
 
@@ -70,6 +73,9 @@ export function translateFunction(call: FunctionCall): TranslatedCall | undefine
   }
   const sql = entry.translate(call);
   if (sql === undefined) return undefined;
+  if (sql.length > longestSql) {
+    refuseCall(call.name, 'the expression is nested too deeply: compute a part of it in a subquery');
+  }
   return { sql, append: !entry.placesClauses, isJson: givesJson(call.name) };
 }
 

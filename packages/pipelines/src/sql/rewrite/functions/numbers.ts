@@ -81,7 +81,9 @@ function renderUniform(call: FunctionCall): string {
   if (/[.eE]/.test(`${least}${most}`) && !/[A-Za-z_]{2}/.test(`${least}${most}`)) {
     return `(${least} + random() * (${most} - ${least}))`;
   }
-  return `CAST(floor(random() * (${group(most)} - ${group(least)} + 1)) + ${group(least)} AS BIGINT)`;
+  return bindOnce([least, most], (from = '', to = '') => {
+    return `CAST(floor(random() * (${group(to)} - ${group(from)} + 1)) + ${group(from)} AS BIGINT)`;
+  });
 }
 
 function findBucket(call: FunctionCall): string {
