@@ -181,8 +181,8 @@ function findPreviousDay(call: FunctionCall): string {
 /** From the last day of a month it goes to the last day of the other month. */
 function addMonths(call: FunctionCall): string {
   const interval = renderInterval(call, 'month', argumentAt(call, 1));
-  return bindOnce([asMoment(argumentAt(call, 0))], (moment) => {
-    const sum = `${moment} + ${interval}`;
+  return bindOnce([asMoment(argumentAt(call, 0)), interval], (moment = '', months = '') => {
+    const sum = `${moment} + ${months}`;
     const toLast = `to_days(CAST(last_day(${sum}) - CAST(${sum} AS DATE) AS INTEGER))`;
     const isLast = `CAST(${moment} AS DATE) = last_day(${moment})`;
     const moved = () => `CASE WHEN ${isLast} THEN ${sum} + ${toLast} ELSE ${sum} END`;
