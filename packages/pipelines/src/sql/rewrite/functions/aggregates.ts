@@ -10,9 +10,9 @@ import {
   refuse,
   refuseCall,
 } from './call.ts';
-import { asNumber, asText, group, mayBeJson } from './expressions.ts';
+import { asBoolean, asNumber, asText, group, mayBeJson } from './expressions.ts';
 import { asJson } from './json-values.ts';
-import { renderAllColumns, renderSignedHash } from './numbers.ts';
+import { renderAllColumns, renderSignedHash, rowSequence } from './numbers.ts';
 
 /** FILTER and OVER of the call, with conditions and a frame of the translation. */
 function renderClauses(
@@ -25,7 +25,9 @@ function renderClauses(
       ? ''
       : ` FILTER (WHERE ${conditions.length === 1 ? conditions[0] : conditions.map((each) => `(${each})`).join(' AND ')})`;
   if (call.over === undefined) return filter;
-  const window = frame === undefined || hasFrame(call.over) ? call.over : `${call.over} ${frame}`;
+  // Windows cannot be nested, and the order of the rows is the one that they have.
+  const over = call.over.replaceAll(rowSequence, '1');
+  const window = frame === undefined || hasFrame(over) ? over : `${over} ${frame}`;
   return `${filter} OVER (${window.trim()})`;
 }
 
@@ -139,6 +141,13 @@ const extremeBy = (name: string): FunctionEntry =>
     return call.args.length === 3 ? `to_json(${picked})` : picked;
   });
 
+/** ROW_NUMBER() OVER (ORDER BY SEQ4()) numbers the rows as they come. */
+const numbering = defineOverRows(0, 1, (call) =>
+  call.over?.includes(rowSequence) === true
+    ? `${call.name.toLowerCase()}(${call.args.join(', ')})${renderClauses(call)}`
+    : undefined,
+);
+
 const listAgg = defineOverRows(1, 2, joinTexts);
 const collectArray = defineOverRows(1, 1, collect);
 
@@ -156,7 +165,7 @@ export const aggregates: FunctionTable = {
   VAR_POP: ofNumbers('var_pop'),
   SKEW: define(1, 1, (call) => `skewness(${asNumber(argumentAt(call, 0))})`),
   COUNT: define(0, many, countRows),
-  COUNT_IF: define(1, 1, (call) => `count_if(CAST(${argumentAt(call, 0)} AS BOOLEAN))`),
+  COUNT_IF: define(1, 1, (call) => `count_if(${asBoolean(argumentAt(call, 0))})`),
   APPROX_COUNT_DISTINCT: countDistinct,
   APPROXIMATE_COUNT_DISTINCT: countDistinct,
   HLL: countDistinct,
@@ -186,6 +195,10 @@ export const aggregates: FunctionTable = {
     const hash = renderSignedHash(`hash(${renderAllColumns(call.args)})`);
     return `coalesce(bit_xor(${distinctOf(call)}${hash})${renderClauses(call)}, 0)`;
   }),
+  ROW_NUMBER: numbering,
+  RANK: numbering,
+  DENSE_RANK: numbering,
+  NTILE: numbering,
   RATIO_TO_REPORT: defineOverRows(1, 1, (call) => {
     const value = asNumber(argumentAt(call, 0));
     return `(CAST(${value} AS DOUBLE) / nullif(sum(${value})${renderClauses(call)}, 0))`;

@@ -103,7 +103,9 @@ function measureDistance(call: FunctionCall): string {
   });
 }
 
-const sequence = define(0, 1, () => '(row_number() OVER () - 1)');
+/** Counts the rows from 0. In a window, `renderClauses` takes it out again. */
+export const rowSequence = '(row_number() OVER () - 1)';
+const sequence = define(0, 1, () => rowSequence);
 const alphanumerics = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 export const numbers: FunctionTable = {
