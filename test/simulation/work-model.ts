@@ -22,6 +22,8 @@ export interface ModelRow {
   state: 'queued' | 'held' | 'silent' | 'ended';
   report_sequence: number;
   command: string | null;
+  /** The callers of the simulation have no names. */
+  command_by: null;
   command_bound: Date | null;
   created_at: Date;
   queued_at: Date;
@@ -83,6 +85,7 @@ const insert: Effect = (rows, { work_id, project_id, agent_id, kind, name, creat
     state: 'queued',
     report_sequence: 0,
     command: null,
+    command_by: null,
     command_bound: null,
     created_at: created,
     queued_at: created,
@@ -145,7 +148,7 @@ const command: Effect = (rows, { work_id, command: wanted, bound }) => {
   if (row === undefined || row.state === 'ended') return [];
   if (row.command !== 'force-cancel') row.command = wanted;
   row.command_bound ??= bound;
-  return [{ state: row.state, agent_id: row.agent_id }];
+  return [{ state: row.state, agent_id: row.agent_id, command_by: row.command_by }];
 };
 
 const commandsFor: Effect = (rows, { agent_id, instance_id }) =>
@@ -214,7 +217,7 @@ const effects: readonly (readonly [RegExp, Effect])[] = [
       }),
   ],
   [/^update work set command = case when command = 'force-cancel'/, command],
-  [/^select work_id, epoch, command from work/, commandsFor],
+  [/^select work_id, epoch, command, command_by from work/, commandsFor],
   [/^select coalesce\( \(select true from work where due_at <= \$now/, () => [{ due: true }]],
   [/as fate from work w join/, sweepable],
   [

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { logLineLimit, stepSqlLimit } from '@headgate/contract';
 import { createBoundedLog } from './bounded-log.ts';
 import { createFixture, type Fixture } from './engine-fixture.ts';
-import { number, renderOrchestration, start, text } from './pipeline-fixture.ts';
+import { grid, number, renderOrchestration, start, text } from './pipeline-fixture.ts';
 import type { LogSource } from './ports.ts';
 import { createStepSql } from './step-sql.ts';
 
@@ -29,6 +29,31 @@ describe('a run', () => {
     assert.equal((await fixture.run('p')).status, 'SUCCESS');
     assert.equal(find('Script')?.sql, "create table t AS select 1 as n;\nselect '***';");
     assert.equal(find('Start')?.sql, undefined);
+  });
+
+  it('shows the progress of an iterator and the SQL of a step while they run, and no progress afterwards', async () => {
+    const slow = `select count(*) from range(20000) a, range(\${n}) b`;
+    const iterator = {
+      type: 'grid-iterator',
+      iterationTarget: 'Slow',
+      parameters: { gridVariable: 'rows', gridIteratorVariableMapping: [['n', 'n']] },
+    };
+    await fixture.publish({
+      'p.orch.yaml': renderOrchestration(
+        { Start: start('Each'), Each: iterator, Slow: sql(slow) },
+        { n: number('0'), rows: grid({ n: 'NUMBER' }, [[1], [60_000], [60_000]]) },
+      ),
+    });
+    assert.equal((await fixture.run('p')).status, 'SUCCESS');
+    const running = fixture.reports.filter(({ status }) => status === 'RUNNING');
+    assert.deepEqual(running.find(({ progress }) => progress !== undefined)?.progress, {
+      done: 1,
+      total: 3,
+      unit: 'iterations',
+      percent: 33,
+    });
+    assert.ok(running.some((step) => step.name === 'Slow' && step.sql !== undefined));
+    assert.equal(find('Each')?.progress, undefined);
   });
 
   it('records each variable of a pipeline with its source, and never a secret', async () => {
@@ -80,9 +105,9 @@ describe('a run', () => {
         { name: 'text', type: 'TEXT', behaviour: 'SHARED', value: 'x'.repeat(60_000) },
       ],
     });
-    const [grid, long] = fixture.variables[0]?.variables ?? [];
-    assert.deepEqual([grid?.truncated, grid?.rowCount, long?.truncated], [true, 5_000, true]);
-    assert.deepEqual(grid?.value, { columns, rows: rows.slice(0, 100) });
+    const [cut, long] = fixture.variables[0]?.variables ?? [];
+    assert.deepEqual([cut?.truncated, cut?.rowCount, long?.truncated], [true, 5_000, true]);
+    assert.deepEqual(cut?.value, { columns, rows: rows.slice(0, 100) });
     assert.equal(String(long?.value).length, 10_000);
   });
 });

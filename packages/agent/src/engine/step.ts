@@ -4,8 +4,8 @@ import type { RunOutcome } from './ports.ts';
 import type { PipelineRun } from './run-context.ts';
 import { createStepSql } from './step-sql.ts';
 
-/** How often changes that may wait are reported. */
-const noteMilliseconds = 1_000;
+/** How long a change may wait. Most steps end earlier, and need no report of their own for it. */
+const noteMilliseconds = 250;
 /** Characters of a message in the agent protocol. */
 const messageLimit = 10_000;
 
@@ -16,7 +16,7 @@ export type StepChange = Partial<
 export interface RunningStep {
   current(): Step;
   change(change: StepChange): void;
-  /** A change that may wait: it is reported at most once a second, and with the next report. */
+  /** A change that may wait: it is reported with the next report, or after a moment. */
   note(change: StepChange): void;
   /** Shows a statement that the step runs. */
   noteStatement(sql: string): void;
@@ -39,22 +39,19 @@ export function startStep(
     status: 'RUNNING',
     startedAt: ports.now().toISOString(),
   };
-  let reportedAt = Number.NEGATIVE_INFINITY;
+  let waiting: NodeJS.Timeout | undefined;
   const addStatement = createStepSql(run.context.mask, run.context.sqlRoom);
   const report = () => ports.report(label === undefined ? step : addLabel(step, run.context.mask(label)));
   const change = (changes: StepChange & Pick<Partial<Step>, 'finishedAt'>) => {
+    clearTimeout(waiting);
+    waiting = undefined;
     step = { ...step, ...changes };
     if (step.message !== undefined) step.message = cutMessage(run.context.mask(step.message));
     report();
   };
   const note = (changes: StepChange) => {
-    const now = ports.now().getTime();
-    if (now - reportedAt < noteMilliseconds) {
-      step = { ...step, ...changes };
-      return;
-    }
-    reportedAt = now;
-    change(changes);
+    step = { ...step, ...changes };
+    waiting ??= setTimeout(change, noteMilliseconds, {}).unref();
   };
   report();
   return {
@@ -68,7 +65,8 @@ export function startStep(
     finish(status, changes = {}) {
       // The machine's clock may have been set back.
       const now = ports.now().toISOString();
-      delete step.progress;
+      const { progress, ...rest } = step;
+      step = rest;
       change({ ...changes, status, finishedAt: now < step.startedAt ? step.startedAt : now });
     },
   };

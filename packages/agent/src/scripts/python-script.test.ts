@@ -149,6 +149,15 @@ print(context.getGridVariable("orders"))
       { type: 'update-grid', name: 'orders', rows: [['x'], [1]] },
     ]);
     assert.equal(stdout, "[['x'], [1]]");
+    for (const rows of ['"ab"', '5', '{"a": 1}'])
+      assert.match(
+        (await run(`context.updateGridVariable("orders", ${rows})`)).message ?? '',
+        /takes a list of rows/,
+      );
+    assert.match(
+      (await run('context.updateGridVariable("orders", [{"a": 1}])')).message ?? '',
+      /^TypeError: a row of the grid variable "orders" must be a list of cells/,
+    );
   });
 
   it('gets the agent’s refusal as an error, which it can handle', async () => {

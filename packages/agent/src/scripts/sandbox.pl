@@ -201,6 +201,8 @@ limit(12, 0);                     # message queues
 limit(2, $option{memory});        # private memory of one process
 limit(6, $option{processes} + 1); # processes of this user namespace, with init
 
+# Runs, warehouses and heartbeats come first.
+POSIX::nice(5);
 my $header = pack 'L2', 0x20080522, 0;
 my $none = pack 'L6', (0) x 6;
 must('capabilities', ask('capset', $header, $none));

@@ -111,7 +111,7 @@ export function startSandbox(options: SandboxOptions): Sandbox {
   const [, stdout, stderr, channel] = child.stdio as unknown as [null, Readable, Readable, Duplex];
   channel.on('error', () => undefined);
   channel.write(encodeFrames(options.frames));
-  return { process: child, stdout, stderr, channel, kill: () => killGroup(child.pid) };
+  return { process: child, stdout, stderr, channel, kill: () => killGroup(child) };
 }
 
 function encodeFrames(frames: readonly Frame[]): Buffer {
@@ -123,8 +123,9 @@ function encodeFrames(frames: readonly Frame[]): Buffer {
   return Buffer.concat([...parts, Buffer.from('end\n')]);
 }
 
-function killGroup(pid: number | undefined): void {
-  if (pid === undefined) return;
+function killGroup({ pid, exitCode, signalCode }: ChildProcess): void {
+  // Its id may belong to another process once it has ended.
+  if (pid === undefined || exitCode !== null || signalCode !== null) return;
   try {
     process.kill(-pid, 'SIGKILL');
   } catch (error) {

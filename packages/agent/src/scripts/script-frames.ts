@@ -30,7 +30,7 @@ export function createFrames(job: ScriptJob, python: string): { frames: Frame[];
       frames: [
         ...set,
         { kind: 'file', name: 'script.py', text: job.text },
-        { kind: 'file', name: 'runtime.py', text: readRuntime() },
+        ...readRuntime(),
         {
           kind: 'file',
           name: 'request.json',
@@ -93,9 +93,14 @@ function findFault(name: string, text: string, total: number): string | undefine
   return undefined;
 }
 
-let runtime: string | undefined;
+const runtimeFiles = ['runtime.py', 'headgate_channel.py', 'headgate_context.py', 'headgate_session.py'];
+let runtime: Frame[] | undefined;
 
-function readRuntime(): string {
-  runtime ??= readFileSync(new URL('./script_runtime.py', import.meta.url), 'utf8');
+function readRuntime(): readonly Frame[] {
+  runtime ??= runtimeFiles.map((name) => ({
+    kind: 'file',
+    name,
+    text: readFileSync(new URL(`./python/${name}`, import.meta.url), 'utf8'),
+  }));
   return runtime;
 }

@@ -38,7 +38,6 @@ export function openScripts(options: {
         throw new Error(`${job.component} is off on this agent: ${python.fault}`);
       const leave = await takeTurn(kill);
       try {
-        kill.throwIfAborted();
         const [path, folders] = 'fault' in python ? ['', []] : [python.path, python.folders];
         const network = allowsNetwork(settings, place);
         const means = { bounds: settings.bounds, confinement, python: path, folders, hiddenFolder, network };
@@ -98,25 +97,21 @@ function createTurns(count: number): (kill: AbortSignal) => Promise<() => void> 
     if (next === undefined) free += 1;
     else next();
   };
+  /** @throws the reason of `kill`, if it is aborted before the turn comes */
   return async (kill) => {
+    kill.throwIfAborted();
     if (free > 0) {
       free -= 1;
       return leave;
     }
-    await new Promise<void>((resolve) => {
+    await new Promise<void>((resolve, reject) => {
       waiting.push(resolve);
-      kill.addEventListener(
-        'abort',
-        () => {
-          const place = waiting.indexOf(resolve);
-          if (place < 0) return;
-          waiting.splice(place, 1);
-          // It leaves at once, and gives back what it did not take.
-          free -= 1;
-          resolve();
-        },
-        { once: true },
-      );
+      const leaveQueue = () => {
+        const place = waiting.indexOf(resolve);
+        if (place >= 0) waiting.splice(place, 1);
+        reject(kill.reason);
+      };
+      kill.addEventListener('abort', leaveQueue, { once: true });
     });
     return leave;
   };
