@@ -1,10 +1,11 @@
 /** Turns one component of an orchestration into the action that the engine carries out. */
-import { type Action, listLiteralParameters } from './components/component.ts';
+import type { Action } from './components/component.ts';
 import {
   listParameterNames,
   listParametersWithoutEffect,
   renameParameters,
 } from './components/declared-parameters.ts';
+import { listLiteralParameters } from './components/literal-parameters.ts';
 import { getOrchestrationDefinition } from './components/registry.ts';
 import { createParameters } from './parameters.ts';
 import type { Orchestration, OrchestrationComponent } from './pipeline.ts';

@@ -2,8 +2,8 @@
  * Collects the expressions of a pipeline that a run may evaluate, in the form in which they are evaluated.
  */
 import { expressionSourceLimit } from './bounds.ts';
-import { omitLiteralParameters } from './components/component.ts';
 import { listParameterNames, renameParameters } from './components/declared-parameters.ts';
+import { omitLiteralParameters } from './components/literal-parameters.ts';
 import { findDefinition } from './components/registry.ts';
 import type { LineOf } from './parse.ts';
 import type { OrchestrationComponent, Pipeline, Plain } from './pipeline.ts';

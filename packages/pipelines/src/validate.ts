@@ -1,6 +1,7 @@
 /** Checks a pipeline using its own file only. Questions about other files are answered in link.ts. */
-import { type ComponentDefinition, omitLiteralParameters } from './components/component.ts';
+import type { ComponentDefinition } from './components/component.ts';
 import { listParameterNames, renameParameters } from './components/declared-parameters.ts';
+import { omitLiteralParameters } from './components/literal-parameters.ts';
 import { describeUnknownType, findDefinition, listComponentTypes } from './components/registry.ts';
 import type { Draft, Notes } from './finding.ts';
 import { createSuggestions, type Suggestions } from './nearest.ts';

@@ -52,7 +52,7 @@ describe('query-to-grid', () => {
     const names = await change('query-to-grid', {
       ...query,
       query: "SELECT 'b' AS NAME",
-      gridVariableMapping: ['name'],
+      gridVariableMapping: ['NAME'],
     });
     assert.equal(names, '["b",null,null]');
   });

@@ -286,6 +286,17 @@ describe('retry', () => {
     assert.deepEqual(fixture.waits.slice(-3), [500, 500, 500]);
   });
 
+  it('names itself if a pipeline that it calls fails', async () => {
+    const call = { type: 'run-orchestration', parameters: { orchestrationJob: 'called' } };
+    const failing = { type: 'sql-script', parameters: { sqlScript: "SELECT error('broken')" } };
+    await fixture.publish({ 'called.orch.yaml': renderOrchestration({ S: start('Break'), Break: failing }) });
+    const outcome = await iterate('retry', { numberOfRetries: '1' }, { target: call });
+    assert.match(
+      outcome.message ?? '',
+      /^main.orch.yaml: "Each" failed: failed after 2 attempts: called.orch.yaml: "Break" failed: .*broken/,
+    );
+  });
+
   it('a cancellation ends the wait', async () => {
     fixture.onWait(() => fixture.cancel());
     const outcome = await retry('3600', 9);

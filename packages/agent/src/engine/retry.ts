@@ -14,7 +14,7 @@ export async function retry(
     const counted = `${attempt} ${attempt === 1 ? 'attempt' : 'attempts'}`;
     if (result.status === 'SUCCESS') return { status: 'SUCCESS', message: `succeeded after ${counted}` };
     if (attempt === attempts)
-      return { ...result, message: `failed after ${counted}: ${result.message ?? 'no message'}` };
+      return { status: 'FAILED', message: `failed after ${counted}: ${result.message ?? 'no message'}` };
     const halted = (await waitUnlessHalted(context, delaySeconds(attempt) * 1_000)) ?? context.findHalt();
     if (halted !== undefined) return halted;
   }

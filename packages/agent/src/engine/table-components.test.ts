@@ -196,6 +196,13 @@ describe('components without effect', () => {
       assert.match(await run(type, { ...place }), /^SUCCESS: .* has no effect here, because/);
   });
 
+  it('but alter-table refuses what it would have to do', async () => {
+    assert.match(
+      await run('alter-table', { targetTable: 't', columnsToAdd: [['a', 'DATE']] }),
+      /"columnsToAdd" is not supported, only the search optimization: write ALTER TABLE in a sql-script/,
+    );
+  });
+
   it('but fail by name if later rows would be wrong', async () => {
     const expected = {
       'create-external-table-sf':

@@ -168,21 +168,6 @@ export interface OrchestrationDefinition extends ComponentFrame {
   check?(context: Omit<OrchestrationContext, 'scope'>): void;
 }
 
-/** The parameters without those that are used as they are written. */
-export function omitLiteralParameters(parameters: PlainMap, definition: ComponentDefinition): PlainMap {
-  const literal = listLiteralParameters(parameters, definition);
-  if (literal.length === 0) return parameters;
-  return Object.fromEntries(Object.entries(parameters).filter(([name]) => !literal.includes(name)));
-}
-
-export function listLiteralParameters(
-  parameters: PlainMap,
-  definition: ComponentDefinition,
-): readonly string[] {
-  if (definition.kind !== 'orchestration') return [];
-  return definition.listLiteral?.(parameters) ?? [];
-}
-
 export interface Source {
   readonly component: string;
   /** Its CTE's name, quoted. */
@@ -226,34 +211,8 @@ export function readTableReference(parameters: Parameters, tableParameter: strin
   return { ...readPlace(parameters), table: parameters.text(tableParameter) };
 }
 
-/** The tables of a list, or of a single name. @throws ParameterError */
-export function readTableReferences(parameters: Parameters, tablesParameter: string): TableReference[] {
-  const single = typeof parameters.value(tablesParameter) === 'string';
-  const place = readPlace(parameters);
-  const tables = single ? [parameters.text(tablesParameter)] : parameters.names(tablesParameter);
-  return tables.map((table) => ({ ...place, table }));
-}
-
-/**
- * One statement for each table of a list. No statement is needed if the list comes from an empty grid.
- *
- * @throws ParameterError if the list is written and empty
- */
-export function planForTables(
-  { parameters, component, dialect }: Omit<OrchestrationContext, 'scope'>,
-  tablesParameter: string,
-  render: (table: string) => string,
-): Action {
-  const tables = readTableReferences(parameters, tablesParameter);
-  if (tables.length > 0)
-    return { action: 'execute', statements: tables.map((table) => render(dialect.table(table))) };
-  const written = component.parameters[tablesParameter];
-  if (typeof written === 'object' && written !== null && !Array.isArray(written))
-    return { action: 'pass', message: `the grid of "${tablesParameter}" is empty: nothing to do` };
-  throw new ParameterError(`"${tablesParameter}" is empty: name a table`);
-}
-
-function readPlace(parameters: Parameters): Omit<TableReference, 'table'> {
+/** Reads `database` and `schema`. @throws ParameterError */
+export function readPlace(parameters: Parameters): Omit<TableReference, 'table'> {
   for (const name of ['database', 'schema']) {
     if (parameters.value(name) === '[Custom]')
       throw new ParameterError(`"${name}" is [Custom]: write the name itself`);

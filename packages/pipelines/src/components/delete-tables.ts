@@ -1,6 +1,7 @@
 /** Drops tables. */
-import { type OrchestrationDefinition, planForTables } from './component.ts';
+import type { OrchestrationDefinition } from './component.ts';
 import { namesParameter, placeParameters, yesNoParameter } from './declared-parameters.ts';
+import { planForTables } from './table-list.ts';
 
 export const deleteTables: OrchestrationDefinition = {
   kind: 'orchestration',

@@ -1,6 +1,7 @@
 /** Deletes all rows of tables. */
-import { type OrchestrationDefinition, planForTables } from './component.ts';
+import type { OrchestrationDefinition } from './component.ts';
 import { namesParameter, placeParameters } from './declared-parameters.ts';
+import { planForTables } from './table-list.ts';
 
 export const truncateTable: OrchestrationDefinition = {
   kind: 'orchestration',

@@ -2,6 +2,7 @@
  * Components that prepare or tune a vendor's warehouse. They succeed and say that they have no effect here.
  * A component without which later results would be wrong does not belong here, but in refused-types.ts.
  */
+import { ParameterError } from '../parameters.ts';
 import type { OrchestrationDefinition } from './component.ts';
 
 function createWithoutEffect(
@@ -33,11 +34,24 @@ export const alterWarehouse = createWithoutEffect('alter-warehouse', {
   noEffect: ['warehouse', 'commandType', 'properties'],
 });
 
-export const alterTable = createWithoutEffect('alter-table', {
+const searchOptimization = createWithoutEffect('alter-table', {
   does: 'Switches the search optimization of a vendor’s table.',
   why: 'the embedded warehouse has no search optimization',
   noEffect: [...place, 'targetTable', 'searchOptimizationService'],
 });
+
+export const alterTable: OrchestrationDefinition = {
+  ...searchOptimization,
+  plan(context) {
+    const known = [...(searchOptimization.noEffect ?? []), 'componentName'];
+    const values = Object.entries(context.component.parameters);
+    const other = values.find(([name, value]) => !known.includes(name) && (value ?? '') !== '')?.[0];
+    if (other === undefined) return searchOptimization.plan(context);
+    throw new ParameterError(
+      `"${other}" is not supported, only the search optimization: write ALTER TABLE in a sql-script`,
+    );
+  },
+};
 
 export const createFileFormat = createWithoutEffect('create-file-format', {
   does: 'Names a file format in a vendor’s warehouse.',
