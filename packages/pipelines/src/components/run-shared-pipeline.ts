@@ -17,7 +17,7 @@ export const runSharedPipeline: OrchestrationDefinition = {
     sharedPipelineIdPrefix: textParameter('The prefix of the shared pipelines.', { raw: true }),
     sharedPipeline: textParameter('The pipeline’s name.'),
     pipelineName: textParameter(
-      'The prefix and the name in one, such as `common#tools/Clean up`, in place of the two above.',
+      'The prefix and the name in one, such as `common#tools/Clean up`, instead of the two above.',
     ),
     versionName: textParameter('The version. Empty or `[Latest]`: the latest enabled one.', {
       raw: true,
