@@ -44,10 +44,14 @@ const windows: readonly Case[] = [
   ['PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY n) OVER (PARTITION BY g)', '2.0 2.0 2.0 1.0 1.0'],
   ['SUM(v) OVER (PARTITION BY g ORDER BY n)', '10 30 30 5 NULL'],
   ['SEQ4()', '0 1 2 3 4'],
+  ['ROW_NUMBER() OVER (ORDER BY SEQ4())', '1 2 3 4 5'],
 ];
 
 describeCases('aggregates', whole, { from: 'sales' });
 describeCases('windows', windows, { from: 'sales order by g, n' });
+describeCases('whole rows', [['OBJECT_CONSTRUCT(*)', '{"a":1,"c":"x"}']], {
+  from: "(select 1 as a, null as b, 'x' as c)",
+});
 describeCases('aggregates of Redshift', [["LISTAGG(CAST(NULL AS VARCHAR), ',')", null]], {
   dialect: 'redshift',
   from: 'sales',

@@ -10,9 +10,9 @@ import {
   refuse,
   refuseCall,
 } from './call.ts';
-import { asNumber, asText, group, mayBeJson } from './expressions.ts';
+import { asBoolean, asNumber, asText, group, mayBeJson } from './expressions.ts';
 import { asJson } from './json-values.ts';
-import { renderAllColumns, renderSignedHash } from './numbers.ts';
+import { renderAllColumns, renderSignedHash, rowSequence } from './numbers.ts';
 
 /** FILTER and OVER of the call, with conditions and a frame of the translation. */
 function renderClauses(
@@ -25,7 +25,9 @@ function renderClauses(
       ? ''
       : ` FILTER (WHERE ${conditions.length === 1 ? conditions[0] : conditions.map((each) => `(${each})`).join(' AND ')})`;
   if (call.over === undefined) return filter;
-  const window = frame === undefined || hasFrame(call.over) ? call.over : `${call.over} ${frame}`;
+  // Windows cannot be nested, and the order of the rows is the one that they have.
+  const over = call.over.replaceAll(rowSequence, '1');
+  const window = frame === undefined || hasFrame(over) ? over : `${over} ${frame}`;
   return `${filter} OVER (${window.trim()})`;
 }
 
@@ -60,14 +62,15 @@ function collect(call: FunctionCall): string | undefined {
   if (call.dialect === 'redshift') return undefined;
   const value = argumentAt(call, 0);
   const distinct = call.name === 'ARRAY_UNIQUE_AGG' ? 'DISTINCT ' : distinctOf(call);
-  const clauses = renderClauses(call, { condition: `${group(value)} IS NOT NULL` });
-  return `coalesce(to_json(list(${distinct}${value}${orderOf(call)})${clauses}), CAST('[]' AS JSON))`;
+  const list = `list(${distinct}${value}${orderOf(call)})${renderClauses(call)}`;
+  return `coalesce(to_json(list_filter(${list}, lambda _e: _e IS NOT NULL)), CAST('[]' AS JSON))`;
 }
 
 function collectObject(call: FunctionCall): string {
   const [key = '', value = ''] = call.args;
   const member = `to_json(${asText(key)}) || ':' || ${asJson(value)}`;
-  const members = `string_agg(${member}, ',' ORDER BY ${key})${renderClauses(call)}`;
+  // A member begins with its key. NULLs are left out.
+  const members = `array_to_string(list_sort(list(${member})${renderClauses(call)}), ',')`;
   return `CAST('{' || coalesce(${members}, '') || '}' AS JSON)`;
 }
 
@@ -77,12 +80,23 @@ const percentile = (name: string): FunctionEntry =>
     const share = call.orderBy === undefined ? argumentAt(call, 1) : argumentAt(call, 0);
     if (call.orderBy === undefined)
       return `${name}(${asNumber(argumentAt(call, 0))}, ${share})${renderClauses(call)}`;
-    const order = /^([\s\S]*?)(?:\s+(asc|desc))?(?:\s+nulls\s+(?:first|last))?\s*$/i.exec(
-      call.orderBy.replace(/^\s*order\s+by\s+/i, ''),
-    );
-    const at = order?.[2]?.toLowerCase() === 'desc' ? `1 - ${share}` : share;
-    return `${name}(${order?.[1] ?? ''}, ${at})${renderClauses(call)}`;
+    const { value, descends } = readOrder(call.orderBy);
+    return `${name}(${value}, ${descends ? `1 - ${share}` : share})${renderClauses(call)}`;
   });
+
+/** One expression of ORDER BY, and its direction. NULLs do not count here. */
+function readOrder(orderBy: string): { value: string; descends: boolean } {
+  let value = orderBy.trim().replace(/^order\s+by\s/i, '');
+  const cut = (ending: RegExp) => {
+    // Only the end is searched, because the text may be long.
+    const found = ending.exec(value.slice(-40));
+    if (found !== null) value = value.slice(0, value.length - found[0].length).trimEnd();
+    return found?.[1];
+  };
+  cut(/\snulls\s{1,9}(first|last)$/i);
+  const direction = cut(/\s(asc|desc)$/i);
+  return { value, descends: direction?.toLowerCase() === 'desc' };
+}
 
 /** Rows in which each argument has a value. */
 function countRows(call: FunctionCall): string | undefined {
@@ -127,6 +141,13 @@ const extremeBy = (name: string): FunctionEntry =>
     return call.args.length === 3 ? `to_json(${picked})` : picked;
   });
 
+/** ROW_NUMBER() OVER (ORDER BY SEQ4()) numbers the rows as they come. */
+const numbering = defineOverRows(0, 1, (call) =>
+  call.over?.includes(rowSequence) === true
+    ? `${call.name.toLowerCase()}(${call.args.join(', ')})${renderClauses(call)}`
+    : undefined,
+);
+
 const listAgg = defineOverRows(1, 2, joinTexts);
 const collectArray = defineOverRows(1, 1, collect);
 
@@ -144,7 +165,7 @@ export const aggregates: FunctionTable = {
   VAR_POP: ofNumbers('var_pop'),
   SKEW: define(1, 1, (call) => `skewness(${asNumber(argumentAt(call, 0))})`),
   COUNT: define(0, many, countRows),
-  COUNT_IF: define(1, 1, (call) => `count_if(CAST(${argumentAt(call, 0)} AS BOOLEAN))`),
+  COUNT_IF: define(1, 1, (call) => `count_if(${asBoolean(argumentAt(call, 0))})`),
   APPROX_COUNT_DISTINCT: countDistinct,
   APPROXIMATE_COUNT_DISTINCT: countDistinct,
   HLL: countDistinct,
@@ -174,6 +195,10 @@ export const aggregates: FunctionTable = {
     const hash = renderSignedHash(`hash(${renderAllColumns(call.args)})`);
     return `coalesce(bit_xor(${distinctOf(call)}${hash})${renderClauses(call)}, 0)`;
   }),
+  ROW_NUMBER: numbering,
+  RANK: numbering,
+  DENSE_RANK: numbering,
+  NTILE: numbering,
   RATIO_TO_REPORT: defineOverRows(1, 1, (call) => {
     const value = asNumber(argumentAt(call, 0));
     return `(CAST(${value} AS DOUBLE) / nullif(sum(${value})${renderClauses(call)}, 0))`;

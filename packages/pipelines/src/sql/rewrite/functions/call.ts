@@ -28,7 +28,9 @@ export interface FunctionCall {
 export interface TranslatedCall {
   readonly sql: string;
   /** The rewriter appends FILTER and OVER as they were written. Otherwise `sql` has them. */
-  readonly append?: boolean;
+  readonly append: boolean;
+  /** The value is semi-structured: a path may follow. */
+  readonly isJson: boolean;
 }
 
 /** undefined: this form of the call is DuckDB's own, and stays as it is. */

@@ -13,7 +13,7 @@ export interface Cast {
   /** The name of the type as written, such as NUMBER, and what follows it in parentheses. */
   readonly type: string;
   readonly args: readonly string[];
-  /** TRY_CAST: NULL in place of an error. */
+  /** TRY_CAST: NULL instead of an error. */
   readonly safe: boolean;
   readonly dialect: SourceDialect;
 }
@@ -45,7 +45,7 @@ export function translateCast({ value, type, args, safe, dialect }: Cast): strin
 
 function roundHalfUp(value: string, cast: (sql: string) => string): string {
   const type = readKnownType(value);
-  if (type !== undefined && type !== 'DOUBLE' && type !== 'FLOAT') return cast(value);
+  if (type !== undefined && !['ARITHMETIC', 'DOUBLE', 'FLOAT'].includes(type)) return cast(value);
   return bindOnce([value], (name = '') => {
     const rounded = cast(`round(CAST(${name} AS DOUBLE))`);
     return `CASE WHEN typeof(${name}) = 'DOUBLE' THEN ${rounded} ELSE ${cast(name)} END`;

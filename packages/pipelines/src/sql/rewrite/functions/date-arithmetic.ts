@@ -1,14 +1,14 @@
 /** Adding to dates, differences of dates, and the start and end of periods. */
 import { argumentAt, define, type FunctionCall, type FunctionTable, refuseCall } from './call.ts';
-import { asBigint, asInteger, asMoment, asNumber, bindOnce, readKnownType } from './expressions.ts';
+import { asBigint, asInteger, asMoment, bindOnce, readKnownType } from './expressions.ts';
 import { readText } from './literals.ts';
 import { isWholeDays, readUnit, requireUnit } from './units.ts';
 
 /** An interval of `count` units. */
 function renderInterval(call: FunctionCall, unit: string, count: string): string {
   const whole = /^-?\d+$/.test(count);
-  // The warehouses round a count that is not whole.
-  const number = whole ? count : `round(${asNumber(count)})`;
+  // The cast rounds a count that is not whole, as the warehouses do.
+  const number = whole ? count : `CAST(${count} AS BIGINT)`;
   const times = (factor: number) =>
     asInteger(whole ? String(Number(count) * factor) : `${number} * ${factor}`);
   switch (unit) {
@@ -181,8 +181,8 @@ function findPreviousDay(call: FunctionCall): string {
 /** From the last day of a month it goes to the last day of the other month. */
 function addMonths(call: FunctionCall): string {
   const interval = renderInterval(call, 'month', argumentAt(call, 1));
-  return bindOnce([asMoment(argumentAt(call, 0))], (moment) => {
-    const sum = `${moment} + ${interval}`;
+  return bindOnce([asMoment(argumentAt(call, 0)), interval], (moment = '', months = '') => {
+    const sum = `${moment} + ${months}`;
     const toLast = `to_days(CAST(last_day(${sum}) - CAST(${sum} AS DATE) AS INTEGER))`;
     const isLast = `CAST(${moment} AS DATE) = last_day(${moment})`;
     const moved = () => `CASE WHEN ${isLast} THEN ${sum} + ${toLast} ELSE ${sum} END`;

@@ -71,7 +71,8 @@ export function readCallName(sql: string): string | undefined {
 }
 
 /** The index of the parenthesis that closes the one at `open`, past texts and quoted names. */
-function findClosing(sql: string, open: number): number {
+function findClosing(sql: string, open: number, opening = '('): number {
+  const closing = opening === '(' ? ')' : ']';
   let depth = 0;
   for (let index = open; index < sql.length; index += 1) {
     const character = sql[index] as string;
@@ -79,13 +80,29 @@ function findClosing(sql: string, open: number): number {
       const end = sql.indexOf(character, index + 1);
       if (end < 0) return -1;
       index = end;
-    } else if (character === '(') depth += 1;
-    else if (character === ')') {
+    } else if (character === opening) depth += 1;
+    else if (character === closing) {
       depth -= 1;
       if (depth === 0) return index;
     }
   }
   return -1;
+}
+
+/** Whether the operator stands outside of parentheses and texts. */
+function hasOperator(sql: string, operator: RegExp): boolean {
+  if (!operator.test(sql)) return false;
+  let outside = '';
+  for (let index = 0; index < sql.length; index += 1) {
+    const character = sql[index] as string;
+    let end = index;
+    if (character === '(' || character === '[') end = findClosing(sql, index, character);
+    else if (character === "'" || character === '"') end = sql.indexOf(character, index + 1);
+    if (end < 0) return false;
+    if (end > index) index = end;
+    else outside += character;
+  }
+  return operator.test(outside);
 }
 
 /** The type of an expression that shows it: a cast, or a function with one type. */
@@ -94,6 +111,23 @@ export function readKnownType(sql: string): string | undefined {
   if (/^'(?:[^']|'')*'$/.test(text)) return 'VARCHAR';
   if (/^-?\d+(?:\.\d+)?$/.test(text)) return 'NUMBER';
   if (/^current_date$/i.test(text)) return 'DATE';
+  if (
+    text.startsWith('(') &&
+    findClosing(text, 0) === text.length - 1 &&
+    hasOperator(text.slice(1, -1), /\|\|/)
+  ) {
+    return 'VARCHAR';
+  }
+  if (!/^CASE\b/i.test(text) && hasOperator(text, /[*/%]| [-+] /) && !hasOperator(text, /\|\||[<>=]/)) {
+    return 'ARITHMETIC';
+  }
+  // What `asText` gives.
+  if (
+    /^(?:list_transform\(.*|)CASE (?:WHEN )?typeof\(.* ELSE CAST\(.* AS VARCHAR\) END(?:\)\[1\])?$/s.test(
+      text,
+    )
+  )
+    return 'VARCHAR';
   const called = readCallName(text);
   if (called === undefined) return undefined;
   if (called === 'cast' || called === 'try_cast') {
@@ -103,21 +137,35 @@ export function readKnownType(sql: string): string | undefined {
 }
 
 const textFunctions =
-  'upper lower trim ltrim rtrim replace regexp_replace substr substring left right lpad rpad strftime concat concat_ws repeat reverse split_part array_to_string json_extract_string md5 translate chr string_agg hex to_base64';
+  'upper lower trim ltrim rtrim replace regexp_replace substr substring left right lpad rpad strftime concat concat_ws repeat reverse split_part array_to_string md5 sha1 sha256 translate chr string_agg hex to_base64 json_extract_string json_type printf decode';
+const numberFunctions =
+  'sum avg count count_if round floor ceil trunc abs sign sqrt pow mod length len strpos date_diff date_part epoch epoch_ms epoch_us epoch_ns year month day hour minute second median quantile_cont stddev_samp var_samp random';
 const typesOfFunctions: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(numberFunctions.split(' ').map((each) => [each, 'ARITHMETIC'])),
   ...Object.fromEntries(textFunctions.split(' ').map((each) => [each, 'VARCHAR'])),
-  ...Object.fromEntries(['json_object', 'json_array', 'to_json'].map((each) => [each, 'JSON'])),
+  ...Object.fromEntries(
+    ['json_object', 'json_array', 'to_json', 'json_extract', 'json'].map((each) => [each, 'JSON']),
+  ),
   now: 'TIMESTAMP WITH TIME ZONE',
   strptime: 'TIMESTAMP',
   last_day: 'DATE',
   make_date: 'DATE',
 };
 
+/** Functions that give one of their arguments. */
+const passing = new Set(
+  'coalesce nullif max min any_value first last first_value last_value nth_value lag lead greatest least list_transform'.split(
+    ' ',
+  ),
+);
+
 /** Whether the expression may be a JSON value: it is a path, or has the name that FLATTEN gives to values. */
 export function mayBeJson(sql: string): boolean {
   if (isLiteral(sql)) return false;
   const known = readKnownType(sql);
   if (known !== undefined) return known === 'JSON';
+  const called = readCallName(sql);
+  if (called !== undefined && !passing.has(called)) return false;
   return /->(?!>)|json|(?:^|\.)"?(?:value|this)"?$/i.test(sql);
 }
 
@@ -126,11 +174,10 @@ export function asText(sql: string): string {
   if (/^NULL$/i.test(sql.trim())) return 'CAST(NULL AS VARCHAR)';
   if (readKnownType(sql) === 'VARCHAR') return sql;
   if (!mayBeJson(sql)) return `CAST(${sql} AS VARCHAR)`;
-  return asTextOfJson(sql);
-}
-
-function asTextOfJson(sql: string): string {
-  return `CASE WHEN typeof(${sql}) = 'JSON' THEN json_extract_string(to_json(${sql}), '$') ELSE CAST(${sql} AS VARCHAR) END`;
+  return bindOnce([sql], (name) => {
+    const text = `json_extract_string(to_json(${name}), '$')`;
+    return `CASE WHEN typeof(${name}) = 'JSON' THEN ${text} ELSE CAST(${name} AS VARCHAR) END`;
+  });
 }
 
 /** The expression as a date or time: a text becomes a TIMESTAMP, other types stay. */

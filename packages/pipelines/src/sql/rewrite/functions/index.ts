@@ -50,6 +50,9 @@ const tables: readonly FunctionTable[] = [
 ];
 const entries = new Map<string, FunctionEntry>(tables.flatMap((table) => Object.entries(table)));
 
+/** Some translations repeat an argument, so that nested calls could grow without bounds. */
+const longestSql = 1_000_000;
+
 /** The names in the tables, in upper case. */
 export const translatedFunctions: readonly string[] = [...entries.keys()].sort();
 
@@ -70,7 +73,21 @@ export function translateFunction(call: FunctionCall): TranslatedCall | undefine
   }
   const sql = entry.translate(call);
   if (sql === undefined) return undefined;
-  return entry.placesClauses ? { sql } : { sql, append: true };
+  if (sql.length > longestSql) {
+    refuseCall(call.name, 'the expression is nested too deeply: compute a part of it in a subquery');
+  }
+  return { sql, append: !entry.placesClauses, isJson: givesJson(call.name) };
+}
+
+const jsonFunctions = new Set(
+  'GET GET_PATH GET_IGNORE_CASE PARSE_JSON TRY_PARSE_JSON JSON_PARSE TO_VARIANT TO_OBJECT TO_ARRAY STRIP_NULL_VALUE AS_ARRAY AS_OBJECT SPLIT SPLIT_TO_ARRAY STRTOK_TO_ARRAY SUBARRAY REGEXP_SUBSTR_ALL PARSE_URL ARRAY ARRAYAGG OBJECT'.split(
+    ' ',
+  ),
+);
+
+function givesJson(name: string): boolean {
+  if (/^ARRAY_(?:SIZE|CONTAINS|POSITION|TO_STRING)$/.test(name)) return false;
+  return jsonFunctions.has(name) || /^(?:ARRAY|OBJECT)_/.test(name);
 }
 
 function describeCount({ least, most }: FunctionEntry): string {

@@ -35,18 +35,18 @@ function renderObject(members: readonly string[]): string {
   return `CAST('{' || concat_ws(',', ${members.join(', ')}) || '}' AS JSON)`;
 }
 
+const wholeRow = 'to_json(struct_pack(*COLUMNS(*)))';
+
 function constructObject(call: FunctionCall): string {
   if (call.args[0]?.trim() === '*') {
-    const row = 'to_json(struct_pack(*COLUMNS(*)))';
-    return bindOnce([row], (json = '') =>
-      filterMembers(json, (key) => `json_type(${json}, ${renderKeyPath(key)}) <> 'NULL'`),
-    );
+    // *COLUMNS allows functions only. A patch leaves NULLs out, also those inside of JSON values.
+    return `json_merge_patch(CAST('{}' AS JSON), ${wholeRow})`;
   }
   return renderObject(readPairs(call).map(([key, value]) => renderMember(key, value)));
 }
 
 function constructObjectWithNulls(call: FunctionCall): string {
-  if (call.args[0]?.trim() === '*') return 'to_json(struct_pack(*COLUMNS(*)))';
+  if (call.args[0]?.trim() === '*') return wholeRow;
   return `json_object(${readPairs(call).flat().join(', ')})`;
 }
 

@@ -144,6 +144,13 @@ function nameKind(call: FunctionCall): string {
   });
 }
 
+const isValid = (kind: string) =>
+  define(1, 1, (call) =>
+    bindOnce([asText(argumentAt(call, 0))], (text = '') => {
+      return `(json_valid(${text}) AND json_type(${parseSafely(text)}) = '${kind}')`;
+    }),
+  );
+
 const parseJson = define(1, 2, (call) => parse(argumentAt(call, 0)));
 const parseJsonSafely = define(1, 2, (call) => parseSafely(argumentAt(call, 0)));
 const toVariant = define(1, 1, (call) => asJson(argumentAt(call, 0)));
@@ -159,18 +166,8 @@ export const jsonValues: FunctionTable = {
       (text) => `CASE WHEN NOT json_valid(${text}) AND trim(${text}) <> '' THEN 'this is not JSON' END`,
     ),
   ),
-  IS_VALID_JSON: define(
-    1,
-    1,
-    (call) =>
-      `(json_valid(${asText(argumentAt(call, 0))}) AND json_type(${parseSafely(argumentAt(call, 0))}) = 'OBJECT')`,
-  ),
-  IS_VALID_JSON_ARRAY: define(
-    1,
-    1,
-    (call) =>
-      `(json_valid(${asText(argumentAt(call, 0))}) AND json_type(${parseSafely(argumentAt(call, 0))}) = 'ARRAY')`,
-  ),
+  IS_VALID_JSON: isValid('OBJECT'),
+  IS_VALID_JSON_ARRAY: isValid('ARRAY'),
   CAN_JSON_PARSE: define(1, 1, (call) => `json_valid(${asText(argumentAt(call, 0))})`),
   TO_VARIANT: toVariant,
   TO_OBJECT: toVariant,

@@ -31,7 +31,7 @@ export interface Reading {
   readonly call: FunctionCall;
   /** TIMESTAMP or TIMESTAMP WITH TIME ZONE. */
   readonly zoned: boolean;
-  /** NULL for a text that cannot be read, in place of an error. */
+  /** NULL for a text that cannot be read, instead of an error. */
   readonly safe: boolean;
 }
 

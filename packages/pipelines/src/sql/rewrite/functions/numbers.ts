@@ -81,7 +81,9 @@ function renderUniform(call: FunctionCall): string {
   if (/[.eE]/.test(`${least}${most}`) && !/[A-Za-z_]{2}/.test(`${least}${most}`)) {
     return `(${least} + random() * (${most} - ${least}))`;
   }
-  return `CAST(floor(random() * (${group(most)} - ${group(least)} + 1)) + ${group(least)} AS BIGINT)`;
+  return bindOnce([least, most], (from = '', to = '') => {
+    return `CAST(floor(random() * (${group(to)} - ${group(from)} + 1)) + ${group(from)} AS BIGINT)`;
+  });
 }
 
 function findBucket(call: FunctionCall): string {
@@ -101,7 +103,9 @@ function measureDistance(call: FunctionCall): string {
   });
 }
 
-const sequence = define(0, 1, () => '(row_number() OVER () - 1)');
+/** Counts the rows from 0. In a window, `renderClauses` takes it out again. */
+export const rowSequence = '(row_number() OVER () - 1)';
+const sequence = define(0, 1, () => rowSequence);
 const alphanumerics = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 export const numbers: FunctionTable = {

@@ -58,15 +58,15 @@ function replaceMatches(call: FunctionCall): string | undefined {
   const occurrence = isRedshift ? undefined : readOccurrence(call, 4);
   const search = renderPattern(pattern, parameters);
   const by = parameters.perl ? renderGroups(replacement) : replacement;
-  const tail = renderFrom(text, position);
-  const head =
-    position === undefined || readInteger(position) === 1
-      ? ''
-      : `left(${asText(text)}, CAST(${position} - 1 AS BIGINT)) || `;
-  const wrap = (sql: string) => (head === '' ? sql : `(${head}${sql})`);
-  if (occurrence === undefined) return wrap(`regexp_replace(${tail}, ${search}, ${by}, 'g')`);
-  if (occurrence === 1) return wrap(`regexp_replace(${tail}, ${search}, ${by})`);
-  return wrap(replaceOccurrence([tail, search, by], occurrence));
+  const replace = (value: string) => {
+    if (occurrence === undefined) return `regexp_replace(${value}, ${search}, ${by}, 'g')`;
+    if (occurrence === 1) return `regexp_replace(${value}, ${search}, ${by})`;
+    return replaceOccurrence([value, search, by], occurrence);
+  };
+  if (position === undefined || readInteger(position) === 1) return replace(asText(text));
+  return bindOnce([asText(text), position], (value, from) => {
+    return `(left(${value}, CAST(${from} - 1 AS BIGINT)) || ${replace(`substr(${value}, ${from})`)})`;
+  });
 }
 
 /** The texts between the matches and the matches, joined again with one of them replaced. */
@@ -123,12 +123,13 @@ function findMatch(call: FunctionCall): string {
   const search = renderPattern(pattern, readParameters(call, 5));
   const after = readInteger(option);
   if (after !== 0 && after !== 1) refuseCall(call.name, `the option must be 0 or 1, not ${call.source[4]}`);
-  return bindOnce([renderFrom(text, position), search], (bound, wanted) => {
+  return bindOnce([asText(text), search, position], (whole = '', wanted = '', from = '') => {
+    const bound = renderFrom(whole, from);
     const matches = `regexp_extract_all(${bound}, ${wanted})`;
     const length = (list: string, count: number) => `length(array_to_string(${list}[1:${count}], ''))`;
     const between = length(`regexp_split_to_array(${bound}, ${wanted})`, occurrence);
-    const before = `${between} + ${length(matches, occurrence - 1 + after)} + ${position}`;
-    return `CASE WHEN len(${matches}) >= ${occurrence} THEN ${before} WHEN ${bound} IS NOT NULL THEN 0 END`;
+    const before = `${between} + ${length(matches, occurrence - 1 + after)} + ${from}`;
+    return `CASE WHEN len(${matches}) >= ${occurrence} THEN ${before} WHEN ${whole} IS NOT NULL THEN 0 END`;
   });
 }
 
