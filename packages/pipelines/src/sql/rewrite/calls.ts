@@ -2,7 +2,12 @@
 import { SqlError } from '../dialect.ts';
 import { castTo, isSameCast } from './casts.ts';
 import { copyNodes, copyText, type Frame, type Operand, refuse } from './frame.ts';
-import { type FunctionCall, translateFunction } from './functions/index.ts';
+import {
+  type FunctionCall,
+  literalUnits,
+  type TranslatedCall,
+  translateFunction,
+} from './functions/index.ts';
 import { readType } from './sql-types.ts';
 import {
   type Group,
@@ -50,14 +55,14 @@ export function parseCall(nodes: readonly Node[], at: number, end: number, frame
     name === '' || isQuery(group.nodes) || isTrimOf(name, group)
       ? undefined
       : translate(name, group, clauses, frame);
-  const isVariant: IsVariant = variantResults.has(name) ? 'yes' : 'no';
-  if (translated !== undefined) return { sql: translated, next: clauses.next, isVariant };
+  if (translated !== undefined)
+    return { sql: translated.sql, next: clauses.next, isVariant: translated.isJson ? 'yes' : 'no' };
   const args = isQuery(group.nodes)
     ? frame.render.query(group.nodes, frame)
     : renderArguments(name, group, frame);
   const inner = fill(group, args, frame);
   const call = `${copyText(frame, first.from, group.from)}${clauses.nulls === undefined ? inner : `${inner.slice(0, -1)}${clauses.nulls})`}`;
-  return { sql: `${call}${clauses.within}${clauses.tail}`, next: clauses.next, isVariant };
+  return { sql: `${call}${clauses.within}${clauses.tail}`, next: clauses.next, isVariant: 'no' };
 }
 
 /** `TRIM(BOTH 'x' FROM y)` is DuckDB's own. */
@@ -95,12 +100,12 @@ function renderArgument(name: string, part: readonly Node[], frame: Frame): stri
   return numericFunctions.has(name) ? `CAST(${text} AS DOUBLE)` : text;
 }
 
-function translate(name: string, group: Group, clauses: Clauses, frame: Frame): string | undefined {
+function translate(name: string, group: Group, clauses: Clauses, frame: Frame): TranslatedCall | undefined {
   const call = readCall(name, group, clauses, frame);
   try {
     const translated = translateFunction(call);
     if (translated === undefined) return undefined;
-    return translated.append === true ? `${translated.sql}${clauses.tail}` : translated.sql;
+    return translated.append ? { ...translated, sql: `${translated.sql}${clauses.tail}` } : translated;
   } catch (error) {
     if (error instanceof SqlError) refuse(frame, group, error.message);
     throw error;
@@ -129,7 +134,10 @@ function readCall(name: string, group: Group, clauses: Clauses, frame: Frame): F
       named[key.value.toLowerCase()] = renderArgument(name, part.slice(2), frame);
       continue;
     }
-    args.push(renderArgument(name, part, frame));
+    // A unit of time, such as `day`, is no column.
+    const isUnit =
+      part.length === 1 && isWord(part[0], part[0]?.value ?? '') && literalUnits[name]?.includes(index);
+    args.push(isUnit === true ? copyNodes(frame, part) : renderArgument(name, part, frame));
     source.push(copyNodes(frame, part));
   }
   return {
@@ -249,30 +257,6 @@ const variantTakers = new Set([
 function takesVariant(name: string): boolean {
   return variantTakers.has(name) || /^(?:ARRAY|OBJECT|IS|AS|JSON)_/.test(name) || name.startsWith('ARRAYS_');
 }
-
-const variantResults = new Set([
-  'PARSE_JSON',
-  'TRY_PARSE_JSON',
-  'TO_VARIANT',
-  'TO_OBJECT',
-  'TO_ARRAY',
-  'GET',
-  'GET_PATH',
-  'GET_IGNORE_CASE',
-  'OBJECT_CONSTRUCT',
-  'OBJECT_CONSTRUCT_KEEP_NULL',
-  'OBJECT_INSERT',
-  'OBJECT_DELETE',
-  'OBJECT_PICK',
-  'OBJECT_AGG',
-  'ARRAY_CONSTRUCT',
-  'ARRAY_APPEND',
-  'ARRAY_PREPEND',
-  'ARRAY_CAT',
-  'ARRAY_COMPACT',
-  'STRIP_NULL_VALUE',
-  'JSON_PARSE',
-]);
 
 /** `CAST(x AS type)`; undefined if it is written otherwise. `isPlain`: the SQL is what stands in the parentheses. */
 function renderCastCall(

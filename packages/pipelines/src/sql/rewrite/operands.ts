@@ -24,6 +24,9 @@ import {
 import { type PathStep, renderPath } from './variants.ts';
 import { isReserved, literalTypes, quotedColumns } from './words.ts';
 
+/** Characters of one value. Translations of translations grow, and take time that grows faster. */
+const growthLimit = 60_000;
+
 export function parseOperand(nodes: readonly Node[], at: number, frame: Frame): Operand | undefined {
   const node = nodes[at];
   if (node === undefined) return undefined;
@@ -35,6 +38,7 @@ export function parseOperand(nodes: readonly Node[], at: number, frame: Frame): 
   const first = parsePrimary(nodes, at, frame);
   if (first === undefined) return undefined;
   const operand = parseSuffixes(nodes, first, frame);
+  if (operand.sql.length > growthLimit + 4 * frame.source.length) throw new NestingError();
   frame.operands.set(node, { ...operand, next: operand.next - at });
   return operand;
 }
@@ -229,6 +233,7 @@ function parseSuffixes(nodes: readonly Node[], first: Operand, frame: Frame): Op
       inPath = false;
       const cast = castOperand(operand, nodes, frame);
       if (cast === undefined) return operand;
+      if (cast.sql.length > growthLimit + 4 * frame.source.length) throw new NestingError();
       operand = cast;
     } else if (isSymbol(node, '.') && isName(after) && previous?.kind === 'group') {
       operand = { ...operand, sql: `${operand.sql}.${writtenText(frame, after)}`, next: operand.next + 2 };

@@ -2,6 +2,7 @@
  * Walks the tokens of a query or an expression and renders what DuckDB writes otherwise. What it does not
  * know stays as it was written, so that DuckDB's own SQL comes out unchanged.
  */
+import { listCommonTables } from './common-tables.ts';
 import { Cursor } from './cursor.ts';
 import { copyNodes, copyText, type Frame, type Render, refuse } from './frame.ts';
 import { refuseZero } from './functions/index.ts';
@@ -205,10 +206,7 @@ function isSetOperator(nodes: readonly Node[], at: number): boolean {
 /** `WITH [RECURSIVE] name [(columns)] AS [MATERIALIZED] (query), …` */
 function stepWith(walk: Walk): boolean {
   const { nodes, frame } = walk;
-  for (const [index, node] of nodes.entries()) {
-    // Names are known before the first query, because it may be recursive.
-    if (isGroup(node) && isQueryName(nodes, index)) frame.commonTables.add(nameBefore(nodes, index));
-  }
+  for (const name of listCommonTables(nodes)) frame.commonTables.add(name);
   walk.keep();
   if (isWord(nodes[walk.at], 'RECURSIVE') && isName(nodes[walk.at + 1])) walk.keep();
   for (;;) {
@@ -234,20 +232,6 @@ function renderQueryGroup({ nodes, frame }: Walk, at: number): string {
   if (!isGroup(group) || group.nodes.length === 0) return copyNodes(frame, nodes.slice(at, at + 1));
   const [first, last] = [group.nodes[0] as Node, group.nodes.at(-1) as Node];
   return `${copyText(frame, group.from, first.from)}${render.query(group.nodes, frame)}${copyText(frame, last.to, group.to)}`;
-}
-
-function isQueryName(nodes: readonly Node[], at: number): boolean {
-  let index = at - 1;
-  if (isWord(nodes[index], 'MATERIALIZED')) index -= isWord(nodes[index - 1], 'NOT') ? 2 : 1;
-  return isWord(nodes[index], 'AS') && at > 2;
-}
-
-function nameBefore(nodes: readonly Node[], at: number): string {
-  let index = at - 1;
-  while (index > 0 && isWord(nodes[index], 'AS', 'MATERIALIZED', 'NOT')) index -= 1;
-  if (isGroup(nodes[index])) index -= 1;
-  const node = nodes[index];
-  return isName(node) ? node.value.toLowerCase() : '';
 }
 
 /** DuckDB's `lambda x, y: …`. */

@@ -6,7 +6,7 @@ import { keyOf } from '../table-names.ts';
 import { quoteName } from '../tokens.ts';
 import { type Group, hasWords, isGroup, isSymbol, isWord, type Node, splitByComma } from '../tree.ts';
 import { renderColumnDefinition, type TableColumns } from './columns.ts';
-import { keepIfNotExists, type Modifiers } from './create.ts';
+import { keepIfNotExists, type Modifiers } from './creation.ts';
 import { type NamedTable, readTableName, type StatementSql } from './statement-sql.ts';
 
 const kind = 'CREATE TABLE';

@@ -2,7 +2,7 @@
 import { Cursor } from '../cursor.ts';
 import { copyNodes, type Frame } from '../frame.ts';
 import { hasWords, isGroup, isSymbol, isWord, type Node, splitByComma } from '../tree.ts';
-import { keepIfNotExists, type Modifiers } from './create.ts';
+import { keepIfNotExists, type Modifiers } from './creation.ts';
 import { addTableName, type StatementSql } from './statement-sql.ts';
 
 export function renderCreateView(

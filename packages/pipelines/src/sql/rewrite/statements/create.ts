@@ -7,16 +7,8 @@ import { quoteNames } from '../tokens.ts';
 import { findChainEnd, hasWords, isSymbol, isWord, type Node, readChain } from '../tree.ts';
 import { renderCreateTable } from './create-table.ts';
 import { renderCreateView } from './create-view.ts';
+import { keepIfNotExists, type Modifiers } from './creation.ts';
 import { createPlain, ignore, type StatementSql } from './statement-sql.ts';
-
-/** What stands between CREATE and the kind of the object. */
-export interface Modifiers {
-  readonly replaces: boolean;
-  readonly temporary: boolean;
-  readonly words: readonly string[];
-  /** The index of the kind, such as TABLE. */
-  readonly at: number;
-}
 
 const modifierWords = [
   'TEMP',
@@ -96,13 +88,6 @@ export function renderCreate(nodes: readonly Node[], frame: Frame): StatementSql
   if (refusal !== undefined && !isMacro)
     refuse(frame, kind, `CREATE ${kind.value} is not supported here: ${refusal}`);
   return createPlain(nodes, frame);
-}
-
-/** Keeps `IF NOT EXISTS`. */
-export function keepIfNotExists(cursor: Cursor): boolean {
-  if (!hasWords(cursor.nodes, cursor.at, 'IF', 'NOT', 'EXISTS')) return false;
-  cursor.keep(3);
-  return true;
 }
 
 function renderCreateSchema(nodes: readonly Node[], at: number, frame: Frame): StatementSql {
