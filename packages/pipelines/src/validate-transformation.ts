@@ -5,7 +5,8 @@ import { sortTopologically } from './graph.ts';
 import type { Suggestions } from './nearest.ts';
 import type { Transformation, TransformationComponent } from './pipeline.ts';
 import { findNeeded } from './reach.ts';
-import { findSources, type Planned } from './transformation-plan.ts';
+import { findSources } from './transformation-plan.ts';
+import type { Planned } from './transformation-statements.ts';
 import { checkedDialect, hasExpression, planKnownParameters } from './validate-plan.ts';
 
 /** `faulty`: components that already have an error. */
@@ -114,11 +115,10 @@ function checkPlans(
         const sources = findSources(component, definition, transformation, relations, checkedDialect);
         if (sources === undefined) return undefined;
         const context = { parameters, component: name, dialect: checkedDialect, sources };
-        const plan = definition.plan(context);
-        return 'columns' in plan ? plan : undefined;
+        return definition.output ? definition.plan(context).written : definition.plan(context);
       },
       open.has(name),
     );
-    if (planned !== undefined) relations.set(name, { ...planned, cte: name });
+    if (planned !== undefined) relations.set(name, { ...planned, cte: name, reads: [] });
   }
 }

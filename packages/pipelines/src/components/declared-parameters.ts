@@ -104,6 +104,11 @@ export const iterationParameters = {
   breakOnFailure: yesNoParameter('Whether no further iteration starts after a failed one.', 'No'),
 };
 
+export const orderParameter = rowsParameter(
+  'The order of the rows. NULL is the largest value unless Nulls First or Nulls Last says otherwise.',
+  ['column', 'Ascending or Descending?', 'Nulls First or Nulls Last?'],
+);
+
 export const conditionCells = ['column', 'Is or Not', 'comparator', 'value'];
 
 /** The cells of a table's column. */

@@ -1,5 +1,5 @@
 /** Stores columns of a query's first row in scalar variables. */
-import { renderConditions } from '../comparator.ts';
+import { renderConditions } from '../condition-sql.ts';
 import { ParameterError, type Parameters, readCellText } from '../parameters.ts';
 import type { Dialect } from '../sql/dialect.ts';
 import { splitStatements } from '../sql/statements.ts';
