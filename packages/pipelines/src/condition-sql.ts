@@ -92,7 +92,14 @@ function renderComparison(column: string, operator: string, operand: Operand, di
   // The warehouse would round the text 1.5 to 2 before it compares it with a whole number.
   if (kind === 'literal' && !isFraction(text)) return `${column} ${operator} ${literal}`;
   const other = kind === 'column' ? dialect.name(text) : text.trim();
-  return `CASE WHEN typeof(${column}) = 'VARCHAR' THEN CAST(${column} AS VARCHAR) ${operator} ${literal} ELSE ${column} ${operator} ${other} END`;
+  const asText = `CAST(${column} AS VARCHAR) ${operator} ${literal}`;
+  const asGiven = `${renderAlike(column, other)} ${operator} ${renderAlike(other, column)}`;
+  return `CASE WHEN typeof(${column}) = 'VARCHAR' THEN ${asText} ELSE ${asGiven} END`;
+}
+
+/** The first value, in a type that both have. The warehouse refuses to compare a text with a number. */
+function renderAlike(first: string, second: string): string {
+  return `CASE WHEN TRUE THEN ${first} ELSE ${second} END`;
 }
 
 function isFraction(text: string): boolean {

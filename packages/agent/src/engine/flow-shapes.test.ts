@@ -1,0 +1,349 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { createFlow, type Flow, readTable } from './flow-fixture.ts';
+
+let flow: Flow;
+beforeEach(async () => {
+  flow = await createFlow();
+  await flow.sql(
+    "create table sales as select * from (values ('a', 1, 10), ('a', 2, 30), ('b', 3, null), ('b', 4, 20)) t(region, id, amount)",
+  );
+});
+afterEach(() => flow.dispose());
+
+const pick = (rows: unknown[][], ...indexes: number[]) => rows.map((row) => indexes.map((at) => row[at]));
+
+describe('aggregate', () => {
+  const aggregate = (parameters: object) => flow.apply('aggregate', 'sales', parameters);
+  it('has subtotals by its grouping types', async () => {
+    await flow.sql(
+      "create or replace table sales as select * from (values ('a', 1, 10), ('b', 1, 5)) t(region, id, amount)",
+    );
+    const over = (groupingType: string) =>
+      aggregate({ groupings: ['region', 'id'], aggregations: [['amount', 'Sum']], groupingType });
+    assert.deepEqual(await over('Group By'), [
+      ['a', 1, 10],
+      ['b', 1, 5],
+    ]);
+    assert.equal((await over('Group By Rollup')).length, 5);
+    assert.equal((await over('Group By Cube')).length, 6);
+    assert.deepEqual(await over('Group By Sets'), [
+      ['a', null, 10],
+      ['b', null, 5],
+      [null, 1, 15],
+    ]);
+  });
+
+  it('names columns by function and column', async () => {
+    const aggregations = [
+      ['amount', 'Average'],
+      ['id', 'Count Distinct'],
+      ['region', 'Any Value'],
+    ];
+    assert.deepEqual(await aggregate({ groupings: ['region'], aggregations }), [
+      ['a', 20, 2, 'a'],
+      ['b', 20, 2, 'b'],
+    ]);
+    assert.deepEqual(await flow.columns(), [
+      'region',
+      'average_amount',
+      'count_distinct_id',
+      'any_value_region',
+    ]);
+  });
+});
+
+describe('windows', () => {
+  it('sort NULL as the largest value, unless they say otherwise', async () => {
+    const first = async (...order: string[]) => {
+      const rows = await flow.apply('rank', 'sales', {
+        includeInputColumns: 'Yes',
+        partitionData: null,
+        orderingWithinPartitions: [['amount', ...order]],
+        functions: [['Row Number', 'n']],
+      });
+      return rows.find((row) => row[3] === 1)?.[1];
+    };
+    assert.equal(await first('Ascending'), 1);
+    assert.equal(await first('Desc'), 3);
+    assert.equal(await first('Ascending', 'Nulls First'), 3);
+    assert.equal(await first('Descending Nulls Last'), 2);
+  });
+
+  it('lead-lag', async () => {
+    const rows = await flow.apply('lead-lag', 'sales', {
+      includeInputColumns: 'Yes',
+      partitionData: ['region'],
+      orderingsWithinPartitions: [['id', 'Ascending']],
+      functions: [
+        ['Lag', 'amount', '1', 'before'],
+        ['Lead', 'id', '1', 'after'],
+      ],
+      ignoreNulls: 'No',
+    });
+    assert.deepEqual(pick(rows, 1, 3, 4), [
+      [1, null, 2],
+      [2, 10, null],
+      [3, null, 4],
+      [4, null, null],
+    ]);
+  });
+
+  it('window-calculation', async () => {
+    const rows = await flow.apply('window-calculation', 'sales', {
+      includeInputColumns: 'No',
+      partitionData: null,
+      orderingWithinPartitions: [['id', 'Asc']],
+      functions: [
+        ['Sum', 'amount', 'running'],
+        ['Last Value', 'id', 'last'],
+      ],
+      lowerBound: 'offset preceding',
+      lowerBoundOffset: '1',
+      upperBound: 'current row',
+    });
+    assert.deepEqual(rows, [
+      [10, 1],
+      [20, 4],
+      [30, 3],
+      [40, 2],
+    ]);
+    const whole = { functions: [['Sum', 'amount', 'total']], partitionData: ['region'] };
+    assert.deepEqual(pick(await flow.apply('window-calculation', 'sales', whole), 1, 3), [
+      [1, 40],
+      [2, 40],
+      [3, 20],
+      [4, 20],
+    ]);
+  });
+
+  it('first-last', async () => {
+    const parameters = {
+      groupingColumns: ['region'],
+      orderingInPartitions: [['id', 'Ascending']],
+      firstLastColumns: [
+        ['amount', 'First'],
+        ['amount', 'Last'],
+      ],
+    };
+    assert.deepEqual(await flow.apply('first-last', 'sales', { ...parameters, ignoreNulls: 'No' }), [
+      ['a', 10, 30],
+      ['b', null, 20],
+    ]);
+    assert.deepEqual(await flow.apply('first-last', 'sales', { ...parameters, ignoreNulls: 'Yes' }), [
+      ['a', 10, 30],
+      ['b', 20, 20],
+    ]);
+    assert.deepEqual(await flow.columns(), ['region', 'first_amount', 'last_amount']);
+  });
+});
+
+describe('columns', () => {
+  it('a calculator replaces all columns of a source whose columns are not known', async () => {
+    const calculations = [
+      ['id * 2', 'ID'],
+      ['upper(region)', 'Region'],
+      ['1', 'amount'],
+    ];
+    const rows = await flow.apply('calculator', 'sales', { includeInputColumns: 'Yes', calculations });
+    assert.deepEqual(rows.slice(0, 2), [
+      [2, 'A', 1],
+      [4, 'A', 1],
+    ]);
+    assert.deepEqual(await flow.columns(), ['ID', 'Region', 'amount']);
+  });
+
+  it('without a name are named by what they are', async () => {
+    await flow.rowsOf({
+      In: readTable('sales'),
+      Join: {
+        type: 'join',
+        sources: ['In'],
+        parameters: {
+          mainTable: 'In',
+          mainTableAlias: 'm',
+          joins: [['In', 'o', 'Inner']],
+          joinExpressions: [['"m"."id" = "o"."id"', 'm_Inner_o']],
+          columnMappings: [
+            ['m.id', ''],
+            ['o.amount', 'amount'],
+          ],
+        },
+      },
+      Rename: {
+        type: 'rename',
+        sources: ['Join'],
+        parameters: {
+          columnMapping: [
+            ['id', ''],
+            ['amount', 'a'],
+          ],
+        },
+      },
+      Last: {
+        type: 'calculator',
+        sources: ['Rename'],
+        parameters: {
+          includeInputColumns: 'No',
+          calculations: [
+            ['"id"', ''],
+            ['"a" + 1', ''],
+          ],
+        },
+      },
+    });
+    assert.deepEqual(await flow.columns(), ['id', '"a" + 1']);
+  });
+
+  it('convert-type keeps the order of columns', async () => {
+    const conversions = [
+      ['id', 'VARCHAR', '10', ''],
+      ['AMOUNT', 'NUMBER', '10', '2'],
+    ];
+    assert.deepEqual((await flow.apply('convert-type', 'sales', { conversions }))[0], ['a', '1', 10]);
+    assert.deepEqual(await flow.columns(), ['region', 'id', 'AMOUNT']);
+  });
+
+  it('distinct, split-field and generate-sequence', async () => {
+    assert.deepEqual(await flow.apply('distinct', 'sales', { columns: ['region'] }), [['a'], ['b']]);
+    await flow.sql("create table people as select 'Ann B Cole' as name");
+    const parameters = {
+      inputColumn: 'name',
+      delimiter: ' ',
+      outputColumns: [
+        ['first', '10'],
+        ['second', '10'],
+        ['third', '10'],
+        ['fourth', '10'],
+      ],
+      includeInputColumn: 'No',
+    };
+    assert.deepEqual(await flow.apply('split-field', 'people', parameters), [['Ann', 'B', 'Cole', '']]);
+    assert.deepEqual(await flow.columns(), ['first', 'second', 'third', 'fourth']);
+    const sequence = { startValue: '10', incrementValue: '-4', endValue: '1', outputColumn: 'n' };
+    const Last = { type: 'generate-sequence', parameters: sequence };
+    assert.deepEqual(await flow.rowsOf({ Last }), [[2], [6], [10]]);
+  });
+});
+
+describe('pivots', () => {
+  it('pivot makes columns of values', async () => {
+    const parameters = {
+      aggregateFunction: 'Sum',
+      pivotColumn: 'amount',
+      valueColumn: 'region',
+      pivotValues: ['a', 'b'],
+      quotePivotValueColumns: 'No',
+    };
+    await flow.sql('create table narrow as select region, amount from sales');
+    assert.deepEqual(await flow.apply('pivot', 'narrow', parameters), [[40, 20]]);
+    assert.deepEqual(await flow.columns(), ['a', 'b']);
+    await flow.apply('pivot', 'narrow', { ...parameters, quotePivotValueColumns: 'Yes' });
+    assert.deepEqual(await flow.columns(), ["'a'", "'b'"]);
+    const byNumber = { ...parameters, valueColumn: 'id', pivotValues: ['1', '4'] };
+    assert.deepEqual(await flow.apply('pivot', 'sales', byNumber), [
+      ['a', 10, null],
+      ['b', null, 20],
+    ]);
+  });
+
+  it('unpivot makes rows of columns', async () => {
+    const parameters = {
+      columnsToNarrow: ['id', 'amount'],
+      outputNamesColumnName: 'what',
+      outputValuesColumnName: 'value',
+    };
+    const rows = await flow.apply('unpivot', 'sales', parameters);
+    assert.equal(rows.length, 7);
+    assert.deepEqual(rows[0], ['a', 'amount', 10]);
+  });
+
+  it('transpose-columns and transpose-rows', async () => {
+    const parameters = {
+      ordinaryColumns: ['region'],
+      rowLabelName: 'label',
+      outputColumns: [['value', 'NUMBER']],
+      columnToRowMapping: [
+        ['one', 'id'],
+        ['two', 'amount'],
+      ],
+    };
+    const rows = await flow.apply('transpose-columns', 'sales', parameters);
+    assert.deepEqual(rows[0], ['a', 'one', 1]);
+    assert.equal(rows.length, 8);
+    const grouped = { groupings: ['region'], aggregations: ['amount'], sortOrder: '' };
+    assert.deepEqual(await flow.apply('transpose-rows', 'sales', grouped), [
+      ['a', '[ 10, 30 ]'],
+      ['b', '[ 20 ]'],
+    ]);
+  });
+});
+
+describe('several sources', () => {
+  const both = (type: string, parameters: object, one = readTable('sales'), two = readTable('other')) =>
+    flow.rowsOf({ One: one, Two: two, Last: { type, sources: ['One', 'Two'], parameters } });
+  beforeEach(() => flow.sql("create table other as select 1.5 as id, 'a' as region, 'x' as extra"));
+
+  it('unite with overlapping columns, known or not', async () => {
+    const parameters = {
+      method: 'Overlapping Columns',
+      castTypes: 'Yes',
+      addSourceComponentColumn: 'No',
+      removeDuplicates: 'No',
+    };
+    for (const two of [readTable('other'), readTable('other', ['id', 'region', 'extra'])]) {
+      assert.equal((await both('unite', parameters, readTable('sales'), two)).length, 5);
+      assert.deepEqual(await flow.columns(), ['region', 'id']);
+    }
+  });
+
+  it('except and intersect', async () => {
+    const [one, two] = [readTable('sales', ['region', 'id']), readTable('other', ['id', 'region'])];
+    await flow.sql("insert into other values (2, 'a', null)");
+    const except = { castTypes: 'Yes', primaryTable: 'One' };
+    assert.deepEqual(await both('except', except, one, two), [
+      ['a', 1],
+      ['b', 3],
+      ['b', 4],
+    ]);
+    assert.deepEqual(await both('except', { ...except, primaryTable: 'Two' }, one, two), [[1.5, 'a']]);
+    assert.deepEqual(await both('intersect', { castTypes: 'Yes' }, one, two), [['a', 2]]);
+  });
+
+  it('detect-changes', async () => {
+    await flow.sql(
+      "create table old as select * from (values (1, 'a', 1), (2, 'b', null), (3, 'c', 3), (null, 'z', 0)) v(id, name, n)",
+      "create table new as select * from (values (1, 'a', 2), (2, 'b', null), (4, 'd', 4), (null, 'z', 1)) v(id, name, n)",
+    );
+    const parameters = {
+      masterTable: 'One',
+      matchKeys: ['id'],
+      compareColumns: ['name', 'n'],
+      outputColumnMapping: [
+        ['master_id', 'id'],
+        ['compare_id', 'new_id'],
+        ['compare_n', 'n'],
+      ],
+      indicatorColumn: 'change',
+    };
+    assert.deepEqual(await both('detect-changes', parameters, readTable('old'), readTable('new')), [
+      [1, 1, 2, 'C'],
+      [2, 2, null, 'I'],
+      [3, null, null, 'D'],
+      [null, 4, 4, 'N'],
+    ]);
+    const standard = { ...parameters, outputColumnMapping: [], compareColumns: ['n'], indicatorColumn: '' };
+    await both('detect-changes', standard, readTable('old'), readTable('new'));
+    assert.deepEqual(await flow.columns(), ['master_id', 'compare_id', 'master_n', 'compare_n', 'Indicator']);
+  });
+
+  it('limit, order and replicate', async () => {
+    const rows = await flow.rowsOf({
+      In: readTable('sales'),
+      Order: { type: 'sort', sources: ['In'], parameters: { orderBy: [['amount', 'Descending']] } },
+      Copy: { type: 'replicate', sources: ['Order'], parameters: {} },
+      Last: { type: 'limit', sources: ['Copy'], parameters: { limit: '2' } },
+    });
+    assert.deepEqual(pick(rows, 1), [[2], [3]]);
+  });
+});
