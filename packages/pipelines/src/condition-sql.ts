@@ -1,12 +1,12 @@
 /** Conditions on columns as SQL. */
 import { type Condition, isOperator, readCondition, splitList, splitRange } from './comparator.ts';
-import { wrapUserExpression } from './components/component.ts';
+import { type Source, wrapUserExpression } from './components/component.ts';
 import { isWhole, type Operand, readOperand } from './operand.ts';
 import { ParameterError } from './parameters.ts';
 import type { Resolved } from './resolve.ts';
 import type { Dialect } from './sql/dialect.ts';
 
-/** @param columns the columns of the source; undefined if only the warehouse knows them */
+/** @param columns columns whose bare name may be a value; none if it is undefined */
 export function renderCondition(
   condition: Condition,
   dialect: Dialect,
@@ -21,10 +21,61 @@ export function renderConditions(
   rows: readonly (readonly Resolved[])[],
   combine: 'AND' | 'OR',
   dialect: Dialect,
-  columns?: readonly string[] | undefined,
+  source?: ComparedSource,
 ): string {
   if (rows.length === 0) return 'TRUE';
-  return rows.map((row) => renderCondition(readCondition(row), dialect, columns)).join(`\n  ${combine} `);
+  const conditions = rows.map((row) => readCondition(row));
+  return conditions
+    .map((condition) => renderCondition(condition, dialect, source && listComparable(condition, source)))
+    .join(`\n  ${combine} `);
+}
+
+/** The source of a filter. The warehouse tells the types that `renderTypeQuery` asks for. */
+export interface ComparedSource {
+  readonly columns: readonly string[] | undefined;
+  readonly types: ReadonlyMap<string, string>;
+}
+
+/** With a text, the name of another column is only a text. */
+export function listComparable(
+  { subject }: Condition,
+  { columns, types }: ComparedSource,
+): readonly string[] | undefined {
+  return types.get(subject.toLowerCase()) === 'VARCHAR' ? undefined : columns;
+}
+
+/** A query of the types of columns whose value is the name of another column. Undefined if there are none. */
+export function renderTypeQuery(
+  rows: readonly (readonly Resolved[])[],
+  source: Source,
+  dialect: Dialect,
+): string | undefined {
+  const subjects = rows.flatMap((row) => {
+    const condition = readCondition(row);
+    return listOperands(condition).some((each) => isColumn(each, condition, source))
+      ? [condition.subject]
+      : [];
+  });
+  if (subjects.length === 0) return undefined;
+  const list = [...new Set(subjects)].map(
+    (subject) =>
+      `SELECT ${dialect.literal(subject)}, typeof(any_value(${dialect.name(subject)})) FROM "rows"`,
+  );
+  return `SELECT * FROM (WITH "rows" AS (SELECT * FROM ${source.name} LIMIT 0)\n${list.join('\nUNION ALL\n')})`;
+}
+
+function listOperands(condition: Condition): string[] {
+  if (condition.comparator === 'between') return splitRange(condition);
+  return isOperator(condition.comparator) ? [condition.operand] : [];
+}
+
+function isColumn(operand: string, { subject }: Condition, { columns }: Source): boolean {
+  return readOperand(operand, subject, columns).kind === 'column';
+}
+
+/** The rows of `renderTypeQuery`. */
+export function readTypes(found: readonly (readonly unknown[])[] = []): Map<string, string> {
+  return new Map(found.map(([column, type]) => [String(column).toLowerCase(), String(type)]));
 }
 
 function renderPositive(
@@ -82,24 +133,19 @@ function readSubquery(operand: string): string | undefined {
 }
 
 /**
- * Whether a text is compared as a number or as a text depends on the column's type, which only the warehouse
- * knows. It evaluates `typeof` before the query runs, so only one branch is left.
+ * Whether a fraction is compared as a number or as a text depends on the column's type. The warehouse
+ * evaluates `typeof` before the query runs, so only one branch is left.
  */
 function renderComparison(column: string, operator: string, operand: Operand, dialect: Dialect): string {
   const { kind, text } = operand;
   if (kind === 'expression') return `${column} ${operator} ${wrapUserExpression(text)}`;
+  if (kind === 'column') return `${column} ${operator} ${dialect.name(text)}`;
   const literal = dialect.literal(text);
   // The warehouse would round the text 1.5 to 2 before it compares it with a whole number.
-  if (kind === 'literal' && !isFraction(text)) return `${column} ${operator} ${literal}`;
-  const other = kind === 'column' ? dialect.name(text) : text.trim();
+  if (!isFraction(text)) return `${column} ${operator} ${literal}`;
   const asText = `CAST(${column} AS VARCHAR) ${operator} ${literal}`;
-  const asGiven = `${renderAlike(column, other)} ${operator} ${renderAlike(other, column)}`;
-  return `CASE WHEN typeof(${column}) = 'VARCHAR' THEN ${asText} ELSE ${asGiven} END`;
-}
-
-/** The first value, in a type that both have. The warehouse refuses to compare a text with a number. */
-function renderAlike(first: string, second: string): string {
-  return `CASE WHEN TRUE THEN ${first} ELSE ${second} END`;
+  const asNumber = `TRY_CAST(${column} AS DOUBLE) ${operator} ${text.trim()}`;
+  return `CASE WHEN typeof(${column}) = 'VARCHAR' THEN ${asText} ELSE ${asNumber} END`;
 }
 
 function isFraction(text: string): boolean {

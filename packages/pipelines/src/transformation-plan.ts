@@ -6,7 +6,7 @@ import type { Source, TransformationDefinition } from './components/component.ts
 import { listParametersWithoutEffect, renameParameters } from './components/declared-parameters.ts';
 import { getTransformationDefinition } from './components/registry.ts';
 import { sortTopologically } from './graph.ts';
-import { createParameters, ParameterError, type Parameters } from './parameters.ts';
+import { createParameters, ParameterError } from './parameters.ts';
 import type { Transformation, TransformationComponent } from './pipeline.ts';
 import { findNeeded } from './reach.ts';
 import type { ResolvedMap } from './resolve.ts';
@@ -69,16 +69,15 @@ export async function planTransformation(
       const values = renameParameters(await resolve(component), definition.parameters);
       withoutEffect.set(name, listParametersWithoutEffect(values, definition.parameters));
       const parameters = createParameters(values);
-      const context = {
-        parameters,
-        component: name,
-        dialect,
-        sources:
-          definition.needsColumns?.(parameters) === true
-            ? await describeSources(sources, order, relations, dialect, catalog)
-            : sources,
-        found: await lookUp(definition, parameters, dialect, catalog),
-      };
+      const described =
+        definition.needsColumns?.(parameters) === true
+          ? await describeSources(sources, order, relations, dialect, catalog)
+          : sources;
+      const given = { parameters, component: name, dialect, sources: described };
+      const query = definition.lookUp?.(given);
+      const chain = query === undefined ? '' : renderWith(order, component.sources, relations, dialect);
+      const rows = query === undefined ? undefined : (await catalog.query(`${chain}${query}`)).rows;
+      const context = { ...given, found: rows };
       const cte = names.get(name) ?? name;
       if (definition.output) {
         const output = definition.plan(context);
@@ -114,16 +113,6 @@ function keepProjection(source: Source, uses: ReadonlyMap<string, number>): Sour
   if (uses.get(source.component) === 1) return source;
   const { component, name, columns } = source;
   return { component, name, columns };
-}
-
-async function lookUp(
-  definition: TransformationDefinition,
-  parameters: Parameters,
-  dialect: Dialect,
-  catalog: Catalog,
-): Promise<readonly (readonly unknown[])[] | undefined> {
-  if (definition.lookUp === undefined) return undefined;
-  return (await catalog.query(definition.lookUp(parameters, dialect))).rows;
 }
 
 async function describeSources(

@@ -172,8 +172,8 @@ interface TransformationFrame extends ComponentFrame {
   readonly sources: readonly [least: number, most: number];
   /** Whether it needs the columns of its sources. The run asks the warehouse for those that are not known. */
   needsColumns?(parameters: Parameters): boolean;
-  /** A query of the catalog whose rows `plan` needs. */
-  lookUp?(parameters: Parameters, dialect: Dialect): string;
+  /** A query whose rows `plan` needs: of the catalog, or of the types of the sources' columns. */
+  lookUp?(context: TransformationContext): string | undefined;
 }
 
 export type TransformationDefinition =

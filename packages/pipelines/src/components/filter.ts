@@ -1,5 +1,5 @@
 /** Keeps the rows that meet the conditions. */
-import { renderConditions } from '../condition-sql.ts';
+import { readTypes, renderConditions, renderTypeQuery } from '../condition-sql.ts';
 import { getOnlySource, type TransformationDefinition } from './component.ts';
 import { choiceParameter, conditionCells, rowsParameter } from './declared-parameters.ts';
 import { addCondition } from './projection.ts';
@@ -23,11 +23,16 @@ parameters:
   filterConditions:
     - [amount, Is, Greater than, "10"]`,
   sources: [1, 1],
+  lookUp(context) {
+    const rows = context.parameters.rows('filterConditions', 3);
+    return renderTypeQuery(rows, getOnlySource(context), context.dialect);
+  },
   plan(context) {
     const { parameters, dialect } = context;
     const source = getOnlySource(context);
     const combine = parameters.choice('combineCondition', { And: 'AND', Or: 'OR' } as const, 'AND');
     const rows = parameters.rows('filterConditions', 3);
-    return addCondition(source, renderConditions(rows, combine, dialect, source.columns), dialect);
+    const compared = { columns: source.columns, types: readTypes(context.found) };
+    return addCondition(source, renderConditions(rows, combine, dialect, compared), dialect);
   },
 };

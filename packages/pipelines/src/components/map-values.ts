@@ -1,6 +1,6 @@
 /** Adds a column whose value depends on conditions. */
 import { readCondition } from '../comparator.ts';
-import { renderCondition } from '../condition-sql.ts';
+import { listComparable, readTypes, renderCondition, renderTypeQuery } from '../condition-sql.ts';
 import { readOperand } from '../operand.ts';
 import { ParameterError, readCellText } from '../parameters.ts';
 import type { Dialect } from '../sql/dialect.ts';
@@ -30,6 +30,9 @@ parameters:
   other: small
   columnName: size`,
   sources: [1, 1],
+  lookUp(context) {
+    return renderTypeQuery(context.parameters.rows('valueMap', 5), getOnlySource(context), context.dialect);
+  },
   plan(context) {
     const { parameters, dialect } = context;
     const source = getOnlySource(context);
@@ -39,9 +42,11 @@ parameters:
     const results = [...rows.map((row) => readCellText(row, 4)), ...(other === undefined ? [] : [other])];
     const isNumeric = results.every((result) => /^\s*-?\d{1,18}(?:\.\d{1,18})?\s*$/.test(result));
     const render = (result: string) => renderResult(result, isNumeric, dialect);
+    const compared = { columns: source.columns, types: readTypes(context.found) };
     const cases = rows.map((row) => {
-      const condition = renderCondition(readCondition(row), dialect, source.columns);
-      return `WHEN ${condition} THEN ${render(readCellText(row, 4))}`;
+      const condition = readCondition(row);
+      const when = renderCondition(condition, dialect, listComparable(condition, compared));
+      return `WHEN ${when} THEN ${render(readCellText(row, 4))}`;
     });
     const otherwise = other === undefined ? '' : ` ELSE ${render(other)}`;
     const sql = `CASE ${cases.join(' ')}${otherwise} END`;

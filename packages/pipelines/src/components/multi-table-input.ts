@@ -39,7 +39,7 @@ parameters:
   columns: [customer, amount]
   addSourceTable: "Yes"`,
   sources: [0, 0],
-  lookUp(parameters, dialect) {
+  lookUp({ parameters, dialect }) {
     const isRegex = parameters.choice('patternType', { Like: false, Regex: true }, false);
     const { database, schema } = readTableReference(parameters, 'pattern');
     return dialect.tablesLike({ database, schema }, parameters.text('pattern'), isRegex);

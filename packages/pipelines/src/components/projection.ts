@@ -45,7 +45,7 @@ export function addCondition(source: Source, condition: string, dialect: Dialect
 /** Renames columns. `include`: keeps the others. */
 export function renameColumns(
   source: Source,
-  renames: readonly (readonly [from: string, to: string])[],
+  renames: Renames,
   include: boolean,
   dialect: Dialect,
 ): Relation {
@@ -64,7 +64,7 @@ export function renameColumns(
       : [];
     return renderProjection({ ...startLevel(source), kept: [...rest, ...list] }, dialect);
   }
-  if (!include) return renderProjection(pick(level, renames), dialect);
+  if (!include) return renderProjection(pick(level, renames) ?? pickFrom(source, renames), dialect);
   const kept = level.kept.map(({ column, as }) => ({ column, as: target(as) ?? as }));
   const computed = level.computed.map(({ name, sql }) => ({ name: target(name) ?? name, sql }));
   return renderProjection({ ...level, kept, computed }, dialect);
@@ -83,17 +83,24 @@ function hasDuplicates(names: readonly string[]): boolean {
   return new Set(names.map((name) => name.toLowerCase())).size < names.length;
 }
 
-/** Only some columns, in the order of the mapping. */
-function pick(level: KnownProjection, renames: readonly (readonly [string, string])[]): Projection {
+type Renames = readonly (readonly [from: string, to: string])[];
+
+/** Only some columns. Undefined if a kept column would follow a computed one: computed ones are rendered last. */
+function pick(level: KnownProjection, renames: Renames): Projection | undefined {
   const kept: KeptColumn[] = [];
   const computed: ComputedColumn[] = [];
   for (const [from, to] of renames) {
     const found = level.kept.find(({ as }) => isSameName(as, from));
     const { sql } = level.computed.find(({ name }) => isSameName(name, from)) ?? {};
+    if (found !== undefined && computed.length > 0) return undefined;
     if (found !== undefined) kept.push({ column: found.column, as: to });
     else if (sql !== undefined) computed.push({ name: to, sql });
   }
   return { ...level, kept, computed };
+}
+
+function pickFrom(source: Source, renames: Renames): Projection {
+  return { ...startLevel(source), kept: renames.map(([column, as]) => ({ column, as })) };
 }
 
 /** Functions that depend on the rows around, or that make rows. */
