@@ -16,6 +16,7 @@ import { readyTime } from './ready-time.ts';
 import { residentMemory } from './resident-memory.ts';
 import { secretWrite } from './secret-write.ts';
 import { sweep } from './sweep.ts';
+import { transformation } from './transformation.ts';
 import { uploads } from './upload.ts';
 import { pageOfVariables, writeVariable } from './variables.ts';
 import type { Work } from './work.ts';
@@ -39,6 +40,7 @@ const works: Record<string, Work> = {
   'artifact-list': artifactList,
   'artifact-comparison': artifactComparison,
   upload: uploads,
+  transformation,
 };
 
 const { values, positionals, count, refuse } = readCommandLine(
