@@ -2,15 +2,7 @@
  * A transformation over 1,000,000 rows, from its file to the table, against the same SQL written by hand in
  * the same DuckDB, in turn.
  */
-import { DuckDBInstance } from '@duckdb/node-api';
-import {
-  createExpressionEngine,
-  createScope,
-  duckdb,
-  parsePipeline,
-  planTransformation,
-  resolveParameters,
-} from '@headgate/pipelines';
+import { createFixture } from '../packages/agent/src/engine/engine-fixture.ts';
 import { median, spread, verdictAtMost } from './finding.ts';
 import type { Work } from './work.ts';
 
@@ -75,16 +67,18 @@ FROM orders o LEFT JOIN customers c ON o.customer = c.id
 WHERE o.amount > 1.5`;
 
 export const transformation: Work = async ({ rounds }) => {
-  const instance = await DuckDBInstance.create(':memory:');
-  const connection = await instance.connect();
+  const { connection, dispose, publish, run } = await createFixture();
   await connection.run(
     `CREATE TABLE orders AS SELECT range AS id, range % 10000 AS customer, (range % 997) / 3.0 AS amount, timestamp '2026-01-01' + to_minutes(range % 500000) AS ordered FROM range(${rowCount})`,
   );
   await connection.run(
     "CREATE TABLE customers AS SELECT range AS id, 'city ' || range % 100 AS city FROM range(10000)",
   );
-  const run = async (statements: readonly string[]) => {
-    for (const statement of statements) await connection.run(statement);
+  const text = JSON.stringify({ type: 'transformation', version: '1.0', pipeline: { components } });
+  await publish({ 'bench.tran.yaml': text });
+  const runPlanned = async () => {
+    const { status, message } = await run('bench');
+    if (status !== 'SUCCESS') throw new Error(message);
   };
   const measure = async (work: () => Promise<void>) => {
     const startedAt = performance.now();
@@ -95,14 +89,15 @@ export const transformation: Work = async ({ rounds }) => {
   const times: number[] = [];
   // The first round warms up.
   for (let round = 0; round <= rounds; round += 1) {
-    const planned = await measure(async () => run(await planStatements()));
-    const hand = await measure(() => run([byHand]));
+    const planned = await measure(runPlanned);
+    const hand = await measure(async () => {
+      await connection.run(byHand);
+    });
     if (round === 0) continue;
     ratios.push(planned / hand);
     times.push(planned);
   }
-  connection.closeSync();
-  instance.closeSync();
+  dispose();
   return [
     {
       work: 'a transformation over 1,000,000 rows, to the same SQL by hand',
@@ -113,17 +108,3 @@ export const transformation: Work = async ({ rounds }) => {
     },
   ];
 };
-
-async function planStatements(): Promise<readonly string[]> {
-  const text = JSON.stringify({ type: 'transformation', version: '1.0', pipeline: { components } });
-  const { pipeline } = parsePipeline('bench.tran.yaml', text);
-  if (pipeline?.type !== 'transformation') throw new Error('the pipeline cannot be read');
-  const evaluation = { engine: createExpressionEngine(), scope: createScope([]), sysvar: {} };
-  const resolve = ({ parameters }: { parameters: Parameters<typeof resolveParameters>[0] }) =>
-    resolveParameters(parameters, evaluation);
-  const { outputs, failures } = await planTransformation(pipeline, duckdb, resolve, {
-    query: () => Promise.reject(new Error('nothing is looked up')),
-  });
-  if (failures.length > 0) throw new Error(String(failures[0]?.error));
-  return outputs.flatMap(({ statements }) => statements);
-}

@@ -8,10 +8,10 @@ import { getTransformationDefinition } from './components/registry.ts';
 import { sortTopologically } from './graph.ts';
 import { createParameters, ParameterError } from './parameters.ts';
 import type { Transformation, TransformationComponent } from './pipeline.ts';
-import { findNeeded } from './reach.ts';
+import { findNeeded, findUnwritten } from './reach.ts';
 import type { ResolvedMap } from './resolve.ts';
 import type { Dialect, StatementList } from './sql/dialect.ts';
-import { type Planned, renderOutput, renderWith } from './transformation-statements.ts';
+import { createDiscard, type Planned, renderOutput, renderWith } from './transformation-statements.ts';
 
 export interface TransformationPlan {
   /** In the order in which to run them. */
@@ -49,12 +49,17 @@ export async function planTransformation(
   const sorted = sortTopologically(components);
   const order = sorted.order ?? [...components.keys()];
   const needed = sorted.cycle === undefined ? wanted : new Set(sorted.cycle);
+  const unwritten = findUnwritten(transformation);
   const names = chooseCteNames(order);
   const uses = countUses(components);
   const relations = new Map<string, Planned>();
   const withoutEffect = new Map<string, readonly string[]>();
   const outputs: PlannedOutput[] = [];
   const failures: { component: string; type: string; error: unknown }[] = [];
+  const listWithoutEffect = (output: string) =>
+    [...findInputs(output, components), output].flatMap((each) =>
+      (withoutEffect.get(each) ?? []).map((parameter) => `${parameter} of "${each}"`),
+    );
   for (const component of order.map((name) => components.get(name)).filter((each) => each !== undefined)) {
     const { name, type } = component;
     if (!needed.has(name)) continue;
@@ -81,18 +86,23 @@ export async function planTransformation(
       const cte = names.get(name) ?? name;
       if (definition.output) {
         const output = definition.plan(context);
-        const inputs = findInputs(name, components);
-        const unused = [...inputs, name].flatMap((each) =>
-          (withoutEffect.get(each) ?? []).map((parameter) => `${parameter} of "${each}"`),
-        );
         const list = renderOutput(output, component.sources, order, relations, dialect);
-        outputs.push({ component: name, type, withoutEffect: unused, ...list });
+        outputs.push({ component: name, type, withoutEffect: listWithoutEffect(name), ...list });
         relations.set(name, { ...output.written, cte, reads: [] });
       } else {
         const relation = definition.plan(context);
         const reads =
           relation.projection === undefined ? component.sources : [relation.projection.base.component];
         relations.set(name, { ...relation, cte, reads });
+        if (!unwritten.has(name)) continue;
+        const list = renderOutput(createDiscard(cte, relation, dialect), [name], order, relations, dialect);
+        const dropped = `the rows of "${name}", which no output writes`;
+        outputs.push({
+          component: name,
+          type,
+          withoutEffect: [dropped, ...listWithoutEffect(name)],
+          ...list,
+        });
       }
     } catch (error) {
       failures.push({ component: name, type, error });

@@ -45,6 +45,19 @@ export function renderOutput(
   return { statements: [...steps, ...statements, ...drops], counted: counted + steps.length };
 }
 
+/** Computes the rows of a relation and counts them, but keeps none. */
+export function createDiscard(cte: string, written: Relation, dialect: Dialect): Output {
+  const table = dialect.temporaryTable('headgate_dropped_rows');
+  return {
+    select: `SELECT * FROM ${dialect.name(cte)}`,
+    write: (query) => ({
+      statements: [dialect.createTemporaryTable(table, query), `DROP TABLE ${table}`],
+      counted: 0,
+    }),
+    written,
+  };
+}
+
 /** The WITH clause of a query over some components. */
 export function renderWith(
   order: readonly string[],

@@ -40,8 +40,9 @@ function checkOutputs(transformation: Transformation, needed: ReadonlySet<string
     report({ component: name, code: 'unused-component', message, level: 'warning' });
   }
   if (listOutputs(transformation).length > 0) return;
-  const message = 'the transformation writes nothing: add a rewrite-table or a table-output';
-  report({ at: ['pipeline', 'components'], code: 'missing-output', message, level: 'error' });
+  const message =
+    'the transformation writes nothing, its rows are only computed: add a rewrite-table or a table-output';
+  report({ at: ['pipeline', 'components'], code: 'missing-output', message, level: 'warning' });
 }
 
 /**

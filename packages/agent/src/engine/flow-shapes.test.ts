@@ -347,3 +347,86 @@ describe('several sources', () => {
     assert.deepEqual(pick(rows, 1), [[2], [3]]);
   });
 });
+
+it('lists may come from grids', async () => {
+  await flow.sql(
+    'create table target (id integer primary key, amount integer)',
+    'insert into target values (1, 0), (9, 0)',
+  );
+  const grid = (variable: string, ...columns: string[]) => ({ fromGrid: { variable, columns } });
+  const variable = (columns: string[], defaultValue: string[][]) => ({
+    metadata: {
+      type: 'GRID',
+      scope: 'COPIED',
+      visibility: 'PUBLIC',
+      columns: Object.fromEntries(columns.map((column) => [column, { columnType: 'TEXT' }])),
+    },
+    defaultValue,
+  });
+  const components = {
+    In: {
+      type: 'table-input',
+      parameters: { targetTable: 'sales', columnNames: grid('names', 'name') },
+    },
+    Rank: {
+      type: 'rank',
+      sources: ['In'],
+      parameters: {
+        includeInputColumns: 'Yes',
+        partitionData: grid('none', 'name'),
+        orderingWithinPartitions: [['id', 'Descending']],
+        functions: [['Row Number', 'n']],
+      },
+    },
+    Join: {
+      type: 'join',
+      sources: ['Rank', 'In'],
+      parameters: {
+        mainTable: 'Rank',
+        mainTableAlias: 'S',
+        joins: [['In', 'T', 'Left']],
+        joinExpressions: [['"S"."id" = "T"."id"', 'S_Left_T']],
+        columnMappings: grid('output', 'from', 'to'),
+      },
+    },
+    Merge: {
+      type: 'table-update',
+      sources: ['Join'],
+      parameters: {
+        targetTable: 'target',
+        targetAlias: 'TARGET',
+        sourceAlias: 'SOURCE',
+        joinExpression: [['"SOURCE"."id" = "TARGET"."id"', 'Case']],
+        whenMatched: [['"SOURCE"."id" = "TARGET"."id" AND "SOURCE"."id" IN (1, 2)', 'Update']],
+        updateMapping: grid('names', 'name', 'name'),
+        includeNotMatched: 'Yes',
+        insertMapping: grid('names', 'name', 'name'),
+      },
+    },
+  };
+  const variables = {
+    names: variable(['name'], [['id'], ['amount']]),
+    none: variable(['name'], []),
+    output: variable(
+      ['from', 'to'],
+      [
+        ['S.id', 'id'],
+        ['T.amount', 'amount'],
+      ],
+    ),
+  };
+  const text = JSON.stringify({
+    type: 'transformation',
+    version: '1.0',
+    pipeline: { components, variables },
+  });
+  await flow.fixture.publish({ 'grids.tran.yaml': text });
+  assert.deepEqual(await flow.fixture.run('grids'), { status: 'SUCCESS' });
+  assert.deepEqual(await flow.fixture.rows('select * from target order by id'), [
+    [1, 10],
+    [2, 30],
+    [3, null],
+    [4, 20],
+    [9, 0],
+  ]);
+});

@@ -231,6 +231,22 @@ describe('multi-table-input', () => {
   });
 });
 
+describe('a transformation without an output', () => {
+  it('computes its rows and says that they are not written', async () => {
+    const Upper = {
+      type: 'calculator',
+      sources: ['In'],
+      parameters: { includeInputColumns: 'Yes', calculations: [['upper("name")', 'name']] },
+    };
+    assert.deepEqual(await flow.run({ In: readTable('news'), Upper }), { status: 'SUCCESS' });
+    const step = [...flow.fixture.steps.values()].at(-1);
+    assert.equal(step?.rowCount, 3);
+    assert.match(step?.message ?? '', /no effect here: the rows of "Upper", which no output writes/);
+    const wrong = { ...Upper, parameters: { calculations: [['upper("nothing")', 'name']] } };
+    assert.match(await flow.failureOf({ In: readTable('news'), Upper: wrong }), /column "nothing" not found/);
+  });
+});
+
 describe('types that cannot run', () => {
   it('fail by name', async () => {
     const stream = { type: 'stream-input-sf', parameters: { targetStream: 's', columnNames: ['a'] } };

@@ -54,6 +54,7 @@ describe('a run fails before its first step because of', () => {
       'unknown-secret-reference',
       'shared-iterator-variable',
       'missing-file',
+      'missing-output',
       'pipeline-file-name',
       'more-findings',
     ];

@@ -54,10 +54,3 @@ export function renderJsonCast(json: string, type: string, isTolerant: boolean):
 export function renderElements(json: string): string {
   return `CASE json_type(${json}) WHEN 'ARRAY' THEN json_extract(${json}, '$[*]') WHEN 'OBJECT' THEN json_extract(${json}, '$.*') END`;
 }
-
-/** A row for each element. `isOuter`: one row with NULL if there are none. */
-export function renderUnnest(list: string, isOuter: boolean): string {
-  return isOuter
-    ? `unnest(CASE WHEN len(${list}) > 0 THEN ${list} ELSE [NULL::JSON] END)`
-    : `unnest(${list})`;
-}
