@@ -88,7 +88,8 @@ export async function planTransformation(
         const output = definition.plan(context);
         const list = renderOutput(output, component.sources, order, relations, dialect);
         outputs.push({ component: name, type, withoutEffect: listWithoutEffect(name), ...list });
-        relations.set(name, { ...output.written, cte, reads: [] });
+        const reads = output.passesOn === true ? component.sources : [];
+        relations.set(name, { ...output.written, cte, reads });
       } else {
         const relation = definition.plan(context);
         const reads =

@@ -185,6 +185,28 @@ describe('flatten-variant', () => {
     );
   });
 
+  it('takes whole columns that are not JSON', async () => {
+    await flow.sql(
+      `create table ranges as select 'not json' as created, '"a"'::json as token, 7 as n, [{'ip': '1'}, {'ip': '2'}] as prefixes`,
+    );
+    const parameters = {
+      includeInputColumns: 'No',
+      columnMapping: [
+        ['created', '', 'VARCHAR', ''],
+        ['token', '', 'VARCHAR', ''],
+        ['n', '', 'NUMBER', 'm'],
+        ['p', 'ip', 'VARCHAR', ''],
+        ['p', '', 'VARIANT', 'whole'],
+      ],
+      columnFlattens: [['prefixes', '', 'p', 'No', 'No', 'Both']],
+    };
+    assert.deepEqual(await flow.apply('flatten-variant', 'ranges', parameters), [
+      ['not json', 'a', 7, '1', '{"ip":"1"}'],
+      ['not json', 'a', 7, '2', '{"ip":"2"}'],
+    ]);
+    assert.deepEqual(await flow.columns(), ['created', 'token', 'm', 'ip', 'whole']);
+  });
+
   it('makes rows of arrays, one in another', async () => {
     const rows = await flatten({
       includeInputColumns: 'Yes',

@@ -231,6 +231,43 @@ describe('multi-table-input', () => {
   });
 });
 
+describe('assert-view', () => {
+  const check = (parameters: object) => ({
+    In: readTable('news'),
+    Check: {
+      type: 'assert-view-sf',
+      sources: ['In'],
+      parameters: { ignoreMetadataOrder: 'No', ...parameters },
+    },
+  });
+  const atLeast = (lowerValue: string) => ({
+    rowCountComparisonType: 'Greater Than or Equal To',
+    lowerValue,
+  });
+
+  it('compares the number of rows, and passes them on', async () => {
+    const { In, Check } = check(atLeast('3'));
+    const Last = { type: 'distinct', sources: ['Check'], parameters: { columns: ['op'] } };
+    assert.deepEqual(await flow.rowsOf({ In, Check, Last }), [['d'], ['u']]);
+    assert.match(await flow.failureOf(check(atLeast('4'))), /the source has 3 rows, but should have >= 4/);
+    const range = { rowCountComparisonType: 'Range', lowerValue: '1', upperValue: '2' };
+    assert.match(await flow.failureOf(check(range)), /has 3 rows, but should have from 1 to 2/);
+  });
+
+  it('compares the columns', async () => {
+    const metadata = [['id', 'NUMBER'], ['name', 'VARCHAR'], ['city'], ['op']];
+    assert.deepEqual(await flow.run(check({ metadata })), { status: 'SUCCESS' });
+    const reversed = { metadata: metadata.toReversed() };
+    assert.match(
+      await flow.failureOf(check(reversed)),
+      /has the columns id, name, city, op, but should have op, /,
+    );
+    assert.deepEqual(await flow.run(check({ ...reversed, ignoreMetadataOrder: 'Yes' })), {
+      status: 'SUCCESS',
+    });
+  });
+});
+
 describe('a transformation without an output', () => {
   it('computes its rows and says that they are not written', async () => {
     const Upper = {

@@ -162,6 +162,8 @@ export interface Output {
   write(query: string): StatementList;
   /** What the components that have it as a source read. */
   readonly written: Relation;
+  /** `written` reads the sources instead of a table. */
+  readonly passesOn?: true;
   /** What it writes outlives the run's temporary tables, so it cannot read them. */
   readonly isView?: true;
 }

@@ -5,7 +5,7 @@ import type { Dialect } from '../sql/dialect.ts';
 import { getOnlySource, isSameName, type TransformationDefinition } from './component.ts';
 import { rowsParameter, yesNoParameter } from './declared-parameters.ts';
 import { createJsonStages, type JsonStages } from './json-stages.ts';
-import { readPath, renderAt, renderJsonCast } from './json-values.ts';
+import { readPath, renderAt, renderColumnCast, renderJsonCast } from './json-values.ts';
 
 export const flattenVariant: TransformationDefinition = {
   kind: 'transformation',
@@ -43,12 +43,15 @@ parameters:
     const columns = parameters.rows('columnMapping', 3).map((row) => {
       const [name, path] = [readCellText(row, 0), readCellText(row, 1)];
       const element = elements.get(toKey(name));
+      const type = dialect.type(readType(readCellText(row, 2)));
+      const target = readCellText(row, 3) || path || name;
+      if (element === undefined && path.trim() === '' && type !== 'JSON')
+        return { name: target, sql: renderColumnCast(dialect.name(name), type) };
       const json = element ?? stages.readColumn(name);
       const at = renderAt(json, readPath(path), dialect);
       // An element itself is called its value.
       const value = element !== undefined && isSameName(path, 'value') ? `coalesce(${at}, ${json})` : at;
-      const type = dialect.type(readType(readCellText(row, 2)));
-      return { name: readCellText(row, 3) || path || name, sql: renderJsonCast(value, type, false) };
+      return { name: target, sql: renderJsonCast(value, type, false) };
     });
     if (columns.length === 0) throw new ParameterError('"columnMapping" is empty: map a value');
     return stages.render(columns, parameters.yes('includeInputColumns', true));

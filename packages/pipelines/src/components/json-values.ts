@@ -50,6 +50,12 @@ export function renderJsonCast(json: string, type: string, isTolerant: boolean):
   return `${isTolerant ? 'TRY_CAST' : 'CAST'}(${text} AS ${type})`;
 }
 
+/** A whole column, which may hold JSON or a value of any other type. */
+export function renderColumnCast(column: string, type: string): string {
+  const text = `CASE WHEN typeof(${column}) = 'JSON' THEN json_extract_string(${asJson(column)}, '$') ELSE CAST(${column} AS VARCHAR) END`;
+  return type === 'VARCHAR' ? text : `CAST(${text} AS ${type})`;
+}
+
 /** The elements of an array or the values of an object, as a list. NULL if it is neither. */
 export function renderElements(json: string): string {
   return `CASE json_type(${json}) WHEN 'ARRAY' THEN json_extract(${json}, '$[*]') WHEN 'OBJECT' THEN json_extract(${json}, '$.*') END`;

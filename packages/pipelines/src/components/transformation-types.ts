@@ -1,6 +1,7 @@
 /** The component types of transformations. A new type is one file, and one entry here. */
 
 import { aggregate } from './aggregate.ts';
+import { assertView } from './assert-view.ts';
 import { calculator } from './calculator.ts';
 import type { TransformationDefinition } from './component.ts';
 import { constructVariant } from './construct-variant.ts';
@@ -75,4 +76,5 @@ export const transformationDefinitions = {
   'table-output': tableOutput,
   'table-update': tableUpdate,
   'create-view': createView,
+  'assert-view': assertView,
 } satisfies Record<string, TransformationDefinition>;
