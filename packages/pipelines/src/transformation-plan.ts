@@ -53,6 +53,8 @@ export async function planTransformation(
   const names = chooseCteNames(order);
   const uses = countUses(components);
   const relations = new Map<string, Planned>();
+  /** What queries while planning read: nothing is written yet. */
+  const previews = new Map<string, Planned>();
   const withoutEffect = new Map<string, readonly string[]>();
   const outputs: PlannedOutput[] = [];
   const failures: { component: string; type: string; error: unknown }[] = [];
@@ -76,11 +78,11 @@ export async function planTransformation(
       const parameters = createParameters(values);
       const described =
         definition.needsColumns?.(parameters) === true
-          ? await describeSources(sources, order, relations, dialect, catalog)
+          ? await describeSources(sources, order, previews, dialect, catalog)
           : sources;
       const given = { parameters, component: name, dialect, sources: described };
       const query = definition.lookUp?.(given);
-      const chain = query === undefined ? '' : renderWith(order, component.sources, relations, dialect);
+      const chain = query === undefined ? '' : renderWith(order, component.sources, previews, dialect);
       const rows = query === undefined ? undefined : (await catalog.query(`${chain}${query}`)).rows;
       const context = { ...given, found: rows };
       const cte = names.get(name) ?? name;
@@ -90,11 +92,19 @@ export async function planTransformation(
         outputs.push({ component: name, type, withoutEffect: listWithoutEffect(name), ...list });
         const reads = output.passesOn === true ? component.sources : [];
         relations.set(name, { ...output.written, cte, reads });
+        const preview = {
+          select: output.select,
+          columns: output.written.columns,
+          cte,
+          reads: component.sources,
+        };
+        previews.set(name, output.creates === true ? preview : { ...output.written, cte, reads });
       } else {
         const relation = definition.plan(context);
         const reads =
           relation.projection === undefined ? component.sources : [relation.projection.base.component];
         relations.set(name, { ...relation, cte, reads });
+        previews.set(name, { ...relation, cte, reads });
         if (!unwritten.has(name)) continue;
         const list = renderOutput(createDiscard(cte, relation, dialect), [name], order, relations, dialect);
         const dropped = `the rows of "${name}", which no output writes`;

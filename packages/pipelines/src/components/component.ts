@@ -162,6 +162,8 @@ export interface Output {
   write(query: string): StatementList;
   /** What the components that have it as a source read. */
   readonly written: Relation;
+  /** It makes a table or view of `select`, which may not be there yet while the run is planned. */
+  readonly creates?: true;
   /** `written` reads the sources instead of a table. */
   readonly passesOn?: true;
   /** What it writes outlives the run's temporary tables, so it cannot read them. */

@@ -30,6 +30,7 @@ parameters:
       select: `SELECT * FROM ${source.name}`,
       write: (query) => createSingleStatement(`CREATE OR REPLACE VIEW ${view} AS\n${query}`),
       written: { select: `SELECT * FROM ${view}`, columns: source.columns },
+      creates: true,
       isView: true,
     };
   },

@@ -31,6 +31,7 @@ parameters:
     return {
       select: `SELECT * FROM ${source.name}${renderOrderBy(parameters, 'orderBy', dialect)}`,
       write: (query) => createSingleStatement(`CREATE OR REPLACE TABLE ${table} AS\n${query}`),
+      creates: true,
       written: { select: `SELECT * FROM ${table}`, columns: source.columns },
     };
   },
