@@ -19,6 +19,7 @@ import { runSteps } from './run-steps.ts';
 import { secretWrite } from './secret-write.ts';
 import { sqlRewriting } from './sql-rewriting.ts';
 import { sweep } from './sweep.ts';
+import { transformation } from './transformation.ts';
 import { uploads } from './upload.ts';
 import { pageOfVariables, writeVariable } from './variables.ts';
 import type { Work } from './work.ts';
@@ -45,6 +46,7 @@ const works: Record<string, Work> = {
   'artifact-comparison': artifactComparison,
   upload: uploads,
   'sql-rewriting': sqlRewriting,
+  transformation,
 };
 
 const { values, positionals, count, refuse } = readCommandLine(

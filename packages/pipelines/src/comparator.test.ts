@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isConditionMet, readCondition, renderCondition, renderConditions } from './comparator.ts';
+import { isConditionMet, readCondition } from './comparator.ts';
+import { renderCondition, renderConditions } from './condition-sql.ts';
 import { duckdb } from './sql/duckdb.ts';
 
 const sql = (...row: string[]) => renderCondition(readCondition(row), duckdb);
@@ -16,8 +17,8 @@ describe('conditions as SQL', () => {
     [['a', 'Is', 'Null', ''], '"a" IS NULL'],
     [['a', 'Not', 'Blank'], `NOT (trim(CAST("a" AS VARCHAR)) = '')`],
     [['a', 'Is', 'In', "x, 'y, z', it's"], `"a" IN ('x', 'y, z', 'it''s')`],
-    [['a', 'Is', 'Between', '1 and 5'], `"a" BETWEEN '1' AND '5'`],
-    [['a', 'Is', 'Between', "'b', 'c'"], `"a" BETWEEN 'b' AND 'c'`],
+    [['a', 'Is', 'Between', '1 and 5'], `("a" >= '1' AND "a" <= '5')`],
+    [['a', 'Is', 'Between', "'b', 'c'"], `("a" >= 'b' AND "a" <= 'c')`],
   ];
   for (const [row, expected] of cases) it(row.join(' '), () => assert.equal(sql(...row), expected));
 

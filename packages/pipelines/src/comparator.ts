@@ -1,11 +1,23 @@
-/** The comparators of filters, simple conditions and row counts, as SQL and as functions on values. */
+/** The comparators of filters, simple conditions and row counts, and what they mean for values. */
+import { unquote } from './operand.ts';
 import { ParameterError, readCellText } from './parameters.ts';
 import type { Resolved } from './resolve.ts';
-import type { Dialect } from './sql/dialect.ts';
 import type { Scalar } from './variables.ts';
 
 type Operator = '=' | '<>' | '>' | '<' | '>=' | '<=';
-type Comparator = Operator | 'like' | 'null' | 'blank' | 'in' | 'between';
+export type Comparator =
+  | Operator
+  | 'like'
+  | 'ilike'
+  | 'similar'
+  | 'contains'
+  | 'starts'
+  | 'ends'
+  | 'null'
+  | 'blank'
+  | 'null or blank'
+  | 'in'
+  | 'between';
 
 const comparators: Readonly<Record<string, Comparator>> = {
   'equal to': '=',
@@ -15,8 +27,14 @@ const comparators: Readonly<Record<string, Comparator>> = {
   'greater than or equal to': '>=',
   'less than or equal to': '<=',
   like: 'like',
+  ilike: 'ilike',
+  'similar to': 'similar',
+  contains: 'contains',
+  'starts with': 'starts',
+  'ends with': 'ends',
   null: 'null',
   blank: 'blank',
+  'null or blank': 'null or blank',
   in: 'in',
   between: 'between',
 };
@@ -67,7 +85,7 @@ export function compareNumbers(word: string, left: number, right: number): boole
   return hasRelation(left - right, comparator);
 }
 
-function isOperator(comparator: Comparator): comparator is Operator {
+export function isOperator(comparator: Comparator): comparator is Operator {
   return ['=', '<>', '>', '<', '>=', '<='].includes(comparator);
 }
 
@@ -79,26 +97,21 @@ function hasRelation(compareValue: number, operator: Operator): boolean {
   return operator === '>=' ? compareValue >= 0 : compareValue <= 0;
 }
 
-/** The items of `In`: `a, b` or `'a', 'b'`. A comma inside quotes is part of the item. */
-function splitList(operand: string): string[] {
-  const items = operand.match(/\s*(?:'(?:[^']|'')*'|[^,]*)\s*(?:,|$)/g) ?? [];
+/** The items of `In`: `a, b`, `'a', 'b'` or `('a', 'b')`. A comma inside quotes is part of the item. */
+export function splitList(operand: string): string[] {
+  const [, inner = operand] = /^\s*\((.*)\)\s*$/s.exec(operand) ?? [];
+  const items = inner.match(/\s*(?:'(?:[^']|'')*'|[^,]*)\s*(?:,|$)/g) ?? [];
   return items
     .map((item) => unquote(item.replace(/,$/, '').trim()))
     .filter((item, index) => item !== '' || index < items.length - 1);
 }
 
-function unquote(text: string): string {
-  return /^'.*'$/s.test(text) ? text.slice(1, -1).replaceAll("''", "'") : text;
-}
-
-/** The two ends of `Between`: `1 and 5` or `1, 5`. */
-function splitRange(condition: Condition): [string, string] {
+/** The two ends of `Between` as written: `1 and 5` or `1, 5`. @throws ParameterError */
+export function splitRange(condition: Condition): [string, string] {
   const byWord = condition.operand.split(/\s+and\s+/i);
-  const ends = (byWord.length === 2 ? byWord : splitList(condition.operand)).map((end) =>
-    unquote(end.trim()),
-  );
+  const ends = (byWord.length === 2 ? byWord : splitOnce(condition.operand)).map((end) => end.trim());
   const [from, to] = ends;
-  if (ends.length !== 2 || from === undefined || to === undefined) {
+  if (ends.length !== 2 || from === undefined || to === undefined || from === '' || to === '') {
     throw new ParameterError(
       `"Between" on "${condition.subject}" needs two values, as in "1 and 5", not "${condition.operand}"`,
     );
@@ -106,39 +119,9 @@ function splitRange(condition: Condition): [string, string] {
   return [from, to];
 }
 
-/** The condition on a column as SQL. The operand is always rendered as a literal. */
-export function renderCondition(condition: Condition, dialect: Dialect): string {
-  const column = dialect.name(condition.subject);
-  const positive = renderPositive(condition, column, dialect);
-  return condition.negated ? `NOT (${positive})` : positive;
-}
-
-function renderPositive(condition: Condition, column: string, dialect: Dialect): string {
-  const { comparator, operand } = condition;
-  if (comparator === 'null') return `${column} IS NULL`;
-  if (comparator === 'blank') return `trim(CAST(${column} AS VARCHAR)) = ''`;
-  if (comparator === 'like') return `CAST(${column} AS VARCHAR) LIKE ${dialect.literal(operand)}`;
-  if (comparator === 'in') {
-    const items = splitList(operand);
-    if (items.length === 0)
-      throw new ParameterError(`"In" on "${condition.subject}" needs a list of values, as in "a, b"`);
-    return `${column} IN (${items.map((item) => dialect.literal(item)).join(', ')})`;
-  }
-  if (comparator === 'between') {
-    const [from, to] = splitRange(condition);
-    return `${column} BETWEEN ${dialect.literal(from)} AND ${dialect.literal(to)}`;
-  }
-  return `${column} ${comparator} ${dialect.literal(operand)}`;
-}
-
-/** Several conditions joined by AND or OR; `TRUE` if there are none. */
-export function renderConditions(
-  rows: readonly (readonly Resolved[])[],
-  combine: 'AND' | 'OR',
-  dialect: Dialect,
-): string {
-  if (rows.length === 0) return 'TRUE';
-  return rows.map((row) => renderCondition(readCondition(row), dialect)).join(`\n  ${combine} `);
+function splitOnce(operand: string): string[] {
+  const quoted = /^\s*('(?:[^']|'')*')\s*,(.*)$/s.exec(operand);
+  return quoted === null ? operand.split(',') : quoted.slice(1);
 }
 
 /** Tests a variable's value. Compares as numbers if both sides are numbers, else as texts. */
@@ -158,9 +141,9 @@ export function requireNumbers(condition: Condition): void {
 
 function numbersOf(condition: Condition): string[] {
   const { comparator, operand } = condition;
-  if (comparator === 'null' || comparator === 'blank' || comparator === 'like') return [];
   if (comparator === 'in') return splitList(operand);
-  return comparator === 'between' ? splitRange(condition) : [operand];
+  if (comparator === 'between') return splitRange(condition).map(unquote);
+  return isOperator(comparator) ? [operand] : [];
 }
 
 function isNumber(text: string): boolean {
@@ -170,15 +153,32 @@ function isNumber(text: string): boolean {
 function isPositiveMet(condition: Condition, value: Scalar): boolean {
   const { comparator, operand } = condition;
   if (comparator === 'null') return value === null;
-  if (comparator === 'blank') return value === null || String(value).trim() === '';
+  if (comparator === 'blank' || comparator === 'null or blank')
+    return value === null || String(value).trim() === '';
+  if (comparator === 'similar') {
+    throw new ParameterError(
+      `"Similar to" compares columns, not the variable "${condition.subject}": use Like`,
+    );
+  }
   if (value === null) return false;
-  if (comparator === 'like') return isLike(String(value), operand);
   if (comparator === 'in') return splitList(operand).some((item) => difference(value, item) === 0);
   if (comparator === 'between') {
-    const [from, to] = splitRange(condition);
-    return difference(value, from) >= 0 && difference(value, to) <= 0;
+    const [from, to] = splitRange(condition).map(unquote);
+    return difference(value, from ?? '') >= 0 && difference(value, to ?? '') <= 0;
   }
-  return hasRelation(difference(value, operand), comparator);
+  if (isOperator(comparator)) return hasRelation(difference(value, operand), comparator);
+  return isTextMatched(String(value), comparator, operand);
+}
+
+function isTextMatched(
+  text: string,
+  comparator: 'like' | 'ilike' | 'contains' | 'starts' | 'ends',
+  operand: string,
+): boolean {
+  if (comparator === 'contains') return text.includes(operand);
+  if (comparator === 'starts') return text.startsWith(operand);
+  if (comparator === 'ends') return text.endsWith(operand);
+  return comparator === 'like' ? isLike(text, operand) : isLike(text.toLowerCase(), operand.toLowerCase());
 }
 
 function difference(value: string | number, operand: string): number {

@@ -109,7 +109,7 @@ describe('query-to-scalar', () => {
     });
     assert.deepEqual(action, {
       action: 'query-scalars',
-      query: `SELECT * FROM (\nSELECT "id"\nFROM "main"."orders"\nWHERE "name" = 'x'\nORDER BY "id" DESC\nLIMIT 5\n) AS "query" LIMIT 1`,
+      query: `SELECT * FROM (\nSELECT "id"\nFROM "main"."orders"\nWHERE "name" = 'x'\nORDER BY "id" DESC NULLS FIRST\nLIMIT 5\n) AS "query" LIMIT 1`,
       mapping: [['n', 'id']],
     });
   });

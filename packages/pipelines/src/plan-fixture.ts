@@ -20,8 +20,11 @@ export function planComponents(components: Record<string, object>): Promise<Tran
   const { pipeline, error } = parsePipeline('p.tran.yaml', renderFile('transformation', components));
   assert.equal(error, undefined);
   const evaluation = { engine, scope: createScope([]), sysvar: {} };
-  return planTransformation(pipeline as Transformation, duckdb, (component) =>
-    resolveParameters(component.parameters, evaluation),
+  return planTransformation(
+    pipeline as Transformation,
+    duckdb,
+    (component) => resolveParameters(component.parameters, evaluation),
+    { query: () => Promise.reject(new Error('there is no warehouse')) },
   );
 }
 

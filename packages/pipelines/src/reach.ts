@@ -69,20 +69,33 @@ function findReachOfOrchestration(orchestration: Orchestration): Reach {
   return { passed, runs };
 }
 
-/** The outputs and the components that lead to them. Components of unknown types count as outputs. */
+/**
+ * The outputs and the components that lead to them, or all components if there is no output. Components of
+ * unknown types count as outputs.
+ */
 export function findNeeded({ components }: Transformation): Set<string> {
   const needed = new Set<string>();
-  const isOutput = ({ type }: TransformationComponent) => {
-    const definition = findDefinition(type);
-    return definition?.kind !== 'transformation' || definition.output;
-  };
   const open = [...components.values()].filter(isOutput);
+  if (open.length === 0) return new Set(components.keys());
   for (let component = open.pop(); component !== undefined; component = open.pop()) {
     if (needed.has(component.name)) continue;
     needed.add(component.name);
     open.push(...component.sources.map((name) => components.get(name)).filter((each) => each !== undefined));
   }
   return needed;
+}
+
+/** The last components of a transformation without an output: their rows are computed and dropped. */
+export function findUnwritten({ components }: Transformation): Set<string> {
+  if ([...components.values()].some(isOutput)) return new Set();
+  const last = new Set(components.keys());
+  for (const { sources } of components.values()) for (const source of sources) last.delete(source);
+  return last;
+}
+
+function isOutput({ type }: TransformationComponent): boolean {
+  const definition = findDefinition(type);
+  return definition?.kind !== 'transformation' || definition.output;
 }
 
 export type Certainty = (name: string) => boolean;

@@ -51,11 +51,12 @@ WITH "Orders" AS (
   SELECT "id", "amount" FROM "main"."orders"
 ),
 "Large" AS (
-  SELECT * FROM "Orders"
+  SELECT *
+FROM "Orders"
 WHERE "amount" > '5'
 )
 SELECT * FROM "Large"
-ORDER BY "amount" DESC`,
+ORDER BY "amount" DESC NULLS FIRST`,
         `INSERT INTO "main"."copy" ("key")
 WITH "Orders" AS (
   SELECT "id", "amount" FROM "main"."orders"
@@ -73,7 +74,7 @@ SELECT "id" AS "key" FROM "Orders"`,
     });
     const [statement = ''] = outputs[0]?.statements ?? [];
     assert.match(statement, /"a"" b" AS \(/);
-    assert.match(statement, /"A"" B \(2\)" AS \(\n {2}SELECT \* FROM "a"" b"/);
+    assert.match(statement, /"A"" B \(2\)" AS \(\n {2}SELECT \*\nFROM "a"" b"/);
   });
 
   it('fails at the component that cannot be planned', async () => {
@@ -152,7 +153,7 @@ describe('components to SQL', () => {
     };
     assert.equal(
       await selectOf({ type: 'join', parameters }),
-      'SELECT "a"."id" AS "id", "b.c"."amount" AS "other" FROM "In" AS "a" LEFT JOIN "In" AS "b" ON ("a"."id" = "b"."id") FULL JOIN "In" AS "b.c" ON ("b"."id" = "b.c"."id")',
+      'SELECT "a"."id" AS "id", "b.c"."amount" AS "other" FROM "In" AS "a" LEFT JOIN "In" AS "b" ON ("a"."id" = "b"."id" -- note ) FULL JOIN "In" AS "b.c" ON ("b"."id" = "b.c"."id")',
     );
   });
 
@@ -170,7 +171,7 @@ describe('components to SQL', () => {
     );
     assert.match(
       (await selectOf({ type: 'calculator', parameters }, unknown)) ?? '',
-      /^SELECT COLUMNS\(lambda c: lower\(c\) NOT IN \('amount', 'new'\)\), /,
+      /^SELECT \* EXCLUDE \("headgate_placeholder"\) FROM \( SELECT COLUMNS\(lambda c: lower\(c\) NOT IN \('amount', 'new'\)\), /,
     );
     const only = { includeInputColumns: 'No', calculations: [['1', 'one']] };
     assert.equal(await selectOf({ type: 'calculator', parameters: only }), 'SELECT (1) AS "one" FROM "In"');
@@ -203,7 +204,7 @@ describe('components to SQL', () => {
     );
     assert.equal(
       await selectOf({ type: 'rename', parameters: { columnMapping, includeInputColumns: 'Yes' } }),
-      'SELECT * RENAME ("id" AS "key") FROM "In"',
+      'SELECT "id" AS "key", "amount" FROM "In"',
     );
   });
 
@@ -216,7 +217,7 @@ describe('components to SQL', () => {
     };
     assert.equal(
       await selectOf({ type: 'rank', parameters }),
-      'SELECT *, row_number() OVER (PARTITION BY "id" ORDER BY "amount" DESC) AS "position" FROM "In"'.replace(
+      'SELECT *, row_number() OVER (PARTITION BY "id" ORDER BY "amount" DESC NULLS FIRST) AS "position" FROM "In"'.replace(
         '*',
         '"id", "amount"',
       ),

@@ -2,15 +2,16 @@
  * Compiles a transformation to SQL: one statement or transaction for each output component. Each component
  * that the output needs becomes a CTE named after it.
  */
-import type { Relation, Source, TransformationDefinition } from './components/component.ts';
+import type { Source, TransformationDefinition } from './components/component.ts';
 import { listParametersWithoutEffect, renameParameters } from './components/declared-parameters.ts';
-import { findDefinition, getTransformationDefinition } from './components/registry.ts';
+import { getTransformationDefinition } from './components/registry.ts';
 import { sortTopologically } from './graph.ts';
 import { createParameters, ParameterError } from './parameters.ts';
 import type { Transformation, TransformationComponent } from './pipeline.ts';
-import { findNeeded } from './reach.ts';
+import { findNeeded, findUnwritten } from './reach.ts';
 import type { ResolvedMap } from './resolve.ts';
 import type { Dialect, StatementList } from './sql/dialect.ts';
+import { createDiscard, type Planned, renderOutput, renderWith } from './transformation-statements.ts';
 
 export interface TransformationPlan {
   /** In the order in which to run them. */
@@ -26,8 +27,9 @@ export interface PlannedOutput extends StatementList {
   readonly withoutEffect: readonly string[];
 }
 
-export interface Planned extends Relation {
-  readonly cte: string;
+/** What planning asks the warehouse. */
+export interface Catalog {
+  query(sql: string): Promise<{ columns: readonly string[]; rows: readonly (readonly unknown[])[] }>;
 }
 
 /**
@@ -39,6 +41,7 @@ export async function planTransformation(
   transformation: Transformation,
   dialect: Dialect,
   resolve: (component: TransformationComponent) => Promise<ResolvedMap>,
+  catalog: Catalog,
 ): Promise<TransformationPlan> {
   const { path } = transformation;
   const wanted = findNeeded(transformation);
@@ -46,11 +49,19 @@ export async function planTransformation(
   const sorted = sortTopologically(components);
   const order = sorted.order ?? [...components.keys()];
   const needed = sorted.cycle === undefined ? wanted : new Set(sorted.cycle);
+  const unwritten = findUnwritten(transformation);
   const names = chooseCteNames(order);
+  const uses = countUses(components);
   const relations = new Map<string, Planned>();
+  /** What queries while planning read: nothing is written yet. */
+  const previews = new Map<string, Planned>();
   const withoutEffect = new Map<string, readonly string[]>();
   const outputs: PlannedOutput[] = [];
   const failures: { component: string; type: string; error: unknown }[] = [];
+  const listWithoutEffect = (output: string) =>
+    [...findInputs(output, components), output].flatMap((each) =>
+      (withoutEffect.get(each) ?? []).map((parameter) => `${parameter} of "${each}"`),
+    );
   for (const component of order.map((name) => components.get(name)).filter((each) => each !== undefined)) {
     const { name, type } = component;
     if (!needed.has(name)) continue;
@@ -58,37 +69,90 @@ export async function planTransformation(
       if (sorted.cycle !== undefined)
         throw new ParameterError(`its sources form a cycle: ${sorted.cycle.join(' → ')}: disconnect one`);
       const definition = getTransformationDefinition(type, path);
-      const sources = findSources(component, definition, transformation, relations, dialect);
+      const found = findSources(component, definition, transformation, relations, dialect);
       // The failure of its source is already recorded.
-      if (sources === undefined) continue;
+      if (found === undefined) continue;
+      const sources = found.map((source) => keepProjection(source, uses));
       const values = renameParameters(await resolve(component), definition.parameters);
       withoutEffect.set(name, listParametersWithoutEffect(values, definition.parameters));
-      const context = {
-        parameters: createParameters(values),
-        component: name,
-        dialect,
-        sources,
-      };
+      const parameters = createParameters(values);
+      const described =
+        definition.needsColumns?.(parameters) === true
+          ? await describeSources(sources, order, previews, dialect, catalog)
+          : sources;
+      const given = { parameters, component: name, dialect, sources: described };
+      const query = definition.lookUp?.(given);
+      const chain = query === undefined ? '' : renderWith(order, component.sources, previews, dialect);
+      const rows = query === undefined ? undefined : (await catalog.query(`${chain}${query}`)).rows;
+      const context = { ...given, found: rows };
+      const cte = names.get(name) ?? name;
       if (definition.output) {
-        const { select, write } = definition.plan(context);
-        const inputs = findInputs(name, components);
-        const chain = renderWith(
-          order.filter((each) => inputs.has(each)),
-          relations,
-          dialect,
-        );
-        const unused = [...inputs, name].flatMap((each) =>
-          (withoutEffect.get(each) ?? []).map((parameter) => `${parameter} of "${each}"`),
-        );
-        outputs.push({ component: name, type, withoutEffect: unused, ...write(`${chain}${select}`) });
+        const output = definition.plan(context);
+        const list = renderOutput(output, component.sources, order, relations, dialect);
+        outputs.push({ component: name, type, withoutEffect: listWithoutEffect(name), ...list });
+        const reads = output.passesOn === true ? component.sources : [];
+        relations.set(name, { ...output.written, cte, reads });
+        const preview = {
+          select: output.select,
+          columns: output.written.columns,
+          cte,
+          reads: component.sources,
+        };
+        previews.set(name, output.creates === true ? preview : { ...output.written, cte, reads });
       } else {
-        relations.set(name, { ...definition.plan(context), cte: names.get(name) ?? name });
+        const relation = definition.plan(context);
+        const reads =
+          relation.projection === undefined ? component.sources : [relation.projection.base.component];
+        relations.set(name, { ...relation, cte, reads });
+        previews.set(name, { ...relation, cte, reads });
+        if (!unwritten.has(name)) continue;
+        const list = renderOutput(createDiscard(cte, relation, dialect), [name], order, relations, dialect);
+        const dropped = `the rows of "${name}", which no output writes`;
+        outputs.push({
+          component: name,
+          type,
+          withoutEffect: [dropped, ...listWithoutEffect(name)],
+          ...list,
+        });
       }
     } catch (error) {
       failures.push({ component: name, type, error });
     }
   }
   return { outputs, failures };
+}
+
+function countUses(components: ReadonlyMap<string, TransformationComponent>): Map<string, number> {
+  const uses = new Map<string, number>();
+  for (const { sources } of components.values())
+    for (const source of sources) uses.set(source, (uses.get(source) ?? 0) + 1);
+  return uses;
+}
+
+/** Rows that several components read are made once, so only one reader may take over how they are made. */
+function keepProjection(source: Source, uses: ReadonlyMap<string, number>): Source {
+  if (uses.get(source.component) === 1) return source;
+  const { component, name, columns } = source;
+  return { component, name, columns };
+}
+
+async function describeSources(
+  sources: readonly Source[],
+  order: readonly string[],
+  relations: ReadonlyMap<string, Planned>,
+  dialect: Dialect,
+  catalog: Catalog,
+): Promise<Source[]> {
+  const described: Source[] = [];
+  for (const source of sources) {
+    const { component, name } = source;
+    if (source.columns === undefined) {
+      const query = `${renderWith(order, [component], relations, dialect)}SELECT * FROM ${name} LIMIT 0`;
+      const { columns } = await catalog.query(query);
+      described.push({ component, name, columns });
+    } else described.push(source);
+  }
+  return described;
 }
 
 /** A CTE has its component's name. SQL ignores case, so names that differ only in case get a number. */
@@ -126,15 +190,11 @@ export function findSources(
       throw new ParameterError(
         `its source "${name}" is not a component of ${transformation.path}: name another one`,
       );
-    const sourceDefinition = findDefinition(source.type);
-    if (sourceDefinition?.kind === 'transformation' && sourceDefinition.output) {
-      throw new ParameterError(
-        `its source "${name}" writes a table and gives no rows: read the table with table-input`,
-      );
-    }
     const relation = relations.get(name);
     if (relation === undefined) return undefined;
-    found.push({ component: name, name: dialect.name(relation.cte), columns: relation.columns });
+    const { columns, projection } = relation;
+    const base = { component: name, name: dialect.name(relation.cte), columns };
+    found.push(projection === undefined ? base : { ...base, projection });
   }
   return found;
 }
@@ -149,23 +209,4 @@ function findInputs(output: string, components: ReadonlyMap<string, Transformati
     open.push(...(components.get(name)?.sources ?? []));
   }
   return inputs;
-}
-
-function renderWith(
-  inputs: readonly string[],
-  relations: ReadonlyMap<string, Planned>,
-  dialect: Dialect,
-): string {
-  const parts = inputs.flatMap((name) => {
-    const relation = relations.get(name);
-    return relation === undefined
-      ? []
-      : [`${dialect.name(relation.cte)} AS (\n${indent(relation.select)}\n)`];
-  });
-  return parts.length === 0 ? '' : `WITH ${parts.join(',\n')}\n`;
-}
-
-/** Indents only the first line: a text literal may span lines. */
-function indent(sql: string): string {
-  return `  ${sql}`;
 }

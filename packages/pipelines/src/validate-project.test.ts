@@ -317,7 +317,7 @@ describe('validateProject', () => {
     [
       'a transformation that writes nothing',
       [tran({ A: { type: 'sql', parameters: { query: 'q' } } })],
-      ['warning unused-component A', 'error missing-output -'],
+      ['warning missing-output -'],
     ],
     ['nothing for an empty canvas', [tran({}), orch({})], []],
   ];

@@ -5,7 +5,8 @@ import { sortTopologically } from './graph.ts';
 import type { Suggestions } from './nearest.ts';
 import type { Transformation, TransformationComponent } from './pipeline.ts';
 import { findNeeded } from './reach.ts';
-import { findSources, type Planned } from './transformation-plan.ts';
+import { findSources } from './transformation-plan.ts';
+import type { Planned } from './transformation-statements.ts';
 import { checkedDialect, hasExpression, planKnownParameters } from './validate-plan.ts';
 
 /** `faulty`: components that already have an error. */
@@ -39,8 +40,9 @@ function checkOutputs(transformation: Transformation, needed: ReadonlySet<string
     report({ component: name, code: 'unused-component', message, level: 'warning' });
   }
   if (listOutputs(transformation).length > 0) return;
-  const message = 'the transformation writes nothing: add a rewrite-table or a table-output';
-  report({ at: ['pipeline', 'components'], code: 'missing-output', message, level: 'error' });
+  const message =
+    'the transformation writes nothing, its rows are only computed: add a rewrite-table or a table-output';
+  report({ at: ['pipeline', 'components'], code: 'missing-output', message, level: 'warning' });
 }
 
 /**
@@ -114,11 +116,10 @@ function checkPlans(
         const sources = findSources(component, definition, transformation, relations, checkedDialect);
         if (sources === undefined) return undefined;
         const context = { parameters, component: name, dialect: checkedDialect, sources };
-        const plan = definition.plan(context);
-        return 'columns' in plan ? plan : undefined;
+        return definition.output ? definition.plan(context).written : definition.plan(context);
       },
       open.has(name),
     );
-    if (planned !== undefined) relations.set(name, { ...planned, cte: name });
+    if (planned !== undefined) relations.set(name, { ...planned, cte: name, reads: [] });
   }
 }

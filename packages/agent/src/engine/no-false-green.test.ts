@@ -55,6 +55,7 @@ describe('a run fails before its first step because of', () => {
       'literal-value',
       'shared-iterator-variable',
       'missing-file',
+      'missing-output',
       'pipeline-file-name',
       'more-findings',
     ];

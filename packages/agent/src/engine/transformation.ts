@@ -4,12 +4,16 @@ import {
   resolveParameters,
   type StatementList,
   type Transformation,
+  type TransformationComponent,
 } from '@headgate/pipelines';
 import { showStatements } from './component-run.ts';
 import { addNotes } from './notes.ts';
 import type { RunOutcome } from './ports.ts';
 import { createSystemVariables, getMessage, type PipelineRun } from './run-context.ts';
 import { type RunningStep, skipCancelled, startStep } from './step.ts';
+
+/** Tables that one component may read. */
+const catalogRowLimit = 10_000;
 
 export async function runTransformation(run: PipelineRun<Transformation>): Promise<RunOutcome> {
   const { context } = run;
@@ -41,7 +45,7 @@ export async function runTransformation(run: PipelineRun<Transformation>): Promi
 
 function plan(run: PipelineRun<Transformation>) {
   const { context, pipeline, scope } = run;
-  return planTransformation(pipeline, context.dialect, (component) => {
+  const resolve = (component: TransformationComponent) => {
     // Planning comes before any step, so `sysvar.thisComponent` has only a name yet.
     const step = {
       name: component.name,
@@ -55,6 +59,9 @@ function plan(run: PipelineRun<Transformation>) {
       startedAt: context.ports.now().toISOString(),
     });
     return resolveParameters(component.parameters, { engine: context.expressions, scope, sysvar });
+  };
+  return planTransformation(pipeline, context.dialect, resolve, {
+    query: (sql) => context.warehouse.query(sql, catalogRowLimit),
   });
 }
 

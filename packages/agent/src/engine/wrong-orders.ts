@@ -258,10 +258,4 @@ export const wrongOrders: WrongPipeline[] = [
     }),
     says: /flow\.tran\.yaml, line 1, component "A": the sources form a cycle: A → B → A: disconnect one/,
   },
-  {
-    what: 'a transformation that writes nothing',
-    code: 'missing-output',
-    files: flow({ One: one }),
-    says: /flow\.tran\.yaml, line 1: the transformation writes nothing: add/,
-  },
 ];

@@ -2,14 +2,9 @@
 import { ParameterError, readCellText } from '../parameters.ts';
 import type { Resolved } from '../resolve.ts';
 import { type Dialect, SqlError } from '../sql/dialect.ts';
-import {
-  getOnlySource,
-  listColumnsExcept,
-  renderColumnsExcept,
-  type TransformationDefinition,
-  wrapUserExpression,
-} from './component.ts';
+import { getOnlySource, type TransformationDefinition, wrapUserExpression } from './component.ts';
 import { rowsParameter, yesNoParameter } from './declared-parameters.ts';
+import { addColumns } from './projection.ts';
 
 export const calculator: TransformationDefinition = {
   kind: 'transformation',
@@ -33,19 +28,20 @@ parameters:
     const source = getOnlySource(context);
     const calculations = parameters.rows('calculations', 2);
     if (calculations.length === 0) throw new ParameterError('"calculations" is empty: add a calculation');
-    const names = calculations.map((row) => readCellText(row, 1));
-    const list = calculations.map(
-      (row) => `${wrapCalculation(row, dialect)} AS ${dialect.name(readCellText(row, 1))}`,
-    );
-    const include = parameters.yes('includeInputColumns', true);
-    const kept = include ? renderColumnsExcept(source, names, dialect) : '';
-    const keptNames = include ? listColumnsExcept(source.columns, names) : [];
-    return {
-      select: `SELECT ${[kept, ...list].filter((part) => part !== '').join(', ')}\nFROM ${source.name}`,
-      columns: keptNames === undefined ? undefined : [...keptNames, ...names],
-    };
+    const computed = calculations.map((row) => ({
+      name: readCellText(row, 1) || nameExpression(readCellText(row, 0)),
+      sql: wrapCalculation(row, dialect),
+    }));
+    return addColumns(source, computed, parameters.yes('includeInputColumns', true), dialect);
   },
 };
+
+/** The name of an expression without a given one: its column's, else its text. */
+function nameExpression(expression: string): string {
+  const text = expression.trim();
+  const quoted = /^(?:"(?:[^"]|"")+"\s*\.\s*)*"((?:[^"]|"")+)"$/.exec(text)?.[1];
+  return quoted?.replaceAll('""', '"') ?? text;
+}
 
 /** The error names the calculation, because the whole query is not the user's. */
 function wrapCalculation(row: readonly Resolved[], dialect: Dialect): string {

@@ -6,7 +6,7 @@
  *   named after the component.
  * - **output**: a transformation's component that writes; each is one statement or one transaction.
  */
-import { ParameterError, type Parameters } from '../parameters.ts';
+import { ParameterError, type Parameters, readCellText } from '../parameters.ts';
 import type { OrchestrationComponent, PipelineType, PlainMap } from '../pipeline.ts';
 import type { Resolved } from '../resolve.ts';
 import type { SharedPipelineUse } from '../shared-pipeline-use.ts';
@@ -174,6 +174,8 @@ export interface Source {
   readonly name: string;
   /** In order; undefined if only the warehouse knows them. */
   readonly columns: readonly string[] | undefined;
+  /** How its rows are made, if a select over it may become part of the same SELECT. */
+  readonly projection?: Projection;
 }
 
 export interface TransformationContext {
@@ -181,23 +183,58 @@ export interface TransformationContext {
   readonly component: string;
   readonly dialect: Dialect;
   readonly sources: readonly Source[];
+  /** The rows of the definition's `lookUp`; undefined before the run. */
+  readonly found?: readonly (readonly unknown[])[] | undefined;
+}
+
+/** A select that keeps, computes and filters columns of one relation. */
+export interface Projection {
+  /** The relation that it reads. */
+  readonly base: Source;
+  /** Columns of the base; `except` if only the warehouse knows them. */
+  readonly kept: readonly KeptColumn[] | { readonly except: readonly string[] };
+  readonly computed: readonly ComputedColumn[];
+  readonly where: readonly string[];
+}
+
+export interface KeptColumn {
+  readonly column: string;
+  readonly as: string;
+}
+
+export interface ComputedColumn {
+  readonly name: string;
+  readonly sql: string;
 }
 
 export interface Relation {
   readonly select: string;
   readonly columns: readonly string[] | undefined;
+  readonly projection?: Projection;
 }
 
 export interface Output {
   readonly select: string;
   /** The statements to run. `query` is the select with its WITH clause. */
   write(query: string): StatementList;
+  /** What the components that have it as a source read. */
+  readonly written: Relation;
+  /** It makes a table or view of `select`, which may not be there yet while the run is planned. */
+  readonly creates?: true;
+  /** `written` reads the sources instead of a table. */
+  readonly passesOn?: true;
+  /** What it writes outlives the run's temporary tables, so it cannot read them. */
+  readonly isView?: true;
 }
 
 interface TransformationFrame extends ComponentFrame {
   readonly kind: 'transformation';
   /** How many sources it takes, at least and at most. */
   readonly sources: readonly [least: number, most: number];
+  /** Whether it needs the columns of its sources. The run asks the warehouse for those that are not known. */
+  needsColumns?(parameters: Parameters): boolean;
+  /** A query whose rows `plan` needs: of the catalog, or of the types of the sources' columns. */
+  lookUp?(context: TransformationContext): string | undefined;
 }
 
 export type TransformationDefinition =
@@ -255,18 +292,12 @@ export function isSameName(left: string, right: string): boolean {
   return left.toLowerCase() === right.toLowerCase();
 }
 
-/** The columns of a source except some, as a select list; '' if none is left. */
-export function renderColumnsExcept(source: Source, except: readonly string[], dialect: Dialect): string {
-  if (except.length === 0) return '*';
-  if (source.columns === undefined) return dialect.columnsExcept(except);
-  return listColumnsExcept(source.columns, except)?.map(dialect.name).join(', ') ?? '';
-}
-
-export function listColumnsExcept(
-  columns: readonly string[] | undefined,
-  except: readonly string[],
-): string[] | undefined {
-  return columns?.filter((column) => !except.some((each) => isSameName(each, column)));
+/** Rows `[column, target]`. Without a target the column keeps its name. */
+export function readMapping(parameters: Parameters, name: string): (readonly [string, string])[] {
+  return parameters.rows(name, 1).map((row) => {
+    const column = readCellText(row, 0);
+    return [column, readCellText(row, 1) || column] as const;
+  });
 }
 
 /** An ORDER BY clause of columns, each a name or `[name, Ascending or Descending]`; '' if there are none. */
@@ -275,12 +306,24 @@ export function renderOrderBy(parameters: Parameters, parameter: string, dialect
   return terms.length === 0 ? '' : `\nORDER BY ${terms.join(', ')}`;
 }
 
+/**
+ * One term of ORDER BY: `[column, order, nulls]`, such as `[amount, Descending, Nulls Last]`. NULL is the
+ * largest value unless the term says otherwise.
+ */
 export function renderOrderTerm(row: readonly Resolved[], dialect: Dialect): string {
-  const direction = String(row[1] ?? 'Ascending')
-    .trim()
-    .toLowerCase();
-  if (!['', 'ascending', 'descending', 'asc', 'desc'].includes(direction)) {
-    throw new ParameterError(`the order is "${row[1]}": use Ascending or Descending`);
+  const written = row
+    .slice(1)
+    .map((cell) => String(cell ?? ''))
+    .join(' ');
+  const words = written.trim().toLowerCase();
+  const [, direction = '', nulls] =
+    /^(asc|ascending|desc|descending)?\s*(?:nulls\s+(first|last))?$/.exec(words) ?? [];
+  if (words !== '' && direction === '' && nulls === undefined) {
+    throw new ParameterError(
+      `the order is "${written.trim()}": use Ascending or Descending, and Nulls First or Nulls Last`,
+    );
   }
-  return `${dialect.name(String(row[0] ?? ''))}${direction.startsWith('desc') ? ' DESC' : ''}`;
+  const isDescending = direction.startsWith('desc');
+  const place = nulls ?? (isDescending ? 'first' : 'last');
+  return `${dialect.name(String(row[0] ?? ''))}${isDescending ? ' DESC' : ''} NULLS ${place.toUpperCase()}`;
 }

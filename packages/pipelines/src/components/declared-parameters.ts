@@ -94,6 +94,11 @@ export const placeParameters = {
   schema: textParameter('The schema. Empty or `[Environment Default]`: the environment’s.'),
 };
 
+export const orderParameter = rowsParameter(
+  'The order of the rows. NULL is the largest value unless Nulls First or Nulls Last says otherwise.',
+  ['column', 'Ascending or Descending?', 'Nulls First or Nulls Last?'],
+);
+
 export const conditionCells = ['column', 'Is or Not', 'comparator', 'value'];
 
 /** The cells of a table's column. */

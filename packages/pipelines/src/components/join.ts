@@ -13,6 +13,9 @@ const joinTypes: Readonly<Record<string, string>> = {
   inner: 'INNER JOIN',
   right: 'RIGHT JOIN',
   full: 'FULL JOIN',
+  'left outer': 'LEFT JOIN',
+  'right outer': 'RIGHT JOIN',
+  'full outer': 'FULL JOIN',
 };
 
 export const join: TransformationDefinition = {
@@ -54,9 +57,9 @@ parameters:
     const joins = parameters.rows('joins', 3);
     const lines = joins.map((row) => renderJoin(row, mainAlias, expressions, sources, dialect));
     const aliases = [mainAlias, ...joins.map((row) => readCellText(row, 1))];
-    const mappings = parameters.rows('columnMappings', 2).map((row) => ({
+    const mappings = parameters.rows('columnMappings', 1).map((row) => ({
       from: renderQualifiedColumn(readCellText(row, 0), aliases, dialect),
-      to: readCellText(row, 1),
+      to: readCellText(row, 1) || readColumnName(readCellText(row, 0), aliases),
     }));
     if (mappings.length === 0) throw new ParameterError('"columnMappings" is empty: map a column');
     const list = mappings.map(({ from, to }) => `${from} AS ${dialect.name(to)}`);
@@ -100,7 +103,7 @@ function renderJoin(
 }
 
 /** `alias.column`. Both may contain dots, so the longest matching alias is used. */
-function renderQualifiedColumn(text: string, aliases: readonly string[], dialect: Dialect): string {
+function splitQualifiedColumn(text: string, aliases: readonly string[]): readonly [string, string] {
   const alias = aliases
     .filter((each) => text.toLowerCase().startsWith(`${each.toLowerCase()}.`))
     .sort((left, right) => right.length - left.length)[0];
@@ -109,5 +112,11 @@ function renderQualifiedColumn(text: string, aliases: readonly string[], dialect
       `the column mapping "${text}" must start with an alias and a dot: use one of the aliases ${aliases.join(', ')}`,
     );
   }
-  return `${dialect.name(alias)}.${dialect.name(text.slice(alias.length + 1))}`;
+  return [alias, text.slice(alias.length + 1)];
 }
+
+function renderQualifiedColumn(text: string, aliases: readonly string[], dialect: Dialect): string {
+  return splitQualifiedColumn(text, aliases).map(dialect.name).join('.');
+}
+
+const readColumnName = (text: string, aliases: readonly string[]) => splitQualifiedColumn(text, aliases)[1];

@@ -1,15 +1,7 @@
 /** Reads the result of a query by the names of its columns, in any case. */
-import { ParameterError, type Parameters, readCellText } from '../parameters.ts';
+import { ParameterError } from '../parameters.ts';
 import type { Scalar } from '../variables.ts';
 import type { QueryResult } from './component.ts';
-
-/** Pairs of a column and a name; a single name stands for both. @throws ParameterError */
-export function readMapping(parameters: Parameters, name: string): (readonly [string, string])[] {
-  return parameters.rows(name, 1).map((row) => {
-    const column = readCellText(row, 0);
-    return [column, readCellText(row, 1) || column] as const;
-  });
-}
 
 /** The position of a column. @throws ParameterError if there is none */
 export function findResultColumn({ columns }: QueryResult, wanted: string): number {

@@ -1,9 +1,9 @@
 /** Fills a grid variable with the rows of a query. */
 import { ParameterError } from '../parameters.ts';
 import { type Grid, type GridRows, VariableError } from '../variables.ts';
-import type { OrchestrationDefinition, QueryResult } from './component.ts';
+import { type OrchestrationDefinition, type QueryResult, readMapping } from './component.ts';
 import { rowsParameter, textParameter } from './declared-parameters.ts';
-import { findResultColumn, readMapping, toScalar } from './query-result.ts';
+import { findResultColumn, toScalar } from './query-result.ts';
 import { readTableQuery, tableQueryParameters } from './table-query.ts';
 
 export const gridParameter = textParameter('The grid variable.', {

@@ -1,13 +1,10 @@
 /** Ranks rows within partitions. */
-import { ParameterError, readCellText } from '../parameters.ts';
-import {
-  getOnlySource,
-  listColumnsExcept,
-  renderColumnsExcept,
-  renderOrderTerm,
-  type TransformationDefinition,
-} from './component.ts';
-import { namesParameter, rowsParameter, yesNoParameter } from './declared-parameters.ts';
+import { readCellText } from '../parameters.ts';
+import { findFunction, nameFunctionColumn } from './aggregate-functions.ts';
+import { getOnlySource, type TransformationDefinition } from './component.ts';
+import { rowsParameter } from './declared-parameters.ts';
+import { addColumns } from './projection.ts';
+import { readFunctions, renderWindow, windowParameters } from './window.ts';
 
 const functions: Readonly<Record<string, string>> = {
   rank: 'rank()',
@@ -23,14 +20,12 @@ export const rank: TransformationDefinition = {
   about: 'Ranks rows within partitions.',
   group: 'transform',
   parameters: {
-    partitionData: namesParameter('The columns of the partitions. None: one partition.'),
-    orderingWithinPartitions: rowsParameter(
-      'The order in a partition.',
-      ['column', 'Ascending or Descending?'],
+    functions: rowsParameter(
+      'The functions and their columns. Functions: Rank, Dense Rank, Row Number, Percent Rank, Cumulative Distribution.',
+      ['function', 'column'],
       { required: true },
     ),
-    functions: rowsParameter('The functions and their columns.', ['function', 'column'], { required: true }),
-    includeInputColumns: yesNoParameter('Whether the columns of the source are kept.', 'Yes'),
+    ...windowParameters(true),
   },
   example: `type: rank
 sources: [Orders]
@@ -43,37 +38,15 @@ parameters:
   sources: [1, 1],
   plan(context) {
     const { parameters, dialect } = context;
-    const source = getOnlySource(context);
-    const partitions = parameters.names('partitionData').map(dialect.name);
-    const order = parameters.rows('orderingWithinPartitions', 1).map((row) => renderOrderTerm(row, dialect));
-    const window = [
-      ...(partitions.length === 0 ? [] : [`PARTITION BY ${partitions.join(', ')}`]),
-      ...(order.length === 0 ? [] : [`ORDER BY ${order.join(', ')}`]),
-    ].join(' ');
-    const rows = parameters.rows('functions', 2);
-    const names = rows.map((row) => readCellText(row, 1));
-    const list = rows.map(
-      (row) =>
-        `${findRankFunction(readCellText(row, 0))} OVER (${window}) AS ${dialect.name(readCellText(row, 1))}`,
-    );
-    if (list.length === 0) throw new ParameterError('"functions" is empty: add a function');
+    const { text } = renderWindow(parameters, dialect);
+    const computed = readFunctions(parameters, 1).map((row) => {
+      const word = readCellText(row, 0);
+      return {
+        name: readCellText(row, 1) || nameFunctionColumn(word, ''),
+        sql: `${findFunction(word, functions, 'a rank function')} OVER (${text})`,
+      };
+    });
     const include = parameters.yes('includeInputColumns', true);
-    const kept = include ? renderColumnsExcept(source, names, dialect) : '';
-    const keptNames = include ? listColumnsExcept(source.columns, names) : [];
-    return {
-      select: `SELECT ${[kept, ...list].filter((part) => part !== '').join(', ')}\nFROM ${source.name}`,
-      columns: keptNames === undefined ? undefined : [...keptNames, ...names],
-    };
+    return addColumns(getOnlySource(context), computed, include, dialect);
   },
 };
-
-function findRankFunction(word: string): string {
-  const wanted = word.trim().toLowerCase();
-  const found = Object.hasOwn(functions, wanted) ? functions[wanted] : undefined;
-  if (found === undefined) {
-    throw new ParameterError(
-      `"${word}" is not a rank function: use one of ${Object.keys(functions).join(', ')}`,
-    );
-  }
-  return found;
-}

@@ -1,7 +1,8 @@
 /** Renames columns. Drops other columns unless includeInputColumns is set. */
-import { ParameterError, readCellText } from '../parameters.ts';
-import { getOnlySource, isSameName, type TransformationDefinition } from './component.ts';
+import { ParameterError } from '../parameters.ts';
+import { getOnlySource, readMapping, type TransformationDefinition } from './component.ts';
 import { rowsParameter, yesNoParameter } from './declared-parameters.ts';
+import { renameColumns } from './projection.ts';
 
 export const rename: TransformationDefinition = {
   kind: 'transformation',
@@ -23,18 +24,8 @@ parameters:
   plan(context) {
     const { parameters, dialect } = context;
     const source = getOnlySource(context);
-    const mapping = parameters
-      .rows('columnMapping', 2)
-      .map((row) => [readCellText(row, 0), readCellText(row, 1)] as const);
+    const mapping = readMapping(parameters, 'columnMapping');
     if (mapping.length === 0) throw new ParameterError('"columnMapping" is empty: map a column');
-    if (parameters.yes('includeInputColumns', false)) {
-      const target = (column: string) => mapping.find(([from]) => isSameName(from, column))?.[1] ?? column;
-      return {
-        select: `SELECT ${dialect.columnsRenamed(mapping)}\nFROM ${source.name}`,
-        columns: source.columns?.map(target),
-      };
-    }
-    const list = mapping.map(([from, to]) => `${dialect.name(from)} AS ${dialect.name(to)}`);
-    return { select: `SELECT ${list.join(', ')}\nFROM ${source.name}`, columns: mapping.map(([, to]) => to) };
+    return renameColumns(source, mapping, parameters.yes('includeInputColumns', false), dialect);
   },
 };

@@ -6,17 +6,18 @@ import {
   renderOrderBy,
   type TransformationDefinition,
 } from './component.ts';
-import { placeParameters, rowsParameter, textParameter } from './declared-parameters.ts';
+import { orderParameter, placeParameters, textParameter } from './declared-parameters.ts';
 
 export const rewriteTable: TransformationDefinition = {
   kind: 'transformation',
   output: true,
-  about: 'Writes its source to a table, which it creates or replaces.',
+  about:
+    'Writes its source to a table, which it creates or replaces. Components that have it as a source read the table.',
   group: 'write',
   parameters: {
     targetTable: textParameter('The table.', { required: true, otherNames: ['table'] }),
     ...placeParameters,
-    orderBy: rowsParameter('The order of the rows.', ['column', 'Ascending or Descending?']),
+    orderBy: orderParameter,
   },
   example: `type: rewrite-table
 sources: [Totals by customer]
@@ -27,9 +28,12 @@ parameters:
     const { parameters, dialect } = context;
     const reference = readTableReference(parameters, 'targetTable');
     const table = dialect.table(reference);
+    const source = getOnlySource(context);
     return {
-      select: `SELECT * FROM ${getOnlySource(context).name}${renderOrderBy(parameters, 'orderBy', dialect)}`,
+      select: `SELECT * FROM ${source.name}${renderOrderBy(parameters, 'orderBy', dialect)}`,
       write: (query) => createInSchema(dialect, reference, `CREATE OR REPLACE TABLE ${table} AS\n${query}`),
+      creates: true,
+      written: { select: `SELECT * FROM ${table}`, columns: source.columns },
     };
   },
 };

@@ -1,6 +1,13 @@
 /** Reads the rows of a table. */
+
+import { ParameterError, type Parameters } from '../parameters.ts';
 import { readTableReference, type TransformationDefinition } from './component.ts';
 import { namesParameter, placeParameters, textParameter } from './declared-parameters.ts';
+
+const historyParameters = {
+  timeOffset: textParameter('Must be empty: the warehouse keeps no earlier state of a table.'),
+  offsetType: textParameter('Must be empty or `None`.'),
+};
 
 export const tableInput: TransformationDefinition = {
   kind: 'transformation',
@@ -11,14 +18,16 @@ export const tableInput: TransformationDefinition = {
     targetTable: textParameter('The table.', { required: true, otherNames: ['table'] }),
     ...placeParameters,
     columnNames: namesParameter('The columns. None: all.'),
+    ...historyParameters,
   },
-  noEffect: ['timeOffset', 'offsetType', 'catalog'],
+  noEffect: ['catalog'],
   example: `type: table-input
 parameters:
   targetTable: orders
   columnNames: [customer, amount]`,
   sources: [0, 0],
   plan({ parameters, dialect }) {
+    refuseHistory(parameters);
     const columns = parameters.names('columnNames');
     const list = columns.length === 0 ? '*' : columns.map(dialect.name).join(', ');
     return {
@@ -27,3 +36,14 @@ parameters:
     };
   },
 };
+
+/** Rows of an earlier time cannot be had, and the rows of now would be wrong. */
+function refuseHistory(parameters: Parameters): void {
+  for (const name of Object.keys(historyParameters)) {
+    const given = parameters.optionalText(name)?.trim() ?? '';
+    if (['', 'none'].includes(given.toLowerCase())) continue;
+    throw new ParameterError(
+      `"${name}" is "${given}", but the warehouse keeps no earlier state of a table: leave it empty`,
+    );
+  }
+}

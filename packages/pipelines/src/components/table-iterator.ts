@@ -1,7 +1,7 @@
 /** Runs its iterationTarget once for each row of a table or a query. */
 import { ParameterError, type Parameters } from '../parameters.ts';
 import type { Dialect } from '../sql/dialect.ts';
-import { type OrchestrationDefinition, readTableReference } from './component.ts';
+import { type OrchestrationDefinition, readMapping, readTableReference } from './component.ts';
 import {
   choiceParameter,
   placeParameters,
@@ -15,7 +15,7 @@ import {
   iterationParameters,
   readIterationMode,
 } from './iteration-mode.ts';
-import { findResultColumn, readMapping, toScalar } from './query-result.ts';
+import { findResultColumn, toScalar } from './query-result.ts';
 import { orderParameters, readIsAdvanced, readSingleQuery, renderTableQuery } from './table-query.ts';
 
 const mappingCells = ['column', 'variable'];

@@ -2,23 +2,35 @@
  * Writes its source to an existing table. The warehouse casts values to the columns' types whatever
  * `fixDataTypeMismatches` is set to. A value that cannot be cast fails the statement.
  */
-import { readCellText } from '../parameters.ts';
 import {
   createSingleStatement,
   getOnlySource,
+  readMapping,
   readTableReference,
   renderOrderBy,
   type TransformationDefinition,
 } from './component.ts';
-import { choiceParameter, placeParameters, rowsParameter, textParameter } from './declared-parameters.ts';
+import {
+  choiceParameter,
+  orderParameter,
+  placeParameters,
+  rowsParameter,
+  textParameter,
+  yesNoParameter,
+} from './declared-parameters.ts';
 
 /** Whether existing rows are replaced. */
-const outputModes = { Append: false, 'Truncate and insert': true, Truncate: true, Overwrite: true };
+const outputModes = {
+  Append: false,
+  'Truncate and insert': true,
+  Truncate: true,
+  Overwrite: true,
+};
 
 export const tableOutput: TransformationDefinition = {
   kind: 'transformation',
   output: true,
-  about: 'Writes its source to an existing table.',
+  about: 'Writes its source to an existing table. Components that have it as a source read the table.',
   group: 'write',
   parameters: {
     targetTable: textParameter('The table.', { required: true, otherNames: ['table'] }),
@@ -30,9 +42,13 @@ export const tableOutput: TransformationDefinition = {
     outputMode: choiceParameter('Whether existing rows are kept.', Object.keys(outputModes), {
       standard: 'Append',
     }),
-    orderBy: rowsParameter('The order of the rows.', ['column', 'Ascending or Descending?']),
+    orderBy: orderParameter,
+    fixDataTypeMismatches: yesNoParameter(
+      'Values are cast to the types of the table’s columns in both cases. A value that cannot be cast fails the component.',
+      'No',
+    ),
   },
-  noEffect: ['fixDataTypeMismatches', 'catalog'],
+  noEffect: ['catalog', 'warehouse'],
   example: `type: table-output
 sources: [Totals by customer]
 parameters:
@@ -42,9 +58,7 @@ parameters:
   plan(context) {
     const { parameters, dialect } = context;
     const table = dialect.table(readTableReference(parameters, 'targetTable'));
-    const mapping = parameters
-      .rows('columnMapping', 2)
-      .map((row) => [readCellText(row, 0), readCellText(row, 1)] as const);
+    const mapping = readMapping(parameters, 'columnMapping');
     const list = mapping.map(([from, to]) => `${dialect.name(from)} AS ${dialect.name(to)}`);
     const columns = mapping.length === 0 ? undefined : mapping.map(([, to]) => to);
     const replace = parameters.choice('outputMode', outputModes, false);
@@ -54,6 +68,7 @@ parameters:
         replace
           ? dialect.replaceRows(table, query, columns)
           : createSingleStatement(dialect.insertRows(table, query, columns)),
+      written: { select: `SELECT * FROM ${table}`, columns: undefined },
     };
   },
 };

@@ -1,5 +1,5 @@
 /** The query of a component with the modes Basic (a table) and Advanced (a query). */
-import { renderConditions } from '../comparator.ts';
+import { renderConditions } from '../condition-sql.ts';
 import { ParameterError, type Parameters } from '../parameters.ts';
 import type { Dialect, TableReference } from '../sql/dialect.ts';
 import { readTableReference, renderOrderTerm } from './component.ts';
@@ -83,7 +83,7 @@ export function renderTableQuery(
   const direction = parameters.optionalText('sort') ?? 'Ascending';
   const order = parameters
     .rows('orderBy', 1)
-    .map((row) => renderOrderTerm([row[0] ?? '', row[1] ?? direction], dialect));
+    .map((row) => renderOrderTerm([row[0] ?? '', row[1] ?? direction, ...row.slice(2)], dialect));
   const ordered = order.length === 0 ? '' : `\nORDER BY ${order.join(', ')}`;
   return `SELECT ${list}\nFROM ${dialect.table(table)}${where}${ordered}`;
 }

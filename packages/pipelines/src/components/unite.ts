@@ -8,30 +8,38 @@ import { choiceParameter, yesNoParameter } from './declared-parameters.ts';
 
 const componentColumn = 'source_component';
 
+/** Whether the result has all columns. */
+const methods = { 'All Columns': true, 'Overlapping Columns': false, 'Common Columns': false };
+
 export const unite: TransformationDefinition = {
   kind: 'transformation',
   output: false,
   about: 'Unites the rows of several sources. Columns are matched by name.',
   group: 'transform',
   parameters: {
-    method: choiceParameter('Which columns the result has.', ['All Columns', 'Common Columns'], {
-      standard: 'All Columns',
-    }),
+    method: choiceParameter(
+      'Which columns the result has: all, or those that every source has.',
+      Object.keys(methods),
+      { standard: 'All Columns' },
+    ),
+    castTypes: yesNoParameter('Columns of different types are cast to a common type in both cases.', 'No'),
     addSourceComponentColumn: yesNoParameter('Whether the column `source_component` names the source.', 'No'),
     removeDuplicates: yesNoParameter('Whether equal rows are kept once.', 'No'),
   },
-  noEffect: ['castTypes'],
   example: `type: unite
 sources: [Orders of Europe, Orders of Asia]
 parameters:
   method: All Columns`,
   sources: [1, Number.POSITIVE_INFINITY],
+  needsColumns: (parameters) => !parameters.choice('method', methods, true),
   plan({ parameters, dialect, sources }) {
-    const all = parameters.choice('method', { 'All Columns': true, 'Common Columns': false }, true);
+    const all = parameters.choice('method', methods, true);
+    parameters.yes('castTypes', false);
     const withComponent = parameters.yes('addSourceComponentColumn', false);
     const columns = all ? listAllColumns(sources) : listCommonColumns(sources);
+    const kept = all || columns === undefined ? '*' : columns.map(dialect.name).join(', ');
     const selects = sources.map((source) => {
-      const list = [all ? '*' : (columns ?? []).map(dialect.name).join(', ')];
+      const list = [kept];
       if (withComponent)
         list.push(`${dialect.literal(source.component)} AS ${dialect.name(componentColumn)}`);
       return `SELECT ${list.join(', ')} FROM ${source.name}`;
@@ -53,13 +61,9 @@ function listAllColumns(sources: readonly Source[]): string[] | undefined {
   return columns;
 }
 
-function listCommonColumns(sources: readonly Source[]): string[] {
-  const unknown = sources.find((source) => source.columns === undefined);
-  if (unknown !== undefined) {
-    throw new ParameterError(
-      `the columns of "${unknown.component}" are not known before the run: list them in table-input or rename`,
-    );
-  }
+/** Undefined before the run if only the warehouse knows the columns of a source. */
+function listCommonColumns(sources: readonly Source[]): string[] | undefined {
+  if (sources.some((source) => source.columns === undefined)) return undefined;
   const [first, ...others] = sources.map((source) => source.columns ?? []);
   const common = (first ?? []).filter((column) =>
     others.every((each) => each.some((other) => isSameName(other, column))),

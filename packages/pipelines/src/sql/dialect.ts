@@ -93,6 +93,8 @@ export interface Dialect {
   tableColumns(reference: TableReference): string;
   /** All columns of a relation except some, if its columns are not known. */
   columnsExcept(names: readonly string[]): string;
+  /** Whether a table's name matches: rows `(table name)`, in order. */
+  tablesLike(schema: Omit<TableReference, 'table'>, pattern: string, isRegex: boolean): string;
   /** All columns, some of them renamed. */
   columnsRenamed(renames: readonly (readonly [string, string])[]): string;
   /**
@@ -100,6 +102,9 @@ export interface Dialect {
    * `columns` are the columns of `query`; undefined: match columns by name.
    */
   replaceRows(table: string, query: string, columns: readonly string[] | undefined): StatementList;
+  /** The name of a temporary table, which no other table has. */
+  temporaryTable(name: string): string;
+  createTemporaryTable(table: string, query: string): string;
   insertRows(table: string, query: string, columns: readonly string[] | undefined): string;
   /** A relation over one file. `path` is absolute; wildcards in it are taken literally. */
   readFile(path: string, format: FileFormat, columns: readonly FileColumn[]): string;

@@ -75,14 +75,34 @@ function makeSchema({ database, schema }: TableReference): readonly string[] {
   return isMade ? [`CREATE SCHEMA IF NOT EXISTS ${path.map(name).join('.')}`] : [];
 }
 
-function renderCatalogFilter({ database, schema, table: tableName }: TableReference): string {
-  const same = (column: string, value: string) => `lower(${column}) = lower(${quoteText(value)})`;
+function isSameText(column: string, value: string): string {
+  return `lower(${column}) = lower(${quoteText(value)})`;
+}
+
+function renderSchemaFilter({ database, schema }: Omit<TableReference, 'table'>): string {
   const [placed = '', catalog] = placeSchema(database, schema).path.toReversed();
   return [
-    catalog === undefined ? 'table_catalog = current_database()' : same('table_catalog', catalog),
-    same('table_schema', placed),
-    same('table_name', tableName),
+    catalog === undefined ? 'table_catalog = current_database()' : isSameText('table_catalog', catalog),
+    isSameText('table_schema', placed),
   ].join(' AND ');
+}
+
+function renderCatalogFilter(reference: TableReference): string {
+  return `${renderSchemaFilter(reference)} AND ${isSameText('table_name', reference.table)}`;
+}
+
+/** Names that were created without quotes are upper case in other warehouses, so case is ignored. */
+function tablesLike(schema: Omit<TableReference, 'table'>, pattern: string, isRegex: boolean): string {
+  const matches = isRegex
+    ? `regexp_full_match(table_name, ${quoteText(pattern)}, 'i')`
+    : `table_name ILIKE ${quoteText(pattern)}`;
+  return `SELECT table_name FROM information_schema.tables WHERE ${renderSchemaFilter(schema)} AND ${matches} ORDER BY table_name`;
+}
+
+const temporaryTable = (tableName: string) => `temp.main.${name(tableName)}`;
+
+function createTemporaryTable(target: string, query: string): string {
+  return `CREATE OR REPLACE TEMPORARY TABLE ${target} AS\n${query}`;
 }
 
 const renderColumnList = (columns: readonly string[] | undefined) =>
@@ -97,10 +117,10 @@ function insertRows(target: string, query: string, columns: readonly string[] | 
  * work: DuckDB inserts before it deletes, so a key that stays would violate its constraint.
  */
 function replaceRows(target: string, query: string, columns: readonly string[] | undefined): StatementList {
-  const aside = `temp.main.${name('headgate_new_rows')}`;
+  const aside = temporaryTable('headgate_new_rows');
   return {
     statements: [
-      `CREATE OR REPLACE TEMPORARY TABLE ${aside} AS\n${query}`,
+      createTemporaryTable(aside, query),
       `DELETE FROM ${target}`,
       insertRows(target, `SELECT * FROM ${aside}`, columns),
       `DROP TABLE ${aside}`,
@@ -154,6 +174,9 @@ export const duckdb: Dialect = {
     `COLUMNS(lambda c: lower(c) NOT IN (${names.map((each) => quoteText(each.toLowerCase())).join(', ')}))`,
   columnsRenamed: (renames) =>
     `* RENAME (${renames.map(([from, to]) => `${name(from)} AS ${name(to)}`).join(', ')})`,
+  tablesLike,
+  temporaryTable,
+  createTemporaryTable,
   replaceRows,
   insertRows,
   readFile,

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { createFlow, type Flow, readTable } from './flow-fixture.ts';
+
+let flow: Flow;
+beforeEach(async () => {
+  flow = await createFlow();
+  await flow.sql(
+    "create table sales as select * from (values ('a', 1, 10), ('a', 2, 30), ('b', 3, null), ('b', 4, 20)) t(region, id, amount)",
+  );
+});
+afterEach(() => flow.dispose());
+
+describe('columns', () => {
+  it('a calculator replaces all columns of a source whose columns are not known', async () => {
+    const calculations = [
+      ['id * 2', 'ID'],
+      ['upper(region)', 'Region'],
+      ['1', 'amount'],
+    ];
+    const rows = await flow.apply('calculator', 'sales', { includeInputColumns: 'Yes', calculations });
+    assert.deepEqual(rows.slice(0, 2), [
+      [2, 'A', 1],
+      [4, 'A', 1],
+    ]);
+    assert.deepEqual(await flow.columns(), ['ID', 'Region', 'amount']);
+  });
+
+  it('without a name are named by what they are', async () => {
+    await flow.rowsOf({
+      In: readTable('sales'),
+      Join: {
+        type: 'join',
+        sources: ['In'],
+        parameters: {
+          mainTable: 'In',
+          mainTableAlias: 'm',
+          joins: [['In', 'o', 'Inner']],
+          joinExpressions: [['"m"."id" = "o"."id"', 'm_Inner_o']],
+          columnMappings: [
+            ['m.id', ''],
+            ['o.amount', 'amount'],
+          ],
+        },
+      },
+      Rename: {
+        type: 'rename',
+        sources: ['Join'],
+        parameters: {
+          columnMapping: [
+            ['id', ''],
+            ['amount', 'a'],
+          ],
+        },
+      },
+      Last: {
+        type: 'calculator',
+        sources: ['Rename'],
+        parameters: {
+          includeInputColumns: 'No',
+          calculations: [
+            ['"id"', ''],
+            ['"a" + 1', ''],
+          ],
+        },
+      },
+    });
+    assert.deepEqual(await flow.columns(), ['id', '"a" + 1']);
+  });
+
+  it('convert-type keeps the order of columns', async () => {
+    const conversions = [
+      ['id', 'VARCHAR', '10', ''],
+      ['AMOUNT', 'NUMBER', '10', '2'],
+    ];
+    assert.deepEqual((await flow.apply('convert-type', 'sales', { conversions }))[0], ['a', '1', 10]);
+    assert.deepEqual(await flow.columns(), ['region', 'id', 'AMOUNT']);
+  });
+
+  it('distinct, split-field and generate-sequence', async () => {
+    assert.deepEqual(await flow.apply('distinct', 'sales', { columns: ['region'] }), [['a'], ['b']]);
+    await flow.sql("create table people as select 'Ann B Cole' as name");
+    const parameters = {
+      inputColumn: 'name',
+      delimiter: ' ',
+      outputColumns: [
+        ['first', '10'],
+        ['second', '10'],
+        ['third', '10'],
+        ['fourth', '10'],
+      ],
+      includeInputColumn: 'No',
+    };
+    assert.deepEqual(await flow.apply('split-field', 'people', parameters), [['Ann', 'B', 'Cole', '']]);
+    assert.deepEqual(await flow.columns(), ['first', 'second', 'third', 'fourth']);
+    const sequence = { startValue: '10', incrementValue: '-4', endValue: '1', outputColumn: 'n' };
+    const Last = { type: 'generate-sequence', parameters: sequence };
+    assert.deepEqual(await flow.rowsOf({ Last }), [[2], [6], [10]]);
+  });
+});
+
+describe('pivots', () => {
+  it('pivot makes columns of values', async () => {
+    const parameters = {
+      aggregateFunction: 'Sum',
+      pivotColumn: 'amount',
+      valueColumn: 'region',
+      pivotValues: ['a', 'b'],
+      quotePivotValueColumns: 'No',
+    };
+    await flow.sql('create table narrow as select region, amount from sales');
+    assert.deepEqual(await flow.apply('pivot', 'narrow', parameters), [[40, 20]]);
+    assert.deepEqual(await flow.columns(), ['a', 'b']);
+    await flow.apply('pivot', 'narrow', { ...parameters, quotePivotValueColumns: 'Yes' });
+    assert.deepEqual(await flow.columns(), ["'a'", "'b'"]);
+    const byNumber = { ...parameters, valueColumn: 'id', pivotValues: ['1', '4'] };
+    assert.deepEqual(await flow.apply('pivot', 'sales', byNumber), [
+      ['a', 10, null],
+      ['b', null, 20],
+    ]);
+  });
+
+  it('unpivot makes rows of columns', async () => {
+    const parameters = {
+      columnsToNarrow: ['id', 'amount'],
+      outputNamesColumnName: 'what',
+      outputValuesColumnName: 'value',
+    };
+    const rows = await flow.apply('unpivot', 'sales', parameters);
+    assert.equal(rows.length, 7);
+    assert.deepEqual(rows[0], ['a', 'amount', 10]);
+  });
+
+  it('transpose-columns and transpose-rows', async () => {
+    const parameters = {
+      ordinaryColumns: ['region'],
+      rowLabelName: 'label',
+      outputColumns: [['value', 'NUMBER']],
+      columnToRowMapping: [
+        ['one', 'id'],
+        ['two', 'amount'],
+      ],
+    };
+    const rows = await flow.apply('transpose-columns', 'sales', parameters);
+    assert.deepEqual(rows[0], ['a', 'one', 1]);
+    assert.equal(rows.length, 8);
+    const grouped = { groupings: ['region'], aggregations: ['amount'], sortOrder: '' };
+    assert.deepEqual(await flow.apply('transpose-rows', 'sales', grouped), [
+      ['a', '[ 10, 30 ]'],
+      ['b', '[ 20 ]'],
+    ]);
+  });
+});

@@ -1,0 +1,72 @@
+/** The aggregate functions of the format as SQL. */
+import { ParameterError } from '../parameters.ts';
+
+const functions: Readonly<Record<string, (column: string) => string>> = {
+  count: (column) => `count(${column})`,
+  'count distinct': (column) => `count(DISTINCT ${column})`,
+  sum: (column) => `sum(${column})`,
+  average: (column) => `avg(${column})`,
+  avg: (column) => `avg(${column})`,
+  min: (column) => `min(${column})`,
+  minimum: (column) => `min(${column})`,
+  max: (column) => `max(${column})`,
+  maximum: (column) => `max(${column})`,
+  median: (column) => `median(${column})`,
+  mode: (column) => `mode(${column})`,
+  'any value': (column) => `any_value(${column})`,
+  'approximate count distinct': (column) => `approx_count_distinct(${column})`,
+  'list aggregate': (column) => `string_agg(CAST(${column} AS VARCHAR), ',')`,
+  listagg: (column) => `string_agg(CAST(${column} AS VARCHAR), ',')`,
+  'array aggregate': (column) => `to_json(list(${column}) FILTER (WHERE ${column} IS NOT NULL))`,
+  'array aggregate distinct': (column) =>
+    `to_json(list(DISTINCT ${column}) FILTER (WHERE ${column} IS NOT NULL))`,
+  'standard deviation': (column) => `stddev_samp(${column})`,
+  'standard deviation sample': (column) => `stddev_samp(${column})`,
+  'sample standard deviation': (column) => `stddev_samp(${column})`,
+  'standard deviation population': (column) => `stddev_pop(${column})`,
+  'population standard deviation': (column) => `stddev_pop(${column})`,
+  variance: (column) => `var_samp(${column})`,
+  'sample variance': (column) => `var_samp(${column})`,
+  'variance sample': (column) => `var_samp(${column})`,
+  'population variance': (column) => `var_pop(${column})`,
+  'variance population': (column) => `var_pop(${column})`,
+  skew: (column) => `skewness(${column})`,
+  kurtosis: (column) => `kurtosis(${column})`,
+  'bit and': (column) => `bit_and(${column})`,
+  'bit or': (column) => `bit_or(${column})`,
+  'bit xor': (column) => `bit_xor(${column})`,
+  'bit and aggregate': (column) => `bit_and(${column})`,
+  'bit or aggregate': (column) => `bit_or(${column})`,
+  'bit xor aggregate': (column) => `bit_xor(${column})`,
+  'boolean and': (column) => `bool_and(${column})`,
+  'boolean or': (column) => `bool_or(${column})`,
+};
+
+/** The words of the most used functions, for the documentation. */
+export const aggregateWords =
+  'Count, Count Distinct, Sum, Average, Min, Max, Median, Any Value, List Aggregate, Standard Deviation, Variance';
+
+/** @param column quoted @throws ParameterError listing the known functions */
+export function renderAggregate(word: string, column: string): string {
+  return findFunction(word, functions, 'an aggregation')(column);
+}
+
+export function findFunction<T>(word: string, known: Readonly<Record<string, T>>, what: string): T {
+  const wanted = toWords(word);
+  const found = Object.hasOwn(known, wanted) ? known[wanted] : undefined;
+  if (found === undefined)
+    throw new ParameterError(`"${word}" is not ${what}: use one of ${Object.keys(known).join(', ')}`);
+  return found;
+}
+
+/** The default name of a function's column: `Count Distinct` of `id` is `count_distinct_id`. */
+export function nameFunctionColumn(word: string, column: string): string {
+  const name = toWords(word).replaceAll(' ', '_');
+  return column === '' ? name : `${name}_${column}`;
+}
+
+const toWords = (word: string) =>
+  word
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[\s_]+/g, ' ');

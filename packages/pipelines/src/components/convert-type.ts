@@ -1,0 +1,44 @@
+/** Casts columns to other types. */
+import { ParameterError, readCellText } from '../parameters.ts';
+import { getOnlySource, type TransformationDefinition } from './component.ts';
+import { rowsParameter } from './declared-parameters.ts';
+
+export const convertType: TransformationDefinition = {
+  kind: 'transformation',
+  output: false,
+  about: 'Casts columns to other types. Other columns are kept. A value that cannot be cast fails the run.',
+  group: 'transform',
+  parameters: {
+    conversions: rowsParameter('The columns and their types.', ['column', 'type', 'size?', 'precision?'], {
+      required: true,
+    }),
+  },
+  example: `type: convert-type
+sources: [Orders]
+parameters:
+  conversions:
+    - [amount, NUMBER, "10", "2"]`,
+  sources: [1, 1],
+  plan(context) {
+    const { parameters, dialect } = context;
+    const source = getOnlySource(context);
+    const replaced = new Map<string, string>();
+    for (const row of parameters.rows('conversions', 2)) {
+      const column = readCellText(row, 0);
+      if (replaced.has(column.toLowerCase()))
+        throw new ParameterError(`"conversions" has two rows for "${column}": remove one`);
+      const type = dialect.type({
+        type: readCellText(row, 1),
+        size: readCellText(row, 2),
+        precision: readCellText(row, 3),
+      });
+      const name = dialect.name(column);
+      replaced.set(column.toLowerCase(), `CAST(${name} AS ${type}) AS ${name}`);
+    }
+    if (replaced.size === 0) throw new ParameterError('"conversions" is empty: add a column');
+    return {
+      select: `SELECT * REPLACE (${[...replaced.values()].join(', ')})\nFROM ${source.name}`,
+      columns: source.columns,
+    };
+  },
+};

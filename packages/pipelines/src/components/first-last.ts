@@ -1,0 +1,58 @@
+/** One row of each group, with its first or last values. */
+import { ParameterError, readCellText } from '../parameters.ts';
+import { nameFunctionColumn } from './aggregate-functions.ts';
+import { getOnlySource, renderOrderTerm, type TransformationDefinition } from './component.ts';
+import { namesParameter, rowsParameter, yesNoParameter } from './declared-parameters.ts';
+
+export const firstLast: TransformationDefinition = {
+  kind: 'transformation',
+  output: false,
+  about:
+    'One row of each group, with the first or last values of some columns. First of `name` becomes the column `first_name`.',
+  group: 'transform',
+  parameters: {
+    groupingColumns: namesParameter('The columns of the groups. None: one group.'),
+    orderingInPartitions: rowsParameter(
+      'The order in a group.',
+      ['column', 'Ascending or Descending?', 'Nulls First or Nulls Last?'],
+      { required: true },
+    ),
+    firstLastColumns: rowsParameter('The columns.', ['column', 'First or Last', 'new column?'], {
+      required: true,
+    }),
+    ignoreNulls: yesNoParameter('Whether NULLs are skipped.', 'No'),
+  },
+  example: `type: first-last
+sources: [Orders]
+parameters:
+  groupingColumns: [customer]
+  orderingInPartitions:
+    - [ordered, Ascending]
+  firstLastColumns:
+    - [amount, First]
+    - [amount, Last]`,
+  sources: [1, 1],
+  plan(context) {
+    const { parameters, dialect } = context;
+    const groups = parameters.names('groupingColumns');
+    const order = parameters.rows('orderingInPartitions', 1).map((row) => renderOrderTerm(row, dialect));
+    const isSkipping = parameters.yes('ignoreNulls', false);
+    const columns = parameters.rows('firstLastColumns', 2).map((row) => {
+      const [column, word] = [readCellText(row, 0), readCellText(row, 1)];
+      const side = word.trim().toLowerCase();
+      if (side !== 'first' && side !== 'last')
+        throw new ParameterError(`"firstLastColumns" has "${word}" for "${column}": use First or Last`);
+      const name = readCellText(row, 2) || nameFunctionColumn(word, column);
+      const sql = dialect.name(column);
+      const clause = order.length === 0 ? '' : ` ORDER BY ${order.join(', ')}`;
+      const filter = isSkipping ? ` FILTER (WHERE ${sql} IS NOT NULL)` : '';
+      return { name, sql: `${side}(${sql}${clause})${filter} AS ${dialect.name(name)}` };
+    });
+    if (columns.length === 0) throw new ParameterError('"firstLastColumns" is empty: add a column');
+    const keys = groups.map(dialect.name);
+    return {
+      select: `SELECT ${[...keys, ...columns.map(({ sql }) => sql)].join(', ')}\nFROM ${getOnlySource(context).name}${keys.length === 0 ? '' : `\nGROUP BY ${keys.join(', ')}`}`,
+      columns: [...groups, ...columns.map(({ name }) => name)],
+    };
+  },
+};

@@ -1,0 +1,67 @@
+/** Reads the rows of all tables whose names match a pattern. */
+import { ParameterError } from '../parameters.ts';
+import { readTableReference, type TransformationDefinition } from './component.ts';
+import {
+  choiceParameter,
+  namesParameter,
+  placeParameters,
+  textParameter,
+  yesNoParameter,
+} from './declared-parameters.ts';
+
+const sourceColumn = 'Source Table';
+
+export const multiTableInput: TransformationDefinition = {
+  kind: 'transformation',
+  output: false,
+  about:
+    'Reads the rows of all tables whose names match a pattern when the run begins. Columns are matched by name; a column that a table lacks is NULL.',
+  group: 'read',
+  parameters: {
+    pattern: textParameter('The pattern, such as `orders_%`. Case does not matter.', { required: true }),
+    patternType: choiceParameter(
+      'The kind of pattern. Regex: a regular expression for the whole name.',
+      ['Like', 'Regex'],
+      {
+        standard: 'Like',
+      },
+    ),
+    ...placeParameters,
+    columns: namesParameter('The columns. None: all.'),
+    castTypes: yesNoParameter('Columns of different types are cast to a common type in both cases.', 'No'),
+    addSourceTable: yesNoParameter('Whether the column `Source Table` names the table.', 'No'),
+  },
+  noEffect: ['catalog'],
+  example: `type: multi-table-input
+parameters:
+  pattern: orders_%
+  patternType: Like
+  columns: [customer, amount]
+  addSourceTable: "Yes"`,
+  sources: [0, 0],
+  lookUp({ parameters, dialect }) {
+    const isRegex = parameters.choice('patternType', { Like: false, Regex: true }, false);
+    const { database, schema } = readTableReference(parameters, 'pattern');
+    return dialect.tablesLike({ database, schema }, parameters.text('pattern'), isRegex);
+  },
+  plan({ parameters, dialect, found }) {
+    parameters.choice('patternType', { Like: false, Regex: true }, false);
+    parameters.yes('castTypes', false);
+    const { database, schema, table: pattern } = readTableReference(parameters, 'pattern');
+    const columns = parameters.names('columns');
+    const isNamed = parameters.yes('addSourceTable', false);
+    const tables = (found ?? [[pattern]]).map(([table]) => String(table));
+    if (tables.length === 0)
+      throw new ParameterError(`no table matches "${pattern}": create one, or change "pattern"`);
+    const selects = tables.map((table) => {
+      const list = columns.length === 0 ? ['*'] : [columns.map(dialect.name).join(', ')];
+      if (isNamed) list.push(`${dialect.literal(table)} AS ${dialect.name(sourceColumn)}`);
+      return `SELECT ${list.join(', ')} FROM ${dialect.table({ database, schema, table })}`;
+    });
+    const names = [...columns, ...(isNamed ? [sourceColumn] : [])];
+    return {
+      select: selects.join('\nUNION ALL BY NAME\n'),
+      columns: columns.length === 0 ? undefined : names,
+    };
+  },
+};

@@ -1,0 +1,56 @@
+/** Makes columns of rows. */
+import { ParameterError } from '../parameters.ts';
+import { renderAggregate } from './aggregate-functions.ts';
+import { getOnlySource, isSameName, type TransformationDefinition } from './component.ts';
+import { namesParameter, textParameter, yesNoParameter } from './declared-parameters.ts';
+
+export const pivot: TransformationDefinition = {
+  kind: 'transformation',
+  output: false,
+  about:
+    'Makes a column of each value of `valueColumn`, with the aggregate of `pivotColumn`. All other columns are the groups.',
+  group: 'transform',
+  parameters: {
+    aggregateFunction: textParameter('The function, as in aggregate.', { standard: 'Sum' }),
+    pivotColumn: textParameter('The column that is aggregated.', { required: true }),
+    valueColumn: textParameter('The column whose values become columns.', { required: true }),
+    pivotValues: namesParameter('Its values.', { required: true }),
+    quotePivotValueColumns: yesNoParameter(
+      "Whether the names of the new columns have single quotes, as in `'Berlin'`.",
+      'No',
+    ),
+  },
+  example: `type: pivot
+sources: [Sales]
+parameters:
+  aggregateFunction: Sum
+  pivotColumn: amount
+  valueColumn: city
+  pivotValues: [Berlin, Paris]`,
+  sources: [1, 1],
+  plan(context) {
+    const { parameters, dialect } = context;
+    const source = getOnlySource(context);
+    const [aggregated, label] = [parameters.text('pivotColumn'), parameters.text('valueColumn')];
+    const isQuoted = parameters.yes('quotePivotValueColumns', false);
+    const values = parameters.names('pivotValues').map((written) => {
+      const [, text = written] = /^'(.*)'$/s.exec(written) ?? [];
+      return { text, name: isQuoted ? `'${text}'` : text };
+    });
+    if (values.length === 0) throw new ParameterError('"pivotValues" is empty: list the values');
+    const list = values.map(({ text, name }) => `${dialect.literal(text)} AS ${dialect.name(name)}`);
+    const aggregate = renderAggregate(
+      parameters.optionalText('aggregateFunction') ?? 'Sum',
+      dialect.name(aggregated),
+    );
+    const groups = source.columns?.filter(
+      (column) => !isSameName(column, aggregated) && !isSameName(column, label),
+    );
+    // The labels are compared as texts, so that a number or a date can be one.
+    const text = `CAST(${dialect.name(label)} AS VARCHAR)`;
+    return {
+      select: `SELECT * FROM (SELECT * REPLACE (${text} AS ${dialect.name(label)}) FROM ${source.name})\nPIVOT (${aggregate} FOR ${dialect.name(label)} IN (${list.join(', ')}))`,
+      columns: groups && [...groups, ...values.map(({ name }) => name)],
+    };
+  },
+};

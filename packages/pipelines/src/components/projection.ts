@@ -1,0 +1,202 @@
+/**
+ * Selects that keep, compute, rename and filter columns. A chain of them becomes one SELECT if no part of it
+ * reads what an earlier part changed: a chain of a thousand nested SELECTs is slow to plan.
+ *
+ * - **base**: the relation that the SELECT reads.
+ * - **changed**: names that mean something else in the result than in the base.
+ */
+import type { Dialect } from '../sql/dialect.ts';
+import {
+  type ComputedColumn,
+  isSameName,
+  type KeptColumn,
+  type Projection,
+  type Relation,
+  type Source,
+} from './component.ts';
+
+type KnownProjection = Projection & { readonly kept: readonly KeptColumn[] };
+
+/** Adds columns. A new one replaces an existing one of the same name. `include`: keeps the others. */
+export function addColumns(
+  source: Source,
+  added: readonly ComputedColumn[],
+  include: boolean,
+  dialect: Dialect,
+): Relation {
+  const level = findOpenLevel(source, added, false) ?? startLevel(source);
+  const names = added.map(({ name }) => name);
+  const isReplaced = (name: string) => names.some((each) => isSameName(each, name));
+  const kept = !include
+    ? []
+    : isKnown(level)
+      ? level.kept.filter(({ as }) => !isReplaced(as))
+      : { except: [...except(level), ...names] };
+  const computed = include ? level.computed.filter(({ name }) => !isReplaced(name)) : [];
+  return renderProjection({ ...level, kept, computed: [...computed, ...added] }, dialect);
+}
+
+/** @param condition SQL that is true for the rows to keep */
+export function addCondition(source: Source, condition: string, dialect: Dialect): Relation {
+  const level = findOpenLevel(source, [{ name: '', sql: condition }], true) ?? startLevel(source);
+  return renderProjection({ ...level, where: [...level.where, condition] }, dialect);
+}
+
+/** Renames columns. `include`: keeps the others. */
+export function renameColumns(
+  source: Source,
+  renames: Renames,
+  include: boolean,
+  dialect: Dialect,
+): Relation {
+  const target = (column: string) => renames.find(([from]) => isSameName(from, column))?.[1];
+  if (include && source.columns === undefined) {
+    return { select: `SELECT ${dialect.columnsRenamed(renames)}\nFROM ${source.name}`, columns: undefined };
+  }
+  const level = source.projection ?? startLevel(source);
+  const names = [...listKept(level).map(({ as }) => as), ...level.computed.map(({ name }) => name)];
+  const isComplete = renames.every(([from]) => names.some((each) => isSameName(each, from)));
+  // Named twice, or not known to be there: the warehouse decides.
+  if (!isKnown(level) || !isComplete || hasDuplicates(renames.map(([from]) => from))) {
+    const list = renames.map(([from, to]) => ({ column: from, as: to }));
+    const rest = include
+      ? (source.columns ?? []).flatMap((as) => (target(as) === undefined ? [{ column: as, as }] : []))
+      : [];
+    return renderProjection({ ...startLevel(source), kept: [...rest, ...list] }, dialect);
+  }
+  if (!include) return renderProjection(pick(level, renames) ?? pickFrom(source, renames), dialect);
+  const kept = level.kept.map(({ column, as }) => ({ column, as: target(as) ?? as }));
+  const computed = level.computed.map(({ name, sql }) => ({ name: target(name) ?? name, sql }));
+  return renderProjection({ ...level, kept, computed }, dialect);
+}
+
+function startLevel(base: Source): Projection {
+  const kept = base.columns?.map((column) => ({ column, as: column })) ?? { except: [] };
+  return { base, kept, computed: [], where: [] };
+}
+
+const isKnown = (level: Projection): level is KnownProjection => Array.isArray(level.kept);
+const listKept = (level: Projection): readonly KeptColumn[] => (isKnown(level) ? level.kept : []);
+const except = (level: Projection): readonly string[] => ('except' in level.kept ? level.kept.except : []);
+
+function hasDuplicates(names: readonly string[]): boolean {
+  return new Set(names.map((name) => name.toLowerCase())).size < names.length;
+}
+
+type Renames = readonly (readonly [from: string, to: string])[];
+
+/** Only some columns. Undefined if a kept column would follow a computed one: computed ones are rendered last. */
+function pick(level: KnownProjection, renames: Renames): Projection | undefined {
+  const kept: KeptColumn[] = [];
+  const computed: ComputedColumn[] = [];
+  for (const [from, to] of renames) {
+    const found = level.kept.find(({ as }) => isSameName(as, from));
+    const { sql } = level.computed.find(({ name }) => isSameName(name, from)) ?? {};
+    if (found !== undefined && computed.length > 0) return undefined;
+    if (found !== undefined) kept.push({ column: found.column, as: to });
+    else if (sql !== undefined) computed.push({ name: to, sql });
+  }
+  return { ...level, kept, computed };
+}
+
+function pickFrom(source: Source, renames: Renames): Projection {
+  return { ...startLevel(source), kept: renames.map(([column, as]) => ({ column, as })) };
+}
+
+/** Functions that depend on the rows around, or that make rows. */
+const rowFunctions = /\b(?:over|unnest|flatten|generate_series|generate_subscripts)\b/i;
+const volatileFunctions = /\b(?:random|uuid|gen_random_uuid|nextval|uuid_string|seq\d|uniform|setseed)\b/i;
+/** Stars that are expanded to columns. */
+const star = /\bcolumns\s*\(|(?<!\bcount)\(\s*\*|\.\s*\*/i;
+const identifier = /"((?:[^"]|"")+)"|[\p{L}_][\p{L}\p{N}_$]*/gu;
+
+/** The level of the source if SQL that is added to it means the same as above it. */
+function findOpenLevel(
+  source: Source,
+  added: readonly ComputedColumn[],
+  isCondition: boolean,
+): Projection | undefined {
+  const level = source.projection;
+  if (level === undefined) return undefined;
+  const makesRows = (text: string) => rowFunctions.test(text) || volatileFunctions.test(text);
+  const isMaking = level.computed.some(({ sql }) => makesRows(sql));
+  if (isMaking && (isCondition || added.some(({ sql }) => makesRows(sql)))) return undefined;
+  if (added.some(({ sql }) => star.test(sql))) return undefined;
+  const changed = listChanged(level);
+  if (changed === undefined) return undefined;
+  changed.add(source.component.toLowerCase());
+  return added.some(({ sql }) => mentions(sql, changed)) ? undefined : level;
+}
+
+/** Undefined if it is not known. */
+function listChanged(level: Projection): Set<string> | undefined {
+  const names = level.computed.map(({ name }) => name);
+  if (isKnown(level)) {
+    if (level.base.columns === undefined) return undefined;
+    const isSame = (name: string) =>
+      level.kept.some(({ column, as }) => isSameName(column, as) && isSameName(column, name));
+    for (const { as, column } of level.kept) if (!isSameName(as, column)) names.push(as, column);
+    names.push(...level.base.columns.filter((name) => !isSame(name)));
+  } else names.push(...except(level));
+  return new Set(names.map((name) => name.toLowerCase()));
+}
+
+/** Also counts a name in a text or of a function, which is on the safe side. */
+function mentions(sql: string, names: ReadonlySet<string>): boolean {
+  for (const [word, quoted] of sql.matchAll(identifier))
+    if (names.has((quoted?.replaceAll('""', '"') ?? word).toLowerCase())) return true;
+  return false;
+}
+
+const placeholder = 'headgate_placeholder';
+
+function renderProjection(level: Projection, dialect: Dialect): Relation {
+  const { base, computed, where } = level;
+  const list = computed.map(({ name, sql }) => `${sql} AS ${dialect.name(name)}`);
+  const condition = where.length === 0 ? '' : `\nWHERE ${where.map(wrapIfSeveral(where)).join('\nAND ')}`;
+  if (!isKnown(level)) {
+    const names = except(level);
+    const text =
+      names.length === 0
+        ? `SELECT ${['*', ...list].join(', ')}\nFROM ${base.name}${condition}`
+        : renderColumnsExcept(base.name, names, list, condition, dialect);
+    return { select: text, columns: undefined, projection: level };
+  }
+  const kept = isWholeBase(level)
+    ? ['*']
+    : level.kept.map(({ column, as }) =>
+        column === as ? dialect.name(column) : `${dialect.name(column)} AS ${dialect.name(as)}`,
+      );
+  return {
+    select: `SELECT ${[...kept, ...list].join(', ')}\nFROM ${base.name}${condition}`,
+    columns: [...level.kept.map(({ as }) => as), ...computed.map(({ name }) => name)],
+    projection: level,
+  };
+}
+
+const wrapIfSeveral = (all: readonly string[]) => (condition: string) =>
+  all.length === 1 ? condition : `(${condition})`;
+
+function isWholeBase({ base, kept, computed }: KnownProjection): boolean {
+  return (
+    computed.length === 0 &&
+    kept.length === base.columns?.length &&
+    kept.every(({ column, as }, index) => column === as && column === base.columns?.[index])
+  );
+}
+
+/**
+ * All columns of a relation except some, and a list. The warehouse refuses a star without columns, so a
+ * placeholder is kept until the list is complete.
+ */
+export function renderColumnsExcept(
+  from: string,
+  except: readonly string[],
+  list: readonly string[],
+  rest: string,
+  dialect: Dialect,
+): string {
+  const hidden = dialect.name(placeholder);
+  const kept = [dialect.columnsExcept(except), ...list].join(', ');
+  return `SELECT * EXCLUDE (${hidden}) FROM (\nSELECT ${kept}\nFROM (SELECT *, NULL AS ${hidden} FROM ${from}) AS ${from}${rest}\n)`;
+}

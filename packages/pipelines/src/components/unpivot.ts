@@ -1,0 +1,36 @@
+/** Makes rows of columns. */
+import { ParameterError } from '../parameters.ts';
+import { getOnlySource, isSameName, type TransformationDefinition } from './component.ts';
+import { namesParameter, textParameter } from './declared-parameters.ts';
+
+export const unpivot: TransformationDefinition = {
+  kind: 'transformation',
+  output: false,
+  about: 'Makes a row of each of some columns: its name and its value. A value that is NULL gives no row.',
+  group: 'transform',
+  parameters: {
+    columnsToNarrow: namesParameter('The columns.', { required: true }),
+    outputNamesColumnName: textParameter('The column with the names.', { required: true }),
+    outputValuesColumnName: textParameter('The column with the values.', { required: true }),
+  },
+  example: `type: unpivot
+sources: [Sales by city]
+parameters:
+  columnsToNarrow: [Berlin, Paris]
+  outputNamesColumnName: city
+  outputValuesColumnName: amount`,
+  sources: [1, 1],
+  plan(context) {
+    const { parameters, dialect } = context;
+    const source = getOnlySource(context);
+    const narrowed = parameters.names('columnsToNarrow');
+    if (narrowed.length === 0) throw new ParameterError('"columnsToNarrow" is empty: name the columns');
+    const name = parameters.text('outputNamesColumnName');
+    const value = parameters.text('outputValuesColumnName');
+    const kept = source.columns?.filter((column) => !narrowed.some((each) => isSameName(each, column)));
+    return {
+      select: `SELECT * FROM ${source.name}\nUNPIVOT (${dialect.name(value)} FOR ${dialect.name(name)} IN (${narrowed.map(dialect.name).join(', ')}))`,
+      columns: kept && [...kept, name, value],
+    };
+  },
+};
