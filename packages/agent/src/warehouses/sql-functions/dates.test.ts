@@ -90,6 +90,7 @@ const parts: readonly Case[] = [
   ["DATE_PART('epoch_millisecond', ts)", '1709212455678'],
   ['DATE_PART(nanosecond, ts)', '678901000'],
   ['DATE_PART(dow, d)', '4'],
+  ["DATE_PART('isodow', d)", '4'],
   ["DATE_PART('yy', d)", '2024'],
   ['EXTRACT(month, d)', '2'],
   ['DAYNAME(d)', 'Thu'],

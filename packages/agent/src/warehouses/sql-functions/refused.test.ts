@@ -3,7 +3,11 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { SqlError } from '@headgate/pipelines';
-import { refuseZero, translatedFunctions } from '../../../../pipelines/src/sql/rewrite/functions/index.ts';
+import {
+  refuseZero,
+  translatedFunctions,
+  translateFunction,
+} from '../../../../pipelines/src/sql/rewrite/functions/index.ts';
 import { translateType } from '../../../../pipelines/src/sql/rewrite/types.ts';
 import { openSample } from './sample-data.ts';
 import { translateExpression } from './translate-expression.ts';
@@ -52,6 +56,8 @@ const unchanged = [
   'decode(s)',
   'lag(i) OVER (ORDER BY i)',
   'no_such_function(1)',
+  "date_part(['year', 'month'], d)",
+  "date_part('era', d)",
   'round(avg(i * 2), 2)',
   'count_if(i > 1)',
   'row_number() OVER (ORDER BY i)',
@@ -74,6 +80,17 @@ describe('functions that stay', () => {
   }
 });
 
+describe('semi-structured results', () => {
+  it('are marked, so that a path may follow', () => {
+    const isJson = (name: string, ...args: string[]) =>
+      translateFunction({ name, args, source: args, distinct: false, dialect: 'snowflake' })?.isJson;
+    assert.equal(isJson('SPLIT', 's', "','"), true);
+    assert.equal(isJson('ARRAY_AGG', 's'), true);
+    assert.equal(isJson('ARRAY_SIZE', 's'), false);
+    assert.equal(isJson('UPPER', '1'), false);
+  });
+});
+
 describe('a divisor of 0', { timeout: 60_000 }, () => {
   const sampled = openSample();
   it('fails at the run, and only where it is reached', async () => {
@@ -87,6 +104,10 @@ describe('a divisor of 0', { timeout: 60_000 }, () => {
       );
     }
     await assert.rejects(sampled.read(translateExpression('MOD(i, 0)')), /division by zero/);
+  });
+  it('is not looked for where NULLIF has replaced it', () => {
+    assert.equal(refuseZero('NULLIF(x, 0)'), 'NULLIF(x, 0)');
+    assert.equal(refuseZero('4'), '4');
   });
   it('OBJECT_INSERT of a key that is there fails at the run', async () => {
     const sql = translateExpression("OBJECT_INSERT(j, 'a', 2)");

@@ -2,7 +2,7 @@
 import { argumentAt, define, type FunctionCall, type FunctionTable, refuseCall } from './call.ts';
 import { asBigint, asInteger, asMoment, bindOnce, readKnownType } from './expressions.ts';
 import { readText } from './literals.ts';
-import { isWholeDays, readUnit, requireUnit } from './units.ts';
+import { isUnitOfDuckdb, isWholeDays, readUnit, requireUnit } from './units.ts';
 
 /** An interval of `count` units. */
 function renderInterval(call: FunctionCall, unit: string, count: string): string {
@@ -70,7 +70,8 @@ function addToDate(call: FunctionCall): string | undefined {
   return `(${add(moment)})`;
 }
 
-function countBoundaries(call: FunctionCall): string {
+function countBoundaries(call: FunctionCall): string | undefined {
+  if (isUnitOfDuckdb(call.source[0])) return undefined;
   const unit = requireUnit(call, 0);
   const [from, to] = [asMoment(argumentAt(call, 1)), asMoment(argumentAt(call, 2))];
   const count = (name: string) => `date_diff('${name}', ${from}, ${to})`;
@@ -84,6 +85,9 @@ function countBoundaries(call: FunctionCall): string {
     case 'second':
     case 'millisecond':
     case 'microsecond':
+    case 'decade':
+    case 'century':
+    case 'millennium':
       return count(unit);
     case 'week':
     case 'week_iso':

@@ -8,10 +8,10 @@ import {
   refuseCall,
 } from './call.ts';
 import { asBigint, asInteger, asMoment, asNumber } from './expressions.ts';
-import { requireUnit } from './units.ts';
+import { isUnitOfDuckdb, requireUnit } from './units.ts';
 
 /** DuckDB's expression for each part of `moment`. */
-function renderPart(call: FunctionCall, unit: string, moment: string): string {
+function renderPart(unit: string, moment: string): string {
   const part = (name: string) => `date_part('${name}', ${moment})`;
   switch (unit) {
     case 'week_iso':
@@ -38,23 +38,18 @@ function renderPart(call: FunctionCall, unit: string, moment: string): string {
     case 'timezone_minute':
       return part(unit);
     default:
-      if (call.name !== 'DATE_PART' || call.dialect === 'redshift' || isPartOfSnowflake(unit))
-        return part(unit);
-      return refuseCall(call.name, `there is no part "${unit}": write one such as year, month, day or hour`);
+      return part(unit);
   }
 }
 
-function isPartOfSnowflake(unit: string): boolean {
-  return !['decade', 'century', 'millennium'].includes(unit);
-}
-
-function extractPart(call: FunctionCall): string {
-  return renderPart(call, requireUnit(call, 0), asMoment(argumentAt(call, 1)));
+function extractPart(call: FunctionCall): string | undefined {
+  if (isUnitOfDuckdb(call.source[0])) return undefined;
+  return renderPart(requireUnit(call, 0), asMoment(argumentAt(call, 1)));
 }
 
 /** A function with the name of the part. */
 const partOf = (unit: string): FunctionEntry =>
-  define(1, 1, (call) => renderPart(call, unit, asMoment(argumentAt(call, 0))));
+  define(1, 1, (call) => renderPart(unit, asMoment(argumentAt(call, 0))));
 
 const named = (format: string): FunctionEntry =>
   define(1, 1, (call) => `strftime(${asMoment(argumentAt(call, 0))}, '${format}')`);

@@ -16,14 +16,14 @@ export function isSimple(sql: string): boolean {
 }
 
 const wrapper =
-  /^(?:CAST\((.*) AS [A-Z][A-Z ]*(?:\(\d+, \d+\))?\)|replace_type\((.*), NULL::[A-Z]+, NULL::[A-Z]+\)|(?:upper|lower|trim)\((.*)\))$/s;
+  /^(?:CAST\((.*) AS [A-Z][A-Z ]*(?:\(\d+, \d+\))?\)|replace_type\((.*), NULL::[A-Z]+, NULL::[A-Z]+\)|(?:upper|lower|trim|length|abs|count|sum|min|max|avg)\((.*)\)|(.*)::[A-Z]+)$/is;
 const sum = new RegExp(
   String.raw`^\(?(?:${name}(?:\.${name})*|\d+(?:\.\d+)?)(?: ?[-+*] ?(?:${name}(?:\.${name})*|\d+(?:\.\d+)?)){0,3}\)?$`,
 );
 
 /** May stand several times in an expression: DuckDB computes equal parts once. */
 function isCheap(sql: string): boolean {
-  if (isSimple(sql)) return true;
+  if (isSimple(sql) || /^count\(\*\)$/i.test(sql)) return true;
   if (sql.length > 120) return false;
   const inner = wrapper
     .exec(sql)
@@ -51,6 +51,8 @@ export function bindOnce(values: readonly string[], build: (...names: string[]) 
   const names = values.map((value) => (isCheap(value) ? inline(value) : placed()));
   const body = build(...names);
   if (bound.length === 0) return body;
+  // A lambda cannot have a subquery, so the values stand several times.
+  if (/\(\s*(?:select|with|from)\b/i.test(body)) return build(...values.map((value) => group(value)));
   const fields = bound.map((value, at) => `v${at + 1}: ${value}`).join(', ');
   const argument = bound.length === 1 ? bound[0] : `{${fields}}`;
   return `list_transform([${argument}], lambda ${parameter}: ${body})[1]`;
@@ -89,6 +91,11 @@ function findClosing(sql: string, open: number, opening = '('): number {
   return -1;
 }
 
+function nameType(type: string): string {
+  const upper = type.toUpperCase();
+  return /^(?:TEXT|STRING|BPCHAR|CHAR|NVARCHAR)$/.test(upper) ? 'VARCHAR' : upper;
+}
+
 /** Whether the operator stands outside of parentheses and texts. */
 function hasOperator(sql: string, operator: RegExp): boolean {
   if (!operator.test(sql)) return false;
@@ -111,6 +118,9 @@ export function readKnownType(sql: string): string | undefined {
   if (/^'(?:[^']|'')*'$/.test(text)) return 'VARCHAR';
   if (/^-?\d+(?:\.\d+)?$/.test(text)) return 'NUMBER';
   if (/^current_date$/i.test(text)) return 'DATE';
+  if (/^current_timestamp$/i.test(text)) return 'TIMESTAMP WITH TIME ZONE';
+  const cast = /^(.*)::([A-Z]+)(?:\([\d, ]*\))?$/is.exec(text);
+  if (cast?.[1] !== undefined && isSimple(cast[1])) return nameType(cast[2] ?? '');
   if (
     text.startsWith('(') &&
     findClosing(text, 0) === text.length - 1 &&
@@ -131,7 +141,8 @@ export function readKnownType(sql: string): string | undefined {
   const called = readCallName(text);
   if (called === undefined) return undefined;
   if (called === 'cast' || called === 'try_cast') {
-    return /\bAS\s+([A-Z][A-Z ]*?)(?:\([\d, ]*\))?\)$/i.exec(text)?.[1]?.toUpperCase();
+    const type = /\bAS\s+([A-Z][A-Z ]*?)(?:\([\d, ]*\))?\)$/i.exec(text)?.[1];
+    return type === undefined ? undefined : nameType(type);
   }
   return typesOfFunctions[called];
 }

@@ -78,7 +78,7 @@ const bits = (operator: string): FunctionEntry =>
 /** Numbers from least to most with both ends; with fractions if one of them has a fraction. */
 function renderUniform(call: FunctionCall): string {
   const [least = '', most = ''] = call.args;
-  if (/[.eE]/.test(`${least}${most}`) && !/[A-Za-z_]{2}/.test(`${least}${most}`)) {
+  if (/\d\.\d|\de\d|DOUBLE|FLOAT|DECIMAL/i.test(`${least} ${most}`)) {
     return `(${least} + random() * (${most} - ${least}))`;
   }
   return bindOnce([least, most], (from = '', to = '') => {
