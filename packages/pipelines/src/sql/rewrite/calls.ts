@@ -91,6 +91,9 @@ function renderArgument(name: string, part: readonly Node[], frame: Frame): stri
   const operand = frame.render.operand(part, 0, frame);
   if (operand === undefined || operand.next !== part.length) return frame.render.expression(part, frame);
   if (operand.isVariant !== 'yes' || takesVariant(name)) return operand.sql;
+  // Whether numbers or texts are compared is known only to the values.
+  if (name === 'MAX' || name === 'MIN')
+    refuse(frame, part[0], `${name} of a semi-structured value needs its type: add a cast, such as ::number`);
   const text = renderVariantText(operand.sql);
   return numericFunctions.has(name) ? `CAST(${text} AS DOUBLE)` : text;
 }
