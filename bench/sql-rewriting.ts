@@ -6,14 +6,14 @@ import type { Work } from './work.ts';
 
 const statement = `MERGE INTO analytics.marts.orders AS t USING (
   WITH raw AS (
-    SELECT ${Array.from({ length: 40 }, (_, index) => `src:payload.items[${index}]."field ${index}"::string AS field_${index}`).join(',\n      ')},
+    SELECT ${Array.from({ length: 52 }, (_, index) => `src:payload.items[${index}]."field ${index}"::string AS field_${index}`).join(',\n      ')},
       f.value:id::number(38, 0) AS id, DATEADD(day, -7, CURRENT_DATE()) AS week_ago, IFF(src:active, 'yes', 'no') AS active
     FROM landing.public.events e, LATERAL FLATTEN(input => e.src:orders) f
     WHERE NVL(src:status::string, 'none') IN ('open', 'closed') -- only these
   )
   SELECT *, ROW_NUMBER() OVER (PARTITION BY id ORDER BY field_0 DESC) AS n FROM raw QUALIFY n = 1
 ) AS s ON t.id = s.id
-WHEN MATCHED THEN UPDATE SET ${Array.from({ length: 40 }, (_, index) => `t.field_${index} = s.field_${index}`).join(', ')}
+WHEN MATCHED THEN UPDATE SET ${Array.from({ length: 52 }, (_, index) => `t.field_${index} = s.field_${index}`).join(', ')}
 WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)`;
 
 export const sqlRewriting: Work = async ({ rounds }) => {

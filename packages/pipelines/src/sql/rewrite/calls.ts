@@ -2,12 +2,7 @@
 import { SqlError } from '../dialect.ts';
 import { castTo, isSameCast } from './casts.ts';
 import { copyNodes, copyText, type Frame, type Operand, refuse } from './frame.ts';
-import {
-  type FunctionCall,
-  literalUnits,
-  type TranslatedCall,
-  translateFunction,
-} from './functions/index.ts';
+import { type FunctionCall, type TranslatedCall, translateFunction } from './functions/index.ts';
 import { readType } from './sql-types.ts';
 import {
   type Group,
@@ -96,6 +91,9 @@ function renderArgument(name: string, part: readonly Node[], frame: Frame): stri
   const operand = frame.render.operand(part, 0, frame);
   if (operand === undefined || operand.next !== part.length) return frame.render.expression(part, frame);
   if (operand.isVariant !== 'yes' || takesVariant(name)) return operand.sql;
+  // Whether numbers or texts are compared is known only to the values.
+  if (name === 'MAX' || name === 'MIN')
+    refuse(frame, part[0], `${name} of a semi-structured value needs its type: add a cast, such as ::number`);
   const text = renderVariantText(operand.sql);
   return numericFunctions.has(name) ? `CAST(${text} AS DOUBLE)` : text;
 }
@@ -134,10 +132,7 @@ function readCall(name: string, group: Group, clauses: Clauses, frame: Frame): F
       named[key.value.toLowerCase()] = renderArgument(name, part.slice(2), frame);
       continue;
     }
-    // A unit of time, such as `day`, is no column.
-    const isUnit =
-      part.length === 1 && isWord(part[0], part[0]?.value ?? '') && literalUnits[name]?.includes(index);
-    args.push(isUnit === true ? copyNodes(frame, part) : renderArgument(name, part, frame));
+    args.push(renderArgument(name, part, frame));
     source.push(copyNodes(frame, part));
   }
   return {

@@ -109,6 +109,7 @@ describe('a script', () => {
     ['select * from t at (offset => -60)', /time travel/],
     ['select a from t start with a = 1 connect by prior a = b', /CONNECT BY/],
     ['select f.seq from t, lateral flatten(x) f', /SEQ of FLATTEN/],
+    ['select max(j:a) from t', /MAX of a semi-structured value needs its type/],
     ['select $x', /\$x is not set/],
     ['set x = (select 1); select * from identifier($x)', /IDENTIFIER needs a text/],
     ['select * from a.b.c.d', /4 parts/],
