@@ -133,7 +133,7 @@ function run(
     runtime.setMaxStackSize(stackBytes);
     runtime.setInterruptHandler(isLate);
     const context = runtime.newContext();
-    const outcome = evaluateIn(context, expression, scope, secrets);
+    const outcome = evaluateIn(context, expression, scope, secrets, isLate);
     context.dispose();
     runtime.dispose();
     if (outcome.error === undefined) return { broken: false, value: outcome.value };
@@ -158,15 +158,18 @@ function evaluateIn(
   expression: string,
   scope: ExpressionScope,
   secrets: Secrets,
+  isLate: () => boolean,
 ): Outcome {
   const json = context.getProp(context.global, 'JSON');
   const stringify = context.getProp(json, 'stringify');
   try {
     if (/\bsecret\b/.test(expression)) defineSecret(context, secrets);
-    if (!defineGlobals(context, expression, scope))
+    if (!defineGlobals(context, expression, scope)) {
+      if (isLate()) return { error: { name: 'InternalError', message: 'interrupted' } };
       throw new ExpressionError(
         'the variables do not fit into the memory of an expression: use smaller variables',
       );
+    }
     const result = context.evalCode(wrapExpression(expression), 'expression', { strict: true });
     if (result.error !== undefined) return { error: readError(context, result.error, secrets) };
     const { value } = result;
