@@ -16,6 +16,7 @@ import { secretOutcomes } from './secret/secret.outcomes.ts';
 import { secretReferenceOutcomes } from './secret-reference/secret-reference.outcomes.ts';
 import { sharedPipelineOutcomes } from './shared-pipeline/shared-pipeline.outcomes.ts';
 import { withoutDoubles } from './sum-of-outcomes.ts';
+import { testExecutionOutcomes } from './test-execution/test-execution.outcomes.ts';
 import { variableOutcomes } from './variable/variable.outcomes.ts';
 
 export const outcomes = withoutDoubles([
@@ -31,6 +32,7 @@ export const outcomes = withoutDoubles([
   agentOutcomes,
   secretOutcomes,
   pipelineExecutionOutcomes,
+  testExecutionOutcomes,
   accountEventOutcomes,
   agentProtocolOutcomes,
   projectTagOutcomes,

@@ -18,6 +18,7 @@ import { secretOperations } from './secret/secret.ts';
 import { secretCheckOperations } from './secret-reference/secret-check.ts';
 import { secretReferenceOperations } from './secret-reference/secret-reference.ts';
 import { sharedPipelineOperations } from './shared-pipeline/shared-pipeline.ts';
+import { testExecutionOperations } from './test-execution/test-execution.ts';
 import { overrideOperations } from './variable/override.ts';
 import { variableOperations } from './variable/variable.ts';
 
@@ -30,7 +31,9 @@ export * from './agent-protocol/claim.ts';
 export * from './agent-protocol/instance-certificate.ts';
 export * from './agent-protocol/presence.ts';
 export * from './agent-protocol/report.ts';
+export * from './agent-protocol/run-members.ts';
 export * from './agent-protocol/secret-lookup.ts';
+export * from './agent-protocol/test-execution-work.ts';
 export * from './agent-protocol/work.ts';
 export * from './artifact/artifact.ts';
 export * from './artifact/artifact-upload.ts';
@@ -48,6 +51,7 @@ export * from './secret/secret-value.ts';
 export * from './secret-reference/secret-check.ts';
 export * from './secret-reference/secret-reference.ts';
 export * from './shared-pipeline/shared-pipeline.ts';
+export * from './test-execution/test-execution.ts';
 export * from './variable/override.ts';
 export * from './variable/variable.ts';
 export * from './variable/variable-value.ts';
@@ -113,6 +117,11 @@ export const operationGroups: readonly OperationGroup[] = [
     tag: 'Pipeline executions',
     about: 'Start and cancel pipelines, and read their status and steps.',
     operations: pipelineExecutionOperations,
+  },
+  {
+    tag: 'Test executions',
+    about: 'Run the tests of pipelines without changing the data of the environment, and read their results.',
+    operations: testExecutionOperations,
   },
   {
     tag: 'Credentials',

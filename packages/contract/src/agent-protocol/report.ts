@@ -1,9 +1,10 @@
-/** Reports: the start, the steps and the end of a piece of work. */
+/** Reports: the start, the steps, the results of tests and the end of a piece of work. */
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { DateTime, Name, oneOf, Uuid } from '../primitives.ts';
 import { receiptLimit } from '../secret/secret-value.ts';
 import { CheckedSecrets } from '../secret-reference/secret-check.ts';
+import { TestResult } from './test-execution-work.ts';
 import { Holding, reportLimit } from './work.ts';
 
 export const stepStatuses = ['RUNNING', 'SUCCESS', 'FAILED', 'CANCELLED', 'SKIPPED'] as const;
@@ -39,6 +40,11 @@ export const Report = Type.Union([
     ...Reporting,
     type: Type.Literal('progress'),
     steps: Type.Array(Step, { minItems: 1, maxItems: 1_000 }),
+  }),
+  Type.Object({
+    ...Reporting,
+    type: Type.Literal('tested'),
+    results: Type.Array(TestResult, { minItems: 1, maxItems: 100 }),
   }),
   Type.Object({
     ...Reporting,

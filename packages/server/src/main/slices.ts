@@ -10,6 +10,7 @@ import { agentLink } from '../runtime/agent-link/index.ts';
 import { executions } from '../runtime/executions/index.ts';
 import { secretChecks } from '../runtime/secret-checks/index.ts';
 import { secrets } from '../runtime/secrets/index.ts';
+import { testExecutions } from '../runtime/test-executions/index.ts';
 import { agents } from '../workspace/agents/index.ts';
 import { connections } from '../workspace/connections/index.ts';
 import { environments } from '../workspace/environments/index.ts';
@@ -33,6 +34,7 @@ export const slices = [
   artifacts,
   sharedPipelines,
   executions,
+  testExecutions,
   agentLink,
   secrets,
   secretChecks,

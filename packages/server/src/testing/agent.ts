@@ -7,6 +7,7 @@ import {
   type HelloResponse,
   type ReportsResponse,
   type Step,
+  type TestResult,
   type WorkItem,
   type WorkOf,
 } from '@headgate/contract';
@@ -18,6 +19,7 @@ type Held = Pick<WorkItem, 'workId' | 'epoch'>;
 export type Said =
   | { type: 'started' }
   | { type: 'progress'; steps: Step[] }
+  | { type: 'tested'; results: TestResult[] }
   | { type: 'completed'; outcome: { status: 'SUCCESS' | 'FAILED' | 'CANCELLED'; message?: string } }
   | { type: 'released'; reason: string };
 

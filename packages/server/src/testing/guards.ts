@@ -8,6 +8,7 @@ import { agentLinkGuards } from '../runtime/agent-link/agent-link.guards.ts';
 import { executionGuards } from '../runtime/executions/execution.guards.ts';
 import { secretCheckGuards } from '../runtime/secret-checks/secret-check.guards.ts';
 import { secretGuards } from '../runtime/secrets/secret.guards.ts';
+import { testExecutionGuards } from '../runtime/test-executions/test-execution.guards.ts';
 import { agentGuards } from '../workspace/agents/agent.guards.ts';
 import { connectionGuards } from '../workspace/connections/connection.guards.ts';
 import { environmentGuards } from '../workspace/environments/environment.guards.ts';
@@ -31,6 +32,7 @@ const guards = [
   artifactGuards,
   sharedPipelineGuards,
   executionGuards,
+  testExecutionGuards,
   agentLinkGuards,
   secretGuards,
   secretCheckGuards,

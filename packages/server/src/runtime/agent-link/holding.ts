@@ -180,6 +180,8 @@ function applyNews(
     report.type === 'progress' ? report.steps.map((step) => ({ ...step, executionId: report.workId })) : [],
   );
   if (steps.length > 0) writeSteps(tx, accountId, steps);
+  for (const report of ofWorks)
+    if (report.type === 'tested') owner.onTested?.(moment, report.workId, report.results);
   const released = told('released').filter((work) => work.command === null);
   if (released.length > 0) {
     requeueWork(

@@ -4,7 +4,15 @@ import { createExecutionRetention, executionsUse, type KeptDays } from './execut
 import { type ExecutionServices, executionRoutes } from './execution.routes.ts';
 import { createExecutionOwner } from './execution.work.ts';
 
+export {
+  createPlaceParameters,
+  requireAgent,
+  requireVersion,
+  whatStartNeeds,
+} from './execution.start.ts';
+export { executionStates } from './execution.ts';
 export { writeSteps } from './execution-step.store.ts';
+export { selectVariablesOfPlaces } from './place-variables.ts';
 export { announcesOnce, type RunOwners, readRunOwners } from './run-owner.store.ts';
 export { readStepTotals, type StepTotals } from './step-total.store.ts';
 
