@@ -71,13 +71,18 @@ function literal(text: string): string {
 export async function checkTarget(
   connection: DuckDBConnection,
   target: string,
-  { temporaryFolder, functions }: { temporaryFolder: string; functions: BuiltInFunctions },
+  rules: { temporaryFolder: string; functions: BuiltInFunctions; scratch?: { filesFolder: string } },
 ): Promise<void> {
+  const { temporaryFolder, functions, scratch } = rules;
   const sql = `select ${target}\n`;
   await checkPlan(connection, sql, StatementType.SELECT, functions);
   const reader = await connection.runAndReadAll(sql);
   // The process works in the files folder, where relative paths begin.
   const path = resolve(String(reader.getRows()[0]?.[0]));
+  if (scratch !== undefined && !path.startsWith(`${scratch.filesFolder}${sep}`))
+    throw new Error(
+      'a test writes files only by components of type file-unload, into a folder of its own: use one instead of COPY … TO',
+    );
   if (path !== temporaryFolder && !path.startsWith(`${temporaryFolder}${sep}`)) return;
   throw new Error(
     'files cannot be written to the temporary folder of the warehouse: use a relative path, which is in the files folder',
