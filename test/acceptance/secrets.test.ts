@@ -158,7 +158,7 @@ async function useSecrets(client: ReturnType<Installation['client']>, project: P
         Start: { type: 'start', transitions: { unconditional: ['Set'] } },
         Set: {
           type: 'update-scalar',
-          parameters: { scalarsToUpdate: [['key', 'secret("orders-password")']] },
+          parameters: { scalarsToUpdate: [['key', '${secret("orders-password")}']] },
           transitions: { success: ['Query'] },
         },
         Query: {

@@ -5,9 +5,8 @@ import { test } from 'node:test';
 import {
   findDefinition,
   findingCodes,
-  orchestrationTypes,
+  listComponentTypes,
   pipelineTypeOf,
-  transformationTypes,
   validateProject,
 } from './index.ts';
 
@@ -45,10 +44,15 @@ test('the check of the examples finds nothing', () => {
 });
 
 for (const { kind, types, header, first } of [
-  { kind: 'orchestrations', types: orchestrationTypes, header: '| type | required | optional', first: 1 },
+  {
+    kind: 'orchestrations',
+    types: listComponentTypes('orchestration'),
+    header: '| type | required | optional',
+    first: 1,
+  },
   {
     kind: 'transformations',
-    types: transformationTypes,
+    types: listComponentTypes('transformation'),
     header: '| type | sources | required | optional',
     first: 2,
   },
@@ -60,12 +64,10 @@ for (const { kind, types, header, first } of [
       optional: wordsOf(cells[first + 1]).toSorted(),
     }));
     const known = types.map((type) => {
-      const definition = findDefinition(type);
-      return {
-        type,
-        required: definition?.required.toSorted(),
-        optional: definition?.optional.toSorted(),
-      };
+      const table = findDefinition(type)?.parameters ?? {};
+      const names = (required: boolean) =>
+        Object.keys(table).filter((name) => (table[name]?.required ?? false) === required);
+      return { type, required: names(true).toSorted(), optional: names(false).toSorted() };
     });
     assert.deepEqual(listed, known);
   });

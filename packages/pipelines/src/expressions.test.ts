@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createExpressionEngine } from './expressions.ts';
 import type { Plain } from './pipeline.ts';
-import { evaluateValue, interpolate, resolveParameters } from './resolve.ts';
+import { evaluateExpression, interpolate, resolveParameters } from './resolve.ts';
 import { splitTemplate, TemplateError, unwrapExpression } from './template.ts';
 import { createProjectVariable, createScope } from './variables.ts';
 
@@ -30,7 +30,7 @@ const scope = createScope([
 const engine = createExpressionEngine({ milliseconds: 2_000, bytes: 32 * 1_048_576 });
 const evaluation = { engine, scope, sysvar: { environment: { name: 'dev' } } };
 const text = (template: string) => interpolate(template, evaluation);
-const value = (expression: string) => evaluateValue(expression, evaluation);
+const value = (expression: string) => evaluateExpression(expression, evaluation);
 const parameters = (plain: Record<string, Plain>) => resolveParameters(plain, evaluation);
 
 describe('expressions in texts', () => {
@@ -50,6 +50,12 @@ describe('expressions in texts', () => {
     ['${sysvar.environment.name}', 'dev'],
     ['${JSON.stringify({a: [1]})}', '{"a":[1]}'],
     ['${[1, {a: 2}]}', '[1,{"a":2}]'],
+    ['${"a}b".replace(/}/g, "x")}', 'axb'],
+    ['${"a{\'b".replace(/[{\'"/]/g, "")}', 'ab'],
+    ['${name.replace(/\\//, "")}-${/^a/.test(name) ? 1 : 0}', 'ann-1'],
+    ['${(n / 2) / 1}-${"}"}', '1-}'],
+    ['${n /* } */ + 1}', 3],
+    ['${n // }\n + 1}', 3],
     ['select * from $T{Source} where a = ${n}', 'select * from $T{Source} where a = 2'],
     ['${1 / 0}', 'Infinity'],
     ['${typeof process + typeof require + typeof fetch}', 'undefinedundefinedundefined'],

@@ -37,6 +37,7 @@ export const findingCodes = [
   'shared-iterator-variable',
   'unclosed-expression',
   'invalid-expression',
+  'literal-value',
   'no-effect',
   'missing-file',
   'warehouse-not-supported',

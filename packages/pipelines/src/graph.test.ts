@@ -26,6 +26,7 @@ function orchestration(components: Record<string, [type: string, edges?: Edges]>
           transitions: { ...none, ...edges },
           skipped: false,
           updateScalarVariables: [],
+          updateGridVariables: [],
         },
       ]),
     ),

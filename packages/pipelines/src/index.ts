@@ -9,12 +9,10 @@ export {
 export type { ComponentEnd } from './component-end.ts';
 export type { Action, AssertionCheck, CallArguments } from './components/component.ts';
 export {
-  type ComponentType,
   findDefinition,
+  listComponentTypes,
   type OrchestrationType,
-  orchestrationTypes,
   type TransformationType,
-  transformationTypes,
   UnknownComponentTypeError,
 } from './components/registry.ts';
 export {
@@ -52,11 +50,19 @@ export {
   type VariableDeclaration,
 } from './pipeline.ts';
 export type { PlacedExpression } from './pipeline-expressions.ts';
-export { type Evaluation, evaluateValue, type Resolved, resolveParameters } from './resolve.ts';
+export {
+  type Evaluation,
+  evaluateExpression,
+  interpolate,
+  type Resolved,
+  resolveDefaults,
+  resolveParameters,
+} from './resolve.ts';
 export { findSecretNames, findSecretOfDefault, type SecretSource } from './secret-calls.ts';
 export { listSharedPipelineUses, type SharedPipelineUse } from './shared-pipeline-use.ts';
 export { type Dialect, SqlError, type StatementList, type TableReference } from './sql/dialect.ts';
 export { duckdb } from './sql/duckdb.ts';
+export { environmentDefaults } from './sql/environment-defaults.ts';
 export { splitStatements } from './sql/statements.ts';
 export { shorten, TemplateError } from './template.ts';
 export { type PlannedOutput, planTransformation, type TransformationPlan } from './transformation-plan.ts';
@@ -70,6 +76,7 @@ export {
   isGrid,
   type Scalar,
   setArguments,
+  setDefault,
   type Variable,
   VariableError,
   type VariableScope,

@@ -1,10 +1,21 @@
 /** Turns one component of an orchestration into the action that the engine carries out. */
 import type { Action } from './components/component.ts';
+import {
+  listParameterNames,
+  listParametersWithoutEffect,
+  renameParameters,
+} from './components/declared-parameters.ts';
 import { getOrchestrationDefinition } from './components/registry.ts';
 import { createParameters } from './parameters.ts';
 import type { Orchestration, OrchestrationComponent } from './pipeline.ts';
-import { type Evaluation, resolveParameters } from './resolve.ts';
+import { type Evaluation, resolveDefaults, resolveParameters } from './resolve.ts';
 import type { Dialect } from './sql/dialect.ts';
+
+export interface PlannedComponent {
+  readonly action: Action;
+  /** Names of given parameters that have no effect here. */
+  readonly withoutEffect: readonly string[];
+}
 
 /**
  * @throws UnknownComponentTypeError, ParameterError, SqlError, VariableError, TemplateError, ExpressionError
@@ -14,13 +25,15 @@ export async function planComponent(
   component: OrchestrationComponent,
   dialect: Dialect,
   evaluation: Evaluation,
-): Promise<Action> {
-  const definition = getOrchestrationDefinition(component.type, orchestration.path);
-  const values = await resolveParameters(component.parameters, evaluation, definition.raw);
-  return definition.plan({
+): Promise<PlannedComponent> {
+  const { parameters: table, plan } = getOrchestrationDefinition(component.type, orchestration.path);
+  const parameters = renameParameters(component.parameters, table);
+  const values = await resolveParameters(parameters, evaluation, listParameterNames(table, 'raw'));
+  const action = plan({
     parameters: createParameters(values),
-    component,
+    component: { ...component, parameters },
     dialect,
-    scope: evaluation.scope,
+    scope: (await resolveDefaults(evaluation)).scope,
   });
+  return { action, withoutEffect: listParametersWithoutEffect(values, table) };
 }

@@ -194,17 +194,32 @@ function readOrchestrationComponent(name: string, raw: Plain): OrchestrationComp
     },
     skipped: readYes(component.skipped, [...path, 'skipped']),
     ...(target === undefined ? {} : { iterationTarget: target }),
-    updateScalarVariables: readUpdates(component.postProcessing, [...path, 'postProcessing']),
+    ...readPostProcessing(component.postProcessing, [...path, 'postProcessing']),
   };
 }
 
-function readUpdates(raw: Plain | undefined, path: readonly string[]): [string, string][] {
-  if (raw === undefined || raw === null) return [];
-  const where = [...path, 'updateScalarVariables'];
-  return asList(asMap(raw, path).updateScalarVariables, where).map((pair) => {
-    const [variable, expression] = asList(pair, where);
-    return [asText(variable, where), asText(expression ?? '', where)];
-  });
+function readPostProcessing(
+  raw: Plain | undefined,
+  path: readonly string[],
+): Pick<OrchestrationComponent, 'updateScalarVariables' | 'updateGridVariables' | 'outputMessage'> {
+  const { updateScalarVariables, updateGridVariables, updateOutputMessage } = asMap(raw ?? {}, path);
+  const ofScalars = [...path, 'updateScalarVariables'];
+  const ofGrids = [...path, 'updateGridVariables'];
+  const message = asText(updateOutputMessage ?? '', [...path, 'updateOutputMessage']);
+  return {
+    updateScalarVariables: asList(updateScalarVariables, ofScalars).map((pair) => {
+      const [variable, value] = asList(pair, ofScalars);
+      return [asText(variable, ofScalars), asText(value ?? '', ofScalars)];
+    }),
+    updateGridVariables: asList(updateGridVariables, ofGrids).map((each) => readGridUpdate(each, ofGrids)),
+    ...(message === '' ? {} : { outputMessage: message }),
+  };
+}
+
+/** As an argument of a call: `{variable, status, gridValues}`; or `[variable, rows]`. */
+function readGridUpdate(raw: Plain, path: readonly string[]): { variable: string; rows: Plain } {
+  const [variable, rows] = isList(raw) ? raw : [asMap(raw, path).variable, asMap(raw, path).gridValues];
+  return { variable: asText(variable, path), rows: rows ?? [] };
 }
 
 function readTransformationComponent(name: string, raw: Plain): TransformationComponent {

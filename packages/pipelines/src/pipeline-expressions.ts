@@ -2,6 +2,7 @@
  * Collects the expressions of a pipeline that a run may evaluate, in the form in which they are evaluated.
  */
 import { expressionSourceLimit } from './bounds.ts';
+import { listParameterNames } from './components/declared-parameters.ts';
 import { findDefinition } from './components/registry.ts';
 import type { LineOf } from './parse.ts';
 import type { OrchestrationComponent, Pipeline, Plain } from './pipeline.ts';
@@ -31,27 +32,33 @@ export function collectExpressions(pipeline: Pipeline, lineOf: LineOf): PlacedEx
       }
     };
     const definition = findDefinition(component.type);
-    const raw = definition?.kind === 'orchestration' ? (definition.raw ?? []) : [];
+    const raw = definition === undefined ? [] : listParameterNames(definition.parameters, 'raw');
     for (const [parameter, value] of Object.entries(component.parameters))
       if (!raw.includes(parameter)) add(findEmbedded(value), 'parameters', parameter);
-    if ('transitions' in component) addBareExpressions(component, add);
+    if ('transitions' in component) addOwnExpressions(component, add);
   }
   return found;
 }
 
-/** Adds expressions that are written without `${…}`. */
-function addBareExpressions(
-  { type, parameters, updateScalarVariables }: OrchestrationComponent,
+/** Adds the expressions of updates, and the condition of an `if`, which is written without `${…}`. */
+function addOwnExpressions(
+  { type, parameters, ...component }: OrchestrationComponent,
   add: (sources: readonly string[], ...at: string[]) => void,
 ): void {
-  const updated = updateScalarVariables.flatMap(([, expression]) => splitBareExpression(expression));
-  add(updated, 'postProcessing', 'updateScalarVariables');
+  const { updateScalarVariables, updateGridVariables, outputMessage = '' } = component;
+  add(
+    updateScalarVariables.flatMap(([, value]) => findEmbedded(value)),
+    'postProcessing',
+    'updateScalarVariables',
+  );
+  add(
+    updateGridVariables.flatMap(({ rows }) => findEmbedded(rows)),
+    'postProcessing',
+    'updateGridVariables',
+  );
+  add(findEmbedded(outputMessage), 'postProcessing', 'updateOutputMessage');
   if (type === 'update-scalar')
-    add(
-      secondCells(parameters.scalarsToUpdate).flatMap(splitBareExpression),
-      'parameters',
-      'scalarsToUpdate',
-    );
+    add(secondCells(parameters.scalarsToUpdate).flatMap(findEmbedded), 'parameters', 'scalarsToUpdate');
   const { mode, condition1 } = parameters;
   if (type !== 'if' || typeof condition1 !== 'string' || condition1.trim() === '') return;
   if (typeof mode === 'string' && mode.trim().toLowerCase() === 'advanced')
@@ -60,11 +67,6 @@ function addBareExpressions(
       'parameters',
       'condition1',
     );
-}
-
-function splitBareExpression(expression: string): string[] {
-  if (expression.includes('${')) return findEmbedded(expression);
-  return expression.trim() === '' ? [] : [expression];
 }
 
 /** The expressions inside `${…}` in a value. */

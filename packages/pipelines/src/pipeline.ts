@@ -58,8 +58,12 @@ export interface OrchestrationComponent extends ComponentFrame {
   readonly skipped: boolean;
   /** The component that an iterator runs. */
   readonly iterationTarget?: string;
-  /** `[variable, expression]`, applied after the component ended. */
+  /** `[variable, value]`, applied after the component ended. A value is a text with `${…}`. */
   readonly updateScalarVariables: readonly (readonly [string, string])[];
+  /** Grid variables that get rows after the component ended: a list of rows, or `{fromGrid}`. */
+  readonly updateGridVariables: readonly { readonly variable: string; readonly rows: Plain }[];
+  /** A text with `${…}` that is added to the message of the step. */
+  readonly outputMessage?: string;
 }
 
 export interface TransformationComponent extends ComponentFrame {

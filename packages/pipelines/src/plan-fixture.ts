@@ -32,11 +32,13 @@ export async function findFailureMessage(components: Record<string, object>): Pr
 }
 
 /** The action of one component of an orchestration. */
-export function planAction(component: object, variables: readonly Variable[] = []) {
+export async function planAction(component: object, variables: readonly Variable[] = []) {
   const { pipeline, error } = parsePipeline('p.orch.yaml', renderFile('orchestration', { It: component }));
   assert.equal(error, undefined);
   const orchestration = pipeline as Orchestration;
   const It = orchestration.components.get('It');
   assert.ok(It);
-  return planComponent(orchestration, It, duckdb, { engine, scope: createScope(variables), sysvar: {} });
+  const evaluation = { engine, scope: createScope(variables), sysvar: {} };
+  const { action } = await planComponent(orchestration, It, duckdb, evaluation);
+  return action;
 }

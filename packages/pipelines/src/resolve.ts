@@ -8,7 +8,14 @@ import {
 } from './expressions.ts';
 import type { Plain, PlainMap } from './pipeline.ts';
 import { splitTemplate } from './template.ts';
-import { readGridColumns, type Scalar, type VariableScope } from './variables.ts';
+import {
+  readGridColumns,
+  type Scalar,
+  setDefault,
+  type Variable,
+  VariableError,
+  type VariableScope,
+} from './variables.ts';
 
 /** A resolved value. A parameter that is exactly `${x}` keeps the type of x, such as number. */
 export type Resolved = string | number | boolean | null | readonly Resolved[] | ResolvedMap;
@@ -27,29 +34,24 @@ export async function interpolate(template: string, evaluation: Evaluation): Pro
   if (!template.includes('${')) return template;
   const segments = splitTemplate(template);
   const [first] = segments;
-  const scope = createExpressionScope(evaluation);
   if (segments.length === 1 && first !== undefined && 'expression' in first) {
-    return evaluation.engine.evaluate(first.expression, scope);
+    return evaluateExpression(first.expression, evaluation);
   }
   let result = '';
   for (const segment of segments) {
     result +=
-      'text' in segment ? segment.text : toText(await evaluation.engine.evaluate(segment.expression, scope));
+      'text' in segment ? segment.text : toText(await evaluateExpression(segment.expression, evaluation));
     if (result.length > expressionResultLimit) throw new ExpressionError(tooLong);
   }
   return result;
 }
 
-/**
- * Evaluates a value where the format expects an expression (update-scalar, postProcessing): a template if it
- * contains `${`, else JavaScript.
- *
- * @throws TemplateError, ExpressionError
- */
-export async function evaluateValue(expression: string, evaluation: Evaluation): Promise<ExpressionValue> {
-  if (expression.includes('${')) return interpolate(expression, evaluation);
-  if (expression.trim() === '') return '';
-  return evaluation.engine.evaluate(expression, createExpressionScope(evaluation));
+/** Evaluates JavaScript that is written without `${…}`. @throws ExpressionError */
+export async function evaluateExpression(
+  expression: string,
+  evaluation: Evaluation,
+): Promise<ExpressionValue> {
+  return evaluation.engine.evaluate(expression, await createExpressionScope(expression, evaluation));
 }
 
 const tooLong = `a parameter has more than ${expressionResultLimit} characters after evaluation: use shorter values`;
@@ -75,7 +77,7 @@ export async function resolveParameters(
     if (isList(value)) return mapInTurn(value, resolve);
     const fromGrid = value.fromGrid;
     if (fromGrid !== undefined && Object.keys(value).length === 1)
-      return readRowsFromGrid(fromGrid, evaluation.scope);
+      return readRowsFromGrid(fromGrid, (await resolveDefaults(evaluation)).scope);
     return resolveMap(value, resolve);
   }
   return resolveMap(parameters, (value, name) =>
@@ -115,8 +117,68 @@ function isList(value: Plain): value is readonly Plain[] {
   return Array.isArray(value);
 }
 
-function createExpressionScope({ scope, sysvar }: Evaluation): ExpressionScope {
-  return { variables: scope.all(), sysvar };
+/** The defaults of the variables that the expression names are resolved. */
+async function createExpressionScope(expression: string, evaluation: Evaluation): Promise<ExpressionScope> {
+  const { scope, sysvar } = evaluation;
+  const variables = scope.all();
+  if (!variables.some(({ template }) => template !== undefined)) return { variables, sysvar };
+  const resolved: Variable[] = [];
+  for (const variable of variables) {
+    const named = variable.template !== undefined && isNamedIn(expression, variable.name);
+    resolved.push(named ? await resolveDefault(variable, evaluation) : variable);
+  }
+  return { variables: resolved, sysvar };
+}
+
+function isNamedIn(expression: string, name: string): boolean {
+  for (let at = expression.indexOf(name); at >= 0; at = expression.indexOf(name, at + 1)) {
+    const around = `${expression[at - 1] ?? ' '}${expression[at + name.length] ?? ' '}`;
+    if (!/[\w$]/.test(around)) return true;
+  }
+  return false;
+}
+
+/** The defaults that are being resolved, from the first one to the innermost. */
+const resolving = new WeakMap<Evaluation, readonly string[]>();
+
+/** A variable whose default contains `${…}`, with its value. @throws TemplateError, ExpressionError, VariableError */
+async function resolveDefault(variable: Variable, evaluation: Evaluation): Promise<Variable> {
+  const { name, template } = variable;
+  if (template === undefined) return variable;
+  const outer = resolving.get(evaluation) ?? [];
+  if (outer.includes(name)) {
+    throw new VariableError(
+      `the defaults of variables refer to each other: ${[...outer, name].join(' → ')}: give one of them a plain value`,
+    );
+  }
+  const inner = { ...evaluation };
+  resolving.set(inner, [...outer, name]);
+  const { value } = await resolveParameters({ value: template }, inner);
+  return setDefault(variable, value);
+}
+
+/** The same evaluation with a scope in which the defaults have their values. A bad default fails when it is read. */
+export async function resolveDefaults(evaluation: Evaluation): Promise<Evaluation> {
+  const { scope } = evaluation;
+  const resolved = new Map<string, Variable | Error>();
+  for (const variable of scope.all()) {
+    if (variable.template === undefined) continue;
+    const value = await resolveDefault(variable, evaluation).catch((error: unknown) =>
+      error instanceof Error ? error : new Error(String(error)),
+    );
+    resolved.set(variable.name, value);
+  }
+  if (resolved.size === 0) return evaluation;
+  const read = (variable: Variable): Variable => {
+    const found = variable.template === undefined ? undefined : resolved.get(variable.name);
+    if (found instanceof Error) throw found;
+    return found ?? variable;
+  };
+  const get = (name: string) => {
+    const variable = scope.get(name);
+    return variable === undefined ? undefined : read(variable);
+  };
+  return { ...evaluation, scope: { ...scope, get } };
 }
 
 function toText(value: ExpressionValue): string {

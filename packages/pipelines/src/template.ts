@@ -29,7 +29,8 @@ export function splitTemplate(template: string): Segment[] {
 }
 
 /**
- * The index of the `}` that ends the expression starting at `from`, ignoring quoted texts and inner braces.
+ * The index of the `}` that ends the expression starting at `from`, ignoring texts, regular expressions,
+ * comments and inner braces.
  */
 function findExpressionEnd(template: string, from: number): number {
   const open: string[] = [];
@@ -46,9 +47,42 @@ function findExpressionEnd(template: string, from: number): number {
     } else if (character === '}') {
       if (open.length === 0) return index;
       open.pop();
-    } else if ('{\'"`'.includes(character)) open.push(character);
+    } else if (character === '/') index = findSlashEnd(template, from, index) - 1;
+    else if ('{\'"`'.includes(character)) open.push(character);
   }
   throw new TemplateError(`"\${" has no matching "}" in: ${shorten(template.slice(from - 2))}`);
+}
+
+/** The end of the comment or regular expression that starts at `index`, or of a division. */
+function findSlashEnd(source: string, from: number, index: number): number {
+  if (source.startsWith('/*', index)) {
+    const end = source.indexOf('*/', index + 2);
+    return end < 0 ? source.length : end + 2;
+  }
+  if (source.startsWith('//', index)) {
+    const end = source.indexOf('\n', index);
+    return end < 0 ? source.length : end;
+  }
+  return startsRegularExpression(source.slice(from, index))
+    ? findRegularExpressionEnd(source, index)
+    : index + 1;
+}
+
+/** After an operand a slash divides. */
+function startsRegularExpression(before: string): boolean {
+  const text = before.trimEnd();
+  return /(?:^|[^\w$)\]}'"`])$/.test(text) || /(?:^|[^\w$.])(?:return|typeof|case|in|of|void)$/.test(text);
+}
+
+function findRegularExpressionEnd(source: string, index: number): number {
+  let inClass = false;
+  for (let at = index + 1; at < source.length && source[at] !== '\n'; at += 1) {
+    if (source[at] === '\\') at += 1;
+    else if (source[at] === '[') inClass = true;
+    else if (source[at] === ']') inClass = false;
+    else if (source[at] === '/' && !inClass) return at + 1;
+  }
+  return index + 1;
 }
 
 /**
@@ -79,6 +113,10 @@ export function unwrapExpression(source: string): string {
         quote = undefined;
         embedded = false;
       }
+    } else if (character === '/') {
+      const end = findSlashEnd(source, 0, index);
+      result += source.slice(index, end);
+      index = end - 1;
     } else {
       if ('\'"`'.includes(character)) {
         quote = character;

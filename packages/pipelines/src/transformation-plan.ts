@@ -3,6 +3,7 @@
  * that the output needs becomes a CTE named after it.
  */
 import type { Relation, Source, TransformationDefinition } from './components/component.ts';
+import { listParametersWithoutEffect, renameParameters } from './components/declared-parameters.ts';
 import { findDefinition, getTransformationDefinition } from './components/registry.ts';
 import { sortTopologically } from './graph.ts';
 import { createParameters, ParameterError } from './parameters.ts';
@@ -21,6 +22,8 @@ export interface TransformationPlan {
 export interface PlannedOutput extends StatementList {
   readonly component: string;
   readonly type: string;
+  /** Given parameters of the output and its inputs that have no effect here. */
+  readonly withoutEffect: readonly string[];
 }
 
 export interface Planned extends Relation {
@@ -45,6 +48,7 @@ export async function planTransformation(
   const needed = sorted.cycle === undefined ? wanted : new Set(sorted.cycle);
   const names = chooseCteNames(order);
   const relations = new Map<string, Planned>();
+  const withoutEffect = new Map<string, readonly string[]>();
   const outputs: PlannedOutput[] = [];
   const failures: { component: string; type: string; error: unknown }[] = [];
   for (const component of order.map((name) => components.get(name)).filter((each) => each !== undefined)) {
@@ -57,16 +61,26 @@ export async function planTransformation(
       const sources = findSources(component, definition, transformation, relations, dialect);
       // The failure of its source is already recorded.
       if (sources === undefined) continue;
+      const values = renameParameters(await resolve(component), definition.parameters);
+      withoutEffect.set(name, listParametersWithoutEffect(values, definition.parameters));
       const context = {
-        parameters: createParameters(await resolve(component)),
+        parameters: createParameters(values),
         component: name,
         dialect,
         sources,
       };
       if (definition.output) {
         const { select, write } = definition.plan(context);
-        const chain = renderWith(name, components, order, relations, dialect);
-        outputs.push({ component: name, type, ...write(`${chain}${select}`) });
+        const inputs = findInputs(name, components);
+        const chain = renderWith(
+          order.filter((each) => inputs.has(each)),
+          relations,
+          dialect,
+        );
+        const unused = [...inputs, name].flatMap((each) =>
+          (withoutEffect.get(each) ?? []).map((parameter) => `${parameter} of "${each}"`),
+        );
+        outputs.push({ component: name, type, withoutEffect: unused, ...write(`${chain}${select}`) });
       } else {
         relations.set(name, { ...definition.plan(context), cte: names.get(name) ?? name });
       }
@@ -125,22 +139,25 @@ export function findSources(
   return found;
 }
 
+/** The components whose rows reach the output. */
+function findInputs(output: string, components: ReadonlyMap<string, TransformationComponent>): Set<string> {
+  const inputs = new Set<string>();
+  const open = [...(components.get(output)?.sources ?? [])];
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    if (inputs.has(name)) continue;
+    inputs.add(name);
+    open.push(...(components.get(name)?.sources ?? []));
+  }
+  return inputs;
+}
+
 function renderWith(
-  output: string,
-  components: ReadonlyMap<string, TransformationComponent>,
-  order: readonly string[],
+  inputs: readonly string[],
   relations: ReadonlyMap<string, Planned>,
   dialect: Dialect,
 ): string {
-  const needed = new Set<string>();
-  const open = [...(components.get(output)?.sources ?? [])];
-  for (let name = open.pop(); name !== undefined; name = open.pop()) {
-    if (needed.has(name)) continue;
-    needed.add(name);
-    open.push(...(components.get(name)?.sources ?? []));
-  }
-  const parts = order.flatMap((name) => {
-    const relation = needed.has(name) ? relations.get(name) : undefined;
+  const parts = inputs.flatMap((name) => {
+    const relation = relations.get(name);
     return relation === undefined
       ? []
       : [`${dialect.name(relation.cte)} AS (\n${indent(relation.select)}\n)`];

@@ -8,7 +8,7 @@ import { canIterate, createCertainty, findPassed, findReach } from './reach.ts';
 import { checkCall, checkSharedCalls } from './validate-calls.ts';
 import { checkCondition } from './validate-conditions.ts';
 import { checkOrder } from './validate-order.ts';
-import { checkBareExpressions, checkNamedVariables, secondCells } from './validate-variables.ts';
+import { checkNamedVariables, checkOwnExpressions, secondCells } from './validate-variables.ts';
 
 export function checkOrchestration(orchestration: Orchestration, notes: Notes, suggest: Suggestions): void {
   const { report } = notes;
@@ -22,7 +22,7 @@ export function checkOrchestration(orchestration: Orchestration, notes: Notes, s
       checkTransitionsOfTarget(component, targets.get(component.name) ?? '', report);
     checkIterator(component, orchestration, report, suggest);
     checkNamedVariables(component, orchestration, notes);
-    checkBareExpressions(component, notes);
+    checkOwnExpressions(component, orchestration, notes);
     checkCondition(component, orchestration, report);
     checkCall(component, isCertain, notes);
   }

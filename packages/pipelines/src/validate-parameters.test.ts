@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { findDefinition, orchestrationTypes, transformationTypes } from './components/registry.ts';
+import { findDefinition, listComponentTypes } from './components/registry.ts';
 import type { Draft } from './finding.ts';
 import { outlineFile } from './outline.ts';
 import { checkParameterNames } from './validate-parameters.ts';
@@ -75,9 +75,9 @@ describe('the names of parameters', () => {
     const folder = new URL('./components/', import.meta.url);
     const all = new Set<string>();
     const own = new Map<string, Set<string>>();
-    for (const type of [...orchestrationTypes, ...transformationTypes]) {
+    for (const type of [...listComponentTypes('orchestration'), ...listComponentTypes('transformation')]) {
       const definition = findDefinition(type);
-      const names = [...(definition?.required ?? []), ...(definition?.optional ?? [])];
+      const names = Object.keys(definition?.parameters ?? {});
       own.set(`${type}.ts`, new Set(names));
       for (const name of names) all.add(name);
     }
@@ -89,7 +89,7 @@ describe('the names of parameters', () => {
       for (const [, one, other] of text.matchAll(reads)) {
         read += 1;
         const name = one ?? other ?? '';
-        assert.ok((own.get(file) ?? all).has(name), `${file} reads "${name}": declare it in "optional"`);
+        assert.ok((own.get(file) ?? all).has(name), `${file} reads "${name}": declare it in "parameters"`);
       }
       const names = own.get(file);
       if (names === undefined || !text.includes('tableReference(')) continue;

@@ -1,5 +1,6 @@
 /** Checks the names of parameters: missing, misspelled, and without effect. */
 import type { ComponentDefinition } from './components/component.ts';
+import { listParameterNames, renameParameters } from './components/declared-parameters.ts';
 import type { FindingLevel, Report } from './finding.ts';
 import { findNearestName } from './nearest.ts';
 import type { Pipeline, Plain, PlainMap } from './pipeline.ts';
@@ -17,28 +18,29 @@ const leastBeginning = 6;
  * because the component would do something else without it.
  */
 export function checkParameterNames(
-  { name: component, type, parameters }: Component,
+  { name: component, type, parameters: written }: Component,
   definition: ComponentDefinition,
   report: Report,
 ): void {
+  const parameters = renameParameters(written, definition.parameters);
   const misspelled = findMisspelledParameters(parameters, definition);
-  for (const parameter of definition.required) {
+  for (const parameter of listParameterNames(definition.parameters, 'required')) {
     const value = parameterOf(parameters, parameter);
-    const written = [...misspelled].find(([, meant]) => meant === parameter)?.[0];
+    const wrong = [...misspelled].find(([, meant]) => meant === parameter)?.[0];
     // An empty list has a finding of its own, and is valid in some components.
-    if (!isEmpty(value) || (isEmptyList(value) && written === undefined)) continue;
+    if (!isEmpty(value) || (isEmptyList(value) && wrong === undefined)) continue;
     const remedy =
-      written === undefined
+      wrong === undefined
         ? 'fill it in'
-        : `"${written}" is not a parameter of ${type}; did you mean "${parameter}"?`;
-    if (written !== undefined) misspelled.delete(written);
+        : `"${wrong}" is not a parameter of ${type}; did you mean "${parameter}"?`;
+    if (wrong !== undefined) misspelled.delete(wrong);
     const message = `the parameter "${parameter}" is missing: ${remedy}`;
     report({ component, at: ['parameters', parameter], code: 'missing-parameter', message, level: 'error' });
   }
-  for (const [written, meant] of misspelled) {
-    const message = `"${written}" is not a parameter of ${type}; did you mean "${meant}"?`;
-    const level = isEmpty(parameters[written]) ? 'warning' : 'error';
-    report({ component, at: ['parameters', written], code: 'misspelled-parameter', message, level });
+  for (const [wrong, meant] of misspelled) {
+    const message = `"${wrong}" is not a parameter of ${type}; did you mean "${meant}"?`;
+    const level = isEmpty(parameters[wrong]) ? 'warning' : 'error';
+    report({ component, at: ['parameters', wrong], code: 'misspelled-parameter', message, level });
   }
 }
 
@@ -47,9 +49,10 @@ function findMisspelledParameters(
   parameters: PlainMap,
   definition: ComponentDefinition,
 ): Map<string, string> {
-  const known = [...definition.required, ...definition.optional];
+  const known = Object.keys(definition.parameters);
+  const { noEffect = [] } = definition;
   const absent = known.filter((name) => isEmpty(parameterOf(parameters, name)));
-  const unknown = Object.keys(parameters).filter((name) => !known.includes(name));
+  const unknown = Object.keys(parameters).filter((name) => !known.includes(name) && !noEffect.includes(name));
   const misspelled = new Map<string, string>();
   for (const name of unknown.slice(0, unknownParameterLimit)) {
     const meant = findNearestName(name, absent) ?? findSameBeginning(name, absent);

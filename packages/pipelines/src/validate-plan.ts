@@ -7,6 +7,7 @@
  *   reported.
  */
 import type { OrchestrationDefinition } from './components/component.ts';
+import { type ParameterTable, renameParameters } from './components/declared-parameters.ts';
 import type { Report } from './finding.ts';
 import { createParameters, MissingParameterError, ParameterError, type Parameters } from './parameters.ts';
 import type { OrchestrationComponent, Plain, PlainMap } from './pipeline.ts';
@@ -23,7 +24,7 @@ export function checkPlan(
   definition: OrchestrationDefinition,
   report: Report,
 ): void {
-  planKnownParameters(component, report, (parameters) => {
+  planKnownParameters(component, definition.parameters, report, (parameters) => {
     const context = { parameters, component, dialect: checkedDialect };
     if (definition.check !== undefined) definition.check(context);
     else definition.plan({ ...context, scope: createScope([]) });
@@ -37,11 +38,13 @@ export function checkPlan(
  * @returns the result of `plan`; undefined if planning failed
  */
 export function planKnownParameters<T>(
-  { name: component, parameters: values }: { name: string; parameters: PlainMap },
+  { name: component, parameters: written }: { name: string; parameters: PlainMap },
+  table: ParameterTable,
   report: Report,
   plan: (parameters: Parameters) => T,
   open = false,
 ): T | undefined {
+  const values = renameParameters(written, table);
   let guessed = false;
   const reportFault = (error: Error, at: readonly string[]) => {
     const code = error instanceof MissingParameterError ? 'missing-parameter' : 'invalid-parameter';

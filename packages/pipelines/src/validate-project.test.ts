@@ -156,7 +156,7 @@ describe('validateProject', () => {
             Update: {
               type: 'end-success',
               parameters: {},
-              postProcessing: { updateScalarVariables: [['known', 'secret(`lake`)']] },
+              postProcessing: { updateScalarVariables: [['known', '${secret(`lake`)}']] },
             },
           },
           { known: { ...variable('COPIED'), defaultValue: '${secret("default")}' } },

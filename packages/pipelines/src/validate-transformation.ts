@@ -108,6 +108,7 @@ function checkPlans(
       open.add(name);
     const planned = planKnownParameters(
       component,
+      definition.parameters,
       report,
       (parameters) => {
         const sources = findSources(component, definition, transformation, relations, checkedDialect);

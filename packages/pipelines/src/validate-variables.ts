@@ -1,10 +1,18 @@
 /** Finds undeclared variables and wrong uses of variables, as far as possible without a run. */
+import { renameParameters } from './components/declared-parameters.ts';
+import { findDefinition } from './components/registry.ts';
 import type { Notes, VariableUse } from './finding.ts';
 import type { OrchestrationComponent, Pipeline, Plain, PlainMap } from './pipeline.ts';
 import { findSecretNames, findSecretOfDefault } from './secret-calls.ts';
-import { splitTemplate, TemplateError } from './template.ts';
+import { shorten, splitTemplate, TemplateError } from './template.ts';
 import { isAdvanced } from './validate-conditions.ts';
-import { createDeclaredVariable, VariableError } from './variables.ts';
+import { createDeclaredVariable, isTemplate, VariableError } from './variables.ts';
+
+/** `component` is absent if the place is a variable's default. */
+interface Place {
+  readonly component?: string;
+  readonly at: readonly string[];
+}
 
 /** Names that an expression knows without a variable: JavaScript's and Headgate's. */
 const ownNames = new Set([
@@ -41,18 +49,25 @@ export function checkExpressions(
     }
     return;
   }
+  checkTemplates({ component, at }, value, pipeline, notes);
+}
+
+/** Checks the texts in a value. */
+function checkTemplates(place: Place, value: Plain, pipeline: Pipeline, notes: Notes): void {
+  if (typeof value === 'object' && value !== null)
+    for (const inner of Object.values(value) as Plain[]) checkTemplates(place, inner, pipeline, notes);
   if (typeof value !== 'string' || !value.includes('${')) return;
   try {
     for (const segment of splitTemplate(value)) {
       if (!('expression' in segment)) continue;
       const name = /^\s*([A-Za-z_$][\w$]*)\s*$/.exec(segment.expression)?.[1];
-      if (name !== undefined) checkVariable({ component, at }, name, pipeline, notes);
-      checkSecrets(component, [segment.expression], notes);
+      if (name !== undefined) checkVariable(place, name, pipeline, notes);
+      checkSecrets(place, [segment.expression], notes);
     }
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
     const message = `${error.message}: close it`;
-    notes.report({ component, at, code: 'unclosed-expression', message, level: 'error' });
+    notes.report({ ...place, code: 'unclosed-expression', message, level: 'error' });
   }
 }
 
@@ -68,15 +83,41 @@ function checkFromGrid(
   if (typeof variable === 'string') checkVariable({ component, at }, variable, pipeline, notes, 'grid');
 }
 
-/** Checks expressions that are written without `${…}`. */
-export function checkBareExpressions(component: OrchestrationComponent, notes: Notes): void {
-  const { name, type, parameters, updateScalarVariables } = component;
-  const afterwards = updateScalarVariables.map(([, expression]) => expression);
-  const bare = (texts: readonly string[]) => texts.filter((text) => !text.includes('${'));
-  if (type === 'update-scalar') checkSecrets(name, bare(secondCells(parameters.scalarsToUpdate)), notes);
+/** Checks the expression of an `if`, which is written without `${…}`, and the values of updates. */
+export function checkOwnExpressions(
+  component: OrchestrationComponent,
+  pipeline: Pipeline,
+  notes: Notes,
+): void {
+  const { name, type, parameters, updateScalarVariables, updateGridVariables, outputMessage } = component;
   if (type === 'if' && typeof parameters.condition1 === 'string')
-    checkSecrets(name, bare([parameters.condition1]), notes);
-  checkSecrets(name, afterwards, notes);
+    checkSecrets({ component: name }, [parameters.condition1], notes);
+  if (type === 'update-scalar') {
+    const at = ['parameters', 'scalarsToUpdate'];
+    const values = secondCells(parameters.scalarsToUpdate);
+    checkTemplates({ component: name, at }, values, pipeline, notes);
+    for (const value of values) checkLiteral({ component: name, at }, value, pipeline, notes);
+  }
+  const at = ['postProcessing'];
+  const values = updateScalarVariables.map(([, value]) => value);
+  checkTemplates({ component: name, at }, [...values, outputMessage ?? ''], pipeline, notes);
+  for (const { rows } of updateGridVariables) {
+    checkTemplates({ component: name, at }, rows, pipeline, notes);
+    if (typeof rows === 'object' && rows !== null && !Array.isArray(rows))
+      checkFromGrid(name, rows as PlainMap, pipeline, notes, at);
+  }
+  for (const value of values) checkLiteral({ component: name, at }, value, pipeline, notes);
+}
+
+/** A value that looks like an expression but is a text. */
+function checkLiteral(place: Place, value: string, pipeline: Pipeline, notes: Notes): void {
+  if (value.includes('${')) return;
+  const names = value.match(/[A-Za-z_$][\w$]*/g) ?? [];
+  const isName = pipeline.variables.has(value.trim());
+  const isComputed = /[-+*/?()[\]]/.test(value) && names.some((name) => pipeline.variables.has(name));
+  if (!isName && !isComputed && findSecretNames(value).length === 0) return;
+  const message = `"${shorten(value)}" is a text, because it has no \${…}: write \${${shorten(value)}} to evaluate it`;
+  notes.report({ ...place, code: 'literal-value', message, level: 'warning' });
 }
 
 /** Checks default values: references to secrets, and values that do not fit their variable. */
@@ -86,6 +127,10 @@ export function checkDefaults(pipeline: Pipeline, notes: Notes): void {
     const secret = findSecretOfDefault(declaration.defaultValue);
     if (secret !== undefined) {
       notes.ask({ asks: 'secret', at, name: secret });
+      continue;
+    }
+    if (isTemplate(declaration.defaultValue)) {
+      checkTemplates({ at }, declaration.defaultValue, pipeline, notes);
       continue;
     }
     try {
@@ -98,19 +143,13 @@ export function checkDefaults(pipeline: Pipeline, notes: Notes): void {
   }
 }
 
-function checkSecrets(component: string, expressions: readonly string[], notes: Notes): void {
+function checkSecrets({ component }: Partial<Place>, expressions: readonly string[], notes: Notes): void {
   for (const name of new Set(expressions.flatMap(findSecretNames)))
-    notes.ask({ asks: 'secret', component, name });
+    notes.ask({ asks: 'secret', ...(component === undefined ? {} : { component }), name });
 }
 
 /** `as`: the kind of variable that is needed; undefined if any will do. */
-function checkVariable(
-  place: { component: string; at: readonly string[] },
-  name: string,
-  pipeline: Pipeline,
-  notes: Notes,
-  as?: VariableUse,
-): void {
+function checkVariable(place: Place, name: string, pipeline: Pipeline, notes: Notes, as?: VariableUse): void {
   if (name.includes('${')) return;
   const declared = pipeline.variables.get(name);
   if (declared === undefined) {
@@ -131,33 +170,22 @@ export function cells(rows: Plain | undefined, index: number): string[] {
 export const secondCells = (rows: Plain | undefined) => cells(rows, 1);
 
 /** A parameter that names variables, and what they must be. */
-type Named = readonly [parameter: string, names: readonly string[], as?: VariableUse];
+type Named = readonly [parameter: string, names: readonly string[], as: VariableUse | undefined];
 
 /**
  * The variables that a component names beside its expressions: those that it changes, and those that it
  * reads.
  */
-function namedVariables({ parameters, type }: OrchestrationComponent): Named[] {
-  switch (type) {
-    case 'update-scalar':
-      return [['scalarsToUpdate', cells(parameters.scalarsToUpdate, 0), 'scalar']];
-    case 'query-to-scalar':
-      return [['scalarVariableMapping', cells(parameters.scalarVariableMapping, 0), 'scalar']];
-    case 'print-variables':
-      return [['variablesToPrint', namesOf(parameters.variablesToPrint)]];
-    case 'if':
-      return isAdvanced(parameters) ? [] : [['condition', cells(parameters.condition, 0), 'scalar']];
-    case 'grid-iterator': {
-      const { gridVariable } = parameters;
-      const grid = typeof gridVariable === 'string' && gridVariable !== '' ? [gridVariable] : [];
-      return [
-        ['gridVariable', grid, 'grid'],
-        ['gridIteratorVariableMapping', secondCells(parameters.gridIteratorVariableMapping), 'scalar'],
-      ];
-    }
-    default:
-      return [];
-  }
+function namedVariables({ parameters: written, type }: OrchestrationComponent): Named[] {
+  const table = findDefinition(type)?.parameters ?? {};
+  const parameters = renameParameters(written, table);
+  return Object.entries(table).flatMap(([name, { kind, variable }]): Named[] => {
+    if (variable === undefined || (name === 'condition' && isAdvanced(parameters))) return [];
+    const value = parameters[name];
+    if (variable.cell !== undefined) return [[name, cells(value, variable.cell), variable.as]];
+    if (kind !== 'text') return [[name, namesOf(value), variable.as]];
+    return [[name, typeof value === 'string' && value !== '' ? [value] : [], variable.as]];
+  });
 }
 
 /** `[a, b]`, or rows of one cell. */
@@ -171,9 +199,10 @@ export function checkNamedVariables(
   pipeline: Pipeline,
   notes: Notes,
 ): void {
-  const { name, updateScalarVariables: updates } = component;
-  for (const [variable] of updates)
-    checkVariable({ component: name, at: ['postProcessing'] }, variable, pipeline, notes, 'scalar');
+  const { name, updateScalarVariables, updateGridVariables } = component;
+  const after = { component: name, at: ['postProcessing'] };
+  for (const [variable] of updateScalarVariables) checkVariable(after, variable, pipeline, notes, 'scalar');
+  for (const { variable } of updateGridVariables) checkVariable(after, variable, pipeline, notes, 'grid');
   for (const [parameter, variables, as] of namedVariables(component))
     for (const variable of variables)
       checkVariable({ component: name, at: ['parameters', parameter] }, variable, pipeline, notes, as);

@@ -1,5 +1,6 @@
 /** Checks a pipeline using its own file only. Questions about other files are answered in link.ts. */
 import type { ComponentDefinition } from './components/component.ts';
+import { listParameterNames } from './components/declared-parameters.ts';
 import { describeUnknownType, findDefinition, listComponentTypes } from './components/registry.ts';
 import type { Draft, Notes } from './finding.ts';
 import { createSuggestions, type Suggestions } from './nearest.ts';
@@ -78,7 +79,7 @@ function checkFiles(
   parameters: PlainMap,
   notes: Notes,
 ): void {
-  const naming = definition.kind === 'orchestration' ? (definition.files ?? []) : [];
+  const naming = listParameterNames(definition.parameters, 'file');
   for (const parameter of naming) {
     const path = parameters[parameter];
     if (typeof path === 'string' && path !== '' && !path.includes('${'))

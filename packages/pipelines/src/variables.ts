@@ -28,6 +28,8 @@ export interface Variable {
   readonly settable: boolean;
   readonly columns: readonly GridColumn[];
   readonly value: VariableValue;
+  /** A default that contains `${…}`. It is resolved each time the variable is read, until a value is set. */
+  readonly template?: Plain;
 }
 
 /** An unknown variable, or a value that does not fit its variable. */
@@ -85,11 +87,11 @@ function createScopeOfCells(project: Cells, own: Cells): VariableScope {
     get: (name) => find(name)?.variable,
     setScalar(name, value) {
       const cell = findCell(name, 'scalar');
-      cell.variable = { ...cell.variable, value: convertScalar(cell.variable, value) };
+      cell.variable = setValue(cell.variable, convertScalar(cell.variable, value));
     },
     setGrid(name, rows) {
       const cell = findCell(name, 'grid');
-      cell.variable = { ...cell.variable, value: convertGrid(name, cell.variable.columns, rows) };
+      cell.variable = setValue(cell.variable, convertGrid(name, cell.variable.columns, rows));
     },
     all: () => [...new Map([...project, ...own]).values()].map((cell) => cell.variable),
     branch: () => createScopeOfCells(branchCells(project), branchCells(own)),
@@ -129,10 +131,34 @@ export function describeMissingVariable(name: string): string {
   return `there is no variable "${name}": declare it in the pipeline or in the project`;
 }
 
+function setValue({ template: _, ...variable }: Variable, value: VariableValue): Variable {
+  return { ...variable, value };
+}
+
+/** The variable with the value of its resolved default. @throws VariableError */
+export function setDefault(variable: Variable, value: unknown): Variable {
+  const { name, type, columns } = variable;
+  return setValue(
+    variable,
+    type === 'GRID' ? convertGrid(name, columns, value) : convertScalar({ name, type }, value),
+  );
+}
+
+/** Whether a default value contains `${…}`. */
+export function isTemplate(value: Plain): boolean {
+  if (typeof value === 'string') return value.includes('${');
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.values(value).some((inner: Plain) => isTemplate(inner));
+}
+
 /** A variable declared by a pipeline, with its default value. @throws VariableError */
 export function createDeclaredVariable(declaration: VariableDeclaration): Variable {
   const { name, type, behaviour, visibility, columns, defaultValue } = declaration;
   const frame = { name, type, behaviour, columns, settable: visibility === 'PUBLIC' };
+  if (isTemplate(defaultValue)) {
+    const value = type === 'GRID' ? { columns, rows: [] } : type === 'TEXT' ? '' : null;
+    return { ...frame, value, template: defaultValue };
+  }
   return {
     ...frame,
     value:

@@ -1,5 +1,5 @@
 /** The context of an action and its result. */
-import type { Evaluation, OrchestrationComponent } from '@headgate/pipelines';
+import type { Evaluation, OrchestrationComponent, VariableScope } from '@headgate/pipelines';
 import type { PipelineRun } from './run-context.ts';
 import type { RunningStep } from './step.ts';
 
@@ -11,6 +11,8 @@ export interface ActionResult {
   /** The result of an `if`. */
   branch?: boolean;
   fromChild?: boolean;
+  /** The variables of the called pipeline at its end. */
+  childScope?: VariableScope;
 }
 
 /** Runs a component of the same pipeline in its own scope. Iterators run their target with it. */

@@ -5,9 +5,12 @@ import {
   type Evaluation,
   ExpressionError,
   type ExpressionValue,
-  evaluateValue,
+  evaluateExpression,
+  interpolate,
   type PipelineType,
+  type Plain,
   pipelineTypeOf,
+  resolveParameters,
   shorten,
 } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from './action-context.ts';
@@ -37,7 +40,7 @@ const performers: Performers = {
   end: async () => success,
   async branch({ condition }, { evaluation }) {
     if (typeof condition === 'boolean') return { ...success, branch: condition, message: String(condition) };
-    const branch = isTrue(await evaluateValue(condition.expression, evaluation));
+    const branch = isTrue(await evaluateExpression(condition.expression, evaluation));
     return { ...success, branch, message: String(branch) };
   },
   async execute({ statements }, { run }) {
@@ -80,7 +83,7 @@ const performers: Performers = {
   },
 };
 
-/** Sets a variable to the value of an expression. */
+/** Sets a variable to a text in which expressions are replaced. */
 export function assign(
   context: RunContext,
   variable: string,
@@ -88,7 +91,20 @@ export function assign(
   evaluation: Evaluation,
 ): Promise<void> {
   return context.runExclusively(async () => {
-    evaluation.scope.setScalar(variable, await evaluateValue(expression, evaluation));
+    evaluation.scope.setScalar(variable, await interpolate(expression, evaluation));
+  });
+}
+
+/** Sets a grid variable to rows, in which expressions are replaced. */
+export function assignGrid(
+  context: RunContext,
+  variable: string,
+  rows: Plain,
+  evaluation: Evaluation,
+): Promise<void> {
+  return context.runExclusively(async () => {
+    const { value } = await resolveParameters({ value: rows }, evaluation);
+    evaluation.scope.setGrid(variable, value);
   });
 }
 
@@ -157,5 +173,6 @@ async function runCalledPipeline(
   const onFound = (path: string) =>
     step.change({ childPipeline: { id: pipelineRunId, name: `${artifact.checked.prefix}${path}` } });
   const call = { name: pipelineName, type, artifact, onFound, pipelineRunId, chain, scope, scalars, grids };
-  return { ...(await context.call(call)), fromChild: true };
+  const { scope: childScope, ...outcome } = await context.call(call);
+  return { ...outcome, ...(childScope === undefined ? {} : { childScope }), fromChild: true };
 }

@@ -1,13 +1,15 @@
 /** One run of one component of an orchestration: its step, its action, its post-processing. */
 import {
   type Evaluation,
+  interpolate,
   type Orchestration,
   type OrchestrationComponent,
   planComponent,
   type VariableScope,
 } from '@headgate/pipelines';
-import { assign, perform } from './action.ts';
+import { assign, assignGrid, perform } from './action.ts';
 import type { ActionResult, RunTarget } from './action-context.ts';
+import { addNotes } from './notes.ts';
 import { createSystemVariables, getMessage, type PipelineRun } from './run-context.ts';
 import { type RunningStep, startStep } from './step.ts';
 
@@ -29,8 +31,14 @@ export async function runComponent(
   const runTarget: RunTarget = (target, { scope: branch }) => runIterationTarget(run, target, branch, inside);
   let result: ActionResult;
   try {
-    const action = await planComponent(run.pipeline, component, run.context.dialect, evaluation);
+    const { action, withoutEffect } = await planComponent(
+      run.pipeline,
+      component,
+      run.context.dialect,
+      evaluation,
+    );
     result = await perform(action, { run, component, step, evaluation, runTarget });
+    result = addNotes(result, withoutEffect);
   } catch (error) {
     result = { status: 'FAILED', message: getMessage(error) };
   }
@@ -71,9 +79,11 @@ async function postProcess(
   component: OrchestrationComponent,
   step: RunningStep,
   scope: VariableScope,
-  result: ActionResult,
+  { childScope, ...result }: ActionResult,
 ): Promise<ActionResult> {
-  if (component.updateScalarVariables.length === 0) return result;
+  const { updateScalarVariables, updateGridVariables, outputMessage } = component;
+  if (updateScalarVariables.length + updateGridVariables.length === 0 && outputMessage === undefined)
+    return result;
   const { status, message, rowCount } = result;
   const finishedAt = run.context.ports.now().toISOString();
   const ended = {
@@ -83,12 +93,16 @@ async function postProcess(
     ...(message === undefined ? {} : { message }),
     ...(rowCount === undefined ? {} : { rowCount }),
   };
-  const evaluation = { engine: run.context.expressions, scope, sysvar: createSystemVariables(run, ended) };
+  const sysvar = createSystemVariables(run, ended, childScope);
+  const evaluation = { engine: run.context.expressions, scope, sysvar };
   try {
-    for (const [variable, expression] of component.updateScalarVariables) {
-      await assign(run.context, variable, expression, evaluation);
-    }
-    return result;
+    for (const [variable, value] of updateScalarVariables)
+      await assign(run.context, variable, value, evaluation);
+    for (const { variable, rows } of updateGridVariables)
+      await assignGrid(run.context, variable, rows, evaluation);
+    if (outputMessage === undefined) return result;
+    const added = String((await interpolate(outputMessage, evaluation)) ?? '');
+    return { ...result, message: message === undefined ? added : `${message}\n${added}` };
   } catch (error) {
     if (status !== 'SUCCESS') return result;
     return { ...result, status: 'FAILED', message: `the post-processing failed: ${getMessage(error)}` };

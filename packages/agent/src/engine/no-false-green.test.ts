@@ -52,6 +52,7 @@ describe('a run fails before its first step because of', () => {
       'unreachable-component',
       'unused-component',
       'unknown-secret-reference',
+      'literal-value',
       'shared-iterator-variable',
       'missing-file',
       'pipeline-file-name',

@@ -3,6 +3,7 @@ import {
   createDeclaredVariable,
   findSecretOfDefault,
   type Pipeline,
+  setDefault,
   type Variable,
   type VariableDeclaration,
 } from '@headgate/pipelines';
@@ -24,7 +25,8 @@ export function readOwnVariables(
     const defaultValue = await context.readSecret(secret).catch((error) => {
       throw new Error(`${pipeline.path}: the variable "${declaration.name}": ${getMessage(error)}`);
     });
-    return createDeclaredVariable({ ...declaration, defaultValue });
+    // A secret's value is never a template.
+    return setDefault(createDeclaredVariable({ ...declaration, defaultValue: '' }), defaultValue);
   }
   return Promise.all([...pipeline.variables.values()].map(createVariable));
 }

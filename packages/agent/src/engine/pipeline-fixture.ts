@@ -46,5 +46,5 @@ export const print = (...names: string[]) => ({
 });
 export const update = (variable: string, expression: string) => ({
   type: 'update-scalar',
-  parameters: { scalarsToUpdate: [[variable, expression]] },
+  parameters: { scalarsToUpdate: [[variable, `\${${expression}}`]] },
 });

@@ -6,15 +6,17 @@
  * - **halt**: the reason why no further step may start: a cancel, or an exceeded limit of the run.
  */
 import type { Step } from '@headgate/contract';
-import type {
-  CheckedArtifact,
-  Dialect,
-  ExpressionEngine,
-  Pipeline,
-  PipelineType,
-  Resolved,
-  SharedPipelineUse,
-  VariableScope,
+import {
+  type CheckedArtifact,
+  type Dialect,
+  type ExpressionEngine,
+  environmentDefaults,
+  isGrid,
+  type Pipeline,
+  type PipelineType,
+  type Resolved,
+  type SharedPipelineUse,
+  type VariableScope,
 } from '@headgate/pipelines';
 import type { ArtifactFiles, RunOutcome, RunPorts, RunRequest } from './ports.ts';
 import type { Session } from './session.ts';
@@ -49,6 +51,11 @@ export interface PipelineCall {
   readonly grids: Iterable<readonly [string, Resolved | readonly (readonly unknown[])[]]>;
 }
 
+export type CallOutcome = RunOutcome & {
+  /** The variables of the called pipeline at its end; absent if it did not start. */
+  scope?: VariableScope;
+};
+
 export interface RunContext {
   readonly request: RunRequest;
   readonly ports: RunPorts;
@@ -67,7 +74,7 @@ export interface RunContext {
   getHaltOutcome(): RunOutcome | undefined;
   /** Checks a pipeline and the pipelines it can call, once. Returns a message if there are errors. */
   check(artifact: RunArtifact, path: string): Promise<string | undefined>;
-  call(call: PipelineCall): Promise<RunOutcome>;
+  call(call: PipelineCall): Promise<CallOutcome>;
   /** @throws Error if there is no version for the use; the message says what to do */
   getSharedArtifact(use: SharedPipelineUse): RunArtifact;
   /** Runs one task at a time, so that a variable's new value is computed from its latest value. */
@@ -87,9 +94,16 @@ export interface PipelineRun<P extends Pipeline = Pipeline> {
 
 /**
  * The value of `sysvar`. `thisComponent` gets its final `status`, `message` and `rowCount` when it has ended.
+ *
+ * @param child the variables of the pipeline that the component has run, after its end
  */
-export function createSystemVariables(run: PipelineRun, step: Step): Record<string, unknown> {
+export function createSystemVariables(
+  run: PipelineRun,
+  step: Step,
+  child?: VariableScope,
+): Record<string, unknown> {
   const { request } = run.context;
+  const finished = step.finishedAt === undefined ? undefined : Date.parse(step.finishedAt);
   return {
     thisPipeline: { name: run.pipeline.name.split('/').at(-1) ?? '', fullName: run.pipeline.name },
     thisComponent: {
@@ -100,12 +114,29 @@ export function createSystemVariables(run: PipelineRun, step: Step): Record<stri
       rowCount: step.rowCount ?? 0,
       startedAt: step.startedAt,
       finishedAt: step.finishedAt ?? '',
+      /** Seconds. */
+      duration: finished === undefined ? 0 : (finished - Date.parse(step.startedAt)) / 1_000,
     },
-    environment: { name: request.environmentName },
+    ...(child === undefined ? {} : { childPipeline: { vars: listValues(child) } }),
+    environment: { name: request.environmentName, defaults: environmentDefaults },
     project: { id: request.projectId },
     rootPipeline: { executionId: request.pipelineExecutionId },
     artifact: { versionName: run.artifact.versionName },
   };
+}
+
+/** A grid is an object of columns, as in expressions. */
+function listValues(scope: VariableScope): Record<string, unknown> {
+  return Object.fromEntries(
+    scope.all().map(({ name, value }) => {
+      if (!isGrid(value)) return [name, value];
+      const columns = value.columns.map((column, index) => [
+        column.name,
+        value.rows.map((row) => row[index] ?? null),
+      ]);
+      return [name, Object.fromEntries(columns)];
+    }),
+  );
 }
 
 export function getMessage(error: unknown): string {

@@ -14,7 +14,7 @@ import { type RunOptions, runInProcess } from './run-process.ts';
  * A search of steps without number, all in one built-in function: QuickJS asks for its bound only between
  * functions.
  */
-const oneLongBuiltIn = "${'x'.repeat(6e6).indexOf('x'.repeat(3e6) + 'y')}";
+const oneLongBuiltIn = "'x'.repeat(6e6).indexOf('x'.repeat(3e6) + 'y')";
 
 const confinement = await openConfinement(createLog({ level: 'error', write: (line) => console.log(line) }));
 after(() => confinement.close());
@@ -74,7 +74,7 @@ test('a run whose process exceeds its memory limit fails and names the setting; 
 }, async (t) => {
   const count = 80;
   const names = Array.from({ length: count }, (_, index) => `v${index}`);
-  const large = "${'x'.repeat(4e6)}";
+  const large = "'x'.repeat(4e6)";
   const steps = names.map((name, index) => [
     `Fill ${name}`,
     { ...update(name, large), transitions: { success: index + 1 < count ? [`Fill v${index + 1}`] : [] } },

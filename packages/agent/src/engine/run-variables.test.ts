@@ -35,7 +35,7 @@ describe('variables', () => {
       'p.orch.yaml': renderOrchestration(
         {
           Start: start('Add'),
-          Add: { ...update('n', '${n + 3}'), transitions: { success: ['Print'] } },
+          Add: { ...update('n', 'n + 3'), transitions: { success: ['Print'] } },
           Print: print('n'),
         },
         { n: number('2') },
@@ -113,6 +113,124 @@ describe('variables', () => {
     });
     assert.deepEqual(await fixture.run('p'), { status: 'SUCCESS' });
     assert.deepEqual(fixture.lines, ['s = from p', 'g = [v] [1] [2]', 'ended = Call: SUCCESS']);
+  });
+
+  it('get texts in which expressions are replaced; without ${…} a value is a text', async () => {
+    const scalarsToUpdate = [
+      ['t', 'n + 1'],
+      ['n', '${n + 1}'],
+      ['both', '${n} of ${t}'],
+    ];
+    await fixture.publish({
+      'p.orch.yaml': renderOrchestration(
+        {
+          Start: start('Set'),
+          Set: {
+            type: 'update-scalar',
+            parameters: { scalarsToUpdate },
+            transitions: { success: ['Print'] },
+          },
+          Print: print('t', 'n', 'both'),
+        },
+        { t: text(''), n: number('2'), both: text('') },
+      ),
+    });
+    assert.deepEqual(await fixture.run('p'), { status: 'SUCCESS' });
+    assert.deepEqual(fixture.lines, ['t = n + 1', 'n = 3', 'both = 3 of n + 1']);
+  });
+
+  it('with ${…} in their default are resolved when they are read', async () => {
+    await fixture.publish({
+      'p.orch.yaml': renderOrchestration(
+        {
+          Start: start('Before'),
+          Before: { ...print('table', 'n', 'g'), transitions: { success: ['Set'] } },
+          Set: { ...update('region', '"us"'), transitions: { success: ['Longer'] } },
+          Longer: { ...update('long', 'table.length'), transitions: { success: ['Fix'] } },
+          Fix: { ...update('n', '7'), transitions: { success: ['After'] } },
+          After: { ...print('table', 'n', 'g', 'long'), transitions: { success: ['Is it?'] } },
+          'Is it?': {
+            type: 'if',
+            parameters: { mode: 'Simple', condition: [['table', 'Is', 'Equal to', 'sales_us']] },
+            transitions: { false: ['Fail'] },
+          },
+          Fail: { type: 'end-failure', parameters: {} },
+        },
+        {
+          region: text('eu'),
+          table: text('sales_${region}'),
+          n: number('${table.length}'),
+          long: number('0'),
+          g: grid({ a: 'TEXT', b: 'NUMBER' }, [['${region}', '${1 + 1}']]),
+          unread: text('${nowhere.else}'),
+        },
+      ),
+    });
+    assert.deepEqual(await fixture.run('p'), { status: 'SUCCESS' });
+    assert.deepEqual(fixture.lines, [
+      ...['table = sales_eu', 'n = 8', 'g = [a, b] ["eu",2]'],
+      ...['table = sales_us', 'n = 7', 'g = [a, b] ["us",2]', 'long = 8'],
+    ]);
+  });
+
+  it('whose defaults refer to each other fail where they are read, with words', async () => {
+    await fixture.publish({
+      'p.orch.yaml': renderOrchestration(
+        { Start: start('Print'), Print: print('a') },
+        { a: text('${b}'), b: text('x${a}') },
+      ),
+    });
+    const { status, message = '' } = await fixture.run('p');
+    assert.equal(status, 'FAILED');
+    assert.match(message, /defaults of variables refer to each other: a → b → a: give one of them/);
+  });
+
+  it('of a called pipeline, rows and a message are read by the post-processing', async () => {
+    await fixture.publish({
+      'p.orch.yaml': renderOrchestration(
+        {
+          Start: start('Call'),
+          Call: {
+            type: 'run-orchestration',
+            parameters: { orchestrationJob: 'child' },
+            postProcessing: {
+              updateScalarVariables: [['seen', '${sysvar.childPipeline.vars.found + 1}']],
+              updateGridVariables: [
+                {
+                  variable: 'all',
+                  status: 'values',
+                  gridValues: [['${seen}', '${sysvar.childPipeline.vars.g.v.length}']],
+                },
+              ],
+              updateOutputMessage: 'found ${seen} in ${sysvar.environment.defaults.schema}',
+            },
+            transitions: { success: ['Print'] },
+          },
+          Print: print('seen', 'all'),
+        },
+        { seen: number('0'), all: grid({ a: 'TEXT', b: 'NUMBER' }, []) },
+      ),
+      'child.orch.yaml': renderOrchestration(
+        { Start: start('Find'), Find: update('found', '41') },
+        { found: number('0'), g: grid({ v: 'NUMBER' }, [['1'], ['2']]) },
+      ),
+    });
+    assert.deepEqual(await fixture.run('p'), { status: 'SUCCESS' });
+    assert.deepEqual(fixture.lines, ['seen = 42', 'all = [a, b] ["42",2]']);
+    const call = [...fixture.steps.values()].find(({ name }) => name === 'Call');
+    assert.equal(call?.message, 'found 42 in main');
+  });
+
+  it('no pipeline: an empty canvas succeeds and does nothing', async () => {
+    for (const pipeline of [{}, { components: {} }, { components: null }]) {
+      const file = JSON.stringify({ type: 'orchestration', version: '1.0', pipeline, design: {} });
+      await fixture.publish({
+        'p.orch.yaml': file,
+        'q.tran.yaml': file.replace('"orchestration"', '"transformation"'),
+      });
+      assert.deepEqual(await fixture.run('p'), { status: 'SUCCESS' });
+      assert.deepEqual(await fixture.run('q.tran.yaml'), { status: 'SUCCESS' });
+    }
   });
 
   it('that are unknown or PRIVATE cannot be set from outside', async () => {

@@ -23,7 +23,13 @@ import { runOrchestration } from './orchestration.ts';
 import { readOwnVariables } from './own-variables.ts';
 import type { RunBounds, RunOutcome, RunPorts, RunRequest } from './ports.ts';
 import { createRunCheck } from './run-check.ts';
-import { getMessage, type PipelineCall, type PipelineRun, type RunContext } from './run-context.ts';
+import {
+  type CallOutcome,
+  getMessage,
+  type PipelineCall,
+  type PipelineRun,
+  type RunContext,
+} from './run-context.ts';
 import { createRunSecrets, type RunSecrets } from './run-secrets.ts';
 import { createSession } from './session.ts';
 import { cutMessage } from './step.ts';
@@ -66,7 +72,8 @@ async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOut
       scalars: Object.entries(request.scalarVariables),
       grids: Object.entries(request.gridVariables),
     });
-    return context.getHaltOutcome() ?? outcome;
+    const { scope: _, ...ended } = outcome;
+    return context.getHaltOutcome() ?? ended;
   } catch (error) {
     return { status: 'FAILED', message: getMessage(error) };
   }
@@ -120,7 +127,7 @@ function createContext(request: RunRequest, { source, ports, mask }: RunSecrets)
 }
 
 /** Runs a called pipeline with its own variables. An invalid call gives a FAILED outcome, not an error. */
-async function callPipeline(context: RunContext, call: PipelineCall): Promise<RunOutcome> {
+async function callPipeline(context: RunContext, call: PipelineCall): Promise<CallOutcome> {
   try {
     const pipeline = await findSoundPipeline(context, call);
     const chain = [...call.chain, pipeline.path];
@@ -136,9 +143,10 @@ async function callPipeline(context: RunContext, call: PipelineCall): Promise<Ru
     setArguments(scope, scalars, call.grids);
     const { pipelineRunId, artifact } = call;
     const run = { context, pipelineRunId, pipeline, artifact, chain, scope };
-    return await (pipeline.type === 'orchestration'
+    const outcome = await (pipeline.type === 'orchestration'
       ? runOrchestration(run as PipelineRun<Orchestration>)
       : runTransformation(run as PipelineRun<Transformation>));
+    return { ...outcome, scope };
   } catch (error) {
     const outcome = { status: 'FAILED', message: getMessage(error) } as const;
     if (error instanceof HaltingError) context.halt(outcome);

@@ -5,6 +5,7 @@ import {
   type StatementList,
   type Transformation,
 } from '@headgate/pipelines';
+import { addNotes } from './notes.ts';
 import type { RunOutcome } from './ports.ts';
 import { createSystemVariables, getMessage, type PipelineRun } from './run-context.ts';
 import { type RunningStep, startStep } from './step.ts';
@@ -23,11 +24,11 @@ export async function runTransformation(run: PipelineRun<Transformation>): Promi
     }
     return createFailure(run, failure.component, failure.error);
   }
-  for (const { component, type, ...list } of outputs) {
+  for (const { component, type, withoutEffect, ...list } of outputs) {
     const halted = context.findHalt();
     if (halted !== undefined) return halted;
     const step = startStep(run, { name: component, type });
-    const error = await execute(run, step, list);
+    const error = await execute(run, step, list, withoutEffect);
     if (error !== undefined) return createFailure(run, component, error);
   }
   return { status: 'SUCCESS' };
@@ -52,10 +53,16 @@ function plan(run: PipelineRun<Transformation>) {
   });
 }
 
-async function execute(run: PipelineRun, step: RunningStep, list: StatementList): Promise<unknown> {
+async function execute(
+  run: PipelineRun,
+  step: RunningStep,
+  list: StatementList,
+  withoutEffect: readonly string[],
+): Promise<unknown> {
   try {
     const { rowCount } = await run.context.warehouse.executeAll(list);
-    step.finish('SUCCESS', { rowCount });
+    const { status, ...change } = addNotes({ status: 'SUCCESS' as const, rowCount }, withoutEffect);
+    step.finish(status, change);
     return undefined;
   } catch (error) {
     step.finish('FAILED', { message: getMessage(error) });

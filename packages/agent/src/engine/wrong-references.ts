@@ -10,7 +10,7 @@ const asserted = (parameters: object) =>
   around({ type: 'assert-table', parameters: { tableName: 'effect', ...parameters } });
 const unread = (expression: string) =>
   around(
-    { type: 'update-scalar', parameters: { scalarsToUpdate: [['x', expression]] } },
+    { type: 'update-scalar', parameters: { scalarsToUpdate: [['x', `\${${expression}}`]] } },
     {},
     { x: text('') },
   );
@@ -100,7 +100,7 @@ export const wrongReferences: WrongPipeline[] = [
     what: 'a post-processing with a syntax error',
     code: 'invalid-expression',
     files: around(
-      { ...script('select 1'), postProcessing: { updateScalarVariables: [['x', '(']] } },
+      { ...script('select 1'), postProcessing: { updateScalarVariables: [['x', '${(}']] } },
       {},
       { x: text('') },
     ),

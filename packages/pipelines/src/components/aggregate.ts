@@ -1,6 +1,7 @@
 /** Groups and aggregates rows. The aggregation `[Title, Count]` becomes the column `count_Title`. */
 import { ParameterError, readCellText } from '../parameters.ts';
 import { getOnlySource, type TransformationDefinition } from './component.ts';
+import { choiceParameter, namesParameter, rowsParameter } from './declared-parameters.ts';
 
 const functions: Readonly<Record<string, (column: string) => string>> = {
   count: (column) => `count(${column})`,
@@ -19,8 +20,23 @@ const functions: Readonly<Record<string, (column: string) => string>> = {
 export const aggregate: TransformationDefinition = {
   kind: 'transformation',
   output: false,
-  required: ['aggregations'],
-  optional: ['groupings', 'groupingType'],
+  about:
+    'Groups rows and computes aggregates. The aggregation `[Title, Count]` becomes the column `count_Title`.',
+  group: 'transform',
+  parameters: {
+    groupings: namesParameter('The columns to group by. None: one row for all.'),
+    aggregations: rowsParameter('What to compute.', ['column', 'function'], { required: true }),
+    groupingType: choiceParameter('Whether subtotals are added.', ['Group By', 'Rollup', 'Cube'], {
+      standard: 'Group By',
+    }),
+  },
+  example: `type: aggregate
+sources: [Orders]
+parameters:
+  groupings: [customer]
+  aggregations:
+    - [amount, Sum]
+    - [amount, Count]`,
   sources: [1, 1],
   plan(context) {
     const { parameters, dialect } = context;

@@ -10,12 +10,37 @@ import {
   type OrchestrationDefinition,
   readTableReference,
 } from './component.ts';
+import {
+  numberParameter,
+  placeParameters,
+  rowsParameter,
+  textParameter,
+  yesNoParameter,
+} from './declared-parameters.ts';
 
 export const assertTable: OrchestrationDefinition = {
   kind: 'orchestration',
   warehouse: true,
-  required: ['tableName'],
-  optional: ['exists', 'tableMetadata', 'rowCountComparisonType', 'rowCountValue', 'database', 'schema'],
+  about: 'Fails unless a table’s existence, columns and number of rows are as expected.',
+  group: 'tests',
+  parameters: {
+    tableName: textParameter('The table.', { required: true }),
+    ...placeParameters,
+    exists: yesNoParameter('Whether the table must exist.', 'Yes'),
+    tableMetadata: rowsParameter('The columns that it must have, and no others.', [
+      'name',
+      'type?',
+      'size?',
+      'precision?',
+    ]),
+    rowCountComparisonType: textParameter('A comparator for the number of rows, such as `Equal To`.'),
+    rowCountValue: numberParameter('The number of rows to compare with.'),
+  },
+  example: `type: assert-table
+parameters:
+  tableName: totals
+  rowCountComparisonType: Greater than
+  rowCountValue: "0"`,
   plan({ parameters, component, dialect }) {
     requireFilled(parameters, component.parameters);
     const reference = readTableReference(parameters, 'tableName');

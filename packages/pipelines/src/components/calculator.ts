@@ -7,12 +7,24 @@ import {
   type TransformationDefinition,
   wrapUserExpression,
 } from './component.ts';
+import { rowsParameter, yesNoParameter } from './declared-parameters.ts';
 
 export const calculator: TransformationDefinition = {
   kind: 'transformation',
   output: false,
-  required: ['calculations'],
-  optional: ['includeInputColumns'],
+  about: 'Adds columns computed by SQL expressions. A new column replaces an existing one of the same name.',
+  group: 'transform',
+  parameters: {
+    calculations: rowsParameter('The expressions and their columns.', ['SQL expression', 'column'], {
+      required: true,
+    }),
+    includeInputColumns: yesNoParameter('Whether the columns of the source are kept.', 'Yes'),
+  },
+  example: `type: calculator
+sources: [Orders]
+parameters:
+  calculations:
+    - ["amount * 0.19", tax]`,
   sources: [1, 1],
   plan(context) {
     const { parameters, dialect } = context;

@@ -12,6 +12,7 @@ import type { Resolved } from '../resolve.ts';
 import type { SharedPipelineUse } from '../shared-pipeline-use.ts';
 import type { Dialect, StatementList, TableReference } from '../sql/dialect.ts';
 import type { Scalar, VariableScope } from '../variables.ts';
+import type { ParameterTable } from './declared-parameters.ts';
 
 export interface AssertionCheck {
   readonly query: string;
@@ -60,16 +61,42 @@ export interface OrchestrationContext {
   readonly scope: VariableScope;
 }
 
-export interface OrchestrationDefinition {
+/** Where the documentation lists a component. */
+export const componentGroups = {
+  flow: 'Flow',
+  iterators: 'Iterators',
+  variables: 'Variables',
+  sql: 'SQL',
+  scripts: 'Scripts',
+  tables: 'Tables',
+  files: 'Files',
+  tests: 'Tests',
+  read: 'Read',
+  transform: 'Transform',
+  write: 'Write',
+} as const;
+export type ComponentGroup = keyof typeof componentGroups;
+
+/** What all definitions declare. The documentation and the JSON Schema are generated from it. */
+interface ComponentFrame {
+  /** What the component does: a few sentences in Markdown. */
+  readonly about: string;
+  readonly group: ComponentGroup;
+  /** The known parameters, in the order in which the documentation lists them. */
+  readonly parameters: ParameterTable;
+  /**
+   * Known parameters of other warehouses. Like all unknown parameters they have no effect here and are named
+   * in the step's message, but they are never taken for a misspelled parameter.
+   */
+  readonly noEffect?: readonly string[];
+  /** Other types with the same behaviour. Vendors' suffixes, such as `-v2`, need no entry. */
+  readonly aliases?: readonly string[];
+  /** A component as YAML. Tests parse and validate it. */
+  readonly example: string;
+}
+
+export interface OrchestrationDefinition extends ComponentFrame {
   readonly kind: 'orchestration';
-  /** Parameters that are always required. */
-  readonly required: readonly string[];
-  /** The other known parameters. */
-  readonly optional: readonly string[];
-  /** Parameters that contain expressions and are not resolved before planning. */
-  readonly raw?: readonly string[];
-  /** Parameters that name a file of the artifact. */
-  readonly files?: readonly string[];
   /** It runs its iterationTarget. */
   readonly iterates?: true;
   /** It uses the project's warehouse. */
@@ -110,10 +137,8 @@ export interface Output {
   write(query: string): StatementList;
 }
 
-interface TransformationFrame {
+interface TransformationFrame extends ComponentFrame {
   readonly kind: 'transformation';
-  readonly required: readonly string[];
-  readonly optional: readonly string[];
   /** How many sources it takes, at least and at most. */
   readonly sources: readonly [least: number, most: number];
 }

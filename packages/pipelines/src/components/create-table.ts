@@ -3,6 +3,14 @@ import { ParameterError, readCellText, readCellYes } from '../parameters.ts';
 import type { Resolved } from '../resolve.ts';
 import type { Dialect } from '../sql/dialect.ts';
 import { type OrchestrationDefinition, readTableReference } from './component.ts';
+import {
+  choiceParameter,
+  columnCells,
+  namesParameter,
+  placeParameters,
+  rowsParameter,
+  textParameter,
+} from './declared-parameters.ts';
 
 const creations = {
   Create: 'CREATE TABLE',
@@ -16,8 +24,29 @@ const defaultWords = ['CURRENT_TIMESTAMP', 'CURRENT_DATE', 'CURRENT_TIME', 'NULL
 export const createTable: OrchestrationDefinition = {
   kind: 'orchestration',
   warehouse: true,
-  required: ['newTableName', 'columns'],
-  optional: ['createReplace', 'tableType', 'primaryKeys', 'database', 'schema'],
+  about: 'Creates a table.',
+  group: 'tables',
+  parameters: {
+    newTableName: textParameter('The table.', { required: true, otherNames: ['table'] }),
+    ...placeParameters,
+    createReplace: choiceParameter('What to do if the table exists.', Object.keys(creations), {
+      standard: 'Create',
+      otherNames: ['createMethod'],
+    }),
+    columns: rowsParameter('The columns.', columnCells, { required: true }),
+    primaryKeys: namesParameter('The columns of the primary key.'),
+    tableType: choiceParameter('Only permanent tables exist here.', ['Permanent', 'Transient', 'Temporary'], {
+      standard: 'Permanent',
+      otherNames: ['snowflakeTableType'],
+    }),
+  },
+  example: `type: create-table
+parameters:
+  newTableName: orders
+  createReplace: Replace
+  columns:
+    - [customer, VARCHAR]
+    - [amount, NUMBER, "12", "2"]`,
   plan({ parameters, dialect }) {
     const creation = parameters.choice('createReplace', creations, creations.Create);
     const tableType = parameters.choice(

@@ -1,6 +1,18 @@
 /** The parameters shared by file-load and file-unload. */
 import type { Parameters } from '../parameters.ts';
 import type { FileFormat } from '../sql/dialect.ts';
+import { choiceParameter, textParameter, yesNoParameter } from './declared-parameters.ts';
+
+export const fileFormatParameters = {
+  fileType: choiceParameter('The format of the file.', ['CSV', 'JSON', 'PARQUET'], { required: true }),
+  header: yesNoParameter('Whether the first line of a CSV file has the names of the columns.', 'Yes'),
+  delimiter: textParameter(
+    'What separates the cells of a CSV file: a character, or tab, comma, semicolon or pipe.',
+    {
+      standard: ',',
+    },
+  ),
+};
 
 const delimiterWords: Readonly<Record<string, string>> = {
   tab: '\t',

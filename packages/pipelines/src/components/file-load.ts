@@ -1,14 +1,36 @@
 /** Loads a file from the artifact or the agent's files folder into a table. */
 import { readCellText } from '../parameters.ts';
 import { type OrchestrationDefinition, readTableReference } from './component.ts';
-import { readFileFormat } from './file-format.ts';
+import { choiceParameter, placeParameters, rowsParameter, textParameter } from './declared-parameters.ts';
+import { fileFormatParameters, readFileFormat } from './file-format.ts';
 
 export const fileLoad: OrchestrationDefinition = {
   kind: 'orchestration',
   warehouse: true,
-  required: ['source', 'fileType', 'targetTable'],
-  optional: ['createReplace', 'columns', 'delimiter', 'header', 'database', 'schema'],
-  files: ['source'],
+  about: 'Loads a file from the version or from the agent’s files folder into a table.',
+  group: 'files',
+  parameters: {
+    source: textParameter('The path of the file.', { required: true, file: true }),
+    ...fileFormatParameters,
+    targetTable: textParameter('The table.', { required: true }),
+    ...placeParameters,
+    createReplace: choiceParameter(
+      'What to do if the table exists.',
+      ['Replace', 'Create', 'Create if not exists', 'Append'],
+      { standard: 'Replace' },
+    ),
+    columns: rowsParameter('The columns. None: they are read from the file.', [
+      'name',
+      'type',
+      'size?',
+      'precision?',
+    ]),
+  },
+  example: `type: file-load
+parameters:
+  source: data/orders.csv
+  fileType: CSV
+  targetTable: orders`,
   plan({ parameters, dialect }) {
     const format = readFileFormat(parameters);
     const table = dialect.table(readTableReference(parameters, 'targetTable'));

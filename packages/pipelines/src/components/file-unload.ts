@@ -1,14 +1,27 @@
 /** Writes a table or a query's rows to a file in the agent's files folder. */
 import { ParameterError } from '../parameters.ts';
 import { type OrchestrationDefinition, readTableReference } from './component.ts';
-import { readFileFormat } from './file-format.ts';
+import { placeParameters, sqlParameter, textParameter } from './declared-parameters.ts';
+import { fileFormatParameters, readFileFormat } from './file-format.ts';
 import { readSingleQuery } from './query-to-scalar.ts';
 
 export const fileUnload: OrchestrationDefinition = {
   kind: 'orchestration',
   warehouse: true,
-  required: ['target', 'fileType'],
-  optional: ['query', 'table', 'delimiter', 'header', 'database', 'schema'],
+  about: 'Writes a table or the rows of a query to a file in the agent’s files folder.',
+  group: 'files',
+  parameters: {
+    target: textParameter('The path of the file.', { required: true }),
+    ...fileFormatParameters,
+    table: textParameter('The table. Give this or `query`.'),
+    query: sqlParameter('The query. Give this or `table`.'),
+    ...placeParameters,
+  },
+  example: `type: file-unload
+parameters:
+  target: out/totals.csv
+  fileType: CSV
+  table: totals`,
   plan({ parameters, dialect }) {
     const format = readFileFormat(parameters);
     const query = parameters.optionalText('query');

@@ -3,12 +3,25 @@ import { ParameterError, readCellText } from '../parameters.ts';
 import type { Resolved } from '../resolve.ts';
 import type { Dialect } from '../sql/dialect.ts';
 import type { TransformationDefinition } from './component.ts';
+import { rowsParameter } from './declared-parameters.ts';
 
 export const fixedFlow: TransformationDefinition = {
   kind: 'transformation',
   output: false,
-  required: ['columns'],
-  optional: ['values'],
+  about: 'Rows that are written in the pipeline file.',
+  group: 'read',
+  parameters: {
+    columns: rowsParameter('The columns.', ['name', 'type', 'size?', 'precision?'], { required: true }),
+    values: rowsParameter('The rows. An empty cell is NULL, except in a text column.', ['value', '…']),
+  },
+  example: `type: fixed-flow
+parameters:
+  columns:
+    - [country, VARCHAR]
+    - [rate, NUMBER, "4", "2"]
+  values:
+    - [DE, "0.19"]
+    - [FR, "0.20"]`,
   sources: [0, 0],
   plan({ parameters, dialect }) {
     const columns = parameters.rows('columns', 2).map((column) => ({

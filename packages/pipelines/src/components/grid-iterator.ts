@@ -3,12 +3,28 @@ import { iterationLimit } from '../bounds.ts';
 import { ParameterError, type Parameters, readCellText } from '../parameters.ts';
 import { readGridColumns } from '../variables.ts';
 import type { OrchestrationDefinition } from './component.ts';
+import { iterationParameters, rowsParameter, textParameter } from './declared-parameters.ts';
 
 export const gridIterator: OrchestrationDefinition = {
   kind: 'orchestration',
   iterates: true,
-  required: ['gridVariable', 'gridIteratorVariableMapping'],
-  optional: ['concurrency', 'breakOnFailure'],
+  about: 'Runs its `iterationTarget` once for each row of a grid, with cells of the row in variables.',
+  group: 'iterators',
+  parameters: {
+    gridVariable: textParameter('The grid variable.', { required: true, variable: { as: 'grid' } }),
+    gridIteratorVariableMapping: rowsParameter(
+      'Which column goes to which variable.',
+      ['column', 'variable'],
+      { required: true, variable: { as: 'scalar', cell: 1 } },
+    ),
+    ...iterationParameters,
+  },
+  example: `type: grid-iterator
+iterationTarget: Load one
+parameters:
+  gridVariable: tables
+  gridIteratorVariableMapping:
+    - [name, tableName]`,
   plan({ parameters, component, scope }) {
     if (component.iterationTarget === undefined) {
       throw new ParameterError(

@@ -12,12 +12,38 @@ import {
   type VariableScope,
 } from '../variables.ts';
 import type { OrchestrationDefinition } from './component.ts';
+import { choiceParameter, expressionParameter, rowsParameter } from './declared-parameters.ts';
+
+const modes = { Simple: false, Advanced: true };
 
 export const ifComponent: OrchestrationDefinition = {
   kind: 'orchestration',
-  required: ['mode'],
-  optional: ['condition', 'condition1', 'combineConditions'],
-  raw: ['condition1'],
+  about: 'Continues by `true` or `false`, decided by conditions on variables or by an expression.',
+  group: 'flow',
+  parameters: {
+    mode: choiceParameter('Simple: conditions on variables. Advanced: an expression.', Object.keys(modes), {
+      required: true,
+    }),
+    condition: rowsParameter(
+      'The conditions of the mode Simple.',
+      ['variable', 'Is or Not', 'comparator', 'value'],
+      { variable: { as: 'scalar', cell: 0 } },
+    ),
+    combineConditions: choiceParameter('Whether all or any of them must hold.', ['And', 'Or'], {
+      standard: 'And',
+    }),
+    condition1: expressionParameter('The expression of the mode Advanced. It must be true or false.', {
+      raw: true,
+    }),
+  },
+  example: `type: if
+parameters:
+  mode: Simple
+  condition:
+    - [customers, Is, Greater than, "0"]
+transitions:
+  "true": [Report]
+  "false": [Give up]`,
   plan({ parameters, scope }) {
     const advanced = parameters.choice('mode', modes);
     if (advanced) {
@@ -48,7 +74,6 @@ export const ifComponent: OrchestrationDefinition = {
   },
 };
 
-const modes = { Simple: false, Advanced: true };
 const isCombinedByOr = (parameters: Parameters) =>
   parameters.choice('combineConditions', { And: false, Or: true }, false);
 const createNoConditionError = () => new ParameterError('"condition" is empty: add a condition');

@@ -6,6 +6,7 @@ import { ParameterError, readCellText } from '../parameters.ts';
 import type { Resolved } from '../resolve.ts';
 import type { Dialect } from '../sql/dialect.ts';
 import { isSameName, type Source, type TransformationDefinition, wrapUserExpression } from './component.ts';
+import { rowsParameter, textParameter } from './declared-parameters.ts';
 
 const joinTypes: Readonly<Record<string, string>> = {
   left: 'LEFT JOIN',
@@ -17,8 +18,35 @@ const joinTypes: Readonly<Record<string, string>> = {
 export const join: TransformationDefinition = {
   kind: 'transformation',
   output: false,
-  required: ['mainTable', 'mainTableAlias', 'joins', 'joinExpressions', 'columnMappings'],
-  optional: [],
+  about: 'Joins sources to a main source.',
+  group: 'transform',
+  parameters: {
+    mainTable: textParameter('The main source.', { required: true }),
+    mainTableAlias: textParameter('Its alias.', { required: true }),
+    joins: rowsParameter('The other sources.', ['source', 'alias', 'Left, Inner, Right or Full'], {
+      required: true,
+    }),
+    joinExpressions: rowsParameter(
+      'The condition of each join. Its key is `<earlier alias>_<type>_<alias>`, such as `main_Left_other`.',
+      ['SQL condition', 'key'],
+      { required: true },
+    ),
+    columnMappings: rowsParameter('The columns of the result.', ['alias.column', 'column'], {
+      required: true,
+    }),
+  },
+  example: `type: join
+sources: [Orders, Customers]
+parameters:
+  mainTable: Orders
+  mainTableAlias: o
+  joins:
+    - [Customers, c, Left]
+  joinExpressions:
+    - ['"o"."customer" = "c"."name"', o_Left_c]
+  columnMappings:
+    - [o.amount, amount]
+    - [c.country, country]`,
   sources: [1, Number.POSITIVE_INFINITY],
   plan({ parameters, dialect, sources }) {
     const mainAlias = parameters.text('mainTableAlias');

@@ -7,14 +7,24 @@ import {
   type VariableValue,
 } from '../variables.ts';
 import type { OrchestrationDefinition } from './component.ts';
+import { namesParameter, textParameter, yesNoParameter } from './declared-parameters.ts';
 
 /** Rows of a grid that are printed. The rest is counted. */
 const printedRows = 20;
 
 export const printVariables: OrchestrationDefinition = {
   kind: 'orchestration',
-  required: ['variablesToPrint'],
-  optional: ['prefixText', 'includeVariableName'],
+  about: 'Writes variables to the log of the run.',
+  group: 'variables',
+  parameters: {
+    variablesToPrint: namesParameter('The variables.', { required: true, variable: {} }),
+    prefixText: textParameter('A text before each value.'),
+    includeVariableName: yesNoParameter('Whether the name is written before the value.', 'Yes'),
+  },
+  example: `type: print-variables
+parameters:
+  variablesToPrint: [customers]
+  prefixText: "found: "`,
   plan({ parameters, scope }) {
     const prefix = parameters.optionalText('prefixText') ?? '';
     const withName = parameters.yes('includeVariableName', true);

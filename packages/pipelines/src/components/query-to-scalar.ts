@@ -4,23 +4,48 @@ import { ParameterError, type Parameters, readCellText } from '../parameters.ts'
 import type { Dialect } from '../sql/dialect.ts';
 import { splitStatements } from '../sql/statements.ts';
 import { type OrchestrationDefinition, readTableReference, renderOrderTerm } from './component.ts';
+import {
+  choiceParameter,
+  conditionCells,
+  namesParameter,
+  numberParameter,
+  placeParameters,
+  rowsParameter,
+  sqlParameter,
+  textParameter,
+} from './declared-parameters.ts';
 
 export const queryToScalar: OrchestrationDefinition = {
   kind: 'orchestration',
   warehouse: true,
-  required: ['mode', 'scalarVariableMapping'],
-  optional: [
-    'query',
-    'tableColumns',
-    'combineCondition',
-    'sort',
-    'orderBy',
-    'limit',
-    'filterConditions',
-    'table',
-    'database',
-    'schema',
-  ],
+  about: 'Stores columns of a query’s first row in scalar variables.',
+  group: 'variables',
+  parameters: {
+    mode: choiceParameter('Basic: a table. Advanced: a query.', ['Basic', 'Advanced'], { required: true }),
+    query: sqlParameter('The query of the mode Advanced.'),
+    table: textParameter('The table of the mode Basic.'),
+    ...placeParameters,
+    tableColumns: namesParameter('Its columns. None: all.'),
+    filterConditions: rowsParameter('Which rows.', conditionCells),
+    combineCondition: choiceParameter('Whether all or any of the conditions must hold.', ['And', 'Or'], {
+      standard: 'And',
+    }),
+    orderBy: rowsParameter('The order of the rows.', ['column', 'Ascending or Descending?']),
+    sort: choiceParameter('The direction of columns without one.', ['Ascending', 'Descending'], {
+      standard: 'Ascending',
+    }),
+    limit: numberParameter('At most how many rows are read.'),
+    scalarVariableMapping: rowsParameter('Which column goes to which variable.', ['variable', 'column'], {
+      required: true,
+      variable: { as: 'scalar', cell: 0 },
+    }),
+  },
+  example: `type: query-to-scalar
+parameters:
+  mode: Advanced
+  query: SELECT count(*) AS n FROM orders
+  scalarVariableMapping:
+    - [customers, n]`,
   plan({ parameters, dialect }) {
     const advanced = parameters.choice('mode', { Basic: false, Advanced: true });
     const query = advanced

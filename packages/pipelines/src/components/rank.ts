@@ -7,6 +7,7 @@ import {
   renderOrderTerm,
   type TransformationDefinition,
 } from './component.ts';
+import { namesParameter, rowsParameter, yesNoParameter } from './declared-parameters.ts';
 
 const functions: Readonly<Record<string, string>> = {
   rank: 'rank()',
@@ -19,8 +20,26 @@ const functions: Readonly<Record<string, string>> = {
 export const rank: TransformationDefinition = {
   kind: 'transformation',
   output: false,
-  required: ['functions', 'orderingWithinPartitions'],
-  optional: ['partitionData', 'includeInputColumns'],
+  about: 'Ranks rows within partitions.',
+  group: 'transform',
+  parameters: {
+    partitionData: namesParameter('The columns of the partitions. None: one partition.'),
+    orderingWithinPartitions: rowsParameter(
+      'The order in a partition.',
+      ['column', 'Ascending or Descending?'],
+      { required: true },
+    ),
+    functions: rowsParameter('The functions and their columns.', ['function', 'column'], { required: true }),
+    includeInputColumns: yesNoParameter('Whether the columns of the source are kept.', 'Yes'),
+  },
+  example: `type: rank
+sources: [Orders]
+parameters:
+  partitionData: [customer]
+  orderingWithinPartitions:
+    - [amount, Descending]
+  functions:
+    - [Row Number, place]`,
   sources: [1, 1],
   plan(context) {
     const { parameters, dialect } = context;

@@ -1,12 +1,24 @@
 /** Renames columns. Drops other columns unless includeInputColumns is set. */
 import { ParameterError, readCellText } from '../parameters.ts';
 import { getOnlySource, isSameName, type TransformationDefinition } from './component.ts';
+import { rowsParameter, yesNoParameter } from './declared-parameters.ts';
 
 export const rename: TransformationDefinition = {
   kind: 'transformation',
   output: false,
-  required: ['columnMapping'],
-  optional: ['includeInputColumns'],
+  about: 'Renames columns. Other columns are dropped unless `includeInputColumns` is Yes.',
+  group: 'transform',
+  parameters: {
+    columnMapping: rowsParameter('The columns and their new names.', ['column', 'new name'], {
+      required: true,
+    }),
+    includeInputColumns: yesNoParameter('Whether other columns are kept.', 'No'),
+  },
+  example: `type: rename
+sources: [Orders]
+parameters:
+  columnMapping:
+    - [customer, name]`,
   sources: [1, 1],
   plan(context) {
     const { parameters, dialect } = context;

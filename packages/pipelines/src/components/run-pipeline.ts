@@ -3,12 +3,33 @@ import { ParameterError, type Parameters, readCellText } from '../parameters.ts'
 import type { PipelineType } from '../pipeline.ts';
 import type { Resolved, ResolvedMap } from '../resolve.ts';
 import type { CallArguments, OrchestrationDefinition } from './component.ts';
+import { mapParameter, rowsParameter, textParameter } from './declared-parameters.ts';
+
+/** The parameters of a call. */
+export const callParameters = {
+  setScalarVariables: rowsParameter('Values for its scalar variables.', ['variable', 'value']),
+  setGridVariables: mapParameter(
+    'Values for its grid variables: maps with `variable`, `status` (grid or values) and `gridValues`.',
+  ),
+};
 
 function createRunPipeline(pipelineType: PipelineType, nameParameter: string): OrchestrationDefinition {
   return {
     kind: 'orchestration',
-    required: [nameParameter],
-    optional: ['setScalarVariables', 'setGridVariables'],
+    about: `Runs ${pipelineType === 'orchestration' ? 'an orchestration' : 'a transformation'} of the same version.`,
+    group: 'flow',
+    parameters: {
+      [nameParameter]: textParameter('The pipeline’s name, with or without its extension.', {
+        required: true,
+      }),
+      ...callParameters,
+    },
+    noEffect: ['transformationPipelineLink', 'orchestrationPipelineLink'],
+    example: `type: run-${pipelineType}
+parameters:
+  ${nameParameter}: sales/Totals
+  setScalarVariables:
+    - [least, "10"]`,
     plan: ({ parameters }) => ({
       action: 'run-pipeline',
       pipelineType,

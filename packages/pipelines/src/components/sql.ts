@@ -1,13 +1,21 @@
 /** The user's query over its sources, which it refers to as `$T{component}`. */
 import { ParameterError } from '../parameters.ts';
 import type { TransformationDefinition } from './component.ts';
+import { sqlParameter } from './declared-parameters.ts';
 import { readSingleQuery } from './query-to-scalar.ts';
 
 export const sqlComponent: TransformationDefinition = {
   kind: 'transformation',
   output: false,
-  required: ['query'],
-  optional: [],
+  about: 'The rows of a query, which refers to its sources as `$T{source}`.',
+  group: 'read',
+  parameters: {
+    query: sqlParameter('The query.', { required: true }),
+  },
+  example: `type: sql
+sources: [Orders]
+parameters:
+  query: SELECT customer, max(amount) AS largest FROM $T{Orders} GROUP BY customer`,
   sources: [0, Number.POSITIVE_INFINITY],
   plan({ parameters, sources }) {
     const query = readSingleQuery(parameters.text('query')).replaceAll(

@@ -10,6 +10,7 @@ import {
   renderOrderBy,
   type TransformationDefinition,
 } from './component.ts';
+import { choiceParameter, placeParameters, rowsParameter, textParameter } from './declared-parameters.ts';
 
 /** Whether existing rows are replaced. */
 const outputModes = { Append: false, 'Truncate and insert': true, Truncate: true, Overwrite: true };
@@ -17,8 +18,26 @@ const outputModes = { Append: false, 'Truncate and insert': true, Truncate: true
 export const tableOutput: TransformationDefinition = {
   kind: 'transformation',
   output: true,
-  required: ['targetTable'],
-  optional: ['columnMapping', 'outputMode', 'orderBy', 'database', 'schema'],
+  about: 'Writes its source to an existing table.',
+  group: 'write',
+  parameters: {
+    targetTable: textParameter('The table.', { required: true, otherNames: ['table'] }),
+    ...placeParameters,
+    columnMapping: rowsParameter('Which column goes to which column. None: columns of the same name.', [
+      'column',
+      'target column',
+    ]),
+    outputMode: choiceParameter('Whether existing rows are kept.', Object.keys(outputModes), {
+      standard: 'Append',
+    }),
+    orderBy: rowsParameter('The order of the rows.', ['column', 'Ascending or Descending?']),
+  },
+  noEffect: ['fixDataTypeMismatches', 'catalog'],
+  example: `type: table-output
+sources: [Totals by customer]
+parameters:
+  targetTable: totals
+  outputMode: Append`,
   sources: [1, 1],
   plan(context) {
     const { parameters, dialect } = context;

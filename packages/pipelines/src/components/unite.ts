@@ -4,14 +4,27 @@
  */
 import { ParameterError } from '../parameters.ts';
 import { isSameName, type Source, type TransformationDefinition } from './component.ts';
+import { choiceParameter, yesNoParameter } from './declared-parameters.ts';
 
 const componentColumn = 'source_component';
 
 export const unite: TransformationDefinition = {
   kind: 'transformation',
   output: false,
-  required: [],
-  optional: ['method', 'addSourceComponentColumn', 'removeDuplicates'],
+  about: 'Unites the rows of several sources. Columns are matched by name.',
+  group: 'transform',
+  parameters: {
+    method: choiceParameter('Which columns the result has.', ['All Columns', 'Common Columns'], {
+      standard: 'All Columns',
+    }),
+    addSourceComponentColumn: yesNoParameter('Whether the column `source_component` names the source.', 'No'),
+    removeDuplicates: yesNoParameter('Whether equal rows are kept once.', 'No'),
+  },
+  noEffect: ['castTypes'],
+  example: `type: unite
+sources: [Orders of Europe, Orders of Asia]
+parameters:
+  method: All Columns`,
   sources: [1, Number.POSITIVE_INFINITY],
   plan({ parameters, dialect, sources }) {
     const all = parameters.choice('method', { 'All Columns': true, 'Common Columns': false }, true);

@@ -1,12 +1,23 @@
 /** Sets scalar variables in order. Each expression sees the values set before it. */
 import { readCellText } from '../parameters.ts';
 import type { OrchestrationDefinition } from './component.ts';
+import { rowsParameter } from './declared-parameters.ts';
 
 export const updateScalar: OrchestrationDefinition = {
   kind: 'orchestration',
-  required: ['scalarsToUpdate'],
-  optional: [],
-  raw: ['scalarsToUpdate'],
+  about: 'Sets scalar variables in order. Each value sees the values set before it.',
+  group: 'variables',
+  parameters: {
+    scalarsToUpdate: rowsParameter('The variables and their values.', ['variable', 'value'], {
+      required: true,
+      raw: true,
+      variable: { as: 'scalar', cell: 0 },
+    }),
+  },
+  example: `type: update-scalar
+parameters:
+  scalarsToUpdate:
+    - [total, "\${first + second}"]`,
   plan: ({ parameters }) => ({
     action: 'update-scalars',
     updates: parameters
