@@ -7,7 +7,7 @@ export {
   type RunCheck,
 } from './check-run.ts';
 export type { ComponentEnd } from './component-end.ts';
-export type { Action, AssertionCheck, CallArguments } from './components/component.ts';
+export type { Action, AssertionCheck, AssertionFault, CallArguments } from './components/component.ts';
 export {
   findDefinition,
   listComponentTypes,
@@ -41,6 +41,7 @@ export {
   type Pipeline,
   type PipelineType,
   type Plain,
+  type PlainMap,
   pipelineExtensions,
   pipelineNameOf,
   pipelinePath,
@@ -59,7 +60,11 @@ export {
   resolveParameters,
 } from './resolve.ts';
 export { findSecretNames, findSecretOfDefault, type SecretSource } from './secret-calls.ts';
-export { listSharedPipelineUses, type SharedPipelineUse } from './shared-pipeline-use.ts';
+export {
+  listSharedPipelineUses,
+  readSharedPipelineUse,
+  type SharedPipelineUse,
+} from './shared-pipeline-use.ts';
 export { type Dialect, SqlError, type StatementList, type TableReference } from './sql/dialect.ts';
 export { duckdb } from './sql/duckdb.ts';
 export { environmentDefaults } from './sql/environment-defaults.ts';

@@ -56,7 +56,12 @@ export function readPipelineFile(
   path: string,
   text: string,
 ):
-  | { pipeline: Pipeline; outline: PipelineOutline; expressions: PlacedExpression[] }
+  | {
+      pipeline: Pipeline;
+      outline: PipelineOutline;
+      expressions: PlacedExpression[];
+      lineOf(component: string): number;
+    }
   | { error: PipelineSyntaxError } {
   const { pipeline, lineOf, error } = parsePipeline(path, text);
   if (error !== undefined) return { error };
@@ -64,6 +69,7 @@ export function readPipelineFile(
     pipeline,
     outline: outlinePipeline(pipeline, lineOf),
     expressions: collectExpressions(pipeline, lineOf),
+    lineOf: (component) => lineOf(['pipeline', 'components', component]),
   };
 }
 
@@ -150,6 +156,7 @@ function cutNames(asked: Asked): Asked {
       return {
         asks: 'call',
         path: cutName(asked.path),
+        ...(asked.orPath === undefined ? {} : { orPath: cutName(asked.orPath) }),
         sets: asked.sets.map(cutArgument),
         certain: asked.certain,
       };

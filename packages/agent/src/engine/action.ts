@@ -57,6 +57,7 @@ const performers: Performers = {
     return { ...success, message: lines.join('\n') };
   },
   assert: assertChecks,
+  'run-pipeline-under-test': runPipelineUnderTest,
   'run-pipeline': (action, context) => {
     const { artifact } = context.run;
     return runCalledPipeline(action, { artifact, type: action.pipelineType }, context);
@@ -147,19 +148,34 @@ async function queryScalars(
 }
 
 async function assertChecks(
-  { checks }: Extract<Action, { action: 'assert' }>,
-  { run }: ActionContext,
+  { checks, fault: found }: Extract<Action, { action: 'assert' }>,
+  { run, component }: ActionContext,
 ): Promise<ActionResult> {
-  const { warehouse, request } = run.context;
+  const { warehouse, request, asserts } = run.context;
   let counted: number | undefined;
+  let fault = found;
   for (const check of checks) {
+    if (fault !== undefined) break;
     const { rows } = await warehouse.query(check.query, request.bounds.variableRows);
     if (check.counts) counted = Number(rows[0]?.[0]);
-    const message = check.verify(rows);
-    if (message !== undefined)
-      return { status: 'FAILED', message, ...(counted === undefined ? {} : { rowCount: counted }) };
+    fault = check.verify(rows);
   }
-  return counted === undefined ? success : { ...success, rowCount: counted };
+  asserts?.add({ path: run.pipeline.path, component: component.name }, fault);
+  const rowCount = counted === undefined ? {} : { rowCount: counted };
+  if (fault !== undefined) return { status: 'FAILED', message: fault.message, ...rowCount };
+  return { ...success, ...rowCount };
+}
+
+async function runPipelineUnderTest(
+  action: Extract<Action, { action: 'run-pipeline-under-test' }>,
+  context: ActionContext,
+): Promise<ActionResult> {
+  const { artifact, pipeline } = context.run;
+  if (context.run.context.asserts === undefined)
+    throw new Error(
+      `a test runs by itself, not as a part of another pipeline: start ${pipeline.path}, or run it by a test execution`,
+    );
+  return runCalledPipeline(action, { artifact, type: pipelineTypeOf(action.pipelineName) }, context);
 }
 
 async function runCalledPipeline(

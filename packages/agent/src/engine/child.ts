@@ -28,7 +28,8 @@ function send(message: FromRun, sent?: () => void): void {
 type Question =
   | { type: 'execute'; sql: string }
   | { type: 'query'; sql: string; maxRows: number }
-  | { type: 'secret'; name: string };
+  | { type: 'secret'; name: string }
+  | { type: 'scratch' };
 
 function ask(message: Question) {
   const id = ++lastId;
@@ -51,6 +52,10 @@ function createPorts(start: RunStart): RunPorts {
     secret: async (name) => (await ask({ type: 'secret', name })) as string,
     findShared: createSharedLookup(start.shared),
     filesFolder: start.filesFolder,
+    ...(start.environmentFilesFolder === undefined
+      ? {}
+      : { environmentFilesFolder: start.environmentFilesFolder }),
+    enterScratch: async () => (await ask({ type: 'scratch' })) as string,
     report: (step) => send({ type: 'step', step }),
     log: (line) => send({ type: 'line', line }),
     isCancelled: () => cancelled,

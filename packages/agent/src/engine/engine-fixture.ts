@@ -25,6 +25,8 @@ export interface Fixture {
   secretsRead: string[];
   /** Pipeline files that the upload ignored, with the reasons. */
   ignored: Map<string, Unreadable>;
+  /** How often a run asked for a scratch database. */
+  countScratch(): number;
   cancel(): void;
   /** Adds files to the artifact; text by path. */
   publish(files: Readonly<Record<string, string>>): Promise<void>;
@@ -56,6 +58,7 @@ export async function createFixture(): Promise<Fixture> {
   const secretsRead: string[] = [];
   let cancelled = false;
   let ids = 0;
+  let entered = 0;
   const ports: RunPorts = {
     warehouse: createWarehouse(connection),
     artifact: {
@@ -74,6 +77,11 @@ export async function createFixture(): Promise<Fixture> {
     },
     findShared: ({ prefix, versionName }) => shared.get(`${prefix} ${versionName ?? 'latest'}`),
     filesFolder,
+    async enterScratch() {
+      entered += 1;
+      await mkdir(join(filesFolder, '.tests'), { recursive: true });
+      return join(filesFolder, '.tests');
+    },
     report(step) {
       steps.set(step.stepId, step);
       reports.push(step);
@@ -96,6 +104,7 @@ export async function createFixture(): Promise<Fixture> {
     secrets,
     secretsRead,
     ignored,
+    countScratch: () => entered,
     cancel: () => {
       cancelled = true;
     },

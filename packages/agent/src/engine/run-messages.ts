@@ -25,6 +25,8 @@ export interface RunStart {
   artifact: PlacedArtifact;
   shared: readonly PlacedShared[];
   filesFolder: string;
+  /** Of a test: the environment's folder, from which it may read too. */
+  environmentFilesFolder?: string;
 }
 
 export type ToRun =
@@ -40,6 +42,8 @@ export type FromRun =
   | { type: 'query'; id: number; sql: string; maxRows: number }
   /** The value of a secret reference. */
   | { type: 'secret'; id: number; name: string }
+  /** From now on the SQL of the run goes to a scratch database. */
+  | { type: 'scratch'; id: number }
   | { type: 'step'; step: Step }
   | { type: 'line'; line: string }
   | { type: 'finished'; outcome: RunOutcome };

@@ -43,6 +43,7 @@ async function run(t: TestContext, pipeline: string, options: Partial<RunOptions
     artifact: { folder, paths: ['main.orch.yaml'], ignored: [] },
     shared: [],
     filesFolder: files,
+    enterScratch: async () => files,
     workFolder: folder,
     memoryMegabytes: 256,
     processMegabytes: 512,

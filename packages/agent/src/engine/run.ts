@@ -28,11 +28,14 @@ import {
   getMessage,
   type PipelineCall,
   type PipelineRun,
+  type RunArtifact,
   type RunContext,
 } from './run-context.ts';
 import { createRunSecrets, type RunSecrets } from './run-secrets.ts';
 import { createSession } from './session.ts';
 import { cutMessage } from './step.ts';
+import { createTestAsserts } from './test-asserts.ts';
+import { refuseUnsafeTest } from './test-check.ts';
 import { runTransformation } from './transformation.ts';
 
 /** The default limits of a run. */
@@ -58,12 +61,32 @@ export async function runPipeline(request: RunRequest, ports: RunPorts): Promise
   return { ...outcome, message: cutMessage(secrets.mask(outcome.message)) };
 }
 
+/** A test does everything in a scratch database, also what it does before it runs the pipeline under test. */
+async function enterScratchIfTest(
+  artifact: RunArtifact,
+  request: RunRequest,
+  secrets: RunSecrets,
+): Promise<{ secrets: RunSecrets; isTest: boolean }> {
+  if (request.isTest === true) return { secrets, isTest: true };
+  const path = listCandidatePaths(request.pipelineName).find((each) => artifact.files.paths.includes(each));
+  const outline = path === undefined ? undefined : await artifact.checked.outline(path);
+  if (outline === undefined || 'reason' in outline || outline.testedPipelines === undefined)
+    return { secrets, isTest: false };
+  const { ports } = secrets;
+  const filesFolder = await ports.enterScratch();
+  const inScratch = { ...ports, filesFolder, environmentFilesFolder: ports.filesFolder };
+  return { secrets: { ...secrets, ports: inScratch }, isTest: true };
+}
+
 async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOutcome> {
   try {
     const scope = createScope(request.variables.map(createProjectVariable));
-    const context = createContext(request, secrets);
+    const artifact = createOwnArtifact(request, secrets.ports);
+    const entered = await enterScratchIfTest(artifact, request, secrets);
+    const context = createContext(request, entered.secrets, entered.isTest);
+    if (entered.isTest) await refuseUnsafeTest(artifact, request.pipelineName, context);
     const outcome = await context.call({
-      artifact: createOwnArtifact(request, secrets.ports),
+      artifact,
       name: request.pipelineName,
       type: pipelineTypeOf(request.pipelineName),
       pipelineRunId: request.pipelineExecutionId,
@@ -73,13 +96,18 @@ async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOut
       grids: Object.entries(request.gridVariables),
     });
     const { scope: _, ...ended } = outcome;
-    return context.getHaltOutcome() ?? ended;
+    const tested = context.asserts?.getOutcome();
+    return { ...(context.getHaltOutcome() ?? ended), ...(tested === undefined ? {} : { tested }) };
   } catch (error) {
     return { status: 'FAILED', message: getMessage(error) };
   }
 }
 
-function createContext(request: RunRequest, { source, ports, mask }: RunSecrets): RunContext {
+function createContext(
+  request: RunRequest,
+  { source, ports, mask }: RunSecrets,
+  isTest: boolean,
+): RunContext {
   const { bounds } = request;
   let steps = 0;
   let last: Promise<unknown> = Promise.resolve();
@@ -97,6 +125,7 @@ function createContext(request: RunRequest, { source, ports, mask }: RunSecrets)
     expressions,
     readSecret: (name) => source.read(name),
     mask,
+    asserts: isTest ? createTestAsserts(mask) : undefined,
     countStep: () => {
       steps += 1;
     },

@@ -10,6 +10,7 @@ const unused = () => assert.fail('no value is read, and nothing is changed');
 const context: WorkContext = {
   reportStarted: unused,
   step: unused,
+  tested: unused,
   conceal: unused,
   cancel: new AbortController().signal,
   kill: new AbortController().signal,

@@ -9,6 +9,8 @@ import {
   type ReportsResponse,
   reportLimit,
   type Step,
+  type TestResult,
+  testTextLimit,
 } from '@headgate/contract';
 import { createBackoff } from '../backoff.ts';
 import { getReason, type Log } from '../log.ts';
@@ -18,6 +20,7 @@ import { ControlPlaneError, isTransient } from './control-plane.ts';
 /** Progress is collected for this time before it is sent. */
 const gatherMilliseconds = 100;
 const stepsPerReport = 500;
+const resultsPerReport = 20;
 const batchLimitCharacters = 1_000_000;
 const messageLimit = 10_000;
 const nameLimit = 255;
@@ -54,6 +57,8 @@ interface Channel extends WorkKey {
   /** Numbered reports that are not accepted yet, oldest first. */
   reports: Report[];
   steps: Map<string, Step>;
+  /** Results of tests that are not in a report yet. */
+  results: TestResult[];
   ending: Ending | undefined;
   mask: (text: string) => string;
 }
@@ -75,7 +80,7 @@ export class Outbox {
 
   open(key: WorkKey): void {
     const { workId, epoch } = key;
-    const empty = { sequence: 0, reports: [], steps: new Map(), ending: undefined };
+    const empty = { sequence: 0, reports: [], steps: new Map(), results: [], ending: undefined };
     this.#channels.set(getWorkName(key), { workId, epoch, ...empty, mask: (text) => text });
   }
 
@@ -88,6 +93,12 @@ export class Outbox {
   step(key: WorkKey, step: Step): void {
     const channel = this.#channels.get(getWorkName(key));
     channel?.steps.set(step.stepId, limitStep(step, channel.mask));
+    this.#wake();
+  }
+
+  addTested(key: WorkKey, result: TestResult): void {
+    const channel = this.#channels.get(getWorkName(key));
+    channel?.results.push(limitResult(result, channel.mask));
     this.#wake();
   }
 
@@ -160,10 +171,20 @@ export class Outbox {
 
   #hasReports(): boolean {
     const channels = [...this.#channels.values()];
-    return channels.some((channel) => channel.reports.length > 0 || channel.steps.size > 0 || channel.ending);
+    return channels.some(
+      ({ reports, steps, results, ending }) =>
+        reports.length > 0 || steps.size > 0 || results.length > 0 || ending,
+    );
   }
 
-  #add(channel: Channel, report: { type: 'started' } | { type: 'progress'; steps: Step[] } | Ending): void {
+  #add(
+    channel: Channel,
+    report:
+      | { type: 'started' }
+      | { type: 'progress'; steps: Step[] }
+      | { type: 'tested'; results: TestResult[] }
+      | Ending,
+  ): void {
     const { workId, epoch } = channel;
     channel.sequence += 1;
     channel.reports.push({ workId, epoch, sequence: channel.sequence, ...report });
@@ -201,6 +222,8 @@ export class Outbox {
     }
     channel.steps.clear();
     if (steps.length > 0) this.#add(channel, { type: 'progress', steps });
+    while (channel.results.length > 0)
+      this.#add(channel, { type: 'tested', results: channel.results.splice(0, resultsPerReport) });
     const ended = channel.reports.at(-1)?.type;
     if (channel.ending && ended !== 'completed' && ended !== 'released') {
       this.#add(channel, limitEnding(channel.ending, channel.mask));
@@ -243,6 +266,7 @@ export class Outbox {
     }
     channel.reports = [];
     channel.steps.clear();
+    channel.results = [];
     channel.sequence = report.sequence - 1;
     this.#options.onRefused(report, { kind: 'unreadable', detail });
   }
@@ -267,6 +291,14 @@ function limitStep(step: Step, mask: (text: string) => string): Step {
       ? {}
       : { childPipeline: { ...childPipeline, name: mask(childPipeline.name) } }),
   };
+}
+
+function limitResult(result: TestResult, mask: (text: string) => string): TestResult {
+  const { message, expected, actual, ...rest } = result;
+  const texts = Object.entries({ message, expected, actual }).flatMap(([name, text]) =>
+    text === undefined ? [] : [[name, cleanText(mask(text), testTextLimit)]],
+  );
+  return { ...rest, ...Object.fromEntries(texts) };
 }
 
 function limitEnding(ending: Ending, mask: (text: string) => string): Ending {

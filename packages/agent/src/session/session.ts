@@ -341,6 +341,9 @@ export class Session {
         step: (step) => {
           if (!work.killed) this.#outbox.step(work, step);
         },
+        tested: (result) => {
+          if (!work.killed) this.#outbox.addTested(work, result);
+        },
         conceal: (mask) => this.#outbox.conceal(work, mask),
         cancel: work.cancel.signal,
         kill: work.kill.signal,

@@ -78,6 +78,7 @@ export async function createScratchFixture() {
   mkdirSync(filesFolder);
   return {
     root,
+    place,
     driver,
     real,
     files,
@@ -87,7 +88,7 @@ export async function createScratchFixture() {
     connect: () => driver.connectScratch(place, filesFolder),
     async takeFingerprint() {
       const outside = readdirSync(files, { recursive: true }).filter(
-        (name) => !String(name).startsWith('of-a-test'),
+        (name) => !/^(?:of-a-test|\.tests)/.test(String(name)),
       );
       return `${await takeFingerprint(real)} ${outside.toSorted().join(' ')}`;
     },

@@ -8,6 +8,7 @@ import { getTableKey, leaveReal, readTexts, type Scratch, writeMark } from './du
 import { copyTable } from './duckdb-scratch-copy.ts';
 import { listWrittenNames, takesNamesAway } from './duckdb-scratch-names.ts';
 import { readStatements, type Word } from './sql-words.ts';
+import { describeRefused, isRefused } from './test-refusals.ts';
 
 /**
  * @param sql a single statement
@@ -98,15 +99,13 @@ async function runMarked(
 
 /** What would change how names are read, or what is neither in scratch nor in a file of the test. */
 function checkAllowed([first, second]: readonly Word[]): void {
-  const isSetting = (first?.value === 'set' || first?.value === 'reset') && second?.value !== 'variable';
-  if (first?.value === 'use' || isSetting)
+  const word = first?.kind === 'name' ? first.value : '';
+  const isSetting = (word === 'set' || word === 'reset') && second?.value !== 'variable';
+  if (word === 'use' || isSetting)
     throw new Error(
-      `${first?.value.toUpperCase()} is not allowed in a test, where the names of tables mean the test’s own: write the schema before the name of the table`,
+      `${word.toUpperCase()} is not allowed in a test, where the names of tables mean the test’s own: write the schema before the name of the table`,
     );
-  if (first?.value === 'export')
-    throw new Error(
-      'EXPORT DATABASE is not allowed in a test: write a file by a component of type file-unload',
-    );
+  if (isRefused(word)) throw new Error(describeRefused(word));
 }
 
 function explainRefusal(error: unknown, { name, real }: Scratch): unknown {

@@ -146,7 +146,9 @@ class EnvironmentDatabase {
     const temporaryFolder = folders.warehouseTemporary(this.#place);
     const artifactFolder = folders.projectArtifacts(this.#place.projectId);
     const filesFolder = folders.files(this.#place);
-    await rm(temporaryFolder, { recursive: true, force: true });
+    // Files of tests that an agent which was killed left behind.
+    for (const left of [temporaryFolder, folders.testFiles(this.#place)])
+      await rm(left, { recursive: true, force: true });
     for (const folder of [dirname(databaseFile), temporaryFolder, filesFolder])
       await makePrivateFolder(folder);
     await mkdir(artifactFolder, { recursive: true, mode: 0o555 });

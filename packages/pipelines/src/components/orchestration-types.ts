@@ -1,5 +1,6 @@
 /** The component types of orchestrations. A new type is one file, and one entry here. */
 
+import { assertScalar } from './assert-scalar.ts';
 import { assertTable } from './assert-table.ts';
 import type { OrchestrationDefinition } from './component.ts';
 import { createTable } from './create-table.ts';
@@ -11,6 +12,7 @@ import { ifComponent } from './if.ts';
 import { printVariables } from './print-variables.ts';
 import { queryToScalar } from './query-to-scalar.ts';
 import { runOrchestration, runTransformation } from './run-pipeline.ts';
+import { runPipelineUnderTest } from './run-pipeline-under-test.ts';
 import { runSharedPipeline } from './run-shared-pipeline.ts';
 import { sqlScript } from './sql-script.ts';
 import { updateScalar } from './update-scalar.ts';
@@ -31,7 +33,9 @@ export const orchestrationDefinitions = {
   'print-variables': printVariables,
   'sql-script': sqlScript,
   'create-table': createTable,
+  'run-pipeline-under-test': runPipelineUnderTest,
   'assert-table': assertTable,
+  'assert-scalar': assertScalar,
   'file-load': fileLoad,
   'file-unload': fileUnload,
 } satisfies Record<string, OrchestrationDefinition>;
