@@ -2,7 +2,7 @@
 // and from the contract. With --check it only compares these files and fails if they differ. A test compares
 // the examples with the server's responses.
 import { spawnSync } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import manifest from '../package.json' with { type: 'json' };
 
@@ -11,11 +11,20 @@ if (!checking) recordExamples();
 
 // Imported after the examples are recorded, because the contract reads them.
 const { openApiDocument } = await import('@headgate/contract');
+const { createPipelineSchema, renderComponentPages } = await import('@headgate/pipelines');
 const { permissionsDocument } = await import('./permissions-document.ts');
 const document = openApiDocument({ version: manifest.version, serverUrl: 'http://127.0.0.1:8080' });
 
+const pagesFolder = 'docs/pipelines/components';
+const pages = [...renderComponentPages()].map(([name, text]) => [`${pagesFolder}/${name}`, text] as const);
+const schemas = (['orchestration', 'transformation'] as const).map(
+  (kind) =>
+    [`docs/schemas/${kind}.schema.json`, `${JSON.stringify(createPipelineSchema(kind), null, 2)}\n`] as const,
+);
+
 /** Content by path from the checkout. */
 const generated: Record<string, string> = {
+  ...Object.fromEntries([...pages, ...schemas]),
   'openapi.json': `${JSON.stringify(document, null, 2)}\n`,
   'docs/permissions.md': permissionsDocument(),
 };
@@ -23,6 +32,7 @@ const generated: Record<string, string> = {
 for (const [path, text] of Object.entries(generated)) {
   const file = new URL(`../${path}`, import.meta.url);
   if (!checking) {
+    await mkdir(new URL('.', file), { recursive: true });
     await writeFile(file, text);
     continue;
   }
@@ -30,6 +40,21 @@ for (const [path, text] of Object.entries(generated)) {
   if (stored !== text) {
     console.error(`${path} differs from the contract: run \`npm run generate\` and commit it.`);
     process.exitCode = 1;
+  }
+}
+
+await removePagesOfNothing();
+
+/** Pages of components that do not exist any more. */
+async function removePagesOfNothing(): Promise<void> {
+  const folder = new URL(`../${pagesFolder}/`, import.meta.url);
+  for (const name of await readdir(folder)) {
+    if (`${pagesFolder}/${name}` in generated) continue;
+    if (!checking) await rm(new URL(name, folder));
+    else {
+      console.error(`${pagesFolder}/${name} describes no component: run \`npm run generate\` and commit it.`);
+      process.exitCode = 1;
+    }
   }
 }
 

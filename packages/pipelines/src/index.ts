@@ -15,6 +15,8 @@ export {
   type TransformationType,
   UnknownComponentTypeError,
 } from './components/registry.ts';
+export { renderComponentPages } from './documentation/component-page.ts';
+export { createPipelineSchema } from './documentation/json-schema.ts';
 export {
   createExpressionEngine,
   type ExpressionBounds,

@@ -1,6 +1,6 @@
 /**
  * The reference at `/docs`, to which `/` redirects: a page rendered from the contract, with its own style
- * sheet and script. It needs no token and loads nothing from other origins.
+ * sheet and script, and the pages about pipeline files. It needs no token and loads nothing from other origins.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -8,6 +8,7 @@ import { gzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import type { Dependencies } from '../deps.ts';
 import { renderReference } from './page.ts';
+import { listDocumentationFiles } from './pipeline-pages.ts';
 
 const headers = {
   'content-security-policy':
@@ -25,6 +26,7 @@ export function referenceRoutes(app: FastifyInstance, { config, version }: Depen
   app.get('/', (_request, reply) => reply.redirect('docs', 302));
   app.get('/docs/', (_request, reply) => reply.redirect('../docs', 308));
   serve(app, '/docs/reference.css', 'text/css', () => readFileBeside('reference.css'));
+  for (const { path, type, make } of listDocumentationFiles()) serve(app, `/docs/${path}`, type, make);
   serve(app, '/docs/reference.js', 'text/javascript', () => readFileBeside('reference.js'));
 }
 

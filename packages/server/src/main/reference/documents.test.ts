@@ -1,0 +1,77 @@
+/** The documents at /docs: all links lead somewhere, and the JSON Schemas accept what Headgate accepts. */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { describe, it, test } from 'node:test';
+import { createPipelineSchema, findDefinition, listComponentTypes } from '@headgate/pipelines';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { parse } from 'yaml';
+import { startTestServer } from '../../testing/server.ts';
+
+const server = await startTestServer({});
+const get = (url: string) => server.transport({ method: 'GET', url, headers: {}, body: undefined });
+
+test('every link from a page leads to a page', async () => {
+  const seen = new Set<string>();
+  const open = ['/docs/pipelines'];
+  for (let path = open.pop(); path !== undefined; path = open.pop()) {
+    if (seen.has(path)) continue;
+    seen.add(path);
+    const { status, text } = await get(path);
+    assert.equal(status, 200, path);
+    // The reference and the schemas have no links to documents.
+    if (path === '/docs' || path.includes('/schemas/') || path.endsWith('.css')) continue;
+    for (const [, href = ''] of text.matchAll(/href="([^"]+)"/g)) {
+      const url = new URL(href.replaceAll('&amp;', '&'), `http://host${path}`);
+      if (url.host !== 'host') continue;
+      open.push(url.pathname);
+      if (url.hash === '' || url.pathname !== path) continue;
+      assert.ok(text.includes(`id="${decodeURIComponent(url.hash.slice(1))}"`), `${path}: ${href}`);
+    }
+  }
+  const types = [...listComponentTypes('orchestration'), ...listComponentTypes('transformation')];
+  for (const type of types) assert.ok(seen.has(`/docs/pipelines/components/${type}`), type);
+});
+
+const examples = new URL('../../../../../examples/', import.meta.url);
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+
+for (const kind of ['orchestration', 'transformation'] as const) {
+  describe(`the JSON Schema of an ${kind}`, () => {
+    const validate = ajv.compile(createPipelineSchema(kind));
+    const listErrors = (value: unknown) =>
+      validate(value) ? [] : (validate.errors ?? []).map(({ instancePath }) => instancePath);
+    const wrap = (component: unknown) => ({
+      type: kind,
+      version: '1.0',
+      pipeline: { components: { It: component } },
+    });
+
+    for (const file of globSync(`**/*.${kind.slice(0, 4)}.yaml`, { cwd: examples })) {
+      it(`accepts ${file}`, () => {
+        assert.deepEqual(listErrors(parse(readFileSync(new URL(file, examples), 'utf8'))), []);
+      });
+    }
+    for (const type of listComponentTypes(kind)) {
+      it(`accepts the example of ${type}`, () => {
+        assert.deepEqual(listErrors(wrap(parse(findDefinition(type)?.example ?? ''))), []);
+      });
+    }
+    it('refuses unknown types, missing parameters and wrong words, and names the place', () => {
+      const wrong: [object, string][] = [
+        [{ type: 'no-such-type' }, '/pipeline/components/It/type'],
+        [{}, '/pipeline/components/It'],
+        kind === 'orchestration'
+          ? [{ type: 'if', parameters: { mode: 'Clever' } }, '/pipeline/components/It/parameters/mode']
+          : [
+              { type: 'filter', parameters: { filterConditions: [], combineCondition: 'Xor' } },
+              '/pipeline/components/It/parameters/combineCondition',
+            ],
+        kind === 'orchestration'
+          ? [{ type: 'sql-script', parameters: {} }, '/pipeline/components/It/parameters']
+          : [{ type: 'sql', parameters: {} }, '/pipeline/components/It/parameters'],
+      ];
+      for (const [component, place] of wrong)
+        assert.ok(listErrors(wrap(component)).includes(place), `${place}: ${listErrors(wrap(component))}`);
+    });
+  });
+}
