@@ -81,6 +81,27 @@ describe('the scratch database of a test', { timeout: 120_000 }, () => {
       assert.deepEqual(await read(test, 'select n from lines'), [[2]]);
     }));
 
+  it('lists its own tables in the information schema, once each', () =>
+    withTest(async (test) => {
+      await test.execute('create table mine as select 1 as a; drop table lines');
+      const tables =
+        'select table_schema, table_name, table_type from information_schema.tables where table_catalog = current_database() order by all';
+      assert.deepEqual(await read(test, tables), [
+        ['an.A', 'q', 'BASE TABLE'],
+        ['main', 'large', 'VIEW'],
+        ['main', 'mine', 'BASE TABLE'],
+        ['main', 'orders', 'BASE TABLE'],
+        ['sales', 'Gräße 表', 'BASE TABLE'],
+        ['sales', 'larger', 'VIEW'],
+      ]);
+      const columns =
+        'select c.column_name from "information_schema" . COLUMNS c where c.table_name = \'orders\' order by ordinal_position';
+      assert.deepEqual(await read(test, columns), [['id'], ['customer'], ['amount']]);
+      assert.deepEqual(await read(test, "select 'information_schema.tables'"), [
+        ['information_schema.tables'],
+      ]);
+    }));
+
   it('keeps foreign keys in both directions', () =>
     withTest(async (test) => {
       await assert.rejects(test.execute('delete from orders'), /foreign key/);

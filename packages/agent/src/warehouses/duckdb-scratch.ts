@@ -11,6 +11,7 @@
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { quoteName, quoteText } from './duckdb-names.ts';
+import { createCatalogViews, ownSchema } from './duckdb-scratch-catalog.ts';
 
 export interface Scratch {
   /** The catalogs' names. */
@@ -24,7 +25,6 @@ export interface Scratch {
   inTransaction: boolean;
 }
 
-const markSchema = 'headgate_test';
 /** Tables and views of an environment in which tests run. */
 const tableLimit = 20_000;
 
@@ -41,25 +41,26 @@ export async function openScratch(
   connection: DuckDBConnection,
   { name, filesFolder }: Pick<Scratch, 'name' | 'filesFolder'>,
 ): Promise<Scratch> {
-  const [[real] = []] = await readTexts(connection, 'select current_database()');
+  const [[real = ''] = []] = await readTexts(connection, 'select current_database()');
   const scratch = quoteName(name);
   await connection.run(`attach ':memory:' as ${scratch}`);
-  await connection.run(`create schema ${scratch}.${markSchema}`);
-  await connection.run(`create table ${scratch}.${markSchema}.mark (nothing integer)`);
-  await createSchemas(connection, scratch, real ?? '');
-  await createStandIns(connection, scratch, real ?? '');
-  const path = [`${scratch}.main`, `${quoteName(real ?? '')}.main`].join(',');
+  await connection.run(`create schema ${scratch}.${ownSchema}`);
+  await connection.run(`create table ${scratch}.${ownSchema}.mark (nothing integer)`);
+  await createSchemas(connection, scratch, real);
+  await createStandIns(connection, scratch, real);
+  const path = [`${scratch}.main`, `${quoteName(real)}.main`].join(',');
   await connection.run(`set search_path = ${quoteText(path)}`);
-  await createSequences(connection, real ?? '');
-  await createViews(connection, scratch, real ?? '');
+  await createSequences(connection, real);
+  await createViews(connection, scratch, real);
   const made = await readTexts(
     connection,
     `select schema_name, view_name, sql from system.main.duckdb_views() where database_name = ${quoteText(name)}`,
   );
+  await createCatalogViews(connection, { name, real: real });
   const standIns = new Map(
     made.map(([schema = '', table = '', sql = '']) => [getTableKey(schema, table), sql]),
   );
-  return { name, real: real ?? '', filesFolder, standIns, inTransaction: false };
+  return { name, real: real, filesFolder, standIns, inTransaction: false };
 }
 
 /** From now on names mean nothing but what the scratch database has. */
@@ -69,7 +70,7 @@ export async function leaveReal(connection: DuckDBConnection, { name }: Scratch)
 
 /** The first statement of a transaction of a test. It changes nothing. */
 export async function writeMark(connection: DuckDBConnection, { name }: Scratch): Promise<void> {
-  await connection.run(`delete from ${quoteName(name)}.${markSchema}.mark`);
+  await connection.run(`delete from ${quoteName(name)}.${ownSchema}.mark`);
 }
 
 async function createSchemas(connection: DuckDBConnection, scratch: string, real: string): Promise<void> {

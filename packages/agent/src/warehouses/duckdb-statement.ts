@@ -19,6 +19,7 @@ import {
 } from './duckdb-functions.ts';
 import { checkPlan } from './duckdb-plan.ts';
 import type { Scratch } from './duckdb-scratch.ts';
+import { redirectCatalog } from './duckdb-scratch-catalog.ts';
 import { runInScratch } from './duckdb-scratch-guard.ts';
 import { checkStatementKind, parseExplain } from './duckdb-statement-kinds.ts';
 import { checkTarget, writtenTargets } from './duckdb-targets.ts';
@@ -78,8 +79,12 @@ async function forEachStatement(
   // Each is checked and executed by itself, so that exactly the checked text is executed.
   const { scratch } = rules;
   for (const part of parts) {
-    const runPart = () => runStatement(connection, part, rules, run, parts.length === 1);
-    await (scratch === undefined ? runPart() : runInScratch(connection, scratch, part, runPart));
+    const isAlone = parts.length === 1;
+    if (scratch === undefined) await runStatement(connection, part, rules, run, isAlone);
+    else {
+      const sql = redirectCatalog(part, scratch.name);
+      await runInScratch(connection, scratch, sql, () => runStatement(connection, sql, rules, run, isAlone));
+    }
   }
 }
 
