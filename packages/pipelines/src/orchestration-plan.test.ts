@@ -232,7 +232,7 @@ describe('the other components of an orchestration', () => {
       columns?.verify([
         ['id', 'VARCHAR'],
         ['more', 'DATE'],
-      ]),
+      ])?.message,
       'the table "t": the column "id" is VARCHAR, not DECIMAL(10, 2) as expected; the column "more" is not expected',
     );
     assert.equal(count?.verify([[4]]), undefined);

@@ -1,7 +1,7 @@
 /** Tests of pipelines: what they see, what they find, and that the environment stays as it is. */
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { after, describe, it } from 'node:test';
 import type { TestResult, WorkOf } from '@headgate/contract';
 import { Secret } from '@headgate/contract';
@@ -88,13 +88,18 @@ function createContext(cancel = new AbortController(), kill = new AbortControlle
   return { context, results, cancel, kill };
 }
 
-async function runTests(pipelines: Record<string, string>, tests: readonly string[]) {
+async function runTests(
+  pipelines: Record<string, string>,
+  tests: readonly string[],
+  environmentName = place.environmentName,
+) {
   const before = await fixture.takeFingerprint();
   const handler = createTestExecutionHandler(await createDependencies(pipelines));
   const { context, results } = createContext();
   const payload = {
     testExecutionId: claim.workId,
     ...members,
+    environmentName,
     tests: tests.map((testName) => ({ testName })),
   };
   const work: WorkOf<'test-execution'> = { ...claim, kind: 'test-execution', payload };
@@ -212,6 +217,16 @@ describe('tests of pipelines', { timeout: 240_000 }, () => {
     );
     assert.deepEqual(outcome, { status: 'SUCCESS' });
     assert.deepEqual(readdirSync(join(files, '.tests')), []);
+  });
+
+  it('pass in the example', async () => {
+    const folder = join(import.meta.dirname, '../../../../examples/orders');
+    const paths = readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(folder, join(entry.parentPath, entry.name)));
+    const example = Object.fromEntries(paths.map((path) => [path, readFileSync(join(folder, path), 'utf8')]));
+    const { outcome, results } = await runTests(example, ['Tests/Orders are added up.orch.yaml'], 'empty');
+    assert.deepEqual([outcome, results[0]?.message], [{ status: 'SUCCESS' }, undefined]);
   });
 
   it('tell what failed, with expected and actual values, and go on with the next test', async () => {
