@@ -131,7 +131,11 @@ test('no document has a phrase that hides who does what', () => {
 
 const settingsIn = (text: string): string[] =>
   [...text.matchAll(/\b(?:HEADGATE_[A-Z_]*[A-Z]|DATABASE_URL)\b/g)].map(([name]) => name);
-const sources = ['packages/server/src/main/config.ts', 'packages/agent/src/config.ts'];
+const sources = [
+  'packages/server/src/main/config.ts',
+  'packages/agent/src/config.ts',
+  'packages/agent/src/scripts/script-settings.ts',
+];
 const configuration = 'docs/configuration.md';
 
 /** The first two cells of each row of the tables: settings, and their defaults in the same order. */

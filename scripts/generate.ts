@@ -1,15 +1,17 @@
-// `npm run generate` records the examples of the reference and writes the files that are generated from them
-// and from the contract. With --check it only compares these files and fails if they differ. A test compares
-// the examples with the server's responses.
+// `npm run generate` writes the lists of resources, records the examples of the reference, and writes the files
+// that are generated from them and from the contract. With --check it only compares these files and fails if
+// they differ. A test compares the examples with the server's responses.
 import { spawnSync } from 'node:child_process';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import manifest from '../package.json' with { type: 'json' };
+import { resourceLists } from './resource-lists.ts';
 
 const checking = process.argv.includes('--check');
+await writeOrCompare(resourceLists(fileURLToPath(new URL('..', import.meta.url))));
 if (!checking) recordExamples();
 
-// Imported after the examples are recorded, because the contract reads them.
+// Imported after the lists and the examples are written, because the contract reads them.
 const { openApiDocument } = await import('@headgate/contract');
 const { createPipelineSchema, renderComponentPages } = await import('@headgate/pipelines');
 const { permissionsDocument } = await import('./permissions-document.ts');
@@ -21,35 +23,35 @@ const schemas = (['orchestration', 'transformation'] as const).map(
   (kind) =>
     [`docs/schemas/${kind}.schema.json`, `${JSON.stringify(createPipelineSchema(kind), null, 2)}\n`] as const,
 );
-
-/** Content by path from the checkout. */
-const generated: Record<string, string> = {
+await writeOrCompare({
   ...Object.fromEntries([...pages, ...schemas]),
   'openapi.json': `${JSON.stringify(document, null, 2)}\n`,
   'docs/permissions.md': permissionsDocument(),
-};
+});
+await removeOtherPages(pages.map(([path]) => path));
 
-for (const [path, text] of Object.entries(generated)) {
-  const file = new URL(`../${path}`, import.meta.url);
-  if (!checking) {
-    await mkdir(new URL('.', file), { recursive: true });
-    await writeFile(file, text);
-    continue;
-  }
-  const stored = await readFile(file, 'utf8').catch(() => '');
-  if (stored !== text) {
-    console.error(`${path} differs from the contract: run \`npm run generate\` and commit it.`);
-    process.exitCode = 1;
+/** @param generated content by path from the checkout */
+async function writeOrCompare(generated: Record<string, string>): Promise<void> {
+  for (const [path, text] of Object.entries(generated)) {
+    const file = new URL(`../${path}`, import.meta.url);
+    if (!checking) {
+      await mkdir(new URL('.', file), { recursive: true });
+      await writeFile(file, text);
+      continue;
+    }
+    const stored = await readFile(file, 'utf8').catch(() => '');
+    if (stored !== text) {
+      console.error(`${path} differs from the code: run \`npm run generate\` and commit it.`);
+      process.exitCode = 1;
+    }
   }
 }
 
-await removePagesOfNothing();
-
-/** Pages of components that do not exist any more. */
-async function removePagesOfNothing(): Promise<void> {
+/** Removes the pages of components that do not exist any more. */
+async function removeOtherPages(known: readonly string[]): Promise<void> {
   const folder = new URL(`../${pagesFolder}/`, import.meta.url);
   for (const name of await readdir(folder)) {
-    if (`${pagesFolder}/${name}` in generated) continue;
+    if (known.includes(`${pagesFolder}/${name}`)) continue;
     if (!checking) await rm(new URL(name, folder));
     else {
       console.error(`${pagesFolder}/${name} describes no component: run \`npm run generate\` and commit it.`);

@@ -24,7 +24,7 @@ const WINGS = ['kernel', 'access', 'workspace', 'delivery', 'records', 'runtime'
 /** The kernel's folders: each imports only from itself, those before it, and the files beside them. */
 const KERNEL = ['http', 'database', 'security', 'endpoint', 'work', 'retention', 'slice'];
 /** Wings whose folders are slices. */
-const WINGS_OF_SLICES = WINGS.slice(1, -1);
+export const WINGS_OF_SLICES = WINGS.slice(1, -1);
 
 const READS_ENVIRONMENT = [
   /^packages\/server\/src\/main\/config\.ts$/,

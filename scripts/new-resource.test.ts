@@ -1,9 +1,18 @@
 /** `npm run new-resource` in a copy of the checkout: what it makes passes the checks, its own tests and the guards. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
@@ -34,6 +43,25 @@ function run(...args: string[]): string {
   return stdout;
 }
 
+/** The files of the checkout that differ in the copy. */
+function changedFiles(): string[] {
+  return globSync('packages/**/*', { cwd: checkout, exclude: ['**/node_modules'], withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(checkout, join(entry.parentPath, entry.name)))
+    .filter((path) => !readFileSync(join(checkout, path)).equals(readFileSync(join(copy, path))))
+    .toSorted();
+}
+
+function addedLines(path: string): string[] {
+  const before = readFileSync(join(checkout, path), 'utf8').split('\n');
+  const after = readFileSync(join(copy, path), 'utf8').split('\n');
+  assert.deepEqual(
+    after.filter((line) => before.includes(line)),
+    before,
+  );
+  return after.filter((line) => !before.includes(line));
+}
+
 function refusal(...args: string[]): string {
   const { status, stderr } = spawnSync(process.execPath, ['scripts/new-resource.ts', ...args], {
     cwd: copy,
@@ -43,10 +71,20 @@ function refusal(...args: string[]): string {
   return stderr;
 }
 
-test('a resource is made whole: typed, formatted, in every list, and it passes its tests', () => {
+test('a new resource changes one line outside of its folders and the generated files, and passes its tests', () => {
   copyCheckout();
   const made = run('scripts/new-resource.ts', 'alarm-policy', '--plural', 'alarm-policies');
   assert.match(made, /packages\/server\/src\/workspace\/alarm-policies\/alarm-policy\.routes\.ts/);
+  assert.deepEqual(changedFiles(), [
+    'packages/contract/src/headings.ts',
+    'packages/contract/src/outcomes.list.ts',
+    'packages/contract/src/resources.list.ts',
+    'packages/server/src/main/slices.list.ts',
+    'packages/server/src/testing/guards.list.ts',
+  ]);
+  assert.deepEqual(addedLines('packages/contract/src/headings.ts'), [
+    "  { tag: 'Alarm policies', about: 'Alarm policies of a project.' },",
+  ]);
   run('node_modules/typescript/bin/tsc', '-p', '.');
   run('node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', 'packages');
   run('scripts/import-table.ts');

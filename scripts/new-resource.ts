@@ -1,12 +1,13 @@
 // `npm run new-resource -- NAME`: makes the skeleton of a resource that projects own: its part of the contract, its
 // slice of the server with store, routes, examples, guards and a test, and a migration with its table. It adds the
-// resource to each list that must have it. The templates in new-resource/ are the files of a resource called
-// "sample thing".
+// heading of the resource, and updates the generated lists. The templates in new-resource/ are the files of a
+// resource called "sample thing".
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readCommandLine } from './command-line.ts';
+import { resourceLists } from './resource-lists.ts';
 
 const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
 const contract = 'packages/contract/src';
@@ -71,50 +72,25 @@ function nextMigration(): string {
   return String(newest + 1).padStart(4, '0');
 }
 
-/** The lines that each list gets: imports and exports above it, and an entry at its end. Biome sorts the imports. */
-const lists: readonly { file: string; above: string[]; entry: string; end: string }[] = [
-  {
-    file: `${contract}/outcomes.ts`,
-    above: ["import { sampleThingOutcomes } from './sample-thing/sample-thing.outcomes.ts';"],
-    entry: '  sampleThingOutcomes,',
-    end: ']);',
-  },
-  {
-    file: `${contract}/resources.ts`,
-    above: [
-      "import { sampleThingOperations } from './sample-thing/sample-thing.ts';",
-      "export * from './sample-thing/sample-thing.ts';",
-    ],
-    entry:
-      "  { tag: 'Sample things', about: 'Sample things of a project.', operations: sampleThingOperations },",
-    end: '];',
-  },
-  {
-    file: `${server}/main/slices.ts`,
-    above: ["import { sampleThings } from '../workspace/sample-things/index.ts';"],
-    entry: '  sampleThings,',
-    end: '];',
-  },
-  {
-    file: `${server}/testing/guards.ts`,
-    above: ["import { sampleThingGuards } from '../workspace/sample-things/sample-thing.guards.ts';"],
-    entry: '  sampleThingGuards,',
-    end: '];',
-  },
-];
+/** The one file outside of the resource's folders that is edited: it gets a line at the end of its list. */
+const headings = { file: `${contract}/headings.ts`, end: '] as const satisfies readonly Heading[];' };
+const headingOfTemplate = "  { tag: 'Sample things', about: 'Sample things of a project.' },";
 
-function addToList({ file, above, entry, end }: (typeof lists)[number], names: Names): void {
-  const path = join(checkout, file);
+function addHeading(names: Names): void {
+  const path = join(checkout, headings.file);
   const lines = readFileSync(path, 'utf8').split('\n');
-  for (const line of above) {
-    const start = line.slice(0, line.indexOf(' '));
-    const last = lines.findLastIndex((each) => each.startsWith(`${start} `) && each.includes(" from '"));
-    lines.splice(last + 1, 0, fill(line, names));
-  }
-  const closing = lines.indexOf(end);
-  if (closing < 0) throw new Error(`${file} has no line "${end}" that ends its list`);
-  lines.splice(closing, 0, fill(entry, names));
+  const closing = lines.indexOf(headings.end);
+  if (closing < 0) throw new Error(`${headings.file} has no line "${headings.end}" that ends its list`);
+  lines.splice(closing, 0, fill(headingOfTemplate, names));
   writeFileSync(path, lines.join('\n'));
+}
+
+/** @returns the paths of those that changed */
+function updateLists(): string[] {
+  const lists = Object.entries(resourceLists(checkout));
+  const changed = lists.filter(([path, text]) => readFileSync(join(checkout, path), 'utf8') !== text);
+  for (const [path, text] of changed) writeFileSync(join(checkout, path), text);
+  return changed.map(([path]) => path);
 }
 
 /** Why there can be no resource of this name; undefined if there can. */
@@ -165,11 +141,11 @@ function main(): void {
     const text = readFileSync(join(checkout, 'scripts/new-resource', `${template}.txt`), 'utf8');
     writeFileSync(join(checkout, path), fill(text, names));
   }
-  for (const list of lists) addToList(list, names);
+  addHeading(names);
   const made = files.map(([path]) => path);
-  const changed = lists.map(({ file }) => file);
-  format([...made, ...changed].filter((path) => path.endsWith('.ts')));
-  console.log(`made:\n  ${made.join('\n  ')}\nchanged:\n  ${changed.join('\n  ')}`);
+  format([...made, headings.file].filter((path) => path.endsWith('.ts')));
+  const sections = { made, changed: [headings.file], generated: updateLists() };
+  for (const [what, paths] of Object.entries(sections)) console.log(`${what}:\n  ${paths.join('\n  ')}`);
   console.log(`Edit them, then run: npm run generate, npm test -- ${one}, npm run check`);
 }
 

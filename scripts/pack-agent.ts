@@ -85,9 +85,9 @@ function compile(staging: string): void {
   rmSync(project);
   for (const part of parts) {
     renameSync(join(staging, part, 'src'), join(staging, part, 'dist'));
-    // The compiler does not copy JSON files that modules import.
+    // The compiler does not copy JSON files that modules import, and the programs that confine scripts.
     const source = join(checkout, 'packages', part, 'src');
-    for (const file of globSync('**/*.json', { cwd: source }))
+    for (const file of globSync('**/*.{json,pl,py}', { cwd: source }))
       cpSync(join(source, file), join(staging, part, 'dist', file));
     for (const file of globSync('dist/**/*.js', { cwd: join(staging, part) }))
       renameEntries(join(staging, part, file));

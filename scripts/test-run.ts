@@ -36,7 +36,8 @@ export async function runTests({ checkout, args, environment, signal }: TestRun)
         stdio: ['ignore', 'inherit', 'inherit'],
         // A group of its own, so that one signal ends it with all that it started.
         detached: true,
-        env: { ...ownEnvironment(), ...environment },
+        // The processes of a run share the compiled sources. Compiling took a fifth of the processor time of slice tests.
+        env: { NODE_COMPILE_CACHE: join(folder, 'compiled'), ...ownEnvironment(), ...environment },
       },
     );
     const code = await exitCodeOf(child, signal);

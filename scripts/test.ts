@@ -1,6 +1,6 @@
 // `npm test [-- --unit --slices --acceptance part-of-a-path … --slowest --test-…]` runs the named tiers
 // (test-tiers.ts), by default all. The unit tests run in one process. Then the other files run on a
-// PostgreSQL of this run, as many at a time as there are processors. The last line is `N passed, N failed`.
+// PostgreSQL of this run, one more at a time than there are processors. The last line is `N passed, N failed`.
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
@@ -13,8 +13,8 @@ import type { TestTotals } from './test-totals.ts';
 
 const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
 const TEST_FILES = ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts', 'scripts/**/*.test.*'];
-/** At least two: many files mostly wait for a process or a lease. */
-const AT_ONCE = Math.max(2, availableParallelism());
+/** One more than there are processors: many files mostly wait for a process or a lease. */
+const AT_ONCE = availableParallelism() + 1;
 /** All in one process: most files take less time than the start of a process. */
 const UNIT_OPTIONS = ['--test-isolation=none', `--import=${new URL('unit-guard.ts', import.meta.url).href}`];
 const SLOWEST_SHOWN = 20;

@@ -23,6 +23,11 @@ const pipeline = steps(
     'assert-table',
     { tableName: 'city', exists: 'Yes', rowCountComparisonType: 'Equal To', rowCountValue: '1' },
   ],
+  [
+    'Script',
+    'python-pushdown',
+    { pythonScript: 'print(rank, session.sql("select name from city").collect()[0].NAME)' },
+  ],
 );
 const withVariable = JSON.parse(pipeline);
 withVariable.pipeline.variables = {

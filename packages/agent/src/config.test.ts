@@ -158,4 +158,41 @@ describe('the agent’s settings', () => {
     assert.match(problemsOf(needed, 0)[0] ?? '', /must not run as root/);
     assert.deepEqual(problemsOf({ ...needed, HEADGATE_AGENT_ALLOW_ROOT: 'yes' }, 0), []);
   });
+
+  it('of scripts have bounds, and no network', () => {
+    assert.deepEqual(loadConfig(needed, user).scripts, {
+      isOn: true,
+      bounds: {
+        timeSeconds: 3_600,
+        memoryMegabytes: 512,
+        diskMegabytes: 256,
+        processes: 128,
+        outputKilobytes: 1_024,
+        concurrency: 4,
+      },
+      python: undefined,
+      network: [],
+    });
+    const id = '0198c7a0-1111-7000-8000-000000000001';
+    const { network } = loadConfig(
+      { ...needed, HEADGATE_AGENT_SCRIPT_NETWORK: ` ${id}/dev , ${id}/My env,` },
+      user,
+    ).scripts;
+    assert.deepEqual(network, [`${id}/dev`, `${id}/My env`]);
+    assert.deepEqual(
+      problemsOf({
+        ...needed,
+        HEADGATE_AGENT_SCRIPTS: 'yes',
+        HEADGATE_AGENT_SCRIPT_NETWORK: 'dev',
+        HEADGATE_AGENT_SCRIPT_PYTHON: 'python3',
+        HEADGATE_AGENT_SCRIPT_MEMORY_MB: '1',
+      }).map((problem) => problem.slice(0, 60)),
+      [
+        'HEADGATE_AGENT_SCRIPT_PYTHON is "python3": it must be an abs',
+        'HEADGATE_AGENT_SCRIPTS must be one of on, off; it is "yes"',
+        'HEADGATE_AGENT_SCRIPT_MEMORY_MB must be a whole number from ',
+        'HEADGATE_AGENT_SCRIPT_NETWORK has the entry "dev": write a p',
+      ],
+    );
+  });
 });

@@ -7,6 +7,7 @@ import { resolve } from 'node:path';
 import { agentSettingNames, Secret, unknownSettings } from '@headgate/contract';
 import type { KeyType } from './certificates/certificate-request.ts';
 import { getReason, type LogLevel, logLevels } from './log.ts';
+import { readScriptSettings, type ScriptSettings } from './scripts/script-settings.ts';
 import { readCredential } from './session/credential-settings.ts';
 import { parseVaults, type VaultSettings } from './vaults/settings.ts';
 
@@ -42,6 +43,7 @@ export interface AgentConfig {
   endWithStdin: boolean;
   logLevel: LogLevel;
   warehouse: WarehouseBounds;
+  scripts: ScriptSettings;
   certificateKey: KeyType;
   /** The first is the default. */
   vaults: VaultSettings[];
@@ -98,6 +100,7 @@ export function loadConfig(environment: Environment = process.env, userId = proc
       temporaryMegabytes: read.integer('HEADGATE_AGENT_WAREHOUSE_TEMP_MB', 10_240, 0, 10_485_760),
       idleSeconds: read.integer('HEADGATE_AGENT_WAREHOUSE_IDLE_SECONDS', 60, 1, 86_400),
     },
+    scripts: readScriptSettings(environment, read, problems),
     certificateKey: read.oneOf('HEADGATE_AGENT_CERTIFICATE_KEY', ['ec', 'rsa'], 'ec'),
     vaults: readVaults(environment, problems),
     warnings: unknownSettings(environment, agentSettingNames),

@@ -13,6 +13,7 @@ import { createFolders, makePrivateFolder } from './host/folders.ts';
 import { followParent } from './host/parent.ts';
 import { readOrMakePrivateFile } from './host/private-file.ts';
 import { createLog, getReason, type Log, openLogOutput } from './log.ts';
+import { openScripts } from './scripts/scripts.ts';
 import { createSecretReferences } from './secrets/secret-references.ts';
 import { TakenValues } from './secrets/taken-values.ts';
 import { requireAgent } from './session/agent-identity.ts';
@@ -83,6 +84,12 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
         artifacts,
         warehouses,
         confinement,
+        scripts: openScripts({
+          settings: config.scripts,
+          confinement,
+          hiddenFolder: folders.root,
+          log,
+        }),
         secretReferences: createSecretReferences({ controlPlane, instanceId, vaults }),
         certificates,
         takenValues,

@@ -6,6 +6,7 @@ export * from './operation.ts';
 export * from './permission.ts';
 export * from './primitives.ts';
 export * from './problem.ts';
-export * from './resources.ts';
+export * from './resources.list.ts';
+export { operations } from './resources.ts';
 export * from './secret-text.ts';
 export { agentSettingNames, unknownSettings } from './setting-names.ts';

@@ -4,6 +4,7 @@
  */
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import type { EventName } from './event.ts';
+import type { Tag } from './headings.ts';
 import { named } from './named-schema.ts';
 import type { EnvironmentPermission, Permission } from './permission.ts';
 import type { ProblemCode } from './problem.ts';
@@ -19,7 +20,7 @@ export interface Operation {
   path: string;
   /** `dpc`: under `/dpc`, for people and programs. `agent`: under `/agent`, for agents only. */
   surface: 'dpc' | 'agent';
-  tag: string;
+  tag: Tag;
   summary: string;
   description?: string;
   /** Absent on the agent's surface: an agent may do all that concerns its own work, and nothing else. */

@@ -1,39 +1,5 @@
-/**
- * Every resource's problems and events: one line each. They stand apart from the operations, whose types name them.
- */
-import { accountEventOutcomes } from './account-event/account-event.outcomes.ts';
-import { agentOutcomes } from './agent/agent.outcomes.ts';
-import { agentProtocolOutcomes } from './agent-protocol/agent-protocol.outcomes.ts';
-import { artifactOutcomes } from './artifact/artifact.outcomes.ts';
-import { commonOutcomes } from './common.outcomes.ts';
-import { connectionOutcomes } from './connection/connection.outcomes.ts';
-import { credentialOutcomes } from './credential/credential.outcomes.ts';
-import { environmentOutcomes } from './environment/environment.outcomes.ts';
-import { pipelineExecutionOutcomes } from './pipeline-execution/pipeline-execution.outcomes.ts';
-import { projectOutcomes } from './project/project.outcomes.ts';
-import { projectTagOutcomes } from './project-tag/project-tag.outcomes.ts';
-import { secretOutcomes } from './secret/secret.outcomes.ts';
-import { secretReferenceOutcomes } from './secret-reference/secret-reference.outcomes.ts';
-import { sharedPipelineOutcomes } from './shared-pipeline/shared-pipeline.outcomes.ts';
+/** The problems and events of every resource. They are apart from the operations, whose types name them. */
+import { outcomeLists } from './outcomes.list.ts';
 import { withoutDoubles } from './sum-of-outcomes.ts';
-import { testExecutionOutcomes } from './test-execution/test-execution.outcomes.ts';
-import { variableOutcomes } from './variable/variable.outcomes.ts';
 
-export const outcomes = withoutDoubles([
-  commonOutcomes,
-  credentialOutcomes,
-  projectOutcomes,
-  environmentOutcomes,
-  variableOutcomes,
-  connectionOutcomes,
-  secretReferenceOutcomes,
-  artifactOutcomes,
-  sharedPipelineOutcomes,
-  agentOutcomes,
-  secretOutcomes,
-  pipelineExecutionOutcomes,
-  testExecutionOutcomes,
-  accountEventOutcomes,
-  agentProtocolOutcomes,
-  projectTagOutcomes,
-]);
+export const outcomes = withoutDoubles(outcomeLists);

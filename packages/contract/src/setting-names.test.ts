@@ -20,7 +20,9 @@ test('what is near to no setting gets no proposal, although all begin alike', ()
 });
 
 test('the settings of the agent are those that its configuration reads', () => {
-  const source = readFileSync(new URL('../../agent/src/config.ts', import.meta.url), 'utf8');
-  const read = new Set(source.match(/\bHEADGATE_[A-Z_]*[A-Z]\b/g));
+  const sources = ['config.ts', 'scripts/script-settings.ts'].map((file) =>
+    readFileSync(new URL(`../../agent/src/${file}`, import.meta.url), 'utf8'),
+  );
+  const read = new Set(sources.join('\n').match(/\bHEADGATE_[A-Z_]*[A-Z]\b/g));
   assert.deepEqual([...agentSettingNames].toSorted(), [...read].toSorted());
 });

@@ -7,7 +7,19 @@ export {
   type RunCheck,
 } from './check-run.ts';
 export type { ComponentEnd } from './component-end.ts';
-export type { Action, AssertionCheck, AssertionFault, CallArguments } from './components/component.ts';
+export type {
+  Action,
+  AssertionCheck,
+  AssertionFault,
+  CallArguments,
+  FileSearch,
+  FoundFile,
+  Iteration,
+  IterationMode,
+  PlannedScript,
+  QueryResult,
+  ScriptLanguage,
+} from './components/component.ts';
 export {
   findDefinition,
   listComponentTypes,
@@ -61,15 +73,25 @@ export {
   resolveDefaults,
   resolveParameters,
 } from './resolve.ts';
+export { resolveScript } from './script-text.ts';
 export { findSecretNames, findSecretOfDefault, type SecretSource } from './secret-calls.ts';
 export {
   listSharedPipelineUses,
   readSharedPipelineUse,
   type SharedPipelineUse,
 } from './shared-pipeline-use.ts';
-export { type Dialect, SqlError, type StatementList, type TableReference } from './sql/dialect.ts';
+export {
+  type Dialect,
+  type PreparedStatement,
+  type RewrittenStatement,
+  SqlError,
+  type StatementList,
+  type TableReference,
+} from './sql/dialect.ts';
 export { duckdb } from './sql/duckdb.ts';
 export { environmentDefaults } from './sql/environment-defaults.ts';
+export { defaultDatabase, defaultSchema, type NameMapping } from './sql/rewrite/names.ts';
+export { type SqlRewriter, sqlRewriter } from './sql/rewrite/rewriter.ts';
 export { splitStatements } from './sql/statements.ts';
 export { shorten, TemplateError } from './template.ts';
 export { type PlannedOutput, planTransformation, type TransformationPlan } from './transformation-plan.ts';
@@ -81,6 +103,7 @@ export {
   describeMissingVariable,
   type Grid,
   isGrid,
+  readGrid,
   type Scalar,
   setArguments,
   setDefault,

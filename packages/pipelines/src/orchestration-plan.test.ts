@@ -83,10 +83,6 @@ describe('create-table', () => {
   });
 
   it('refuses invalid parameters', async () => {
-    await assert.rejects(
-      plan('create-table', { newTableName: 't', columns, tableType: 'Temporary' }),
-      /use Permanent/,
-    );
     await assert.rejects(plan('create-table', { columns }), /"newTableName" is missing: fill it in/);
     await assert.rejects(
       plan('create-table', { newTableName: 't', columns, createReplace: 'Maybe' }),

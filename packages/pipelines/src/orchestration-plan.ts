@@ -1,5 +1,5 @@
 /** Turns one component of an orchestration into the action that the engine carries out. */
-import type { Action } from './components/component.ts';
+import { type Action, listLiteralParameters } from './components/component.ts';
 import {
   listParameterNames,
   listParametersWithoutEffect,
@@ -26,10 +26,12 @@ export async function planComponent(
   dialect: Dialect,
   evaluation: Evaluation,
 ): Promise<PlannedComponent> {
-  const { parameters: table, plan } = getOrchestrationDefinition(component.type, orchestration.path);
+  const definition = getOrchestrationDefinition(component.type, orchestration.path, component.parameters);
+  const { parameters: table } = definition;
   const parameters = renameParameters(component.parameters, table);
-  const values = await resolveParameters(parameters, evaluation, listParameterNames(table, 'raw'));
-  const action = plan({
+  const raw = [...listParameterNames(table, 'raw'), ...listLiteralParameters(parameters, definition)];
+  const values = await resolveParameters(parameters, evaluation, raw);
+  const action = definition.plan({
     parameters: createParameters(values),
     component: { ...component, parameters },
     dialect,

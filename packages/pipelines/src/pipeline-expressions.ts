@@ -2,7 +2,8 @@
  * Collects the expressions of a pipeline that a run may evaluate, in the form in which they are evaluated.
  */
 import { expressionSourceLimit } from './bounds.ts';
-import { listParameterNames } from './components/declared-parameters.ts';
+import { omitLiteralParameters } from './components/component.ts';
+import { listParameterNames, renameParameters } from './components/declared-parameters.ts';
 import { findDefinition } from './components/registry.ts';
 import type { LineOf } from './parse.ts';
 import type { OrchestrationComponent, Pipeline, Plain } from './pipeline.ts';
@@ -32,8 +33,11 @@ export function collectExpressions(pipeline: Pipeline, lineOf: LineOf): PlacedEx
       }
     };
     const definition = findDefinition(component.type);
-    const raw = definition === undefined ? [] : listParameterNames(definition.parameters, 'raw');
-    for (const [parameter, value] of Object.entries(component.parameters))
+    const table = definition?.parameters ?? {};
+    const raw = listParameterNames(table, 'raw');
+    const renamed = renameParameters(component.parameters, table);
+    const resolved = definition === undefined ? renamed : omitLiteralParameters(renamed, definition);
+    for (const [parameter, value] of Object.entries(resolved))
       if (!raw.includes(parameter)) add(findEmbedded(value), 'parameters', parameter);
     if ('transitions' in component) addOwnExpressions(component, add);
   }

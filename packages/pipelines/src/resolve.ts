@@ -110,7 +110,11 @@ function readRowsFromGrid(fromGrid: Plain, scope: VariableScope): Scalar[][] {
   if (typeof variable !== 'string' || columns === undefined || !isList(columns)) {
     throw new ExpressionError('"fromGrid" needs "variable" and "columns", a list of column names');
   }
-  return readGridColumns(scope, variable, columns.map(String));
+  return readGridColumns(
+    scope,
+    variable,
+    columns.map((column) => (column === null ? '' : String(column))),
+  );
 }
 
 function isList(value: Plain): value is readonly Plain[] {

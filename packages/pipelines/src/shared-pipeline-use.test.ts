@@ -50,3 +50,16 @@ test('uses of skipped components and malformed uses are not listed', () => {
   );
   assert.deepEqual(usesOf({ a: use('Checks', '${version}'), b: use('Checks', 'x'.repeat(256)) }), []);
 });
+
+test('the group and the pipeline may be written in one, with `version` for the version', () => {
+  const joined = (pipelineName: unknown, version?: unknown) => ({
+    type: 'run-shared-pipeline',
+    parameters: { pipelineName, version },
+  });
+  const uses = usesOf({
+    a: joined('Our tools#clean/Up', '[Latest]'),
+    b: joined('Our tools # ${name}', '2.1'),
+    c: joined('${group}#x'),
+  });
+  assert.deepEqual(uses, [{ prefix: 'Our tools' }, { prefix: 'Our tools', versionName: '2.1' }]);
+});

@@ -5,8 +5,9 @@
  * - **use**: a group and the version to use. Without a version: the latest enabled one.
  */
 import { sharedPrefixLimit, sharedUseLimit, versionNameLimit } from './bounds.ts';
-import { ParameterError } from './parameters.ts';
+import { MissingParameterError, ParameterError } from './parameters.ts';
 import type { Pipeline, Plain, PlainMap } from './pipeline.ts';
+import { shorten } from './template.ts';
 
 export const sharedPipelineType = 'run-shared-pipeline';
 export const latestVersion = '[Latest]';
@@ -16,24 +17,69 @@ export interface SharedPipelineUse {
   readonly versionName?: string;
 }
 
+/** Stands between the prefix and the name of a pipeline that are written in one. */
+const separator = '#';
+
 /**
  * Reads the use from the parameters of one component. They cannot contain expressions: versions are chosen
- * when the execution starts, before variables have values.
+ * when the execution starts, before variables have values. The prefix may also stand before the `#` of
+ * `pipelineName`, and the version may be called `version`.
  *
  * @throws ParameterError
  */
 export function readSharedPipelineUse(parameters: PlainMap): SharedPipelineUse {
-  const prefix = readWrittenName(
-    'sharedPipelineIdPrefix',
-    parameters.sharedPipelineIdPrefix,
-    sharedPrefixLimit,
-  );
-  const versionName = readWrittenName('versionName', parameters.versionName, versionNameLimit);
-  if (prefix === '')
-    throw new ParameterError('the parameter "sharedPipelineIdPrefix" is missing: fill it in');
+  const { sharedPipelineIdPrefix, pipelineName, versionName: name, version } = parameters;
+  const joined = isEmpty(sharedPipelineIdPrefix) && !isEmpty(pipelineName);
+  const prefix = joined
+    ? readWrittenName('pipelineName', readJoinedPrefix(pipelineName), sharedPrefixLimit)
+    : readWrittenName('sharedPipelineIdPrefix', sharedPipelineIdPrefix, sharedPrefixLimit);
+  const versionName = isEmpty(name)
+    ? readWrittenName('version', version, versionNameLimit)
+    : readWrittenName('versionName', name, versionNameLimit);
+  if (prefix === '') throw new MissingParameterError(describeMissing('sharedPipelineIdPrefix'));
   const latest = versionName === '' || versionName.toLowerCase() === latestVersion.toLowerCase();
   return latest ? { prefix } : { prefix, versionName };
 }
+
+export function isSharedPipelineUse(parameters: PlainMap): boolean {
+  try {
+    readSharedPipelineUse(parameters);
+    return true;
+  } catch (error) {
+    if (error instanceof ParameterError) return false;
+    throw error;
+  }
+}
+
+/**
+ * The pipeline's name in its group.
+ *
+ * @param name the parameter `sharedPipeline`
+ * @param joined the parameter `pipelineName`, such as `group#name`
+ * @throws ParameterError
+ */
+export function readSharedPipelineName(name: string | undefined, joined: string | undefined): string {
+  if (name !== undefined) return name;
+  if (joined === undefined) throw new MissingParameterError(describeMissing('sharedPipeline'));
+  const inGroup = joined.slice(joined.indexOf(separator) + 1).trim();
+  if (joined.includes(separator) && inGroup !== '') return inGroup;
+  throw createNotJoinedError(joined);
+}
+
+/** The prefix before the `#`. */
+function readJoinedPrefix(joined: Plain | undefined): Plain | undefined {
+  if (typeof joined !== 'string') return joined;
+  if (!joined.includes(separator)) throw createNotJoinedError(joined);
+  return joined.slice(0, joined.indexOf(separator));
+}
+
+const createNotJoinedError = (joined: string) =>
+  new ParameterError(
+    `"pipelineName" is "${shorten(joined)}": write the prefix of the shared pipelines, a # and the name, such as common#tools/Clean up`,
+  );
+
+const isEmpty = (value: Plain | undefined) => value === undefined || value === null || value === '';
+const describeMissing = (parameter: string) => `the parameter "${parameter}" is missing: fill it in`;
 
 /**
  * The distinct uses of a pipeline, up to the limit. Other and malformed uses fail when their component runs.

@@ -152,7 +152,7 @@ describe('components to SQL', () => {
     };
     assert.equal(
       await selectOf({ type: 'join', parameters }),
-      'SELECT "a"."id" AS "id", "b.c"."amount" AS "other" FROM "In" AS "a" LEFT JOIN "In" AS "b" ON ("a"."id" = "b"."id" -- note ) FULL JOIN "In" AS "b.c" ON ("b"."id" = "b.c"."id")',
+      'SELECT "a"."id" AS "id", "b.c"."amount" AS "other" FROM "In" AS "a" LEFT JOIN "In" AS "b" ON ("a"."id" = "b"."id") FULL JOIN "In" AS "b.c" ON ("b"."id" = "b.c"."id")',
     );
   });
 

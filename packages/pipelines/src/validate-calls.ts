@@ -1,8 +1,9 @@
 /** Checks calls of other pipelines. */
 import { callCycleLimit, sharedUseLimit } from './bounds.ts';
+import { findCalledName } from './components/run-pipeline.ts';
 import type { CallArgument, Finding, Notes, Report } from './finding.ts';
 import { sortTopologically } from './graph.ts';
-import { ParameterError } from './parameters.ts';
+import { MissingParameterError, ParameterError } from './parameters.ts';
 import {
   type Orchestration,
   type OrchestrationComponent,
@@ -13,7 +14,12 @@ import {
   pipelineTypeOf,
 } from './pipeline.ts';
 import type { Certainty } from './reach.ts';
-import { countUsesBeyondLimit, readSharedPipelineUse, sharedPipelineType } from './shared-pipeline-use.ts';
+import {
+  countUsesBeyondLimit,
+  isSharedPipelineUse,
+  readSharedPipelineUse,
+  sharedPipelineType,
+} from './shared-pipeline-use.ts';
 import { pipelineUnderTestType } from './tested-pipelines.ts';
 import { cells } from './validate-variables.ts';
 
@@ -27,11 +33,14 @@ export function checkCall(component: OrchestrationComponent, isCertain: Certaint
   const { name, type, parameters } = component;
   const sets = listSetVariables(parameters);
   if (type === sharedPipelineType) {
-    const use = readUse(parameters);
-    if (use === undefined) return;
-    const called = readPlainName(parameters.sharedPipeline);
+    if (!isSharedPipelineUse(parameters)) return;
+    const use = readSharedPipelineUse(parameters);
+    const joined = (parameters.sharedPipeline ?? '') === '';
+    const called = joined
+      ? readJoinedName(parameters.pipelineName)
+      : readPlainName(parameters.sharedPipeline);
     const named = called === undefined ? {} : { pipelineName: called };
-    const at = ['parameters', 'sharedPipeline'];
+    const at = ['parameters', joined ? 'pipelineName' : 'sharedPipeline'];
     notes.ask({ asks: 'shared-call', component: name, at, use, ...named, sets, certain: isCertain(name) });
     return;
   }
@@ -40,7 +49,7 @@ export function checkCall(component: OrchestrationComponent, isCertain: Certaint
     return;
   }
   const call = Object.hasOwn(calls, type) ? calls[type] : undefined;
-  const called = call && readPlainName(parameters[call.parameter]);
+  const called = call && readPlainName(findCalledName(parameters, call.parameter));
   if (call === undefined || called === undefined) return;
   const at = ['parameters', call.parameter];
   const path = pipelinePath(called, call.type);
@@ -63,6 +72,12 @@ function askTestedCall(
   notes.ask({ asks: 'call', component: name, at, path, ...other, sets, certain: isCertain(name) });
 }
 
+/** The name in the group. A name without a group is reported by the plan. */
+function readJoinedName(joined: Plain | undefined): string | undefined {
+  const name = readPlainName(joined);
+  return name?.includes('#') === true ? readPlainName(name.slice(name.indexOf('#') + 1).trim()) : undefined;
+}
+
 /** A name that is not an expression. */
 function readPlainName(name: Plain | undefined): string | undefined {
   return typeof name === 'string' && name !== '' && !name.includes('${') ? name : undefined;
@@ -82,15 +97,6 @@ function listSetVariables(parameters: PlainMap): CallArgument[] {
   ];
 }
 
-function readUse(parameters: PlainMap) {
-  try {
-    return readSharedPipelineUse(parameters);
-  } catch (error) {
-    if (error instanceof ParameterError) return undefined;
-    throw error;
-  }
-}
-
 /** Reports malformed uses. Whether a shared pipeline exists is checked when an execution starts. */
 export function checkSharedCalls(orchestration: Orchestration, report: Report): void {
   for (const component of orchestration.components.values()) checkSharedCall(component, report);
@@ -102,14 +108,13 @@ export function checkSharedCalls(orchestration: Orchestration, report: Report): 
 
 function checkSharedCall({ name, type, parameters }: OrchestrationComponent, report: Report): void {
   if (type !== sharedPipelineType) return;
-  // A missing required parameter is already reported.
-  if ((parameters.sharedPipelineIdPrefix ?? '') === '') return;
   try {
     readSharedPipelineUse(parameters);
   } catch (error) {
     if (!(error instanceof ParameterError)) throw error;
     const at = ['parameters'];
-    report({ component: name, at, code: 'shared-pipeline-use', message: error.message, level: 'error' });
+    const code = error instanceof MissingParameterError ? 'missing-parameter' : 'shared-pipeline-use';
+    report({ component: name, at, code, message: error.message, level: 'error' });
   }
 }
 

@@ -8,7 +8,7 @@ import { canIterate, createCertainty, findPassed, findReach } from './reach.ts';
 import { checkCall, checkSharedCalls } from './validate-calls.ts';
 import { checkCondition } from './validate-conditions.ts';
 import { checkOrder } from './validate-order.ts';
-import { checkNamedVariables, checkOwnExpressions, secondCells } from './validate-variables.ts';
+import { checkNamedVariables, checkOwnExpressions, listIterationVariables } from './validate-variables.ts';
 
 export function checkOrchestration(orchestration: Orchestration, notes: Notes, suggest: Suggestions): void {
   const { report } = notes;
@@ -130,7 +130,7 @@ function checkIterator(
     report({ component: name, at, code: 'missing-iteration-target', message, level: 'error' });
   } else checkIterated(name, target, orchestration, report);
   if (component.parameters.concurrency !== 'Concurrent') return;
-  for (const variable of secondCells(component.parameters.gridIteratorVariableMapping)) {
+  for (const variable of listIterationVariables(component)) {
     if (orchestration.variables.get(variable)?.behaviour !== 'SHARED') continue;
     const message = `concurrent iterations overwrite the SHARED variable "${variable}": make it COPIED`;
     report({ component: name, code: 'shared-iterator-variable', message, level: 'warning' });

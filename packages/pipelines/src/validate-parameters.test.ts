@@ -27,7 +27,34 @@ const seen: Record<string, string> = {
   'print-variables': 'componentName variablesToPrint',
   'grid-iterator':
     'componentName gridVariable gridIteratorVariableMapping stopOnCondition recordValuesInTaskHistory',
-  'assert-table': 'componentName tableName',
+  'create-table-v2':
+    'componentName createMethod database schema table snowflakeTableType columns defaultDdlCollation primaryKeys clusteringKeys dataRetentionTimeInDays comment catalog tableMetadata tableType',
+  'assert-table':
+    'componentName database schema tableName exists tableMetadata rowCountComparisonType rowCountValue',
+  'sql-executor':
+    'componentName scriptLocation declareSqlVariables variablesToInclude sqlScript enableVariableResolution fileName',
+  'table-iterator':
+    'componentName mode database schema targetTable concurrency columnMapping orderBy sort breakOnFailure',
+  'table-iterator-v2': 'componentName mode concurrency breakOnFailure query columnMapping1',
+  'fixed-iterator':
+    'componentName concurrency variablesToIterate iterationValues breakOnFailure stopOnCondition recordValuesInTaskHistory',
+  'loop-iterator':
+    'componentName concurrency variableToIterate startingValue incrementValue endValue breakOnFailure stopOnCondition recordValuesInTaskHistory',
+  'file-iterator':
+    'componentName inputDataType inputDataUrl1 maxIterations filterRegex concurrency variables breakOnFailure stopOnCondition recordValuesInTaskHistory recursive inputDataUrl3',
+  retry: 'componentName numberOfRetries retryDelay',
+  'query-to-grid': 'componentName mode query gridVariable gridVariableMapping',
+  'table-metadata-to-grid': 'componentName database schema gridVariable gridVariableMapping targetTable',
+  'append-to-grid': 'componentName operation targetGridVariable valuesGrid',
+  'remove-from-grid': 'componentName targetGridVariable operation keyColumns valuesGrid',
+  'delete-tables': 'componentName database schema targetTable ignoreMissing',
+  'truncate-table': 'componentName warehouse database schema targetTable',
+  'alter-warehouse': 'componentName warehouse commandType properties',
+  'alter-table': 'componentName targetTable schema database searchOptimizationService',
+  'refresh-external-table': 'componentName database schema targetTable relativeSubpath',
+  'create-file-format':
+    'componentName createReplace database schema fileFormatName fileType compression recordDelimiter fieldDelimiter skipHeader skipBlankLines dateFormat timeFormat timestampFormat escape escapeUnenclosedField trimSpace2 fieldOptionallyEnclosed nullIf2 errorOnColumnCountMismatch emptyFieldAsNull replaceInvalidCharacters encodingType ignoreUtf8Errors1 preserveSpace stripOuterElement disableSnowflakeData disableAutoConvert',
+  'run-shared-pipeline': 'componentName pipelineName version setScalarVariables setGridVariables',
   'sql-script': 'componentName sqlScript',
   'update-scalar': 'componentName scalarsToUpdate',
   'table-input': 'componentName targetTable timeOffset catalog offsetType',

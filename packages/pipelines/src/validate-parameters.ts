@@ -1,6 +1,7 @@
 /** Checks the names of parameters: missing, misspelled, and without effect. */
 import type { ComponentDefinition } from './components/component.ts';
 import { listParameterNames, renameParameters } from './components/declared-parameters.ts';
+import { findDefinedType } from './components/registry.ts';
 import type { FindingLevel, Report } from './finding.ts';
 import { findNearestName } from './nearest.ts';
 import type { Pipeline, Plain, PlainMap } from './pipeline.ts';
@@ -74,7 +75,12 @@ function findSameBeginning(written: string, names: readonly string[]): string | 
 const idle = 'the component does nothing: add a row or remove the component';
 
 /** Lists that must not be empty for a component to have its effect. */
+const nothingRuns = 'no iteration runs: add a row or remove the component';
 const lists: Readonly<Record<string, { list: string; level: FindingLevel; comes: string }>> = {
+  'fixed-iterator': { list: 'iterationValues', level: 'error', comes: nothingRuns },
+  'query-to-grid': { list: 'gridVariableMapping', level: 'error', comes: idle },
+  'table-metadata-to-grid': { list: 'gridVariableMapping', level: 'error', comes: idle },
+  'append-to-grid': { list: 'valuesGrid', level: 'warning', comes: idle },
   'update-scalar': { list: 'scalarsToUpdate', level: 'error', comes: idle },
   'query-to-scalar': { list: 'scalarVariableMapping', level: 'error', comes: idle },
   'print-variables': { list: 'variablesToPrint', level: 'error', comes: idle },
@@ -90,7 +96,8 @@ const lists: Readonly<Record<string, { list: string; level: FindingLevel; comes:
 export function checkEffect(pipeline: Pipeline, report: Report): void {
   for (const component of pipeline.components.values()) {
     const { name, type, parameters } = component;
-    const found = Object.hasOwn(lists, type) ? lists[type] : undefined;
+    const defined = findDefinedType(type) ?? type;
+    const found = Object.hasOwn(lists, defined) ? lists[defined] : undefined;
     if (found === undefined || !isEmptyList(parameterOf(parameters, found.list))) continue;
     const { list, level, comes } = found;
     const updates = 'updateScalarVariables' in component && component.updateScalarVariables.length > 0;

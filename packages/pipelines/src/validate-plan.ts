@@ -11,13 +11,14 @@ import { type ParameterTable, renameParameters } from './components/declared-par
 import type { Report } from './finding.ts';
 import { createParameters, MissingParameterError, ParameterError, type Parameters } from './parameters.ts';
 import type { OrchestrationComponent, Plain, PlainMap } from './pipeline.ts';
-import { SqlError } from './sql/dialect.ts';
+import { type Dialect, SqlError } from './sql/dialect.ts';
 import { duckdb } from './sql/duckdb.ts';
+import { unchangedSql } from './sql/rewrite/rewriter.ts';
 import { TemplateError } from './template.ts';
 import { createScope } from './variables.ts';
 
-/** The dialect of the only supported warehouse. */
-export const checkedDialect = duckdb;
+/** The dialect of the only supported warehouse. Users' SQL is rewritten when its expressions have values. */
+export const checkedDialect: Dialect = { ...duckdb, user: unchangedSql };
 
 export function checkPlan(
   component: OrchestrationComponent,

@@ -241,7 +241,7 @@ describe('validateProject', () => {
           },
         }),
       ],
-      ['error missing-parameter B', 'error shared-pipeline-use A'],
+      ['error shared-pipeline-use A', 'error missing-parameter B'],
     ],
     [
       'more versions of shared pipelines than an execution may use',

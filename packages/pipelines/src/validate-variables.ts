@@ -1,6 +1,6 @@
 /** Finds undeclared variables and wrong uses of variables, as far as possible without a run. */
 import { renameParameters } from './components/declared-parameters.ts';
-import { findDefinition } from './components/registry.ts';
+import { findDefinedType, findDefinition } from './components/registry.ts';
 import type { Notes, VariableUse } from './finding.ts';
 import type { OrchestrationComponent, Pipeline, Plain, PlainMap } from './pipeline.ts';
 import { findSecretNames, findSecretOfDefault } from './secret-calls.ts';
@@ -143,7 +143,11 @@ export function checkDefaults(pipeline: Pipeline, notes: Notes): void {
   }
 }
 
-function checkSecrets({ component }: Partial<Place>, expressions: readonly string[], notes: Notes): void {
+export function checkSecrets(
+  { component }: Partial<Place>,
+  expressions: readonly string[],
+  notes: Notes,
+): void {
   for (const name of new Set(expressions.flatMap(findSecretNames)))
     notes.ask({ asks: 'secret', ...(component === undefined ? {} : { component }), name });
 }
@@ -194,6 +198,11 @@ function namesOf(list: Plain | undefined): string[] {
   return list.flatMap((each: Plain) => (typeof each === 'string' ? [each] : cells([each], 0)));
 }
 
+/** The variables that each iteration of an iterator sets. */
+export function listIterationVariables(component: OrchestrationComponent): string[] {
+  return namedVariables(component).flatMap(([, names, as]) => (as === 'scalar' ? names : []));
+}
+
 export function checkNamedVariables(
   component: OrchestrationComponent,
   pipeline: Pipeline,
@@ -212,21 +221,37 @@ export function checkNamedVariables(
 /** Columns that a message names. */
 const namedColumns = 20;
 
+/** A parameter that names columns of a grid, by component type. */
+const gridColumns: Readonly<
+  Record<string, { grid: string; at: string; list(value: Plain | undefined): string[] }>
+> = {
+  'grid-iterator': {
+    grid: 'gridVariable',
+    at: 'gridIteratorVariableMapping',
+    list: (rows) => cells(rows, 0),
+  },
+  'query-to-grid': { grid: 'gridVariable', at: 'gridVariableMapping', list: secondCells },
+  'remove-from-grid': { grid: 'targetGridVariable', at: 'keyColumns', list: namesOf },
+};
+
 /** Checks the columns of a grid that the pipeline itself declares. */
 function checkGridColumns(
   { name, type, parameters }: OrchestrationComponent,
   pipeline: Pipeline,
   notes: Notes,
 ): void {
-  if (type !== 'grid-iterator' || typeof parameters.gridVariable !== 'string') return;
-  const grid = pipeline.variables.get(parameters.gridVariable);
+  const defined = findDefinedType(type) ?? type;
+  const checked = Object.hasOwn(gridColumns, defined) ? gridColumns[defined] : undefined;
+  const named = checked === undefined ? undefined : parameters[checked.grid];
+  if (checked === undefined || typeof named !== 'string') return;
+  const grid = pipeline.variables.get(named);
   if (grid?.type !== 'GRID') return;
   const columns = new Set(grid.columns.map((column) => column.name));
-  const named = [...columns].slice(0, namedColumns).join(', ');
-  for (const column of cells(parameters.gridIteratorVariableMapping, 0)) {
+  const known = [...columns].slice(0, namedColumns).join(', ');
+  for (const column of checked.list(parameters[checked.at])) {
     if (columns.has(column) || column.includes('${')) continue;
-    const message = `the grid variable "${grid.name}" has no column "${column}": use one of ${named}${columns.size > namedColumns ? ', …' : ''}`;
-    const at = ['parameters', 'gridIteratorVariableMapping'];
+    const message = `the grid variable "${grid.name}" has no column "${column}": use one of ${known}${columns.size > namedColumns ? ', …' : ''}`;
+    const at = ['parameters', checked.at];
     notes.report({ component: name, at, code: 'variable-type', message, level: 'error' });
   }
 }

@@ -1,6 +1,6 @@
 /** Checks a pipeline using its own file only. Questions about other files are answered in link.ts. */
-import type { ComponentDefinition } from './components/component.ts';
-import { listParameterNames } from './components/declared-parameters.ts';
+import { type ComponentDefinition, omitLiteralParameters } from './components/component.ts';
+import { listParameterNames, renameParameters } from './components/declared-parameters.ts';
 import { describeUnknownType, findDefinition, listComponentTypes } from './components/registry.ts';
 import type { Draft, Notes } from './finding.ts';
 import { createSuggestions, type Suggestions } from './nearest.ts';
@@ -9,7 +9,7 @@ import { checkOrchestration } from './validate-orchestration.ts';
 import { checkEffect, checkParameterNames } from './validate-parameters.ts';
 import { checkPlan } from './validate-plan.ts';
 import { checkTransformation } from './validate-transformation.ts';
-import { checkDefaults, checkExpressions } from './validate-variables.ts';
+import { checkDefaults, checkExpressions, checkSecrets } from './validate-variables.ts';
 
 export function checkPipeline(pipeline: Pipeline, notes: Notes): void {
   checkDefaults(pipeline, notes);
@@ -39,11 +39,13 @@ function checkComponents(pipeline: Pipeline, notes: Notes, suggest: Suggestions)
     }
     const definition = findDefinition(type);
     if (definition?.kind !== pipeline.type) {
-      report(createTypeFinding(name, type, pipeline, suggest));
+      report(createTypeFinding(component, pipeline, suggest));
       continue;
     }
     checkParameterNames(component, definition, report);
-    checkExpressions(name, parameters, pipeline, { ...notes, report });
+    const { scripts, others } = takeScripts(omitLiteralParameters(parameters, definition), definition);
+    checkExpressions(name, others, pipeline, { ...notes, report });
+    checkSecrets({ component: name }, scripts, notes);
     checkFiles(name, definition, parameters, notes);
     if (definition.kind !== 'orchestration') continue;
     if (pipeline.type !== 'orchestration' || faulty.has(name)) continue;
@@ -53,9 +55,23 @@ function checkComponents(pipeline: Pipeline, notes: Notes, suggest: Suggestions)
   return faulty;
 }
 
+/** Scripts contain `${…}` that are not expressions, so only their secrets are checked. */
+function takeScripts(
+  written: PlainMap,
+  definition: ComponentDefinition,
+): { scripts: string[]; others: PlainMap } {
+  const parameters = Object.entries(renameParameters(written, definition.parameters));
+  const names = listParameterNames(definition.parameters, 'script');
+  return {
+    scripts: parameters.flatMap(([name, value]) =>
+      names.includes(name) && typeof value === 'string' ? [value] : [],
+    ),
+    others: Object.fromEntries(parameters.filter(([name]) => !names.includes(name))),
+  };
+}
+
 function createTypeFinding(
-  component: string,
-  type: string,
+  { name: component, type, parameters }: { name: string; type: string; parameters: PlainMap },
   { path, type: where }: Pipeline,
   suggest: Suggestions,
 ): Draft {
@@ -68,7 +84,7 @@ function createTypeFinding(
     at: ['type'],
     code: known ? 'component-type-misplaced' : 'unknown-component-type',
     level: 'error',
-    message: describeUnknownType(type, path, where, remedy),
+    message: describeUnknownType(type, path, where, remedy, parameters),
   };
 }
 

@@ -18,6 +18,9 @@ export interface Grid {
   readonly rows: readonly (readonly Scalar[])[];
 }
 
+/** New rows for a grid. */
+export type GridRows = readonly (readonly unknown[])[];
+
 export type VariableValue = Scalar | Grid;
 
 export interface Variable {
@@ -254,16 +257,27 @@ function convertGridRow(
   });
 }
 
-/** The rows of a grid with only the given columns, in the given order. @throws VariableError */
-export function readGridColumns(scope: VariableScope, name: string, wanted: readonly string[]): Scalar[][] {
+/** The value of a grid variable. @throws VariableError */
+export function readGrid(scope: VariableScope, name: string): Grid {
   const variable = scope.get(name);
   if (variable === undefined) throw new VariableError(describeMissingVariable(name));
   if (variable.type !== 'GRID')
     throw new VariableError(
       `the variable "${name}" is ${variable.type}, but a grid variable is needed here: name another variable`,
     );
-  const { columns, rows } = variable.value as Grid;
+  return variable.value as Grid;
+}
+
+/**
+ * The rows of a grid with only the given columns, in the given order. An empty name gives an empty cell: files
+ * use it for cells that they leave out.
+ *
+ * @throws VariableError
+ */
+export function readGridColumns(scope: VariableScope, name: string, wanted: readonly string[]): Scalar[][] {
+  const { columns, rows } = readGrid(scope, name);
   const indexes = wanted.map((column) => {
+    if (column === '') return -1;
     const index = columns.findIndex((each) => each.name === column);
     if (index < 0) {
       const names = columns.map((each) => each.name).join(', ');
@@ -271,7 +285,7 @@ export function readGridColumns(scope: VariableScope, name: string, wanted: read
     }
     return index;
   });
-  return rows.map((row) => indexes.map((index) => row[index] ?? null));
+  return rows.map((row) => indexes.map((index) => (index < 0 ? null : (row[index] ?? null))));
 }
 
 export function isGrid(value: Plain | VariableValue): value is Grid {

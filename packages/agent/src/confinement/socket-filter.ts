@@ -6,29 +6,29 @@
  * cannot. ADR 0029.
  */
 
-/** Numbers of system calls, and AUDIT_ARCH of linux/audit.h. */
-const architectures: Readonly<
-  Partial<Record<NodeJS.Architecture, { audit: number; prctl: number; socket: number }>>
-> = {
-  x64: { audit: 0xc000003e, prctl: 157, socket: 41 },
-  arm64: { audit: 0xc00000b7, prctl: 167, socket: 198 },
+import {
+  allow,
+  answer,
+  architectureOffset,
+  auditArchitectures,
+  EACCES,
+  encodeInstruction,
+  failWith,
+  jumpIfAtLeast,
+  jumpIfEqual,
+  killProcess,
+  load,
+  numberOffset,
+  x32Bit,
+} from './bpf.ts';
+
+/** Numbers of system calls. */
+const calls: Readonly<Partial<Record<NodeJS.Architecture, { prctl: number; socket: number }>>> = {
+  x64: { prctl: 157, socket: 41 },
+  arm64: { prctl: 167, socket: 198 },
 };
 /** The same on all architectures. */
 const ioUringSetup = 425;
-/** Higher numbers belong to the x32 ABI of x64, which has its own `socket`. */
-const x32Bit = 0x40000000;
-
-/** linux/bpf_common.h and linux/seccomp.h. */
-const load = 0x20;
-const jumpIfEqual = 0x15;
-const jumpIfAtLeast = 0x35;
-const answer = 0x06;
-const allow = 0x7fff0000;
-const failWithEacces = 0x0005000d;
-const killProcess = 0x80000000;
-/** Offsets in `struct seccomp_data`. */
-const numberOffset = 0;
-const architectureOffset = 4;
 
 /** prctl(PR_SET_NO_NEW_PRIVS, 1), prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, filter), exec. */
 const perlProgram = `
@@ -44,9 +44,9 @@ exec { $command[0] } @command or die "exec: $!\\n";
 export function createSocketFilterLauncher(
   architecture: NodeJS.Architecture = process.arch,
 ): readonly string[] | undefined {
-  const known = architectures[architecture];
-  if (known === undefined) return undefined;
-  const filter = encodeFilter(known.audit, known.socket).toString('hex');
+  const [known, audit] = [calls[architecture], auditArchitectures[architecture]];
+  if (known === undefined || audit === undefined) return undefined;
+  const filter = encodeFilter(audit, known.socket).toString('hex');
   return ['/usr/bin/perl', '-e', perlProgram, '--', String(known.prctl), filter];
 }
 
@@ -59,17 +59,7 @@ function encodeFilter(audit: number, socket: number): Buffer {
     encodeInstruction(jumpIfAtLeast, x32Bit, 2, 0),
     encodeInstruction(jumpIfEqual, socket, 1, 0),
     encodeInstruction(jumpIfEqual, ioUringSetup, 0, 1),
-    encodeInstruction(answer, failWithEacces),
+    encodeInstruction(answer, failWith(EACCES)),
     encodeInstruction(answer, allow),
   ]);
-}
-
-/** A `struct sock_filter`. Jumps are relative to the next instruction. */
-function encodeInstruction(code: number, operand: number, jumpTrue = 0, jumpFalse = 0): Buffer {
-  const bytes = Buffer.alloc(8);
-  bytes.writeUInt16LE(code, 0);
-  bytes.writeUInt8(jumpTrue, 2);
-  bytes.writeUInt8(jumpFalse, 3);
-  bytes.writeUInt32LE(operand, 4);
-  return bytes;
 }

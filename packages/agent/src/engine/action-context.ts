@@ -15,8 +15,11 @@ export interface ActionResult {
   childScope?: VariableScope;
 }
 
-/** Runs a component of the same pipeline in its own scope. Iterators run their target with it. */
-export type RunTarget = (target: string, evaluation: Evaluation) => Promise<ActionResult>;
+/**
+ * Runs a component of the same pipeline in its own scope. Iterators run their target with it. `label`: which
+ * iteration it is, for the step's message.
+ */
+export type RunTarget = (target: string, evaluation: Evaluation, label: string) => Promise<ActionResult>;
 
 export interface ActionContext {
   readonly run: PipelineRun;

@@ -6,8 +6,10 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import type { SharedPipelineUse } from '@headgate/pipelines';
 import { getReason } from '../log.ts';
+import type { ScriptEnd, ScriptEvents, ScriptJob } from '../scripts/script-job.ts';
 import type { ArtifactFiles, RunOutcome, RunPorts, SharedVersion, Warehouse } from './ports.ts';
 import { runBounds, runPipeline } from './run.ts';
 import type { FromRun, PlacedArtifact, PlacedShared, RunStart, ToRun } from './run-messages.ts';
@@ -18,6 +20,8 @@ interface Waiting {
 }
 
 const waiting = new Map<number, Waiting>();
+/** The running scripts, by the id of the message that started each. */
+const scripts = new Map<number, ScriptEvents>();
 let lastId = 0;
 let cancelled = false;
 
@@ -29,10 +33,10 @@ type Question =
   | { type: 'execute'; sql: string }
   | { type: 'query'; sql: string; maxRows: number }
   | { type: 'secret'; name: string }
-  | { type: 'scratch' };
+  | { type: 'scratch' }
+  | { type: 'script'; job: ScriptJob };
 
-function ask(message: Question) {
-  const id = ++lastId;
+function ask(message: Question, id = ++lastId) {
   return new Promise<unknown>((resolve, reject) => {
     waiting.set(id, { resolve, reject });
     send({ ...message, id });
@@ -45,11 +49,34 @@ const warehouse: Warehouse = {
     (await ask({ type: 'query', sql, maxRows })) as { columns: string[]; rows: unknown[][] },
 };
 
+async function runScript(job: ScriptJob, events: ScriptEvents): Promise<ScriptEnd> {
+  const id = ++lastId;
+  scripts.set(id, events);
+  try {
+    return (await ask({ type: 'script', job }, id)) as ScriptEnd;
+  } finally {
+    scripts.delete(id);
+  }
+}
+
+async function answerScript({
+  script,
+  request,
+  asked,
+}: Extract<ToRun, { type: 'script-request' }>): Promise<void> {
+  try {
+    send({ type: 'script-answer', request, value: await scripts.get(script)?.answer(asked) });
+  } catch (error) {
+    send({ type: 'script-refusal', request, message: getReason(error) });
+  }
+}
+
 function createPorts(start: RunStart): RunPorts {
   return {
     warehouse,
     artifact: createFiles(start.artifact),
     secret: async (name) => (await ask({ type: 'secret', name })) as string,
+    runScript,
     findShared: createSharedLookup(start.shared),
     filesFolder: start.filesFolder,
     ...(start.environmentFilesFolder === undefined
@@ -60,6 +87,7 @@ function createPorts(start: RunStart): RunPorts {
     log: (line) => send({ type: 'line', line }),
     isCancelled: () => cancelled,
     now: () => new Date(),
+    wait: (milliseconds) => setTimeout(milliseconds),
     newId: () => randomUUID(),
   };
 }
@@ -112,5 +140,8 @@ process.on('message', (message: ToRun) => {
   if (message.type === 'cancel') cancelled = true;
   else if (message.type === 'start') {
     void run(message.start).then((outcome) => send({ type: 'finished', outcome }, () => process.exit(0)));
-  } else settle(message);
+  } else if (message.type === 'script-line')
+    scripts.get(message.script)?.onLine(message.stream, message.line);
+  else if (message.type === 'script-request') void answerScript(message);
+  else settle(message);
 });

@@ -7,20 +7,27 @@ import {
   planComponent,
   type VariableScope,
 } from '@headgate/pipelines';
-import { assign, assignGrid, perform } from './action.ts';
+import { perform } from './action.ts';
 import type { ActionResult, RunTarget } from './action-context.ts';
 import { addNotes } from './notes.ts';
 import { createSystemVariables, getMessage, type PipelineRun } from './run-context.ts';
 import { type RunningStep, startStep } from './step.ts';
+import { assign, assignGrid } from './variable-actions.ts';
 
-/** Never rejects: an error is the component's failure. `iterators`: the iterators around the component. */
+/** The iterators around a component, and which iteration of the innermost one it is. */
+interface Iterated {
+  readonly iterators: readonly string[];
+  readonly label?: string;
+}
+
+/** Never rejects: an error is the component's failure. */
 export async function runComponent(
   run: PipelineRun<Orchestration>,
   component: OrchestrationComponent,
   scope: VariableScope = run.scope,
-  iterators: readonly string[] = [],
+  { iterators, label }: Iterated = { iterators: [] },
 ): Promise<ActionResult & { skipped?: boolean }> {
-  const step = startStep(run, component);
+  const step = startStep(run, component, label);
   if (component.skipped) {
     step.finish('SKIPPED');
     return { status: 'SUCCESS', skipped: true };
@@ -28,7 +35,8 @@ export async function runComponent(
   const engine = run.context.expressions;
   const evaluation: Evaluation = { engine, scope, sysvar: createSystemVariables(run, step.current()) };
   const inside = [...iterators, component.name];
-  const runTarget: RunTarget = (target, { scope: branch }) => runIterationTarget(run, target, branch, inside);
+  const runTarget: RunTarget = (target, { scope: branch }, label) =>
+    runIterationTarget(run, target, branch, { iterators: inside, label });
   let result: ActionResult;
   try {
     const { action, withoutEffect } = await planComponent(
@@ -55,8 +63,9 @@ async function runIterationTarget(
   run: PipelineRun<Orchestration>,
   name: string,
   scope: VariableScope,
-  iterators: readonly string[],
+  iterated: Iterated,
 ): Promise<ActionResult> {
+  const { iterators } = iterated;
   const target = run.pipeline.components.get(name);
   if (target === undefined) {
     return {
@@ -70,7 +79,7 @@ async function runIterationTarget(
       message: `the iterators form a cycle: ${[...iterators, name].join(' → ')}: name another component`,
     };
   }
-  return runComponent(run, target, scope, iterators);
+  return runComponent(run, target, scope, iterated);
 }
 
 /** The expressions can read how the component ended. If one fails, the component fails. */

@@ -1,4 +1,5 @@
 /** Test fixture: a real DuckDB in this process, files in a temporary folder, and a record of all reports. */
+import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance, type DuckDBType } from '@duckdb/node-api';
 import type { Step } from '@headgate/contract';
 import type { SharedPipelineUse, Unreadable } from '@headgate/pipelines';
+import type { RunScript } from '../scripts/script-job.ts';
 import { toJavaScript } from '../warehouses/duckdb-statement.ts';
 import type { ArtifactFiles, RunOutcome, RunPorts, RunRequest, SharedVersion, Warehouse } from './ports.ts';
 import { runBounds, runPipeline } from './run.ts';
@@ -27,6 +29,10 @@ export interface Fixture {
   ignored: Map<string, Unreadable>;
   /** How often a run asked for a scratch database. */
   countScratch(): number;
+  /** The waits of the run, in milliseconds. No time passes in them. */
+  waits: number[];
+  /** Calls a function in each wait. */
+  onWait(call: () => unknown): void;
   cancel(): void;
   /** Adds files to the artifact; text by path. */
   publish(files: Readonly<Record<string, string>>): Promise<void>;
@@ -40,13 +46,16 @@ export interface Fixture {
   dispose(): void;
 }
 
-export async function createFixture(): Promise<Fixture> {
+/** @param runScript default: there are no scripts */
+export async function createFixture(runScript: RunScript = refuseScripts): Promise<Fixture> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-engine-'));
   const artifact = join(folder, 'artifact');
   const filesFolder = join(folder, 'files');
   await mkdir(artifact);
   await mkdir(filesFolder);
-  const instance = await DuckDBInstance.create(':memory:');
+  const instance = await DuckDBInstance.create(':memory:', {
+    default_null_order: 'nulls_last_on_asc_first_on_desc',
+  });
   const connection = await instance.connect();
   const files = new Map<string, string>();
   const ignored = new Map<string, Unreadable>();
@@ -56,6 +65,8 @@ export async function createFixture(): Promise<Fixture> {
   const lines: string[] = [];
   const secrets = new Map<string, string>();
   const secretsRead: string[] = [];
+  const waits: number[] = [];
+  let onWait: () => unknown = () => undefined;
   let cancelled = false;
   let ids = 0;
   let entered = 0;
@@ -75,6 +86,7 @@ export async function createFixture(): Promise<Fixture> {
       if (value === undefined) throw new Error(`the secret reference "${name}" cannot be looked up: none`);
       return value;
     },
+    runScript,
     findShared: ({ prefix, versionName }) => shared.get(`${prefix} ${versionName ?? 'latest'}`),
     filesFolder,
     async enterScratch() {
@@ -89,6 +101,10 @@ export async function createFixture(): Promise<Fixture> {
     log: (line) => lines.push(line),
     isCancelled: () => cancelled,
     now: () => new Date(Date.UTC(2030, 0, 1)),
+    async wait(milliseconds) {
+      waits.push(milliseconds);
+      await onWait();
+    },
     newId() {
       ids += 1;
       return `00000000-0000-4000-8000-${String(ids).padStart(12, '0')}`;
@@ -105,6 +121,10 @@ export async function createFixture(): Promise<Fixture> {
     secretsRead,
     ignored,
     countScratch: () => entered,
+    waits,
+    onWait(call) {
+      onWait = call;
+    },
     cancel: () => {
       cancelled = true;
     },
@@ -137,6 +157,8 @@ export async function createFixture(): Promise<Fixture> {
     },
   };
 }
+
+const refuseScripts: RunScript = async () => assert.fail('no script is run');
 
 async function writeFiles(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
   for (const [path, text] of Object.entries(files)) {

@@ -10,7 +10,7 @@ import type { ArtifactFiles, RunPorts } from './ports.ts';
 export class FileError extends Error {}
 
 /** The segments of a relative path. @throws FileError */
-function splitPath(path: string): string[] {
+export function splitPath(path: string): string[] {
   const segments = path.split('/');
   const odd = segments.some((segment) => segment === '' || segment === '.' || segment === '..');
   const control = [...path].some((character) => character < ' ' || character === '\\');

@@ -1,10 +1,15 @@
-/** Runs an iterator's target once for each row, sequentially or concurrently. */
-import { type Action, concurrencyLimit } from '@headgate/pipelines';
+/** Runs an iterator's target once for each iteration, sequentially or concurrently. */
+import { type Action, concurrencyLimit, type Iteration, type IterationMode } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from './action-context.ts';
+import { describeTooManyRows, queryUpTo } from './variable-actions.ts';
 
-type Iterate = Extract<Action, { action: 'iterate' }>;
+interface Iterations extends IterationMode {
+  readonly iterations: readonly Iteration[];
+  /** What the step says beside the number of iterations. */
+  readonly message?: string;
+}
 
-export async function iterate(action: Iterate, context: ActionContext): Promise<ActionResult> {
+export async function iterate(action: Iterations, context: ActionContext): Promise<ActionResult> {
   const { iterations, concurrent, breakOnFailure } = action;
   const { bounds } = context.run.context.request;
   if (iterations.length > bounds.iterations) {
@@ -29,27 +34,61 @@ export async function iterate(action: Iterate, context: ActionContext): Promise<
   }
   const workers = concurrent ? Math.min(concurrencyLimit, iterations.length) : 1;
   await Promise.all(Array.from({ length: workers }, work));
-  return halted ?? summarize(iterations.length, done, failures);
+  return halted ?? summarize(action, done, failures);
+}
+
+export async function iterateQuery(
+  { query, list, ...mode }: Extract<Action, { action: 'iterate-query' }>,
+  context: ActionContext,
+): Promise<ActionResult> {
+  const limit = context.run.context.request.bounds.iterations;
+  const result = await queryUpTo(context.run.context, query, limit);
+  if (result === undefined) return { status: 'FAILED', message: describeTooManyRows('an iterator', limit) };
+  return iterate({ iterations: list(result), ...mode }, context);
 }
 
 async function runIteration(
-  action: Iterate,
-  iteration: number,
+  { iterations, target }: Iterations,
+  number: number,
   context: ActionContext,
 ): Promise<ActionResult> {
+  const iteration = iterations[number] ?? [];
   const scope = context.evaluation.scope.branch();
-  for (const [variable, value] of action.iterations[iteration] ?? []) scope.setScalar(variable, value);
-  return context.runTarget(action.target, { ...context.evaluation, scope });
+  for (const [variable, value] of iteration) scope.setScalar(variable, value);
+  const label = describeIteration(number + 1, iterations.length, iteration, context.run.context.mask);
+  return context.runTarget(target, { ...context.evaluation, scope }, label);
 }
 
-function summarize(
+/** Characters of one value, and of all of them, that a step shows. */
+const shownValue = 100;
+const shownValues = 1_000;
+
+/** A value is cut only after secrets in it are masked. */
+function describeIteration(
+  number: number,
   total: number,
+  iteration: Iteration,
+  mask: (text: string) => string,
+): string {
+  const values = iteration.map(
+    ([variable, value]) => `${variable} = ${cut(mask(String(value ?? '')), shownValue)}`,
+  );
+  const shown = values.length === 0 ? '' : `: ${cut(values.join(', '), shownValues)}`;
+  return `iteration ${number} of ${total}${shown}`;
+}
+
+const cut = (text: string, limit: number) => (text.length <= limit ? text : `${text.slice(0, limit)}…`);
+
+function summarize(
+  { iterations: { length: total }, message }: Iterations,
   done: number,
   failures: readonly { iteration: number; result: ActionResult }[],
 ): ActionResult {
   const [first] = [...failures].sort((left, right) => left.iteration - right.iteration);
-  if (first === undefined)
-    return { status: 'SUCCESS', message: `${done} ${done === 1 ? 'iteration' : 'iterations'}` };
+  if (first === undefined) {
+    const counted = `${done} ${done === 1 ? 'iteration' : 'iterations'}`;
+    return { status: 'SUCCESS', message: message === undefined ? counted : `${counted}; ${message}` };
+  }
   const skipped = done < total ? `, ${total - done} not started` : '';
   const why = first.result.message ?? 'no message';
   return {

@@ -10,6 +10,7 @@
  */
 import type { ProjectVariable, Step } from '@headgate/contract';
 import type { SharedPipelineUse, Unreadable } from '@headgate/pipelines';
+import type { RunScript } from '../scripts/script-job.ts';
 
 /** The database in which a run executes its SQL. All calls of a run share one session and its transaction. */
 export interface Warehouse {
@@ -52,6 +53,12 @@ export interface RunPorts {
    * @throws Error that names the reference and gives the reason.
    */
   secret(name: string): Promise<string>;
+  /**
+   * Runs a script in the agent's sandbox.
+   *
+   * @throws Error that says what the agent needs, if scripts are off.
+   */
+  runScript: RunScript;
   /** Undefined if the use was not known when the execution started. */
   findShared(use: SharedPipelineUse): SharedVersion | undefined;
   /** Absolute path of the folder for files, which exists: the environment's, or that of a test. */
@@ -70,6 +77,8 @@ export interface RunPorts {
   /** True after a graceful cancel: running steps finish and no new step starts. */
   isCancelled(): boolean;
   now(): Date;
+  /** Resolves after a time. */
+  wait(milliseconds: number): Promise<void>;
   /** A new uuid. */
   newId(): string;
 }

@@ -1,6 +1,7 @@
 /** The IPC messages between the agent and the process of a run (`engine/child.ts`). */
 import type { IgnoredPipeline, Step } from '@headgate/contract';
 import type { SharedPipelineUse } from '@headgate/pipelines';
+import type { ScriptJob, ScriptRequest, ScriptStream } from '../scripts/script-job.ts';
 import type { RunOutcome, RunRequest } from './ports.ts';
 
 /** An artifact on disk. */
@@ -33,7 +34,10 @@ export type ToRun =
   | { type: 'start'; start: RunStart }
   | { type: 'cancel' }
   | { type: 'answer'; id: number; value: unknown }
-  | { type: 'refusal'; id: number; message: string };
+  | { type: 'refusal'; id: number; message: string }
+  /** `script`: the id of the message that started it. */
+  | { type: 'script-line'; script: number; stream: ScriptStream; line: string }
+  | { type: 'script-request'; script: number; request: number; asked: ScriptRequest };
 
 export type FromRun =
   /** Sent every second. Silence means that an expression blocks the process past its own time limit. */
@@ -44,6 +48,10 @@ export type FromRun =
   | { type: 'secret'; id: number; name: string }
   /** From now on the SQL of the run goes to a scratch database. */
   | { type: 'scratch'; id: number }
+  /** Answered with a `ScriptEnd` when the script has ended. */
+  | { type: 'script'; id: number; job: ScriptJob }
+  | { type: 'script-answer'; request: number; value: unknown }
+  | { type: 'script-refusal'; request: number; message: string }
   | { type: 'step'; step: Step }
   | { type: 'line'; line: string }
   | { type: 'finished'; outcome: RunOutcome };

@@ -50,6 +50,7 @@ async function run(t: TestContext, pipeline: string, options: Partial<RunOptions
     confinement,
     warehouse: { execute: nobody, query: nobody },
     readSecret: nobody,
+    runScript: nobody,
     conceal: (said) => said,
     cancel: never,
     kill: never,

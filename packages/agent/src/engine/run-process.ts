@@ -13,6 +13,7 @@ import type { WatchedProcess } from '../confinement/memory-watch.ts';
 import { getReason } from '../log.ts';
 import type { RunOutcome, Warehouse } from './ports.ts';
 import type { FromRun, PlacedArtifact, PlacedShared, RunStart, ToRun } from './run-messages.ts';
+import { createRunScripts, type RunScripts, type StartScript } from './run-scripts.ts';
 
 /**
  * A run's process sends a message every second, even while SQL runs. If it is silent for longer, an
@@ -40,6 +41,7 @@ export interface RunOptions {
   readSecret(name: string): Promise<Secret>;
   /** Puts the SQL of the run into a scratch database. Returns the folder for its files, below `filesFolder`. */
   enterScratch(): Promise<string>;
+  runScript: StartScript;
   /** Removes the run's secrets from the last output of the process. */
   conceal(text: string): string;
   /** Graceful: the run ends after the running steps. */
@@ -69,22 +71,29 @@ export async function runInProcess(options: RunOptions): Promise<RunOutcome> {
     home: options.workFolder,
   });
   const memory = options.confinement.memory.watch(child.process.pid, options.processMegabytes);
+  const scripts = createRunScripts(options.runScript, (message) => send(child, message));
   const cancel = () => send(child, { type: 'cancel' });
   const kill = () => child.kill();
   options.kill.addEventListener('abort', kill);
   options.cancel.addEventListener('abort', cancel);
   try {
-    const outcome = await converse(child, memory, options);
+    const outcome = await converse(child, memory, scripts, options);
     options.kill.throwIfAborted();
     return outcome;
   } finally {
+    await scripts.close();
     memory.end();
     options.kill.removeEventListener('abort', kill);
     options.cancel.removeEventListener('abort', cancel);
   }
 }
 
-function converse(child: Child, memory: WatchedProcess, options: RunOptions): Promise<RunOutcome> {
+function converse(
+  child: Child,
+  memory: WatchedProcess,
+  scripts: RunScripts,
+  options: RunOptions,
+): Promise<RunOutcome> {
   return new Promise((resolve) => {
     let outcome: RunOutcome | undefined;
     const limit = options.silenceMilliseconds ?? silenceMilliseconds;
@@ -103,7 +112,8 @@ function converse(child: Child, memory: WatchedProcess, options: RunOptions): Pr
         outcome = message.outcome;
         // The run is over. Kill the group to end processes that it may have started.
         child.kill();
-      } else void answerRequest(child, options, message);
+      } else if ('request' in message) scripts.settle(message);
+      else void answerRequest(child, scripts, options, message);
     });
     child.process.once('error', (error) => {
       clearInterval(watch);
@@ -136,12 +146,13 @@ function converse(child: Child, memory: WatchedProcess, options: RunOptions): Pr
 
 async function answerRequest(
   child: Child,
+  scripts: RunScripts,
   options: RunOptions,
   message: Extract<FromRun, { id: number }>,
 ): Promise<void> {
   const { id } = message;
   try {
-    send(child, { type: 'answer', id, value: await carryOut(options, message) });
+    send(child, { type: 'answer', id, value: await carryOut(options, scripts, message) });
   } catch (error) {
     send(child, { type: 'refusal', id, message: getReason(error) });
   }
@@ -149,6 +160,7 @@ async function answerRequest(
 
 async function carryOut(
   { warehouse, readSecret, enterScratch }: RunOptions,
+  scripts: RunScripts,
   message: Extract<FromRun, { id: number }>,
 ): Promise<unknown> {
   switch (message.type) {
@@ -160,6 +172,8 @@ async function carryOut(
       return (await readSecret(message.name)).reveal();
     case 'scratch':
       return enterScratch();
+    case 'script':
+      return scripts.run(message.id, message.job);
   }
 }
 

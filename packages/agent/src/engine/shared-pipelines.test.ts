@@ -149,3 +149,39 @@ test('a use without a chosen version fails the run with a remedy, unless it is n
   });
   assert.deepEqual(await fixture.run('main'), { status: 'SUCCESS' });
 });
+
+test('the group and the pipeline may be written in one', async () => {
+  const called = renderOrchestration({ S: start('Print'), Print: print('who') }, { who: text('nobody') });
+  await fixture.choose(
+    { prefix: 'Our tools', versionName: '1' },
+    { versionName: '1', files: { 'greet/all.orch.yaml': called } },
+  );
+  const publish = (pipelineName: string) =>
+    fixture.publish({
+      'main.orch.yaml': renderOrchestration(
+        {
+          S: start('Call'),
+          Call: {
+            type: 'run-shared-pipeline',
+            parameters: {
+              pipelineName,
+              version: '1',
+              setScalarVariables: [['who', 'Ada']],
+              setGridVariables: null,
+            },
+          },
+        },
+        { what: text('all') },
+      ),
+    });
+  await publish('Our tools#greet/${what}');
+  assert.deepEqual(await fixture.run('main'), { status: 'SUCCESS' });
+  assert.deepEqual(fixture.lines, ['who = Ada']);
+  await publish('greet/all');
+  assert.match(
+    (await fixture.run('main')).message ?? '',
+    /^not started: .*"pipelineName" is "greet\/all": write the prefix of the shared pipelines, a # and the name/,
+  );
+  await publish('Our tools#nix');
+  assert.match((await fixture.run('main')).message ?? '', /^not started: .*"nix"/);
+});

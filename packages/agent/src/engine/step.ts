@@ -13,7 +13,12 @@ export interface RunningStep {
   finish(status: Exclude<Step['status'], 'RUNNING'>, change?: StepChange): void;
 }
 
-export function startStep(run: PipelineRun, component: { name: string; type: string }): RunningStep {
+/** @param label which iteration it is; it stands before the message in reports */
+export function startStep(
+  run: PipelineRun,
+  component: { name: string; type: string },
+  label?: string,
+): RunningStep {
   const { ports } = run.context;
   run.context.countStep();
   let step: Step = {
@@ -24,12 +29,13 @@ export function startStep(run: PipelineRun, component: { name: string; type: str
     status: 'RUNNING',
     startedAt: ports.now().toISOString(),
   };
+  const report = () => ports.report(label === undefined ? step : addLabel(step, run.context.mask(label)));
   const change = (changes: StepChange & Pick<Partial<Step>, 'finishedAt'>) => {
     step = { ...step, ...changes };
     if (step.message !== undefined) step.message = cutMessage(run.context.mask(step.message));
-    ports.report(step);
+    report();
   };
-  ports.report(step);
+  report();
   return {
     current: () => step,
     change,
@@ -39,6 +45,11 @@ export function startStep(run: PipelineRun, component: { name: string; type: str
       change({ ...changes, status, finishedAt: now < step.startedAt ? step.startedAt : now });
     },
   };
+}
+
+function addLabel(step: Step, label: string): Step {
+  const message = step.message === undefined ? label : `${label}\n${step.message}`;
+  return { ...step, message: cutMessage(message) };
 }
 
 export function cutMessage(message: string): string {

@@ -7,6 +7,7 @@ import type { Confinement } from '../confinement/confinement.ts';
 import { runInProcess } from '../engine/run-process.ts';
 import { type Folders, makePrivateFolder } from '../host/folders.ts';
 import type { Log } from '../log.ts';
+import type { Scripts } from '../scripts/scripts.ts';
 import type { SecretReferences } from '../secrets/secret-references.ts';
 import type { Outcome } from '../session/outbox.ts';
 import { createUnusableWarehouse } from '../warehouses/registry.ts';
@@ -25,6 +26,7 @@ export interface PipelineExecutionDependencies {
   artifacts: ArtifactCache;
   warehouses: Record<WarehouseKind, WarehouseDriver>;
   secretReferences: SecretReferences;
+  scripts: Scripts;
   log: Log;
 }
 
@@ -40,7 +42,7 @@ async function run(
   dependencies: PipelineExecutionDependencies,
 ): Promise<Outcome> {
   const { payload } = work;
-  const { folders, artifacts, warehouses, config, confinement, log } = dependencies;
+  const { folders, artifacts, warehouses, config, confinement, scripts, log } = dependencies;
   const place = { projectId: payload.projectId, environmentName: payload.environmentName };
   const before = AbortSignal.any([context.kill, context.cancel]);
   const held = await acquireArtifacts(artifacts, payload, before).catch((error) => {
@@ -55,6 +57,7 @@ async function run(
     const warehouse = createSwitchingWarehouse(
       (await driver?.connect(place)) ?? createUnusableWarehouse(kind),
     );
+    let isTest = false;
     // The statement runs in the warehouse's process, so it is interrupted without waiting for the run's
     // process.
     const interrupt = () => void warehouse.close();
@@ -87,8 +90,10 @@ async function run(
             throw new Error(`a test needs a warehouse that this agent supports, not ${kind}`);
           const scratch = await openScratchConnection(driver, folders, place, randomUUID());
           await warehouse.switchTo(scratch);
+          isTest = true;
           return scratch.filesFolder;
         },
+        runScript: (job, events, kill) => scripts.run(job, isTest ? undefined : place, events, kill),
         ...createSecretOptions(work, context, dependencies),
         cancel: context.cancel,
         kill: context.kill,

@@ -73,7 +73,7 @@ async function runTest(
   held: AcquiredArtifacts,
   secrets: Pick<RunOptions, 'readSecret' | 'conceal'>,
   context: WorkContext,
-  { folders, warehouses, config, confinement, log }: PipelineExecutionDependencies,
+  { folders, warehouses, config, confinement, scripts, log }: PipelineExecutionDependencies,
 ): Promise<Told> {
   const { payload } = work;
   const { kind } = payload.warehouse;
@@ -112,6 +112,7 @@ async function runTest(
         processMegabytes: config.runProcessMegabytes,
         confinement,
         warehouse: scratch.warehouse,
+        runScript: (job, events, kill) => scripts.run(job, undefined, events, kill),
         ...secrets,
         enterScratch: async () => scratch.filesFolder,
         cancel: context.cancel,

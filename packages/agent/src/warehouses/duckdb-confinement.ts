@@ -33,6 +33,8 @@ export async function openConfined(settings: DatabaseSettings): Promise<DuckDBIn
   const allowed = settings.allowedFolders.map(quoteText).join(', ');
   // DuckDB ignores this limit if it is given when the database is opened.
   await connection.run(`set max_temp_directory_size = '${settings.temporaryMegabytes}MiB'`);
+  // As Snowflake and Redshift: NULL sorts as the largest value.
+  await connection.run("set default_null_order = 'nulls_last_on_asc_first_on_desc'");
   // The order matters: external access cannot be enabled again, and nothing can be set after the lock.
   await connection.run(`set allowed_directories = [${allowed}]`);
   await connection.run('set enable_external_access = false');

@@ -1,46 +1,34 @@
 /** SQL of one run that would change DuckDB for the others, or lose a file, through the real warehouse. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { MemoryWatch } from '../confinement/memory-watch.ts';
-import { createFolders, removeTree } from '../host/folders.ts';
-import { createLog } from '../log.ts';
-import { createDuckdbDriver } from './duckdb.ts';
+import { removeTree } from '../host/folders.ts';
+import {
+  createOpenConfinement,
+  createTestDriver,
+  makeWarehouseFolders,
+  testPlace,
+} from '../testing/warehouse.ts';
 import type { WarehouseConnection, WarehouseDriver } from './warehouse.ts';
 
-const place = { projectId: '11111111-1111-4111-8111-111111111111', environmentName: 'dev' };
-const root = realpathSync(mkdtempSync(join(tmpdir(), 'headgate-duckdb-')));
-const folders = createFolders(root);
-const files = folders.files(place);
-const temporary = folders.warehouseTemporary(place);
-const memory = new MemoryWatch();
+const { root, folders } = makeWarehouseFolders();
+const files = folders.files(testPlace);
+const temporary = folders.warehouseTemporary(testPlace);
+const confinement = createOpenConfinement();
 
 describe('SQL in the shared warehouse of an environment', { timeout: 60_000 }, () => {
   let driver: WarehouseDriver;
   let warehouse: WarehouseConnection;
 
   before(async () => {
-    driver = createDuckdbDriver({
-      folders,
-      bounds: {
-        memoryMegabytes: 256,
-        processMegabytes: 1_024,
-        threads: 2,
-        temporaryMegabytes: 64,
-        idleSeconds: 60,
-      },
-      confinement: { launcher: [], memory, close: async () => undefined },
-      concurrency: 4,
-      log: createLog({ level: 'error', write: (line) => console.log(line) }),
-    });
-    warehouse = await driver.connect(place);
+    driver = createTestDriver(folders, confinement);
+    warehouse = await driver.connect(testPlace);
     await warehouse.execute('create table t as select 1 as a');
   });
   after(async () => {
     await driver.close();
-    await memory.close();
+    await confinement.close();
     await removeTree(root);
   });
 

@@ -1,18 +1,13 @@
 /** SQL with memory that DuckDB does not count: the whole process has a limit. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { type Confinement, openConfinement } from '../confinement/confinement.ts';
-import { createFolders, removeTree } from '../host/folders.ts';
-import { createLog } from '../log.ts';
-import { createDuckdbDriver } from './duckdb.ts';
+import { removeTree } from '../host/folders.ts';
+import { createTestDriver, errorLog, makeWarehouseFolders, testPlace } from '../testing/warehouse.ts';
 import type { WarehouseConnection, WarehouseDriver } from './warehouse.ts';
 
-const place = { projectId: '11111111-1111-4111-8111-111111111111', environmentName: 'dev' };
-const root = realpathSync(mkdtempSync(join(tmpdir(), 'headgate-duckdb-')));
-const folders = createFolders(root);
+const { root, folders } = makeWarehouseFolders();
 const limitMegabytes = 420;
 const overshootMegabytes = 150;
 
@@ -22,7 +17,7 @@ function databaseProcess(): number | undefined {
   return pids.map(Number).find((pid) => {
     try {
       const files = readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`));
-      return files.includes(folders.database(place));
+      return files.includes(folders.database(testPlace));
     } catch {
       return false;
     }
@@ -43,22 +38,12 @@ describe('SQL that exceeds DuckDB’s own memory limit', { timeout: 180_000 }, (
   let driver: WarehouseDriver;
   let warehouse: WarehouseConnection;
   before(async () => {
-    const log = createLog({ level: 'error', write: (line) => console.log(line) });
-    confinement = await openConfinement(log);
-    driver = createDuckdbDriver({
-      folders,
-      bounds: {
-        memoryMegabytes: 128,
-        processMegabytes: limitMegabytes,
-        threads: 2,
-        temporaryMegabytes: 64,
-        idleSeconds: 60,
-      },
-      confinement,
-      concurrency: 4,
-      log,
+    confinement = await openConfinement(errorLog);
+    driver = createTestDriver(folders, confinement, {
+      memoryMegabytes: 128,
+      processMegabytes: limitMegabytes,
     });
-    warehouse = await driver.connect(place);
+    warehouse = await driver.connect(testPlace);
     await warehouse.execute('create table kept as select range as a from range(1000)');
   });
   after(async () => {
@@ -97,8 +82,8 @@ describe('SQL that exceeds DuckDB’s own memory limit', { timeout: 180_000 }, (
   }
 
   it('fails other runs with the same message, even between two statements', async () => {
-    const busy = await driver.connect(place);
-    const between = await driver.connect(place);
+    const busy = await driver.connect(testPlace);
+    const between = await driver.connect(testPlace);
     await between.execute('begin; delete from kept');
     const endless = busy.execute('select count(*) from range(1000000000) a, range(1000000) b');
     await Promise.all([

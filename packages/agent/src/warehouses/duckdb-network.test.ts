@@ -4,24 +4,24 @@
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { StatementType } from '@duckdb/node-api';
-import { MemoryWatch } from '../confinement/memory-watch.ts';
-import { createFolders, removeTree } from '../host/folders.ts';
-import { createLog } from '../log.ts';
-import { createDuckdbDriver } from './duckdb.ts';
+import { removeTree } from '../host/folders.ts';
+import {
+  createOpenConfinement,
+  createTestDriver,
+  makeWarehouseFolders,
+  testPlace,
+} from '../testing/warehouse.ts';
 import { allowedKinds, checkStatementKind } from './duckdb-statement-kinds.ts';
 import type { WarehouseConnection, WarehouseDriver } from './warehouse.ts';
 
-const place = { projectId: '11111111-1111-4111-8111-111111111111', environmentName: 'dev' };
-const root = realpathSync(mkdtempSync(join(tmpdir(), 'headgate-duckdb-')));
-const folders = createFolders(root);
-const memory = new MemoryWatch();
+const { root, folders } = makeWarehouseFolders();
+const confinement = createOpenConfinement();
 
 describe('SQL that tries to reach the network', { timeout: 120_000 }, () => {
   const arrived: string[] = [];
@@ -41,25 +41,13 @@ describe('SQL that tries to reach the network', { timeout: 120_000 }, () => {
     await Promise.all([once(server, 'listening'), once(datagrams, 'listening')]);
     http = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     udp = `127.0.0.1:${datagrams.address().port}`;
-    driver = createDuckdbDriver({
-      folders,
-      bounds: {
-        memoryMegabytes: 256,
-        processMegabytes: 1_024,
-        threads: 2,
-        temporaryMegabytes: 64,
-        idleSeconds: 60,
-      },
-      confinement: { launcher: [], memory, close: async () => undefined },
-      concurrency: 4,
-      log: createLog({ level: 'error', write: (line) => console.log(line) }),
-    });
-    warehouse = await driver.connect(place);
+    driver = createTestDriver(folders, confinement);
+    warehouse = await driver.connect(testPlace);
     await warehouse.execute('create table t as select 1 as a');
   });
   after(async () => {
     await driver.close();
-    await memory.close();
+    await confinement.close();
     server.close();
     datagrams.close();
     await removeTree(root);
@@ -186,7 +174,7 @@ describe('SQL that tries to reach the network', { timeout: 120_000 }, () => {
   });
 
   it('is refused in imported SQL', async () => {
-    const folder = join(folders.files(place), 'export');
+    const folder = join(folders.files(testPlace), 'export');
     mkdirSync(folder);
     writeFileSync(join(folder, 'schema.sql'), `explain analyze install '${http}/a';`);
     writeFileSync(join(folder, 'load.sql'), `install '${http}/a';`);
@@ -202,7 +190,7 @@ describe('SQL that tries to reach the network', { timeout: 120_000 }, () => {
       1_000,
     );
     assert.ok(rows.length > 80, `${rows.length} functions`);
-    const other = await driver.connect({ ...place, environmentName: 'functions' });
+    const other = await driver.connect({ ...testPlace, environmentName: 'functions' });
     const url = `'${http}/f'`;
     for (const [name] of rows) {
       for (const parameters of [
@@ -239,7 +227,7 @@ describe('SQL that tries to reach the network', { timeout: 120_000 }, () => {
     for (const path of [
       `${root}/${secret}.csv`,
       `/tmp/${secret}.csv`,
-      `${folders.files(place)}/../${secret}.csv`,
+      `${folders.files(testPlace)}/../${secret}.csv`,
     ]) {
       await refused(`copy t to '${path}'`, /disabled by configuration/);
       assert.equal(existsSync(path), false);

@@ -1,47 +1,19 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readlinkSync,
-  realpathSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { openConfinement } from '../confinement/confinement.ts';
-import { createFolders, removeTree } from '../host/folders.ts';
-import { createLog } from '../log.ts';
-import { createDuckdbDriver } from './duckdb.ts';
+import { removeTree } from '../host/folders.ts';
+import { createTestDriver, errorLog, makeWarehouseFolders, testPlace } from '../testing/warehouse.ts';
 import { DatabaseProcess } from './duckdb-database.ts';
 import type { WarehouseConnection, WarehouseDriver } from './warehouse.ts';
 
-const place = { projectId: '11111111-1111-4111-8111-111111111111', environmentName: 'dev' };
-const root = realpathSync(mkdtempSync(join(tmpdir(), 'headgate-duckdb-')));
-const folders = createFolders(root);
-const artifact = join(folders.projectArtifacts(place.projectId), 'digest', 'files');
+const { root, folders } = makeWarehouseFolders();
+const artifact = join(folders.projectArtifacts(testPlace.projectId), 'digest', 'files');
 
-const confinement = await openConfinement(createLog({ level: 'error', write: (line) => console.log(line) }));
-
-function driverWith(idleSeconds: number): WarehouseDriver {
-  return createDuckdbDriver({
-    folders,
-    bounds: {
-      memoryMegabytes: 256,
-      processMegabytes: 1_024,
-      threads: 2,
-      temporaryMegabytes: 64,
-      idleSeconds,
-    },
-    confinement,
-    concurrency: 4,
-    log: createLog({ level: 'error', write: (line) => console.log(line) }),
-  });
-}
+const confinement = await openConfinement(errorLog);
 
 /** The processes below this one that have this database open. */
 function databaseProcesses(): number[] {
@@ -49,7 +21,7 @@ function databaseProcesses(): number[] {
   return pids.map(Number).filter((pid) => {
     try {
       const files = readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`));
-      return files.includes(folders.database(place));
+      return files.includes(folders.database(testPlace));
     } catch {
       return false;
     }
@@ -64,8 +36,8 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
     mkdirSync(artifact, { recursive: true });
     writeFileSync(join(artifact, 'towns.csv'), 'name,people\nUlm,126000\nJena,111000\n');
     writeFileSync(join(root, 'credential.json'), '{"clientSecret":"canary"}');
-    driver = driverWith(60);
-    warehouse = await driver.connect(place);
+    driver = createTestDriver(folders, confinement);
+    warehouse = await driver.connect(testPlace);
   });
   after(async () => {
     await driver.close();
@@ -88,7 +60,7 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
   });
 
   it('writes and reads Parquet in the files folder of its environment', async () => {
-    const file = join(folders.files(place), 'out.parquet');
+    const file = join(folders.files(testPlace), 'out.parquet');
     assert.equal(
       (await warehouse.execute(`copy (select 1 as a union all select 2) to '${file}'`)).rowCount,
       2,
@@ -101,10 +73,10 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
 
   it('resolves relative paths in the files folder, and refuses writes to its temporary folder', async () => {
     await warehouse.execute(`copy (select 7 as a) to 'program'`);
-    assert.equal(existsSync(join(folders.files(place), 'program')), true);
+    assert.equal(existsSync(join(folders.files(testPlace), 'program')), true);
     assert.deepEqual((await warehouse.query(`select a from read_csv('program')`, 1)).rows, [[7]]);
-    const temporary = folders.warehouseTemporary(place);
-    const up = relative(folders.files(place), temporary);
+    const temporary = folders.warehouseTemporary(testPlace);
+    const up = relative(folders.files(testPlace), temporary);
     for (const target of [
       `${temporary}/out`,
       `${temporary.replace('/temporary/', '/.//temporary//')}/out`,
@@ -159,11 +131,11 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
       `select * from sniff_csv('/etc/passwd')`,
       `create table stolen as select * from read_csv('/etc/passwd')`,
       `copy (select 1) to '${root}/out.csv'`,
-      `copy (select 1) to '${folders.files(place)}/../out.csv'`,
-      `copy (select 1) to '${folders.files({ ...place, environmentName: 'dev2' })}/out.csv'`,
+      `copy (select 1) to '${folders.files(testPlace)}/../out.csv'`,
+      `copy (select 1) to '${folders.files({ ...testPlace, environmentName: 'dev2' })}/out.csv'`,
       `export database '${root}/out'`,
       `select * from 'https://127.0.0.1/x.csv'`,
-      `select * from read_text('${folders.database({ ...place, environmentName: 'prod' })}')`,
+      `select * from read_text('${folders.database({ ...testPlace, environmentName: 'prod' })}')`,
     ];
     for (const sql of outside) {
       await assert.rejects(warehouse.execute(sql), /disabled by configuration|httpfs to be loaded/, sql);
@@ -172,7 +144,7 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
   });
 
   it('cannot load extensions, attach databases, change settings or hide statements', async () => {
-    const files = folders.files(place);
+    const files = folders.files(testPlace);
     const refused: [string, RegExp][] = [
       ['install httpfs', /not allowed/],
       ['load httpfs', /not allowed/],
@@ -228,7 +200,7 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
   });
 
   it('ends an endless statement when its connection is closed, and no other statement', async () => {
-    const other = await driver.connect(place);
+    const other = await driver.connect(testPlace);
     const endless = other.execute('select count(*) from range(1000000000) a, range(1000000) b');
     const queued = other.execute('create table never (a int)');
     const ended = Promise.all([assert.rejects(endless, /Interrupted/i), assert.rejects(queued, /closed/)]);
@@ -249,7 +221,7 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
   });
 
   it('names the cause when it was killed because another run’s cancelled statement did not stop', () => {
-    const other = { ...place, environmentName: 'other' };
+    const other = { ...testPlace, environmentName: 'other' };
     const settings = {
       databaseFile: folders.database(other),
       temporaryFolder: root,
@@ -269,7 +241,7 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
   });
 
   it('restarts if a statement broke the database for all connections', async () => {
-    const fragile = { ...place, environmentName: 'fragile' };
+    const fragile = { ...testPlace, environmentName: 'fragile' };
     // SQL that is checked cannot make this view; a log that cannot be written breaks the database.
     mkdirSync(dirname(folders.database(fragile)), { recursive: true });
     const instance = await DuckDBInstance.create(folders.database(fragile));
@@ -289,14 +261,14 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
   });
 
   it('says why a database cannot be opened', async () => {
-    const broken = { ...place, environmentName: 'broken' };
+    const broken = { ...testPlace, environmentName: 'broken' };
     writeFileSync(folders.database(broken), 'this is no database'.repeat(1000));
     await assert.rejects(driver.connect(broken), /the warehouse cannot be opened: .*not a valid DuckDB/s);
   });
 
   it('ends its process when it was idle for a while', async () => {
-    const idle = { ...place, environmentName: 'Idle — Umgebung' };
-    const brief = driverWith(1);
+    const idle = { ...testPlace, environmentName: 'Idle — Umgebung' };
+    const brief = createTestDriver(folders, confinement, { idleSeconds: 1 });
     const connection = await brief.connect(idle);
     await connection.execute('create table kept as select 1 as a');
     await connection.close();

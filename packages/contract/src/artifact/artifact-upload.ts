@@ -52,14 +52,23 @@ export const UploadResult = named(
 );
 
 /** Of an upload that is to be refused when its pipelines have errors. */
-export const strictQuery = Type.Object({
-  strict: Type.Boolean({
-    default: false,
-    description: 'Refuse the upload if a pipeline file cannot be read or has an error',
+/** What every upload of pipeline files declares. */
+export const uploadOperation = {
+  query: Type.Object({
+    strict: Type.Boolean({
+      default: false,
+      description: 'Refuse the upload if a pipeline file cannot be read or has an error',
+    }),
   }),
-});
+  mediaType: 'multipart/form-data',
+  success: { status: 201, body: UploadResult },
+} as const;
+
+/** The headers that say from which commit an upload comes. */
+export const commitHeaders = { commitHash: Type.Optional(Name), branch: Type.Optional(Name) };
 
 export const createArtifact = operation({
+  ...uploadOperation,
   id: 'createArtifact',
   method: 'POST',
   path: '/v1/projects/{projectId}/artifacts',
@@ -78,18 +87,7 @@ export const createArtifact = operation({
   permission: 'environment:deliver',
   environmentFrom: 'headers.environmentName',
   params: Type.Object(projectPath),
-  query: strictQuery,
-  headers: Type.Object({
-    environmentName: EnvironmentName,
-    versionName: VersionName,
-    commitHash: Type.Optional(Name),
-    branch: Type.Optional(Name),
-  }),
-  mediaType: 'multipart/form-data',
-  success: {
-    status: 201,
-    body: UploadResult,
-  },
+  headers: Type.Object({ environmentName: EnvironmentName, versionName: VersionName, ...commitHeaders }),
   problems: [
     'environment-not-found',
     'version-exists',

@@ -44,12 +44,13 @@ export const ArtifactDetails = named(
 );
 export type ArtifactDetails = Static<typeof ArtifactDetails>;
 
+const artifactOperation = { surface: 'dpc', tag: 'Artifacts' } as const;
+
 export const listArtifacts = operation({
+  ...artifactOperation,
   id: 'listArtifacts',
   method: 'GET',
   path: '/v1/projects/{projectId}/artifacts',
-  surface: 'dpc',
-  tag: 'Artifacts',
   summary: 'List artifact versions',
   description: 'The versions in an environment, newest first.',
   permission: 'project:read',
@@ -65,11 +66,10 @@ export const listArtifacts = operation({
 });
 
 export const getArtifact = operation({
+  ...artifactOperation,
   id: 'getArtifact',
   method: 'GET',
   path: '/v1/projects/{projectId}/artifacts/details',
-  surface: 'dpc',
-  tag: 'Artifacts',
   summary: 'Get an artifact version',
   description:
     'Contains the paths of the files. Without `versionName`, returns the newest enabled version in the environment.',
@@ -86,11 +86,10 @@ export const getArtifact = operation({
 });
 
 export const enableArtifact = operation({
+  ...artifactOperation,
   id: 'enableArtifact',
   method: 'PATCH',
   path: '/v1/projects/{projectId}/artifacts',
-  surface: 'dpc',
-  tag: 'Artifacts',
   summary: 'Enable or disable an artifact version',
   description:
     'A disabled version cannot be started, and is skipped where the newest version is used by default. Running executions keep their version.',
@@ -117,11 +116,10 @@ export const enableArtifact = operation({
 });
 
 export const promoteArtifact = operation({
+  ...artifactOperation,
   id: 'promoteArtifact',
   method: 'POST',
   path: '/v1/projects/{projectId}/artifacts/promotions',
-  surface: 'dpc',
-  tag: 'Artifacts',
   summary: 'Promote an artifact version',
   description:
     'Copies the version to another environment without another upload, and enables it there. `createdAt`, `branch`, `commitHash` and `provider` are those of the ' +
@@ -150,11 +148,10 @@ export const promoteArtifact = operation({
 });
 
 export const compareArtifacts = operation({
+  ...artifactOperation,
   id: 'compareArtifacts',
   method: 'GET',
   path: '/v1/projects/{projectId}/artifacts/compare',
-  surface: 'dpc',
-  tag: 'Artifacts',
   summary: 'Compare two artifact versions',
   description:
     'Returns what `versionName` in `environmentName` adds, removes and changes compared with `againstVersionName` in `againstEnvironmentName`. ' +
@@ -185,11 +182,10 @@ export const compareArtifacts = operation({
 });
 
 export const getAsset = operation({
+  ...artifactOperation,
   id: 'getAsset',
   method: 'GET',
   path: '/v1/projects/{projectId}/artifacts/assets',
-  surface: 'dpc',
-  tag: 'Artifacts',
   summary: 'Download a file of an artifact version',
   description:
     'Returns the bytes that were uploaded. Without `versionName`, uses the newest enabled version in the environment. The ETag is the SHA-256 of the bytes.',
@@ -218,11 +214,10 @@ export const PublishedPipeline = named(
 export type PublishedPipeline = Static<typeof PublishedPipeline>;
 
 export const listPublishedPipelines = operation({
+  ...artifactOperation,
   id: 'listPublishedPipelines',
   method: 'GET',
   path: '/v1/projects/{projectId}/published-pipelines',
-  surface: 'dpc',
-  tag: 'Artifacts',
   summary: 'List published pipelines',
   description:
     'The pipelines of the newest enabled version, sorted by name: those that can be started without a `versionName`. Empty if there is no enabled version.',

@@ -52,12 +52,13 @@ const connectionProblems = [
   'connection-properties',
 ] as const;
 
+const environmentOperation = { surface: 'dpc', tag: 'Environments' } as const;
+
 export const listEnvironments = operation({
+  ...environmentOperation,
   id: 'listEnvironments',
   method: 'GET',
   path: '/v1/projects/{projectId}/environments',
-  surface: 'dpc',
-  tag: 'Environments',
   summary: 'List environments',
   description: 'Sorted by name.',
   permission: 'project:read',
@@ -69,11 +70,10 @@ export const listEnvironments = operation({
 });
 
 export const createEnvironment = operation({
+  ...environmentOperation,
   id: 'createEnvironment',
   method: 'POST',
   path: '/v1/projects/{projectId}/environments',
-  surface: 'dpc',
-  tag: 'Environments',
   summary: 'Create an environment',
   description:
     'The name cannot be changed later. Without a data warehouse connection, the environment uses the embedded warehouse of its agent. ' +
@@ -95,11 +95,10 @@ export const createEnvironment = operation({
 });
 
 export const getEnvironment = operation({
+  ...environmentOperation,
   id: 'getEnvironment',
   method: 'GET',
   path: '/v1/projects/{projectId}/environments/{environmentName}',
-  surface: 'dpc',
-  tag: 'Environments',
   summary: 'Get an environment',
   permission: 'project:read',
   params: Type.Object(environmentPath),
@@ -109,11 +108,10 @@ export const getEnvironment = operation({
 });
 
 export const updateEnvironment = operation({
+  ...environmentOperation,
   id: 'updateEnvironment',
   method: 'PATCH',
   path: '/v1/projects/{projectId}/environments/{environmentName}',
-  surface: 'dpc',
-  tag: 'Environments',
   summary: 'Update an environment',
   description:
     'Members that the request omits keep their value. An empty string removes the value. `defaultConnections` and `connectionOverrides` replace the existing ones.',
@@ -134,11 +132,10 @@ export const updateEnvironment = operation({
 });
 
 export const deleteEnvironment = operation({
+  ...environmentOperation,
   id: 'deleteEnvironment',
   method: 'DELETE',
   path: '/v1/projects/{projectId}/environments/{environmentName}',
-  surface: 'dpc',
-  tag: 'Environments',
   summary: 'Delete an environment',
   description:
     'Cancels the running executions of the environment and deletes its overrides, artifact versions and roles. Its executions are kept and can still be read.',

@@ -3,10 +3,11 @@
  * repository.
  */
 import { type PublishedExample, publishedExamples } from '../example.ts';
+import { headings } from '../headings.ts';
 import { bodyIsOptional, commonProblems, type Operation, ProblemDetail } from '../operation.ts';
 import { type Grant, permissions } from '../permission.ts';
 import { problems } from '../problem.ts';
-import { operationGroups } from '../resources.ts';
+import { operations } from '../resources.ts';
 import { type Parameter, parametersOf, sharedParameters } from './parameters.ts';
 import {
   componentName,
@@ -28,8 +29,8 @@ interface Written {
 }
 
 export function openApiDocument(about: { version: string; serverUrl: string }): object {
-  const groups = operationGroups.filter(({ operations }) => operations.some(isShown));
-  const shown = groups.flatMap(({ operations }) => operations).filter(isShown);
+  const shown = operations.filter(isShown);
+  const shownHeadings = headings.filter((heading) => shown.some(({ tag }) => tag === heading.tag));
   const examples = publishedExamples(about.serverUrl);
   const schemas = schemaWriter();
   schemas.write(ProblemDetail);
@@ -53,7 +54,7 @@ export function openApiDocument(about: { version: string; serverUrl: string }): 
     },
     servers: [{ url: `${about.serverUrl}/dpc` }],
     security: [{ token: [] }],
-    tags: groups.map(({ tag, about: description }) => ({ name: tag, description })),
+    tags: shownHeadings.map(({ tag, about: description }) => ({ name: tag, description })),
     paths,
     components: {
       securitySchemes: { token: securityScheme(about.serverUrl) },

@@ -82,12 +82,13 @@ const detailMembers = {
 const PipelineExecutionDetail = named('PipelineExecutionDetail', Type.Object(detailMembers));
 export type PipelineExecutionDetail = Static<typeof PipelineExecutionDetail>;
 
+const executionOperation = { surface: 'dpc', tag: 'Pipeline executions' } as const;
+
 export const startPipelineExecution = operation({
+  ...executionOperation,
   id: 'startPipelineExecution',
   method: 'POST',
   path: '/v1/projects/{projectId}/pipeline-executions',
-  surface: 'dpc',
-  tag: 'Pipeline executions',
   summary: 'Start a pipeline',
   description:
     'Without `versionName`, starts the newest enabled version in the environment. Without `agentId`, uses the default agent of the environment, or the only agent of the account. ' +
@@ -123,11 +124,10 @@ export const startPipelineExecution = operation({
 });
 
 export const listPipelineExecutions = operation({
+  ...executionOperation,
   id: 'listPipelineExecutions',
   method: 'GET',
   path: '/v1/pipeline-executions',
-  surface: 'dpc',
-  tag: 'Pipeline executions',
   summary: 'List executions',
   description: 'Newest first. Contains the executions that the caller has permission to read.',
   permission: 'projects:list',
@@ -149,11 +149,10 @@ export const listPipelineExecutions = operation({
 });
 
 export const getPipelineExecution = operation({
+  ...executionOperation,
   id: 'getPipelineExecution',
   method: 'GET',
   path: '/v1/projects/{projectId}/pipeline-executions/{pipelineExecutionId}',
-  surface: 'dpc',
-  tag: 'Pipeline executions',
   summary: 'Get an execution',
   description:
     'Also accepts the `id` of a `childPipeline`, as do the operations for the status and the steps.',
@@ -170,11 +169,10 @@ export const getPipelineExecution = operation({
 });
 
 export const getPipelineExecutionStatus = operation({
+  ...executionOperation,
   id: 'getPipelineExecutionStatus',
   method: 'GET',
   path: '/v1/projects/{projectId}/pipeline-executions/{pipelineExecutionId}/status',
-  surface: 'dpc',
-  tag: 'Pipeline executions',
   summary: 'Get the status of an execution',
   description:
     'FORBIDDEN: the allowlist of the agent, or a missing permission in the environment, prevented the run. SKIPPED: the schedule does not allow overlapping runs. ' +
@@ -205,11 +203,10 @@ export const ExecutionStep = named(
 export type ExecutionStep = Static<typeof ExecutionStep>;
 
 export const listPipelineExecutionSteps = operation({
+  ...executionOperation,
   id: 'listPipelineExecutionSteps',
   method: 'GET',
   path: '/v1/projects/{projectId}/pipeline-executions/{pipelineExecutionId}/steps',
-  surface: 'dpc',
-  tag: 'Pipeline executions',
   summary: 'List steps',
   description:
     'In the order in which the steps started. To list the steps of a child pipeline, use its `childPipeline.id` as the id of the execution.',
@@ -223,11 +220,10 @@ export const listPipelineExecutionSteps = operation({
 });
 
 export const cancelPipelineExecution = operation({
+  ...executionOperation,
   id: 'cancelPipelineExecution',
   method: 'PATCH',
   path: '/v1/projects/{projectId}/pipeline-executions/{pipelineExecutionId}',
-  surface: 'dpc',
-  tag: 'Pipeline executions',
   summary: 'Cancel an execution',
   description:
     'The running step finishes, and no other step starts. With `forceUpdate`, the process is killed. An execution that has already ended cannot be cancelled.',

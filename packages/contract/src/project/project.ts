@@ -19,12 +19,13 @@ export const Project = named(
 );
 export type Project = Static<typeof Project>;
 
+const projectOperation = { surface: 'dpc', tag: 'Projects' } as const;
+
 export const listProjects = operation({
+  ...projectOperation,
   id: 'listProjects',
   method: 'GET',
   path: '/v1/projects',
-  surface: 'dpc',
-  tag: 'Projects',
   summary: 'List projects',
   description: 'Contains the projects in which the caller has a role, newest first.',
   permission: 'projects:list',
@@ -35,11 +36,10 @@ export const listProjects = operation({
 });
 
 export const createProject = operation({
+  ...projectOperation,
   id: 'createProject',
   method: 'POST',
   path: '/v1/projects',
-  surface: 'dpc',
-  tag: 'Projects',
   summary: 'Create a project',
   description: 'The caller becomes the owner of the project.',
   permission: 'projects:create',
@@ -55,11 +55,10 @@ export const createProject = operation({
 });
 
 export const getProject = operation({
+  ...projectOperation,
   id: 'getProject',
   method: 'GET',
   path: '/v1/projects/{projectId}',
-  surface: 'dpc',
-  tag: 'Projects',
   summary: 'Get a project',
   permission: 'project:read',
   params: Type.Object(projectPath),
@@ -69,11 +68,10 @@ export const getProject = operation({
 });
 
 export const updateProject = operation({
+  ...projectOperation,
   id: 'updateProject',
   method: 'PATCH',
   path: '/v1/projects/{projectId}',
-  surface: 'dpc',
-  tag: 'Projects',
   summary: 'Update a project',
   description:
     'Members that the request omits keep their value. An empty description removes the description.',
@@ -87,11 +85,10 @@ export const updateProject = operation({
 });
 
 export const deleteProject = operation({
+  ...projectOperation,
   id: 'deleteProject',
   method: 'DELETE',
   path: '/v1/projects/{projectId}',
-  surface: 'dpc',
-  tag: 'Projects',
   summary: 'Delete a project',
   description:
     'Stops the running executions of the project and deletes everything in it. Its events are kept.',

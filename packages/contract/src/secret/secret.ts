@@ -19,12 +19,13 @@ import {
   valueLimit,
 } from './secret-value.ts';
 
+const secretOperation = { surface: 'dpc', tag: 'Secrets' } as const;
+
 export const writeSecretValue = operation({
+  ...secretOperation,
   id: 'writeSecretValue',
   method: 'POST',
   path: '/v1/secrets/{agentId}/secret-value',
-  surface: 'dpc',
-  tag: 'Secrets',
   summary: 'Write a secret to a vault',
   description:
     'The server seals the value for the certificate of the agent on arrival, and only the agent can open it. The response is sent when the agent has confirmed the write. ' +
@@ -90,11 +91,10 @@ export const writeSecretValue = operation({
 });
 
 export const getAgentCertificate = operation({
+  ...secretOperation,
   id: 'getAgentCertificate',
   method: 'GET',
   path: '/v1/agents/{agentId}/certificate',
-  surface: 'dpc',
-  tag: 'Secrets',
   summary: 'Get the certificate of an agent',
   description: 'Seal values for the agent with the key of this certificate.',
   permission: 'agents:manage',

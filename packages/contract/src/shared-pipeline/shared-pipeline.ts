@@ -3,7 +3,7 @@
  * decisions.md, Artifacts.
  */
 import { type Static, Type } from 'typebox';
-import { strictQuery, UploadResult } from '../artifact/artifact-upload.ts';
+import { commitHeaders, uploadOperation } from '../artifact/artifact-upload.ts';
 import { assetNameLimitBytes } from '../artifact/asset-path.ts';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
@@ -82,6 +82,7 @@ const shared = { surface: 'dpc', tag: 'Shared pipelines' } as const;
 
 export const createSharedPipelines = operation({
   ...shared,
+  ...uploadOperation,
   id: 'createSharedPipelines',
   method: 'POST',
   path: '/v1/shared-pipelines/artifacts',
@@ -90,18 +91,11 @@ export const createSharedPipelines = operation({
     'Publishes a version of a group of shared pipelines. Send a multipart form as for an artifact: one part for each file, whose name is the path of the file. Every pipeline in it is shared. ' +
     'The version is enabled immediately, and is the latest of its group. A form without a pipeline that can be read is refused.',
   permission: 'agents:manage',
-  query: strictQuery,
   headers: Type.Object({
     sharedPipelineIdPrefix: newPrefix,
     versionName: newVersionName,
-    commitHash: Type.Optional(Name),
-    branch: Type.Optional(Name),
+    ...commitHeaders,
   }),
-  mediaType: 'multipart/form-data',
-  success: {
-    status: 201,
-    body: UploadResult,
-  },
   problems: [
     'shared-version-exists',
     'shared-version-without-pipeline',

@@ -37,6 +37,14 @@ export const testExecutionOutcomes = {
       ({ names, versionName, nearest }) =>
         `The version ${quoted(versionName)} has no pipeline ${listNames(names)}.${didYouMean(nearest)}`,
     ),
+    'list-of-scope': kind<{ member: string; scope: string; isNeeded: boolean }>(
+      422,
+      'The request lacks the list that its scope needs, or has another one.',
+      ({ member, scope, isNeeded }) =>
+        isNeeded
+          ? `The scope ${scope} needs \`${member}\`, such as [{"${member === 'tests' ? 'testName' : 'pipelineName'}": "folder/name"}].`
+          : `The scope ${scope} does not read \`${member}\`: leave it out, or send another scope.`,
+    ),
     'no-tests': kind<{ names: readonly string[]; versionName: string }>(
       422,
       'The version has no test to run.',

@@ -52,6 +52,7 @@ export const startTestExecution = operation({
     'environment-not-found',
     'artifact-not-found',
     'artifact-disabled',
+    'list-of-scope',
     'unknown-tests',
     'unknown-tested-pipelines',
     'no-tests',

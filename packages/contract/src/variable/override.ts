@@ -33,12 +33,13 @@ export const FailedOverride = named(
 );
 export type FailedOverride = Static<typeof FailedOverride>;
 
+const overrideOperation = { surface: 'dpc', tag: 'Variables' } as const;
+
 export const getOverrides = operation({
+  ...overrideOperation,
   id: 'getOverrides',
   method: 'GET',
   path: '/v1/projects/{projectId}/variables/{variableName}/environment-overrides',
-  surface: 'dpc',
-  tag: 'Variables',
   summary: 'Get a variable with its overrides',
   description: 'With `environmentName`, the response contains only the override in that environment.',
   permission: 'project:read',
@@ -72,11 +73,10 @@ export type OverrideToWrite = Static<typeof OverrideToWrite>;
 const OverridesToWrite = Type.Array(OverrideToWrite, { minItems: 1, maxItems: overrideLimit });
 
 export const writeOverrides = operation({
+  ...overrideOperation,
   id: 'writeOverrides',
   method: 'POST',
   path: '/v1/projects/{projectId}/variables/{variableName}/environment-overrides',
-  surface: 'dpc',
-  tag: 'Variables',
   summary: 'Write overrides of a variable',
   description:
     'Creates or replaces overrides. The body is `{"environmentOverrides": […]}`, an array of overrides, or one override. ' +
@@ -102,11 +102,10 @@ export const writeOverrides = operation({
 });
 
 export const deleteOverride = operation({
+  ...overrideOperation,
   id: 'deleteOverride',
   method: 'DELETE',
   path: '/v1/projects/{projectId}/variables/{variableName}/environment-overrides/{environmentName}',
-  surface: 'dpc',
-  tag: 'Variables',
   summary: 'Delete an override',
   permission: 'environment:deliver',
   environmentFrom: 'params.environmentName',

@@ -24,12 +24,13 @@ export const Variable = named(
 );
 export type Variable = Static<typeof Variable>;
 
+const variableOperation = { surface: 'dpc', tag: 'Variables' } as const;
+
 export const listVariables = operation({
+  ...variableOperation,
   id: 'listVariables',
   method: 'GET',
   path: '/v1/projects/{projectId}/variables',
-  surface: 'dpc',
-  tag: 'Variables',
   summary: 'List variables',
   description: 'Sorted by name.',
   permission: 'project:read',
@@ -41,11 +42,10 @@ export const listVariables = operation({
 });
 
 export const createVariable = operation({
+  ...variableOperation,
   id: 'createVariable',
   method: 'POST',
   path: '/v1/projects/{projectId}/variables',
-  surface: 'dpc',
-  tag: 'Variables',
   summary: 'Create a variable',
   description:
     'Without `value`, a TEXT variable is "", a GRID variable has no columns and rows, and a NUMBER variable has no value.',
@@ -65,11 +65,10 @@ export const createVariable = operation({
 });
 
 export const getVariable = operation({
+  ...variableOperation,
   id: 'getVariable',
   method: 'GET',
   path: '/v1/projects/{projectId}/variables/{variableName}',
-  surface: 'dpc',
-  tag: 'Variables',
   summary: 'Get a variable',
   permission: 'project:read',
   params: Type.Object(variablePath),
@@ -79,11 +78,10 @@ export const getVariable = operation({
 });
 
 export const updateVariable = operation({
+  ...variableOperation,
   id: 'updateVariable',
   method: 'PATCH',
   path: '/v1/projects/{projectId}/variables/{variableName}',
-  surface: 'dpc',
-  tag: 'Variables',
   summary: 'Update a variable',
   description:
     '`type` and `behaviour` are always required. Other members that the request omits keep their value. ' +
@@ -104,11 +102,10 @@ export const updateVariable = operation({
 });
 
 export const deleteVariable = operation({
+  ...variableOperation,
   id: 'deleteVariable',
   method: 'DELETE',
   path: '/v1/projects/{projectId}/variables/{variableName}',
-  surface: 'dpc',
-  tag: 'Variables',
   summary: 'Delete a variable',
   description: 'Also deletes its overrides.',
   permission: 'project:manage',

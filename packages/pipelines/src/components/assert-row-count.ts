@@ -32,9 +32,10 @@ interface WantedCount {
 
 function readWantedCount(parameters: Parameters): WantedCount | undefined {
   const comparison = parameters.optionalText('rowCountComparisonType');
+  const given = ['rowCountValue', 'rowCountLowerValue', 'rowCountUpperValue'].map(parameters.optionalText);
+  if (given.every((value) => value === undefined)) return undefined;
   if (comparison === undefined) {
-    const value = parameters.optionalText('rowCountValue');
-    if (value === undefined) return undefined;
+    const [value] = given.filter((each) => each !== undefined);
     throw new ParameterError(
       `"rowCountValue" is ${value}, but "rowCountComparisonType" is missing: give a comparator, such as Equal To`,
     );

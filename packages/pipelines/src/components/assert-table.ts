@@ -38,7 +38,7 @@ export const assertTable: OrchestrationDefinition = {
     rowCountComparisonType: textParameter(
       'A comparator for the number of rows, such as `Equal To`, or `Range`.',
     ),
-    rowCountValue: numberParameter('The number of rows to compare with.'),
+    rowCountValue: numberParameter('The number of rows to compare with. None: the rows are not counted.'),
     rowCountLowerValue: numberParameter('The least number of rows of a `Range`.', {
       otherNames: ['lowerValue'],
     }),

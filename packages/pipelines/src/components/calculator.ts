@@ -1,5 +1,7 @@
 /** Adds columns computed by SQL expressions. A new column replaces an existing one of the same name. */
 import { ParameterError, readCellText } from '../parameters.ts';
+import type { Resolved } from '../resolve.ts';
+import { type Dialect, SqlError } from '../sql/dialect.ts';
 import {
   getOnlySource,
   listColumnsExcept,
@@ -33,7 +35,7 @@ parameters:
     if (calculations.length === 0) throw new ParameterError('"calculations" is empty: add a calculation');
     const names = calculations.map((row) => readCellText(row, 1));
     const list = calculations.map(
-      (row) => `${wrapUserExpression(readCellText(row, 0))} AS ${dialect.name(readCellText(row, 1))}`,
+      (row) => `${wrapCalculation(row, dialect)} AS ${dialect.name(readCellText(row, 1))}`,
     );
     const include = parameters.yes('includeInputColumns', true);
     const kept = include ? renderColumnsExcept(source, names, dialect) : '';
@@ -44,3 +46,14 @@ parameters:
     };
   },
 };
+
+/** The error names the calculation, because the whole query is not the user's. */
+function wrapCalculation(row: readonly Resolved[], dialect: Dialect): string {
+  try {
+    return wrapUserExpression(readCellText(row, 0), dialect);
+  } catch (error) {
+    if (error instanceof SqlError)
+      throw new SqlError(`the calculation of "${readCellText(row, 1)}": ${error.message}`);
+    throw error;
+  }
+}

@@ -7,11 +7,11 @@
  * - **output**: a transformation's component that writes; each is one statement or one transaction.
  */
 import { ParameterError, type Parameters } from '../parameters.ts';
-import type { OrchestrationComponent, PipelineType } from '../pipeline.ts';
+import type { OrchestrationComponent, PipelineType, PlainMap } from '../pipeline.ts';
 import type { Resolved } from '../resolve.ts';
 import type { SharedPipelineUse } from '../shared-pipeline-use.ts';
-import type { Dialect, StatementList, TableReference } from '../sql/dialect.ts';
-import type { Scalar, VariableScope } from '../variables.ts';
+import type { Dialect, PreparedStatement, StatementList, TableReference } from '../sql/dialect.ts';
+import type { Grid, GridRows, Scalar, VariableScope } from '../variables.ts';
 import type { ParameterTable } from './declared-parameters.ts';
 
 /** Why an assert does not hold. */
@@ -36,16 +36,47 @@ export interface CallArguments {
   readonly grids: readonly (readonly [variable: string, rows: Resolved])[];
 }
 
+/** How an iterator runs its target. */
+export interface IterationMode {
+  readonly target: string;
+  readonly concurrent: boolean;
+  readonly breakOnFailure: boolean;
+}
+
+/** The variables set by one iteration. */
+export type Iteration = readonly (readonly [variable: string, value: Scalar])[];
+
+/** The rows of a query, as the warehouse returns them. */
+export interface QueryResult {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly unknown[])[];
+}
+
+/** Statements to run in order. */
+export interface PlannedScript {
+  readonly statements: readonly (string | PreparedStatement)[];
+  /** What has no effect here, for the step's message. */
+  readonly notes?: readonly string[];
+}
+
+export type ScriptLanguage = 'python' | 'bash';
+export type ScriptSource = { readonly text: string } | { readonly file: string };
+
 export type Action =
-  | { action: 'pass' }
+  | { action: 'pass'; message?: string }
   | { action: 'end'; status: 'SUCCESS' | 'FAILED' }
   | { action: 'branch'; condition: boolean | { expression: string } }
-  | { action: 'execute'; statements: readonly string[] }
+  | ({ action: 'execute' } & PlannedScript)
+  /** Runs the statements in a file of the artifact. `resolve`: its `${…}` are replaced first. */
+  | { action: 'execute-file'; path: string; resolve: boolean; plan(script: string): PlannedScript }
   | {
       action: 'query-scalars';
       query: string;
       mapping: readonly (readonly [variable: string, column: string])[];
     }
+  /** `select` turns the result into the grid's rows. @throws ParameterError */
+  | { action: 'query-grid'; query: string; grid: string; select(result: QueryResult, grid: Grid): GridRows }
+  | { action: 'change-grid'; grid: string; change(grid: Grid): GridRows }
   | { action: 'update-scalars'; updates: readonly (readonly [variable: string, expression: string])[] }
   | { action: 'print'; lines: readonly string[] }
   /** `fault`: one that is found without a query. */
@@ -54,16 +85,40 @@ export type Action =
   /** Its type is that of its file. */
   | ({ action: 'run-pipeline-under-test'; pipelineName: string } & CallArguments)
   | ({ action: 'run-shared-pipeline'; use: SharedPipelineUse; pipelineName: string } & CallArguments)
+  | ({ action: 'iterate'; iterations: readonly Iteration[]; message?: string } & IterationMode)
+  /** `list` turns the result into iterations. @throws ParameterError */
+  | ({ action: 'iterate-query'; query: string; list(result: QueryResult): Iteration[] } & IterationMode)
+  | ({ action: 'iterate-files'; search: FileSearch; list(file: FoundFile): Iteration } & IterationMode)
+  | { action: 'retry'; target: string; retries: number; delaySeconds(retry: number): number }
+  | { action: 'load-file'; source: string; before: readonly string[]; statement(path: string): string }
+  | { action: 'unload-file'; target: string; statement(path: string): string }
   | {
-      action: 'iterate';
-      target: string;
-      /** The variables set by each iteration. */
-      iterations: readonly (readonly (readonly [variable: string, value: Scalar])[])[];
-      concurrent: boolean;
-      breakOnFailure: boolean;
-    }
-  | { action: 'load-file'; source: string; statement(path: string): string }
-  | { action: 'unload-file'; target: string; statement(path: string): string };
+      action: 'run-script';
+      language: ScriptLanguage;
+      source: ScriptSource;
+      /** Python packages that must be installed. */
+      packages: readonly string[];
+      timeoutSeconds: number | undefined;
+    };
+
+/** Which files a file-iterator runs over. */
+export interface FileSearch {
+  /** Relative to the artifact and to the files folder; '' for all. */
+  readonly folder: string;
+  /** A regular expression for the name or the path; '' for all. */
+  readonly pattern: string;
+  readonly recursive: boolean;
+  readonly limit: number | undefined;
+}
+
+export interface FoundFile {
+  /** The folder of the search. */
+  readonly folder: string;
+  /** The folders between it and the file; '' if there are none. */
+  readonly subfolder: string;
+  readonly name: string;
+  readonly lastModified: string;
+}
 
 export interface OrchestrationContext {
   readonly parameters: Parameters;
@@ -117,6 +172,8 @@ export interface OrchestrationDefinition extends ComponentFrame {
    * it starts.
    */
   readonly changesElsewhere?: string;
+  /** Parameters of this component that are used as they are written: `${…}` in them is plain text. */
+  listLiteral?(parameters: PlainMap): readonly string[];
   /** @throws ParameterError, SqlError, VariableError */
   plan(context: OrchestrationContext): Action;
   /**
@@ -125,6 +182,21 @@ export interface OrchestrationDefinition extends ComponentFrame {
    * @throws ParameterError, SqlError
    */
   check?(context: Omit<OrchestrationContext, 'scope'>): void;
+}
+
+/** The parameters without those that are used as they are written. */
+export function omitLiteralParameters(parameters: PlainMap, definition: ComponentDefinition): PlainMap {
+  const literal = listLiteralParameters(parameters, definition);
+  if (literal.length === 0) return parameters;
+  return Object.fromEntries(Object.entries(parameters).filter(([name]) => !literal.includes(name)));
+}
+
+export function listLiteralParameters(
+  parameters: PlainMap,
+  definition: ComponentDefinition,
+): readonly string[] {
+  if (definition.kind !== 'orchestration') return [];
+  return definition.listLiteral?.(parameters) ?? [];
 }
 
 export interface Source {
@@ -167,6 +239,37 @@ export type ComponentDefinition = OrchestrationDefinition | TransformationDefini
 
 /** Reads a table reference from `database`, `schema` and a parameter. @throws ParameterError */
 export function readTableReference(parameters: Parameters, tableParameter: string): TableReference {
+  return { ...readPlace(parameters), table: parameters.text(tableParameter) };
+}
+
+/** The tables of a list, or of a single name. @throws ParameterError */
+export function readTableReferences(parameters: Parameters, tablesParameter: string): TableReference[] {
+  const single = typeof parameters.value(tablesParameter) === 'string';
+  const place = readPlace(parameters);
+  const tables = single ? [parameters.text(tablesParameter)] : parameters.names(tablesParameter);
+  return tables.map((table) => ({ ...place, table }));
+}
+
+/**
+ * One statement for each table of a list. No statement is needed if the list comes from an empty grid.
+ *
+ * @throws ParameterError if the list is written and empty
+ */
+export function planForTables(
+  { parameters, component, dialect }: Omit<OrchestrationContext, 'scope'>,
+  tablesParameter: string,
+  render: (table: string) => string,
+): Action {
+  const tables = readTableReferences(parameters, tablesParameter);
+  if (tables.length > 0)
+    return { action: 'execute', statements: tables.map((table) => render(dialect.table(table))) };
+  const written = component.parameters[tablesParameter];
+  if (typeof written === 'object' && written !== null && !Array.isArray(written))
+    return { action: 'pass', message: `the grid of "${tablesParameter}" is empty: nothing to do` };
+  throw new ParameterError(`"${tablesParameter}" is empty: name a table`);
+}
+
+function readPlace(parameters: Parameters): Omit<TableReference, 'table'> {
   for (const name of ['database', 'schema']) {
     if (parameters.value(name) === '[Custom]')
       throw new ParameterError(`"${name}" is [Custom]: write the name itself`);
@@ -174,7 +277,6 @@ export function readTableReference(parameters: Parameters, tableParameter: strin
   return {
     database: parameters.optionalText('database'),
     schema: parameters.optionalText('schema'),
-    table: parameters.text(tableParameter),
   };
 }
 
@@ -186,9 +288,20 @@ export function getOnlySource(context: TransformationContext): Source {
 }
 
 /** Wraps an SQL expression of the user. The line break keeps a trailing comment from hiding what follows. */
-export function wrapUserExpression(sql: string): string {
-  if (sql.trim() === '') throw new ParameterError('an SQL expression is empty: fill it in');
+export function wrapUserExpression(written: string, dialect: Dialect): string {
+  if (written.trim() === '') throw new ParameterError('an SQL expression is empty: fill it in');
+  const { sql } = dialect.user.expression(written);
   return `(${sql.trim()}${sql.includes('--') ? '\n' : ''})`;
+}
+
+/** The statements that make a table, after those that make its schema. The last one is counted. */
+export function createInSchema(
+  dialect: Dialect,
+  reference: TableReference,
+  statement: string,
+): StatementList {
+  const statements = [...dialect.makeSchema(reference), statement];
+  return { statements, counted: statements.length - 1 };
 }
 
 export function createSingleStatement(statement: string): StatementList {

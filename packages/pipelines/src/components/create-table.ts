@@ -1,7 +1,10 @@
-/** Creates a table. A column is `[name, type, size, precision, default, not null, unique, comment]`. */
+/**
+ * Creates a table. Columns are rows of 8 cells (name, type, size, precision, default, not null, unique,
+ * comment), of 9 (a masking policy before the comment), or of 5 (the comment after the precision).
+ */
 import { ParameterError, readCellText, readCellYes } from '../parameters.ts';
 import type { Resolved } from '../resolve.ts';
-import type { Dialect } from '../sql/dialect.ts';
+import type { ColumnType, Dialect } from '../sql/dialect.ts';
 import { type OrchestrationDefinition, readTableReference } from './component.ts';
 import {
   choiceParameter,
@@ -17,8 +20,11 @@ const creations = {
   Replace: 'CREATE OR REPLACE TABLE',
   'Create if not exists': 'CREATE TABLE IF NOT EXISTS',
 } as const;
+/** Other spellings of Replace. */
+const replacing = { 'Create or replace': creations.Replace, 'Create/Replace': creations.Replace };
+const tableTypes = { Permanent: false, Transient: false, Temporary: true };
 
-/** Defaults that are SQL keywords. Any other default is rendered as a literal. */
+/** Defaults that are SQL. Any other default is rendered as a literal. */
 const defaultWords = ['CURRENT_TIMESTAMP', 'CURRENT_DATE', 'CURRENT_TIME', 'NULL'];
 
 export const createTable: OrchestrationDefinition = {
@@ -29,17 +35,28 @@ export const createTable: OrchestrationDefinition = {
   parameters: {
     newTableName: textParameter('The table.', { required: true, otherNames: ['table'] }),
     ...placeParameters,
+    database: { ...placeParameters.database, otherNames: ['catalog'] },
     createReplace: choiceParameter('What to do if the table exists.', Object.keys(creations), {
       standard: 'Create',
       otherNames: ['createMethod'],
     }),
-    columns: rowsParameter('The columns.', columnCells, { required: true }),
+    columns: rowsParameter(
+      'The columns. With 9 cells, a masking policy stands before the comment; it has no effect here.',
+      columnCells,
+      { required: true, otherNames: ['tableMetadata'] },
+    ),
     primaryKeys: namesParameter('The columns of the primary key.'),
-    tableType: choiceParameter('Only permanent tables exist here.', ['Permanent', 'Transient', 'Temporary'], {
-      standard: 'Permanent',
-      otherNames: ['snowflakeTableType'],
-    }),
+    tableType: choiceParameter(
+      'All tables are permanent here: a Temporary one replaces the table of an earlier run and stays after the run.',
+      Object.keys(tableTypes),
+      {
+        standard: 'Permanent',
+        otherNames: ['snowflakeTableType'],
+      },
+    ),
+    comment: textParameter('A comment on the table.'),
   },
+  noEffect: ['warehouse', 'defaultDdlCollation', 'clusteringKeys', 'dataRetentionTimeInDays'],
   example: `type: create-table
 parameters:
   newTableName: orders
@@ -48,52 +65,93 @@ parameters:
     - [customer, VARCHAR]
     - [amount, NUMBER, "12", "2"]`,
   plan({ parameters, dialect }) {
-    const creation = parameters.choice('createReplace', creations, creations.Create);
-    const tableType = parameters.choice(
-      'tableType',
-      { Permanent: true, Transient: true, Temporary: false },
-      true,
-    );
-    if (!tableType) {
-      throw new ParameterError('"tableType" is Temporary, but each step has its own session: use Permanent');
-    }
-    const table = dialect.table(readTableReference(parameters, 'newTableName'));
-    const columns = parameters.rows('columns', 2);
+    const temporary = parameters.choice('tableType', tableTypes, false);
+    const chosen = parameters.choice('createReplace', { ...creations, ...replacing }, creations.Create);
+    const creation = temporary && chosen === creations.Create ? creations.Replace : chosen;
+    const reference = readTableReference(parameters, 'newTableName');
+    const table = dialect.table(reference);
+    const columns = parameters.rows('columns', 2).map(readColumn);
     if (columns.length === 0) throw new ParameterError('"columns" is empty: add a column');
     const keys = parameters.names('primaryKeys').map(dialect.name);
     const lines = columns.map((column) => renderColumn(column, dialect));
     if (keys.length > 0) lines.push(`PRIMARY KEY (${keys.join(', ')})`);
-    const comments = columns
-      .filter((column) => readCellText(column, 7) !== '')
-      .map(
-        (column) =>
-          `COMMENT ON COLUMN ${table}.${dialect.name(readCellText(column, 0))} IS ${dialect.literal(readCellText(column, 7))}`,
-      );
-    return {
-      action: 'execute',
-      statements: [`${creation} ${table} (\n  ${lines.join(',\n  ')}\n)`, ...comments],
-    };
+    const statements = [
+      ...dialect.makeSchema(reference),
+      `${creation} ${table} (\n  ${lines.join(',\n  ')}\n)`,
+      ...renderComments(table, parameters.optionalText('comment'), columns, dialect),
+    ];
+    const notes = [
+      ...(temporary ? ['the table is permanent here and stays after the run'] : []),
+      ...columns.flatMap(({ name, masking }) =>
+        masking === '' ? [] : [`the masking policy "${masking}" of the column "${name}" has no effect here`],
+      ),
+    ];
+    return { action: 'execute', statements, ...(notes.length === 0 ? {} : { notes }) };
   },
 };
 
-function renderColumn(column: readonly Resolved[], dialect: Dialect): string {
-  const type = dialect.type({
-    type: readCellText(column, 1),
-    size: readCellText(column, 2),
-    precision: readCellText(column, 3),
-  });
-  const preset = readCellText(column, 4);
-  const ofColumn = `of the column "${readCellText(column, 0)}"`;
+interface CreatedColumn {
+  readonly name: string;
+  readonly type: ColumnType;
+  readonly preset: string;
+  readonly notNull: boolean;
+  readonly unique: boolean;
+  readonly masking: string;
+  readonly comment: string;
+}
+
+function readColumn(row: readonly Resolved[]): CreatedColumn {
+  const cell = (index: number) => readCellText(row, index);
+  const name = cell(0);
+  const type = { type: cell(1), size: cell(2), precision: cell(3) };
+  const plain = { name, type, preset: '', notNull: false, unique: false, masking: '' };
+  if (row.length === 5) return { ...plain, comment: cell(4) };
+  const masked = row.length > 8;
+  return {
+    ...plain,
+    preset: cell(4),
+    notNull: readCellYes(row, 5, `"not null" of the column "${name}"`),
+    unique: readCellYes(row, 6, `"unique" of the column "${name}"`),
+    masking: masked ? cell(7) : '',
+    comment: cell(masked ? 8 : 7),
+  };
+}
+
+function renderComments(
+  table: string,
+  comment: string | undefined,
+  columns: readonly CreatedColumn[],
+  dialect: Dialect,
+): string[] {
+  const ofTable = comment === undefined ? [] : [`COMMENT ON TABLE ${table} IS ${dialect.literal(comment)}`];
   return [
-    dialect.name(readCellText(column, 0)),
+    ...ofTable,
+    ...columns.flatMap((column) =>
+      column.comment === ''
+        ? []
+        : [`COMMENT ON COLUMN ${table}.${dialect.name(column.name)} IS ${dialect.literal(column.comment)}`],
+    ),
+  ];
+}
+
+function renderColumn(
+  { name, type: columnType, preset, notNull, unique }: CreatedColumn,
+  dialect: Dialect,
+): string {
+  const type = dialect.type(columnType);
+  return [
+    dialect.name(name),
     type,
-    ...(preset === '' ? [] : [`DEFAULT ${renderDefault(preset, type, dialect)}`]),
-    ...(readCellYes(column, 5, `"not null" ${ofColumn}`) ? ['NOT NULL'] : []),
-    ...(readCellYes(column, 6, `"unique" ${ofColumn}`) ? ['UNIQUE'] : []),
+    ...(preset.trim() === '' ? [] : [`DEFAULT ${renderDefault(preset.trim(), type, dialect)}`]),
+    ...(notNull ? ['NOT NULL'] : []),
+    ...(unique ? ['UNIQUE'] : []),
   ].join(' ');
 }
 
+/** A default may be an SQL keyword, with or without `()`, a text in quotes, or the value itself. */
 function renderDefault(preset: string, type: string, dialect: Dialect): string {
-  const word = preset.trim().toUpperCase();
-  return defaultWords.includes(word) ? word : `CAST(${dialect.literal(preset)} AS ${type})`;
+  const word = preset.toUpperCase().replace(/\(\s*\)$/, '');
+  if (defaultWords.includes(word)) return word;
+  const quoted = /^'((?:[^']|'')*)'$/.exec(preset)?.[1];
+  return `CAST(${dialect.literal(quoted === undefined ? preset : quoted.replaceAll("''", "'"))} AS ${type})`;
 }

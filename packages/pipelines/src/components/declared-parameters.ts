@@ -37,6 +37,8 @@ export interface ParameterDeclaration {
   readonly otherNames?: readonly string[];
   /** It holds expressions that the component evaluates itself, so they are not resolved before planning. */
   readonly raw?: true;
+  /** It is a program, in which `${…}` may be the program's own. */
+  readonly script?: true;
   /** It names a file of the artifact. */
   readonly file?: true;
   /**
@@ -92,18 +94,6 @@ export const placeParameters = {
   schema: textParameter('The schema. Empty or `[Environment Default]`: the environment’s.'),
 };
 
-/** How an iterator runs its target. */
-export const iterationParameters = {
-  concurrency: choiceParameter(
-    'Whether iterations run one after the other or at the same time.',
-    ['Sequential', 'Concurrent'],
-    {
-      standard: 'Sequential',
-    },
-  ),
-  breakOnFailure: yesNoParameter('Whether no further iteration starts after a failed one.', 'No'),
-};
-
 export const conditionCells = ['column', 'Is or Not', 'comparator', 'value'];
 
 /** The cells of a table's column. */
@@ -120,7 +110,7 @@ export const columnCells = [
 
 export function listParameterNames(
   table: ParameterTable,
-  flag: 'required' | 'raw' | 'file',
+  flag: 'required' | 'raw' | 'script' | 'file',
 ): readonly string[] {
   return Object.entries(table).flatMap(([name, declaration]) => (declaration[flag] === true ? [name] : []));
 }

@@ -33,7 +33,8 @@ parameters:
   targetTable: orders`,
   plan({ parameters, dialect }) {
     const format = readFileFormat(parameters);
-    const table = dialect.table(readTableReference(parameters, 'targetTable'));
+    const reference = readTableReference(parameters, 'targetTable');
+    const table = dialect.table(reference);
     const creations = {
       Replace: (query: string) => `CREATE OR REPLACE TABLE ${table} AS\n${query}`,
       Create: (query: string) => `CREATE TABLE ${table} AS\n${query}`,
@@ -52,6 +53,7 @@ parameters:
     return {
       action: 'load-file',
       source: parameters.text('source'),
+      before: dialect.makeSchema(reference),
       statement: (path) => create(dialect.readFile(path, format, columns)),
     };
   },

@@ -3,7 +3,7 @@ import { ParameterError } from '../parameters.ts';
 import { type OrchestrationDefinition, readTableReference } from './component.ts';
 import { placeParameters, sqlParameter, textParameter } from './declared-parameters.ts';
 import { fileFormatParameters, readFileFormat } from './file-format.ts';
-import { readSingleQuery } from './query-to-scalar.ts';
+import { readSingleQuery } from './table-query.ts';
 
 export const fileUnload: OrchestrationDefinition = {
   kind: 'orchestration',
@@ -35,7 +35,7 @@ parameters:
     const rows =
       query === undefined
         ? `SELECT * FROM ${dialect.table(readTableReference(parameters, 'table'))}`
-        : readSingleQuery(query);
+        : readSingleQuery(query, dialect);
     return {
       action: 'unload-file',
       target: parameters.text('target'),

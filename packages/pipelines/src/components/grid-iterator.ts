@@ -1,9 +1,15 @@
 /** Runs its iterationTarget once for each row of a grid, with cells of the row in variables. */
-import { iterationLimit } from '../bounds.ts';
-import { ParameterError, type Parameters, readCellText } from '../parameters.ts';
+import { readCellText } from '../parameters.ts';
 import { readGridColumns } from '../variables.ts';
 import type { OrchestrationDefinition } from './component.ts';
-import { iterationParameters, rowsParameter, textParameter } from './declared-parameters.ts';
+import { rowsParameter, textParameter } from './declared-parameters.ts';
+import {
+  checkIterationCount,
+  checkIterationMode,
+  iterationNoEffect,
+  iterationParameters,
+  readIterationMode,
+} from './iteration-mode.ts';
 
 export const gridIterator: OrchestrationDefinition = {
   kind: 'orchestration',
@@ -19,6 +25,7 @@ export const gridIterator: OrchestrationDefinition = {
     ),
     ...iterationParameters,
   },
+  noEffect: iterationNoEffect,
   example: `type: grid-iterator
 iterationTarget: Load one
 parameters:
@@ -26,11 +33,7 @@ parameters:
   gridIteratorVariableMapping:
     - [name, tableName]`,
   plan({ parameters, component, scope }) {
-    if (component.iterationTarget === undefined) {
-      throw new ParameterError(
-        'the iterator has no iterationTarget: name the component to run in it, beside type and parameters',
-      );
-    }
+    const mode = readIterationMode(parameters, component);
     const mapping = parameters.rows('gridIteratorVariableMapping', 2);
     const variables = mapping.map((row) => readCellText(row, 1));
     const grid = parameters.text('gridVariable');
@@ -39,29 +42,17 @@ parameters:
       grid,
       mapping.map((row) => readCellText(row, 0)),
     );
-    if (rows.length > iterationLimit) {
-      throw new ParameterError(
-        `the grid variable "${grid}" has ${rows.length} rows; the limit of an iterator is ${iterationLimit}: filter them`,
-      );
-    }
+    checkIterationCount(rows.length, `the grid variable "${grid}"`);
     return {
       action: 'iterate',
-      target: component.iterationTarget,
       iterations: rows.map((row) =>
         variables.map((variable, index) => [variable, row[index] ?? null] as const),
       ),
-      ...readMode(parameters),
+      ...mode,
     };
   },
   check({ parameters }) {
     parameters.rows('gridIteratorVariableMapping', 2);
-    readMode(parameters);
+    checkIterationMode(parameters);
   },
 };
-
-function readMode(parameters: Parameters): { concurrent: boolean; breakOnFailure: boolean } {
-  return {
-    concurrent: parameters.choice('concurrency', { Sequential: false, Concurrent: true }, false),
-    breakOnFailure: parameters.yes('breakOnFailure', false),
-  };
-}

@@ -95,7 +95,7 @@ function renderJoin(
   if (expression === undefined) {
     throw new ParameterError(`"joinExpressions" has no expression for "${mainAlias}${tail}": add one`);
   }
-  const condition = wrapUserExpression(readCellText(expression, 0));
+  const condition = wrapUserExpression(readCellText(expression, 0), dialect);
   return `${type} ${findSource(component, sources).name} AS ${dialect.name(alias)} ON ${condition}`;
 }
 

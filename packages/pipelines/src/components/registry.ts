@@ -1,7 +1,10 @@
 /** Finds the definition of a component type. */
-import type { PipelineType } from '../pipeline.ts';
+import { findNearestName } from '../nearest.ts';
+import type { PipelineType, PlainMap } from '../pipeline.ts';
+import { shorten } from '../template.ts';
 import type { ComponentDefinition, OrchestrationDefinition, TransformationDefinition } from './component.ts';
 import { orchestrationDefinitions } from './orchestration-types.ts';
+import { findRefusal } from './refused-types.ts';
 import { transformationDefinitions } from './transformation-types.ts';
 
 export type OrchestrationType = keyof typeof orchestrationDefinitions;
@@ -38,10 +41,16 @@ export function findDefinition(type: string): ComponentDefinition | undefined {
   return defined === undefined ? undefined : definitions[defined];
 }
 
-export function getOrchestrationDefinition(type: string, path: string): OrchestrationDefinition {
+/** `parameters`: those of the component, which may tell more about an unknown type. */
+export function getOrchestrationDefinition(
+  type: string,
+  path: string,
+  parameters?: PlainMap,
+): OrchestrationDefinition {
   const definition = findDefinition(type);
   if (definition?.kind === 'orchestration') return definition;
-  throw new UnknownComponentTypeError(describeUnknownType(type, path, 'orchestration'));
+  const remedy = suggestType(type, 'orchestration');
+  throw new UnknownComponentTypeError(describeUnknownType(type, path, 'orchestration', remedy, parameters));
 }
 
 export function getTransformationDefinition(type: string, path: string): TransformationDefinition {
@@ -56,12 +65,30 @@ export function describeUnknownType(
   path: string,
   where: PipelineType,
   remedy = 'replace the component or skip it',
+  parameters: PlainMap = {},
 ): string {
   const other = findDefinition(type)?.kind;
   if (other !== undefined) {
     return `the component type "${type}" in ${path} belongs in a pipeline of type ${other}, not ${where}: move the component`;
   }
+  const refusal = findRefusal(type.replace(vendorSuffix, ''));
+  if (refusal !== undefined)
+    return `the component type "${type}" in ${path}${describeOrigin(type, parameters)} ${refusal}`;
   return `the component type "${type}" in ${path} is not supported: ${remedy}`;
+}
+
+/** Where a migration leaves the type that a component had. */
+const originParameter = '20';
+
+function describeOrigin(type: string, parameters: PlainMap): string {
+  const origin = parameters[originParameter];
+  const known = type.startsWith('unknown-') && typeof origin === 'string' && origin.trim() !== '';
+  return known ? ` (once "${shorten(origin.trim())}")` : '';
+}
+
+function suggestType(type: string, where: PipelineType): string | undefined {
+  const nearest = findNearestName(type, listComponentTypes(where));
+  return nearest === undefined ? undefined : `did you mean "${nearest}"?`;
 }
 
 /** The types of a kind of pipeline, without aliases. */

@@ -1,6 +1,6 @@
 /** Writes its source to a table, creating or replacing the table. */
 import {
-  createSingleStatement,
+  createInSchema,
   getOnlySource,
   readTableReference,
   renderOrderBy,
@@ -25,10 +25,11 @@ parameters:
   sources: [1, 1],
   plan(context) {
     const { parameters, dialect } = context;
-    const table = dialect.table(readTableReference(parameters, 'targetTable'));
+    const reference = readTableReference(parameters, 'targetTable');
+    const table = dialect.table(reference);
     return {
       select: `SELECT * FROM ${getOnlySource(context).name}${renderOrderBy(parameters, 'orderBy', dialect)}`,
-      write: (query) => createSingleStatement(`CREATE OR REPLACE TABLE ${table} AS\n${query}`),
+      write: (query) => createInSchema(dialect, reference, `CREATE OR REPLACE TABLE ${table} AS\n${query}`),
     };
   },
 };

@@ -1,6 +1,6 @@
 /** run-orchestration and run-transformation: call another pipeline of the project. */
 import { ParameterError, type Parameters, readCellText } from '../parameters.ts';
-import type { PipelineType } from '../pipeline.ts';
+import type { PipelineType, Plain, PlainMap } from '../pipeline.ts';
 import type { Resolved, ResolvedMap } from '../resolve.ts';
 import type { CallArguments, OrchestrationDefinition } from './component.ts';
 import { mapParameter, rowsParameter, textParameter } from './declared-parameters.ts';
@@ -19,12 +19,12 @@ function createRunPipeline(pipelineType: PipelineType, nameParameter: string): O
     about: `Runs ${pipelineType === 'orchestration' ? 'an orchestration' : 'a transformation'} of the same version.`,
     group: 'flow',
     parameters: {
-      [nameParameter]: textParameter('The pipeline’s name, with or without its extension.', {
-        required: true,
-      }),
+      [nameParameter]: textParameter(
+        `The pipeline’s name, with or without its extension. Required, unless \`${pipelineType}PipelineLink\` names it.`,
+      ),
+      [`${pipelineType}PipelineLink`]: mapParameter('Another way to name it: a map with `pipelineName`.'),
       ...callParameters,
     },
-    noEffect: ['transformationPipelineLink', 'orchestrationPipelineLink'],
     example: `type: run-${pipelineType}
 parameters:
   ${nameParameter}: sales/Totals
@@ -33,10 +33,32 @@ parameters:
     plan: ({ parameters }) => ({
       action: 'run-pipeline',
       pipelineType,
-      pipelineName: parameters.text(nameParameter),
+      pipelineName: readCalledName(parameters, nameParameter),
       ...readCallArguments(parameters),
     }),
   };
+}
+
+/** The name of the called pipeline as it is written. The link counts only without the name itself. */
+export function findCalledName(values: PlainMap, nameParameter: string): Plain | undefined {
+  const name = values[nameParameter];
+  return name === undefined || name === null || name === ''
+    ? findLinkedName(values[getLinkParameter(nameParameter)])
+    : name;
+}
+
+const getLinkParameter = (nameParameter: string) => nameParameter.replace(/Job$/, 'PipelineLink');
+
+function findLinkedName<T extends Plain | Resolved>(link: T | undefined): Plain | undefined {
+  if (typeof link !== 'object' || link === null || Array.isArray(link)) return undefined;
+  const { pipelineName } = link as PlainMap;
+  return typeof pipelineName === 'string' && pipelineName !== '' ? pipelineName : undefined;
+}
+
+function readCalledName(parameters: Parameters, nameParameter: string): string {
+  const linked = findLinkedName(parameters.value(getLinkParameter(nameParameter)));
+  if (parameters.optionalText(nameParameter) === undefined && typeof linked === 'string') return linked;
+  return parameters.text(nameParameter);
 }
 
 /** The values that a call sets in the called pipeline. @throws ParameterError */

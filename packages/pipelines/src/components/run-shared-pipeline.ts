@@ -1,6 +1,11 @@
 /** run-shared-pipeline: calls a pipeline that the account's projects share (docs/adr/0019). */
-import { readSharedPipelineUse } from '../shared-pipeline-use.ts';
-import type { OrchestrationDefinition } from './component.ts';
+import type { Parameters } from '../parameters.ts';
+import {
+  isSharedPipelineUse,
+  readSharedPipelineName,
+  readSharedPipelineUse,
+} from '../shared-pipeline-use.ts';
+import type { CallArguments, OrchestrationDefinition } from './component.ts';
 import { textParameter } from './declared-parameters.ts';
 import { callParameters, readCallArguments } from './run-pipeline.ts';
 
@@ -9,12 +14,15 @@ export const runSharedPipeline: OrchestrationDefinition = {
   about: 'Runs a pipeline that the account’s projects share.',
   group: 'flow',
   parameters: {
-    sharedPipelineIdPrefix: textParameter('The prefix of the shared pipelines.', {
-      required: true,
+    sharedPipelineIdPrefix: textParameter('The prefix of the shared pipelines.', { raw: true }),
+    sharedPipeline: textParameter('The pipeline’s name.'),
+    pipelineName: textParameter(
+      'The prefix and the name in one, such as `common#tools/Clean up`, in place of the two above.',
+    ),
+    versionName: textParameter('The version. Empty or `[Latest]`: the latest enabled one.', {
       raw: true,
+      otherNames: ['version'],
     }),
-    sharedPipeline: textParameter('The pipeline’s name.', { required: true }),
-    versionName: textParameter('The version. Empty or `[Latest]`: the latest enabled one.', { raw: true }),
     ...callParameters,
   },
   example: `type: run-shared-pipeline
@@ -24,7 +32,16 @@ parameters:
   plan: ({ parameters, component }) => ({
     action: 'run-shared-pipeline',
     use: readSharedPipelineUse(component.parameters),
-    pipelineName: parameters.text('sharedPipeline'),
-    ...readCallArguments(parameters),
+    ...readCall(parameters),
   }),
+  check({ parameters, component }) {
+    // A malformed use has a finding of its own.
+    if (isSharedPipelineUse(component.parameters)) readCall(parameters);
+  },
 };
+
+function readCall(parameters: Parameters): CallArguments & { pipelineName: string } {
+  const name = parameters.optionalText('sharedPipeline');
+  const joined = parameters.optionalText('pipelineName');
+  return { pipelineName: readSharedPipelineName(name, joined), ...readCallArguments(parameters) };
+}

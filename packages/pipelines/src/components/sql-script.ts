@@ -1,7 +1,8 @@
 /** Runs the user's SQL statements in order. */
 import { ParameterError } from '../parameters.ts';
+import type { Dialect, PreparedStatement, RewrittenStatement } from '../sql/dialect.ts';
 import { splitStatements } from '../sql/statements.ts';
-import type { OrchestrationDefinition } from './component.ts';
+import type { OrchestrationDefinition, PlannedScript } from './component.ts';
 import { sqlParameter } from './declared-parameters.ts';
 
 export const sqlScript: OrchestrationDefinition = {
@@ -17,9 +18,30 @@ parameters:
   sqlScript: |
     CREATE TABLE IF NOT EXISTS orders (customer VARCHAR, amount NUMBER(12, 2));
     DELETE FROM orders WHERE amount = 0;`,
-  plan({ parameters }) {
-    const statements = splitStatements(parameters.text('sqlScript'));
-    if (statements.length === 0) throw new ParameterError('"sqlScript" has no statement: add one');
-    return { action: 'execute', statements };
-  },
+  plan: ({ parameters, dialect }) => ({
+    action: 'execute',
+    ...planScript(parameters.text('sqlScript'), dialect),
+  }),
 };
+
+/**
+ * The statements of a script. Those that have no effect here are left out, and named in the notes.
+ *
+ * @param declared statements to run before it. They stand in its first line, so that its lines keep their
+ *   numbers.
+ * @throws ParameterError, SqlError
+ */
+export function planScript(script: string, dialect: Dialect, declared = ''): PlannedScript {
+  if (splitStatements(script).length === 0)
+    throw new ParameterError('the script has no statement: add one to "sqlScript" or to its file');
+  const statements = dialect.user.script(`${declared}${script}`);
+  return {
+    statements: statements.filter(({ sql }) => sql !== '').map(simplify),
+    notes: statements.flatMap(({ notes }) => notes),
+  };
+}
+
+function simplify({ sql, before, after, onlyIf }: RewrittenStatement): string | PreparedStatement {
+  if (before.length + after.length === 0 && onlyIf === undefined) return sql;
+  return { sql, before, after, ...(onlyIf === undefined ? {} : { onlyIf }) };
+}

@@ -2,7 +2,7 @@
 import { ParameterError } from '../parameters.ts';
 import type { TransformationDefinition } from './component.ts';
 import { sqlParameter } from './declared-parameters.ts';
-import { readSingleQuery } from './query-to-scalar.ts';
+import { readSingleQuery } from './table-query.ts';
 
 export const sqlComponent: TransformationDefinition = {
   kind: 'transformation',
@@ -17,18 +17,15 @@ sources: [Orders]
 parameters:
   query: SELECT customer, max(amount) AS largest FROM $T{Orders} GROUP BY customer`,
   sources: [0, Number.POSITIVE_INFINITY],
-  plan({ parameters, sources }) {
-    const query = readSingleQuery(parameters.text('query')).replaceAll(
-      /\$T\{([^}]*)\}/g,
-      (_, component: string) => {
-        const source = sources.find((each) => each.component === component.trim());
-        if (source === undefined)
-          throw new ParameterError(
-            `"$T{${component}}" is not a source of the component: add it to its sources`,
-          );
-        return source.name;
-      },
-    );
-    return { select: query, columns: undefined };
+  plan({ parameters, sources, dialect }) {
+    const query = parameters.text('query').replaceAll(/\$T\{([^}]*)\}/g, (_, component: string) => {
+      const source = sources.find((each) => each.component === component.trim());
+      if (source === undefined)
+        throw new ParameterError(
+          `"$T{${component}}" is not a source of the component: add it to its sources`,
+        );
+      return source.name;
+    });
+    return { select: readSingleQuery(query, dialect), columns: undefined };
   },
 };

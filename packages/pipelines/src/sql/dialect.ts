@@ -39,12 +39,54 @@ export interface StatementList {
   readonly counted: number;
 }
 
+/** A statement that is ready for the warehouse. */
+export interface PreparedStatement {
+  /** '' if it has no effect here. */
+  readonly sql: string;
+  /** Statements to run before it, in the same transaction, such as CREATE SCHEMA. */
+  readonly before: readonly string[];
+  /** Statements to run after it, in the same transaction. */
+  readonly after: readonly string[];
+  /** A query: the statement is skipped if it returns no row. */
+  readonly onlyIf?: string;
+}
+
+/** A statement of a user as the warehouse runs it. */
+export interface RewrittenStatement extends PreparedStatement {
+  /** What has no effect here, in plain English. */
+  readonly notes: readonly string[];
+  /** The line in the given text, from 1. */
+  readonly line: number;
+  /** SELECT, INSERT, CREATE TABLE, … */
+  readonly kind: string;
+  readonly writes: readonly TableReference[];
+  readonly reads: readonly TableReference[];
+}
+
+export interface RewrittenExpression {
+  readonly sql: string;
+  readonly notes: readonly string[];
+}
+
+/** SQL that people wrote, as SQL of the warehouse. */
+export interface UserSql {
+  /** @throws SqlError with the construct and the line */
+  script(sql: string): readonly RewrittenStatement[];
+  /** Exactly one SELECT, WITH or VALUES. @throws SqlError */
+  query(sql: string): RewrittenStatement;
+  /** Of a calculator, a filter or the condition of a join. @throws SqlError */
+  expression(sql: string): RewrittenExpression;
+}
+
 export interface Dialect {
+  readonly user: UserSql;
   name(identifier: string): string;
   literal(value: ExpressionValue): string;
   /** @throws SqlError listing the known types */
   type(column: ColumnType): string;
   table(reference: TableReference): string;
+  /** Statements that make the schema of a table that is about to be made; none if it is always there. */
+  makeSchema(reference: TableReference): readonly string[];
   /** One row for each table of that name; no row if it does not exist. */
   tableExists(reference: TableReference): string;
   /** Rows `(column name, type)` of a table, in order. */

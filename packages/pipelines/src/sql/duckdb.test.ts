@@ -16,7 +16,7 @@ describe('names and literals', () => {
       duckdb.table({ database: '[Environment Default]', schema: '[Environment Default]', table: 't' }),
       '"main"."t"',
     );
-    assert.equal(duckdb.table({ database: 'd', schema: 's', table: 't' }), '"d"."s"."t"');
+    assert.equal(duckdb.table({ database: 'd', schema: 's', table: 't' }), '"d.s"."t"');
   });
 });
 
@@ -26,7 +26,7 @@ describe('types', () => {
     ['text', '', '', 'VARCHAR'],
     ['NUMBER', '10', '2', 'DECIMAL(10, 2)'],
     ['NUMBER', '10', '', 'DECIMAL(10, 0)'],
-    ['NUMBER', '', '', 'DOUBLE'],
+    ['NUMBER', '', '', 'DECIMAL(38, 0)'],
     ['DATE', '', '', 'DATE'],
     ['TIMESTAMP', '', '', 'TIMESTAMP'],
     ['BOOLEAN', '', '', 'BOOLEAN'],

@@ -1,5 +1,5 @@
 /**
- * The dialect of DuckDB 1.5. The default catalog is the environment's database, the default schema `main`.
+ * The dialect of DuckDB 1.5. Where tables of other databases and schemas are: `rewrite/names.ts`.
  */
 import {
   type ColumnType,
@@ -10,8 +10,9 @@ import {
   type StatementList,
   type TableReference,
 } from './dialect.ts';
-
-const defaultSchema = 'main';
+import { placeSchema } from './rewrite/names.ts';
+import { createUserSql } from './rewrite/rewriter.ts';
+import { translateType } from './rewrite/types.ts';
 
 function refuseNul(text: string): string {
   if (text.includes('\0')) throw new SqlError('a name or a value contains a NUL character: remove it');
@@ -30,50 +31,24 @@ function quoteText(text: string): string {
 /** DuckDB quotes the key of a struct like a text. */
 const structKey = quoteText;
 
-/** The types of the format and their names in DuckDB. */
-const plainTypes: Readonly<Record<string, string>> = {
-  VARCHAR: 'VARCHAR',
-  TEXT: 'VARCHAR',
-  STRING: 'VARCHAR',
-  CHAR: 'VARCHAR',
-  BOOLEAN: 'BOOLEAN',
-  DATE: 'DATE',
-  TIME: 'TIME',
-  TIMESTAMP: 'TIMESTAMP',
-  TIMESTAMP_NTZ: 'TIMESTAMP',
-  TIMESTAMP_TZ: 'TIMESTAMP WITH TIME ZONE',
-  TIMESTAMP_LTZ: 'TIMESTAMP WITH TIME ZONE',
-  DATETIME: 'TIMESTAMP',
-  SMALLINT: 'SMALLINT',
-  INTEGER: 'INTEGER',
-  INT: 'INTEGER',
-  BIGINT: 'BIGINT',
-  REAL: 'REAL',
-  FLOAT: 'DOUBLE',
-  DOUBLE: 'DOUBLE',
-  'DOUBLE PRECISION': 'DOUBLE',
-  BINARY: 'BLOB',
-  VARIANT: 'JSON',
-  JSON: 'JSON',
-  UUID: 'UUID',
-};
 const decimalTypes = ['NUMBER', 'NUMERIC', 'DECIMAL'];
+/** Of the types that are known, the ones to name in an error. */
+const namedTypes =
+  'VARCHAR, TEXT, STRING, CHAR, BOOLEAN, DATE, TIME, TIMESTAMP, TIMESTAMP_NTZ, TIMESTAMP_TZ, TIMESTAMP_LTZ, DATETIME, SMALLINT, INTEGER, INT, BIGINT, REAL, FLOAT, DOUBLE, DOUBLE PRECISION, BINARY, VARIANT, JSON, UUID';
 
+/** The same types as in users' SQL. */
 function type({ type: word, size, precision }: ColumnType): string {
   const wanted = word.trim().toUpperCase();
   if (decimalTypes.includes(wanted)) return renderDecimal(size, precision);
-  const found = Object.hasOwn(plainTypes, wanted) ? plainTypes[wanted] : undefined;
+  const found = translateType(wanted, []);
   if (found === undefined) {
-    throw new SqlError(
-      `"${word}" is not a type: use one of ${[...decimalTypes, ...Object.keys(plainTypes)].join(', ')}`,
-    );
+    throw new SqlError(`"${word}" is not a type: use one of ${decimalTypes.join(', ')}, ${namedTypes}`);
   }
   return found;
 }
 
-/** A number without a size is a DOUBLE: with a default scale of 0, fractions would be lost silently. */
+/** A number without a size has 38 digits and no fraction, as in Snowflake. */
 function renderDecimal(size: string | undefined, precision: string | undefined): string {
-  if (isEmpty(size) && isEmpty(precision)) return 'DOUBLE';
   const digits = isEmpty(size) ? 38 : readWholeNumber(size, 1, 38, 'size');
   const scale = isEmpty(precision) ? 0 : readWholeNumber(precision, 0, digits, 'precision');
   return `DECIMAL(${digits}, ${scale})`;
@@ -91,20 +66,21 @@ function readWholeNumber(text: string, least: number, most: number, what: string
   return value;
 }
 
-const isDefault = (text: string | undefined): text is undefined =>
-  text === undefined || text.trim() === '' || text === '[Environment Default]';
-
 function table({ database, schema, table: tableName }: TableReference): string {
-  const parts = [isDefault(schema) ? defaultSchema : schema, tableName];
-  if (!isDefault(database)) parts.unshift(database);
-  return parts.map(name).join('.');
+  return [...placeSchema(database, schema).path, tableName].map(name).join('.');
+}
+
+function makeSchema({ database, schema }: TableReference): readonly string[] {
+  const { path, isMade } = placeSchema(database, schema);
+  return isMade ? [`CREATE SCHEMA IF NOT EXISTS ${path.map(name).join('.')}`] : [];
 }
 
 function renderCatalogFilter({ database, schema, table: tableName }: TableReference): string {
   const same = (column: string, value: string) => `lower(${column}) = lower(${quoteText(value)})`;
+  const [placed = '', catalog] = placeSchema(database, schema).path.toReversed();
   return [
-    isDefault(database) ? 'table_catalog = current_database()' : same('table_catalog', database),
-    same('table_schema', isDefault(schema) ? defaultSchema : schema),
+    catalog === undefined ? 'table_catalog = current_database()' : same('table_catalog', catalog),
+    same('table_schema', placed),
     same('table_name', tableName),
   ].join(' AND ');
 }
@@ -161,6 +137,7 @@ function writeFile(query: string, path: string, format: FileFormat): string {
 }
 
 export const duckdb: Dialect = {
+  user: createUserSql({}),
   name,
   literal(value) {
     if (value === null) return 'NULL';
@@ -168,6 +145,7 @@ export const duckdb: Dialect = {
   },
   type,
   table,
+  makeSchema,
   tableExists: (reference) =>
     `SELECT table_name FROM information_schema.tables WHERE ${renderCatalogFilter(reference)}`,
   tableColumns: (reference) =>

@@ -22,7 +22,7 @@ import { readBodies, requireReadableBody } from './http/request-bodies.ts';
 import { statusRoutes } from './http/status.routes.ts';
 import { createUnreadBodies, type UnreadBodies } from './http/unread-bodies.ts';
 import { referenceRoutes } from './reference/reference.routes.ts';
-import { slices } from './slices.ts';
+import { slices } from './slices.list.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

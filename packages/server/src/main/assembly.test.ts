@@ -17,7 +17,7 @@ import {
   requireUniqueNames,
   serveSlices,
 } from './assembly.ts';
-import { slices } from './slices.ts';
+import { slices } from './slices.list.ts';
 
 const one: Slice = { name: 'projects' };
 const other: Slice = { name: 'folders' };

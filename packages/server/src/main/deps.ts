@@ -24,7 +24,7 @@ import type { WorkOwners, WorkTimes } from '../kernel/work/work.ts';
 import { collectManifestUses, collectWorkOwners, requireUniqueNames } from './assembly.ts';
 import type { Config } from './config.ts';
 import { openObjects } from './objects.ts';
-import { slices } from './slices.ts';
+import { slices } from './slices.list.ts';
 
 export interface Dependencies extends Services {
   config: Config;

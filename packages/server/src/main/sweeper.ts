@@ -8,7 +8,7 @@ import { endForbiddenWork } from '../kernel/work/forbidden-work.ts';
 import { sweepWork } from '../kernel/work/work-sweep.ts';
 import { collectPeriodicJobs, collectRetentionRules } from './assembly.ts';
 import type { Dependencies } from './deps.ts';
-import { slices } from './slices.ts';
+import { slices } from './slices.list.ts';
 
 const workEveryMilliseconds = 1_000;
 /** Limits how long a fast-growing table has stale statistics, and so full scans. */

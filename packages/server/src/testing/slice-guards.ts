@@ -1,6 +1,6 @@
 /**
  * What a slice provides for the tests over all operations. Its `<resource>.guards.ts` has one value of this
- * type, and guards.ts lists these values.
+ * type, and guards.list.ts lists these values.
  */
 import type { Answer } from './client.ts';
 import type { PermissionRowName } from './permission-rows.ts';

@@ -5,6 +5,7 @@ import {
   type ColumnTypes,
   type Read,
   type RowOf,
+  requireRow,
   statement,
   type Transaction,
   typed,
@@ -236,9 +237,8 @@ const lockOne = statement(
 
 /** Throws `credential-not-found`. */
 export async function lockCredential(tx: Transaction, scope: Scope, id: string) {
-  const [row] = await tx.query(lockOne, { account_id: scope.accountId, credential_id: toUuid(id) });
-  if (row === undefined) throw problem('credential-not-found', { id });
-  return row;
+  const found = await tx.query(lockOne, { account_id: scope.accountId, credential_id: toUuid(id) });
+  return requireRow(found, () => problem('credential-not-found', { id }));
 }
 
 const rotateOne = statement(

@@ -3,6 +3,7 @@ import { listedSharedPipelineLimit } from '@headgate/contract';
 import {
   type ColumnTypes,
   type RowOf,
+  requireRow,
   statement,
   type Transaction,
   typed,
@@ -175,13 +176,13 @@ export async function enableVersion(
   named: { prefix: string; versionName: string },
   enabled: boolean,
 ): Promise<boolean> {
-  const [row] = await tx.query(setEnabled, {
+  const found = await tx.query(setEnabled, {
     account_id: scope.accountId,
     prefix: named.prefix,
     version_name: named.versionName,
     enabled,
   });
-  if (row === undefined) throw problem('shared-version-not-found', named);
+  const row = requireRow(found, () => problem('shared-version-not-found', named));
   return row.enabled_before;
 }
 

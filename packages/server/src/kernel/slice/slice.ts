@@ -1,6 +1,6 @@
 /**
  * What a slice provides to the server. A slice is the folder of one resource. Its `index.ts` exports one
- * value of this type, and main/slices.ts lists these values. Routes, kinds of work, retention rules and
+ * value of this type, and main/slices.list.ts lists these values. Routes, kinds of work, retention rules and
  * periodic jobs are assembled from that list (main/assembly.ts), so that no other file names the slice
  * (docs/adr/0038).
  *

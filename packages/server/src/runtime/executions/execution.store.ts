@@ -12,6 +12,7 @@ import {
   insertStatement,
   type ParameterTypes,
   type RowOf,
+  requireRow,
   statement,
   type Transaction,
   typed,
@@ -236,13 +237,12 @@ const selectOne = statement(
  * row that this reads stays valid.
  */
 export async function requireExecution(tx: Transaction, scope: Scope, projectId: string, id: string) {
-  const [row] = await tx.query(selectOne, {
+  const found = await tx.query(selectOne, {
     account_id: scope.accountId,
     project_id: projectId,
     execution_id: toUuid(id),
   });
-  if (row === undefined) throw problem('execution-not-found', { id });
-  return row;
+  return requireRow(found, () => problem('execution-not-found', { id }));
 }
 
 const movable =

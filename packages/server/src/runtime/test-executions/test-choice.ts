@@ -8,7 +8,7 @@ import {
 } from '@headgate/contract';
 import { listCandidatePaths } from '@headgate/pipelines';
 import { type PipelineDescription, renderPipelinePath } from '../../delivery/artifacts/index.ts';
-import { invalidRequest, problem } from '../../kernel/http/problems.ts';
+import { problem } from '../../kernel/http/problems.ts';
 
 type StartRequest = BodyOf<typeof startTestExecution>;
 
@@ -27,19 +27,14 @@ const memberOf = { TEST: 'tests', PIPELINE: 'pipelines', PROJECT: undefined } as
   'tests' | 'pipelines' | undefined
 >;
 
-/** Throws `invalid-request` unless the request has exactly the list that its scope needs. */
+/** Throws `list-of-scope` unless the request has exactly the list that its scope needs. */
 export function requireListOfScope(body: StartRequest): void {
   const { scope } = body;
   const needed = memberOf[scope];
   for (const member of ['tests', 'pipelines'] as const) {
-    const given = body[member];
-    const path = { field: `body.${member}`, pointer: `/body/${member}` };
-    if (member !== needed && given !== undefined)
-      throw invalidRequest([{ ...path, detail: `is not read with the scope ${scope}: leave it out` }]);
-    if (member !== needed) continue;
-    const example = member === 'tests' ? '[{"testName": "a test"}]' : '[{"pipelineName": "a pipeline"}]';
-    if (given === undefined || given.length === 0)
-      throw invalidRequest([{ ...path, detail: `is required by the scope ${scope}, such as ${example}` }]);
+    const isNeeded = member === needed;
+    const isGiven = isNeeded ? (body[member] ?? []).length > 0 : body[member] !== undefined;
+    if (isGiven !== isNeeded) throw problem('list-of-scope', { member, scope, isNeeded });
   }
 }
 

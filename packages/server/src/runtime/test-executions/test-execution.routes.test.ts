@@ -85,10 +85,9 @@ test('a list that the scope needs is required, and another one is refused', asyn
     { scope: 'TEST', tests: [] },
     { scope: 'PIPELINE', tests: [{ testName: 'a' }] },
     { scope: 'PROJECT', pipelines: [{ pipelineName: 'main' }] },
-    { scope: 'ALL' },
-    {},
   ])
-    requireProblem(await start(body), 400, 'invalid-request');
+    requireProblem(await start(body), 422, 'list-of-scope');
+  for (const body of [{ scope: 'ALL' }, {}]) requireProblem(await start(body), 400, 'invalid-request');
 });
 
 test('a test execution shows its results as they come, and its end', async () => {

@@ -7,6 +7,7 @@ import {
   type ColumnTypes,
   type Read,
   type RowOf,
+  requireRow,
   statement,
   type Transaction,
 } from '../../kernel/database/database.ts';
@@ -42,9 +43,8 @@ const selectClient = statement(
 
 /** Throws `agent-not-found`. */
 export async function lockClient(tx: Transaction, scope: Scope, id: string): Promise<ClientRow> {
-  const [row] = await tx.query(selectClient, { account_id: scope.accountId, agent_id: toUuid(id) });
-  if (row === undefined) throw problem('agent-not-found', { id });
-  return row;
+  const found = await tx.query(selectClient, { account_id: scope.accountId, agent_id: toUuid(id) });
+  return requireRow(found, () => problem('agent-not-found', { id }));
 }
 
 /** Throws `agent-secret-not-kept`. */

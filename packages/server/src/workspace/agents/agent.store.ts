@@ -4,6 +4,7 @@ import type { Agent, AgentStatus, AgentSummary } from '@headgate/contract';
 import {
   type ColumnTypes,
   type RowOf,
+  requireRow,
   statement,
   type Transaction,
   typed,
@@ -138,9 +139,8 @@ const lockOne = statement(
 
 /** Throws `agent-not-found`. */
 export async function lockAgent(tx: Transaction, scope: Scope, id: string, now: Date): Promise<AgentRow> {
-  const [row] = await tx.query(lockOne, { account_id: scope.accountId, agent_id: toUuid(id), now });
-  if (row === undefined) throw problem('agent-not-found', { id });
-  return row;
+  const found = await tx.query(lockOne, { account_id: scope.accountId, agent_id: toUuid(id), now });
+  return requireRow(found, () => problem('agent-not-found', { id }));
 }
 
 export interface KnownAgent {

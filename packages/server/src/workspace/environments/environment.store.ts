@@ -4,6 +4,7 @@ import type { Environment, Permission } from '@headgate/contract';
 import {
   type ColumnTypes,
   type RowOf,
+  requireRow,
   statement,
   type Transaction,
   typed,
@@ -89,9 +90,8 @@ export async function requireEnvironment(
   projectId: string,
   name: string,
 ): Promise<EnvironmentRow> {
-  const [row] = await tx.query(selectOne, { account_id: scope.accountId, project_id: projectId, name });
-  if (row === undefined) throw problem('environment-not-found', { name });
-  return row;
+  const found = await tx.query(selectOne, { account_id: scope.accountId, project_id: projectId, name });
+  return requireRow(found, () => problem('environment-not-found', { name }));
 }
 
 const lockOne = statement(
@@ -115,9 +115,8 @@ const lockOne = statement(
 
 /** Throws `environment-not-found`. */
 export async function lockEnvironment(tx: Transaction, scope: Scope, projectId: string, name: string) {
-  const [row] = await tx.query(lockOne, { account_id: scope.accountId, project_id: projectId, name });
-  if (row === undefined) throw problem('environment-not-found', { name });
-  return row;
+  const found = await tx.query(lockOne, { account_id: scope.accountId, project_id: projectId, name });
+  return requireRow(found, () => problem('environment-not-found', { name }));
 }
 
 const updateOne = statement(

@@ -1,6 +1,12 @@
 /** The table `project_tag`. */
 import type { ProjectTag } from '@headgate/contract';
-import { type ColumnTypes, type RowOf, statement, type Transaction } from '../../kernel/database/database.ts';
+import {
+  type ColumnTypes,
+  type RowOf,
+  requireRow,
+  statement,
+  type Transaction,
+} from '../../kernel/database/database.ts';
 import { makeEntityTag } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { callerSeesAll, guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
@@ -90,9 +96,8 @@ export async function lockProjectTag(
   projectId: string,
   name: string,
 ): Promise<ProjectTagRow> {
-  const [row] = await tx.query(lockOne, { account_id: scope.accountId, project_id: projectId, name });
-  if (row === undefined) throw problem('project-tag-not-found', { name });
-  return row;
+  const found = await tx.query(lockOne, { account_id: scope.accountId, project_id: projectId, name });
+  return requireRow(found, () => problem('project-tag-not-found', { name }));
 }
 
 const updateOne = statement(

@@ -1,6 +1,12 @@
 /** The table `project`. */
 import type { Project } from '@headgate/contract';
-import { type ColumnTypes, type RowOf, statement, type Transaction } from '../../kernel/database/database.ts';
+import {
+  type ColumnTypes,
+  type RowOf,
+  requireRow,
+  statement,
+  type Transaction,
+} from '../../kernel/database/database.ts';
 import { makeEntityTag } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { callerSeesAll, guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
@@ -94,9 +100,8 @@ const lockOne = statement(
  * `project-not-found`.
  */
 export async function lockProject(tx: Transaction, scope: Scope, projectId: string): Promise<ProjectRow> {
-  const [row] = await tx.query(lockOne, { account_id: scope.accountId, project_id: projectId });
-  if (row === undefined) throw problem('project-not-found', { projectId });
-  return row;
+  const found = await tx.query(lockOne, { account_id: scope.accountId, project_id: projectId });
+  return requireRow(found, () => problem('project-not-found', { projectId }));
 }
 
 const updateOne = statement(

@@ -3,6 +3,7 @@ import type { SecretReference } from '@headgate/contract';
 import {
   type ColumnTypes,
   type RowOf,
+  requireRow,
   statement,
   type Transaction,
   typed,
@@ -118,8 +119,8 @@ export async function lockSecretReference(
   projectId: string,
   name: string,
 ): Promise<SecretReference> {
-  const [row] = await tx.query(lockOne, { account_id: scope.accountId, project_id: projectId, name });
-  if (row === undefined) throw problem('secret-reference-not-found', { name });
+  const found = await tx.query(lockOne, { account_id: scope.accountId, project_id: projectId, name });
+  const row = requireRow(found, () => problem('secret-reference-not-found', { name }));
   return presentSecretReference(row);
 }
 

@@ -11,6 +11,7 @@ import {
   type ColumnTypes,
   insertStatement,
   type RowOf,
+  requireRow,
   statement,
   type Transaction,
   typed,
@@ -133,9 +134,8 @@ export async function lockVariable(
   projectId: string,
   name: string,
 ): Promise<VariableRow> {
-  const [row] = await tx.query(lockOne, { account_id: scope.accountId, project_id: projectId, name });
-  if (row === undefined) throw problem('variable-not-found', { name });
-  return row;
+  const found = await tx.query(lockOne, { account_id: scope.accountId, project_id: projectId, name });
+  return requireRow(found, () => problem('variable-not-found', { name }));
 }
 
 const updateOne = statement(
@@ -251,13 +251,13 @@ export async function removeOverride(
   name: string,
   environmentName: string,
 ): Promise<VariableValue> {
-  const [row] = await tx.query(deleteOverrideRow, {
+  const found = await tx.query(deleteOverrideRow, {
     account_id: scope.accountId,
     project_id: projectId,
     variable_name: name,
     environment_name: environmentName,
   });
-  if (row === undefined) throw problem('override-not-found', { name, environmentName });
+  const row = requireRow(found, () => problem('override-not-found', { name, environmentName }));
   return row.value;
 }
 

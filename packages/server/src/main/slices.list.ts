@@ -1,7 +1,14 @@
-/** The only list of the server's slices, in the order in which their routes are registered. */
+// Written by `npm run generate` from the folders of the resources. Do not edit it.
 import { accounts } from '../access/accounts/index.ts';
 import { credentials } from '../access/credentials/index.ts';
 import { tokens } from '../access/tokens/index.ts';
+import { agents } from '../workspace/agents/index.ts';
+import { connections } from '../workspace/connections/index.ts';
+import { environments } from '../workspace/environments/index.ts';
+import { projectTags } from '../workspace/project-tags/index.ts';
+import { projects } from '../workspace/projects/index.ts';
+import { secretReferences } from '../workspace/secret-references/index.ts';
+import { variables } from '../workspace/variables/index.ts';
 import { artifacts } from '../delivery/artifacts/index.ts';
 import { blobs } from '../delivery/blobs/index.ts';
 import { sharedPipelines } from '../delivery/shared-pipelines/index.ts';
@@ -11,32 +18,25 @@ import { executions } from '../runtime/executions/index.ts';
 import { secretChecks } from '../runtime/secret-checks/index.ts';
 import { secrets } from '../runtime/secrets/index.ts';
 import { testExecutions } from '../runtime/test-executions/index.ts';
-import { agents } from '../workspace/agents/index.ts';
-import { connections } from '../workspace/connections/index.ts';
-import { environments } from '../workspace/environments/index.ts';
-import { projectTags } from '../workspace/project-tags/index.ts';
-import { projects } from '../workspace/projects/index.ts';
-import { secretReferences } from '../workspace/secret-references/index.ts';
-import { variables } from '../workspace/variables/index.ts';
 
 export const slices = [
   accounts,
-  tokens,
   credentials,
-  events,
-  projects,
-  environments,
+  tokens,
+  agents,
   connections,
+  environments,
+  projectTags,
+  projects,
   secretReferences,
   variables,
-  agents,
-  blobs,
   artifacts,
+  blobs,
   sharedPipelines,
-  executions,
-  testExecutions,
+  events,
   agentLink,
-  secrets,
+  executions,
   secretChecks,
-  projectTags,
-];
+  secrets,
+  testExecutions,
+] as const;

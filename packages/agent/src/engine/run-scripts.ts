@@ -1,0 +1,66 @@
+/**
+ * The agent's side of the scripts of one run: passes lines and requests of a script to the run's process, and
+ * its answers back. No script outlives the run.
+ */
+import type { ScriptEnd, ScriptEvents, ScriptJob, ScriptRequest } from '../scripts/script-job.ts';
+import type { FromRun, ToRun } from './run-messages.ts';
+
+export type StartScript = (job: ScriptJob, events: ScriptEvents, kill: AbortSignal) => Promise<ScriptEnd>;
+
+export interface RunScripts {
+  /** @param id of the message that asks for it */
+  run(id: number, job: ScriptJob): Promise<ScriptEnd>;
+  settle(answer: Extract<FromRun, { request: number }>): void;
+  /** Kills all scripts of the run. Resolves when none of their processes is left. */
+  close(): Promise<void>;
+}
+
+interface Waiting {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+export function createRunScripts(start: StartScript, send: (message: ToRun) => void): RunScripts {
+  const closing = new AbortController();
+  const running = new Set<Promise<unknown>>();
+  const waiting = new Map<number, Waiting>();
+  let lastRequest = 0;
+
+  function ask(script: number, asked: ScriptRequest): Promise<unknown> {
+    const request = ++lastRequest;
+    return new Promise((resolve, reject) => {
+      waiting.set(request, { resolve, reject });
+      send({ type: 'script-request', script, request, asked });
+    });
+  }
+
+  return {
+    async run(id, job) {
+      const script = start(
+        job,
+        {
+          onLine: (stream, line) => send({ type: 'script-line', script: id, stream, line }),
+          answer: (asked) => ask(id, asked),
+        },
+        closing.signal,
+      );
+      running.add(script);
+      try {
+        return await script;
+      } finally {
+        running.delete(script);
+      }
+    },
+    settle(answer) {
+      const asker = waiting.get(answer.request);
+      waiting.delete(answer.request);
+      if (answer.type === 'script-answer') asker?.resolve(answer.value);
+      else asker?.reject(new Error(answer.message));
+    },
+    async close() {
+      closing.abort();
+      for (const asker of waiting.values()) asker.reject(new Error('the run has ended'));
+      await Promise.allSettled(running);
+    },
+  };
+}

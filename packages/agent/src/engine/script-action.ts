@@ -1,0 +1,105 @@
+/** Runs a component's script: its text and variables go to the agent, its requests are answered here. */
+import { readFile } from 'node:fs/promises';
+import { type Action, isGrid, resolveDefaults, resolveScript, type Variable } from '@headgate/pipelines';
+import type { ScriptEnd, ScriptJob, ScriptRequest } from '../scripts/script-job.ts';
+import type { ActionContext, ActionResult } from './action-context.ts';
+import { findFileToRead } from './files.ts';
+import { getMessage } from './run-context.ts';
+import { runScriptSql } from './script-sql.ts';
+
+type RunScriptAction = Extract<Action, { action: 'run-script' }>;
+
+/** Lines and characters of what it printed that are part of the step's message. */
+const messageLines = 50;
+const messageCharacters = 4_000;
+/** A longer line is cut, after secrets are masked. */
+const lineCharacters = 60_000;
+
+export async function runScript(action: RunScriptAction, context: ActionContext): Promise<ActionResult> {
+  const { ports, mask } = context.run.context;
+  const printed: string[] = [];
+  const print = (line: string) => {
+    const masked = mask(line);
+    const shown = masked.length > lineCharacters ? `${masked.slice(0, lineCharacters)}…` : masked;
+    ports.log(shown);
+    printed.push(shown);
+    if (printed.length > messageLines) printed.shift();
+  };
+  const { variables, faults } = await readVariables(context);
+  for (const fault of faults) print(fault);
+  const end = await ports.runScript(await createJob(action, variables, context), {
+    onLine: (_stream, line) => print(line),
+    answer: (request) => answer(request, context),
+  });
+  const message = createMessage(end, printed);
+  return { status: end.succeeded ? 'SUCCESS' : 'FAILED', ...(message === '' ? {} : { message }) };
+}
+
+/** All variables, because a script may read any. One whose default is wrong is left out, and said. */
+async function readVariables({
+  evaluation,
+}: ActionContext): Promise<{ variables: Variable[]; faults: string[] }> {
+  const { scope } = await resolveDefaults(evaluation);
+  const variables: Variable[] = [];
+  const faults: string[] = [];
+  for (const { name } of scope.all()) {
+    try {
+      const variable = scope.get(name);
+      if (variable !== undefined) variables.push(variable);
+    } catch (error) {
+      faults.push(`the script does not get the variable "${name}": ${getMessage(error)}`);
+    }
+  }
+  return { variables, faults };
+}
+
+async function createJob(
+  { language, source, packages, timeoutSeconds }: RunScriptAction,
+  variables: readonly Variable[],
+  { run, component, evaluation }: ActionContext,
+): Promise<ScriptJob> {
+  // A file is run as it is; it reads variables by name.
+  const text =
+    'file' in source
+      ? await readFile(await findFileToRead(run.context.ports, run.artifact.files, source.file), 'utf8')
+      : await resolveScript(source.text, language, evaluation);
+  return {
+    component: component.type,
+    language,
+    text,
+    packages,
+    timeoutSeconds,
+    scalars: variables.flatMap(({ name, type, value }) =>
+      type === 'GRID' || isGrid(value) ? [] : [{ name, type, value }],
+    ),
+    grids: variables.flatMap(({ name, value }) => (isGrid(value) ? [{ name, rows: value.rows }] : [])),
+  };
+}
+
+async function answer(request: ScriptRequest, { run, evaluation }: ActionContext): Promise<unknown> {
+  const { context } = run;
+  const { scope } = evaluation;
+  switch (request.type) {
+    case 'update-scalar':
+      return context.runExclusively(async () => scope.setScalar(request.name, request.value));
+    case 'update-grid':
+      return context.runExclusively(async () => scope.setGrid(request.name, request.rows));
+    case 'sql':
+      return runScriptSql(context, request.sql);
+  }
+}
+
+/** Why it failed, or what it returned, and the last lines that it printed. */
+function createMessage({ message }: ScriptEnd, printed: readonly string[]): string {
+  const lines: string[] = [];
+  let left = messageCharacters;
+  for (const line of printed.toReversed()) {
+    left -= line.length + 1;
+    if (left < 0) {
+      lines.unshift(lines.length === 0 ? `${line.slice(0, messageCharacters)}…` : '…');
+      break;
+    }
+    lines.unshift(line);
+  }
+  return [...(message === undefined ? [] : [message]), ...lines].join('\n');
+}

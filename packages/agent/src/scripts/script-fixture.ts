@@ -1,0 +1,109 @@
+/** Test fixture: scripts of an agent with small bounds, and a record of what they print and ask for. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { MemoryWatch } from '../confinement/memory-watch.ts';
+import { createLog } from '../log.ts';
+import type { ScriptEnd, ScriptJob, ScriptRequest } from './script-job.ts';
+import type { ScriptBounds, ScriptSettings } from './script-settings.ts';
+import { openScripts, type Scripts } from './scripts.ts';
+
+const bounds: ScriptBounds = {
+  timeSeconds: 20,
+  memoryMegabytes: 200,
+  diskMegabytes: 8,
+  processes: 24,
+  outputKilobytes: 64,
+  concurrency: 2,
+};
+
+export const place = { projectId: '00000000-0000-7000-8000-000000000002', environmentName: 'dev' };
+
+export interface ScriptsFixture {
+  /** The agent's folder. It has the file `key`. */
+  folder: string;
+  scripts: Scripts;
+  /** The log of the agent. */
+  logged: string[];
+  run(
+    text: string,
+    job?: Partial<ScriptJob> & { kill?: AbortSignal; answer?: (request: ScriptRequest) => unknown },
+  ): Promise<ScriptEnd & { stdout: string; stderr: string; asked: ScriptRequest[] }>;
+  close(): Promise<void>;
+}
+
+let lastMark = 0;
+
+/** Seconds of a long `sleep` that no other process has among its arguments. */
+export function makeMark(): string {
+  lastMark += 1;
+  return `600.${process.pid}${String(lastMark).padStart(4, '0')}`;
+}
+
+/** Whether a process of this machine has the text among its arguments. */
+export function isRunning(text: string): boolean {
+  return readdirSync('/proc').some((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(text);
+    } catch {
+      return false;
+    }
+  });
+}
+
+export async function untilRunning(text: string): Promise<void> {
+  while (!isRunning(text)) await new Promise((resolve) => setImmediate(resolve));
+}
+
+export const keyText = 'the key of the agent';
+
+export function createScriptsFixture(
+  change: Partial<ScriptBounds> = {},
+  settings: Partial<ScriptSettings> = {},
+): ScriptsFixture {
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-scripts-'));
+  writeFileSync(join(folder, 'key'), keyText, { mode: 0o600 });
+  const memory = new MemoryWatch();
+  const logged: string[] = [];
+  const scripts = openScripts({
+    settings: { isOn: true, bounds: { ...bounds, ...change }, python: undefined, network: [], ...settings },
+    confinement: { launcher: [], memory, close: async () => undefined },
+    hiddenFolder: folder,
+    log: createLog({ level: 'info', write: (line) => logged.push(line) }),
+  });
+  return {
+    folder,
+    scripts,
+    logged,
+    async run(text, { kill = new AbortController().signal, answer, ...job } = {}) {
+      const printed = { stdout: [] as string[], stderr: [] as string[] };
+      const asked: ScriptRequest[] = [];
+      const end = await scripts.run(
+        {
+          component: 'bash-script',
+          language: 'bash',
+          scalars: [],
+          grids: [],
+          packages: [],
+          timeoutSeconds: undefined,
+          text,
+          ...job,
+        },
+        place,
+        {
+          onLine: (stream, line) => printed[stream].push(line),
+          async answer(request) {
+            asked.push(request);
+            return answer?.(request);
+          },
+        },
+        kill,
+      );
+      return { ...end, stdout: printed.stdout.join('\n'), stderr: printed.stderr.join('\n'), asked };
+    },
+    async close() {
+      await memory.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}

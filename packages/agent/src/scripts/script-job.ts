@@ -1,0 +1,55 @@
+/**
+ * What a run asks of the agent's scripts.
+ *
+ * - **job**: one script with the variables that it sees.
+ * - **request**: what a running Python script asks for; the engine answers, because it owns the variables and
+ *   the session with the warehouse.
+ */
+
+export type ScriptLanguage = 'python' | 'bash';
+
+export interface ScriptScalar {
+  name: string;
+  type: 'TEXT' | 'NUMBER';
+  value: string | number | null;
+}
+
+export interface ScriptGrid {
+  name: string;
+  rows: readonly (readonly (string | number | null)[])[];
+}
+
+export interface ScriptJob {
+  /** The type of the component, for messages. */
+  component: string;
+  language: ScriptLanguage;
+  text: string;
+  scalars: readonly ScriptScalar[];
+  /** Only Python scripts see them. */
+  grids: readonly ScriptGrid[];
+  /** Python packages that must be installed. */
+  packages: readonly string[];
+  /** The component's own time limit; undefined: the agent's. */
+  timeoutSeconds: number | undefined;
+}
+
+export type ScriptRequest =
+  | { type: 'update-scalar'; name: string; value: string | null }
+  | { type: 'update-grid'; name: string; rows: unknown[] }
+  | { type: 'sql'; sql: string };
+
+export type ScriptStream = 'stdout' | 'stderr';
+
+export interface ScriptEvents {
+  onLine(stream: ScriptStream, line: string): void;
+  /** @throws Error whose message the script gets */
+  answer(request: ScriptRequest): Promise<unknown>;
+}
+
+/** `message`: why it failed, or what the script returned. What it printed was reported by line. */
+export interface ScriptEnd {
+  succeeded: boolean;
+  message: string | undefined;
+}
+
+export type RunScript = (job: ScriptJob, events: ScriptEvents) => Promise<ScriptEnd>;

@@ -1,0 +1,83 @@
+/** Cuts what a script prints into lines, up to a limit. */
+import { StringDecoder } from 'node:string_decoder';
+import type { ScriptStream } from './script-job.ts';
+
+/** Characters of a line. */
+export const lineLimit = 65_536;
+
+/** Shared by the streams of a script. */
+export class OutputBudget {
+  #left: number;
+  readonly #limit: number;
+  #dropped = 0;
+
+  constructor(kilobytes: number) {
+    this.#limit = kilobytes;
+    this.#left = kilobytes * 1_024;
+  }
+
+  /** Returns how much of the text may be kept. */
+  take(characters: number): number {
+    const taken = Math.min(characters, this.#left);
+    this.#left -= taken;
+    this.#dropped += characters - taken;
+    return taken;
+  }
+
+  /** Undefined if nothing was dropped. */
+  describeDropped(): string | undefined {
+    if (this.#dropped === 0) return undefined;
+    return `the script printed ${this.#dropped} characters more than ${this.#limit} KiB, which were dropped: print less, or raise HEADGATE_AGENT_SCRIPT_OUTPUT_KB of the agent`;
+  }
+}
+
+export class LineReader {
+  readonly #decoder = new StringDecoder('utf8');
+  readonly #stream: ScriptStream;
+  readonly #budget: OutputBudget;
+  readonly #onLine: (stream: ScriptStream, line: string) => void;
+  #line = '';
+  #cut = 0;
+
+  constructor(
+    stream: ScriptStream,
+    budget: OutputBudget,
+    onLine: (stream: ScriptStream, line: string) => void,
+  ) {
+    this.#stream = stream;
+    this.#budget = budget;
+    this.#onLine = onLine;
+  }
+
+  add(bytes: Buffer): void {
+    const text = this.#decoder.write(bytes);
+    const parts = text.slice(0, this.#budget.take(text.length)).split('\n');
+    const last = parts.pop() ?? '';
+    for (const part of parts) {
+      this.#append(part);
+      this.#flush();
+    }
+    this.#append(last);
+  }
+
+  end(): void {
+    this.#append(this.#decoder.end());
+    if (this.#line !== '' || this.#cut > 0) this.#flush();
+  }
+
+  #append(part: string): void {
+    const space = lineLimit - this.#line.length;
+    this.#line += part.slice(0, space);
+    this.#cut += Math.max(0, part.length - space);
+  }
+
+  #flush(): void {
+    const line = this.#line.replace(/\r$/, '');
+    this.#onLine(
+      this.#stream,
+      this.#cut === 0 ? line : `${line}… (${this.#cut} more characters were dropped)`,
+    );
+    this.#line = '';
+    this.#cut = 0;
+  }
+}

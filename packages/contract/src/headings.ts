@@ -1,0 +1,63 @@
+/**
+ * The headings of the OpenAPI document, in their order. A new resource adds its heading here: the other lists
+ * of resources are written by `npm run generate` (docs/adr/0042).
+ */
+interface Heading {
+  /** The `tag` of its operations. */
+  tag: string;
+  /** What the resource is, for readers of the document. */
+  about: string;
+}
+
+export const headings = [
+  {
+    tag: 'Projects',
+    about: 'A project holds environments, variables, connections, secret references and artifacts.',
+  },
+  {
+    tag: 'Environments',
+    about: 'An environment is a place where the pipelines of a project run, such as dev or prod.',
+  },
+  {
+    tag: 'Variables',
+    about: 'Variables of a project, and the values that override them in an environment.',
+  },
+  {
+    tag: 'Connections',
+    about:
+      'Connections of a project to data warehouses and other systems, and their overrides in an environment.',
+  },
+  {
+    tag: 'Secret references',
+    about:
+      'A secret reference names a secret in a vault of the customer. Headgate does not store the secret.',
+  },
+  {
+    tag: 'Artifacts',
+    about:
+      'An artifact is an immutable version of the pipeline files of a project, published to an environment.',
+  },
+  {
+    tag: 'Shared pipelines',
+    about: 'Versioned groups of pipelines that every project of the account can run.',
+  },
+  {
+    tag: 'Agents',
+    about: 'An agent is a program that runs pipelines beside the data. It connects to the server.',
+  },
+  { tag: 'Secrets', about: 'Write secrets into the vaults of an agent. The server does not store them.' },
+  { tag: 'Pipeline executions', about: 'Start and cancel pipelines, and read their status and steps.' },
+  {
+    tag: 'Test executions',
+    about: 'Run the tests of pipelines without changing the data of the environment, and read their results.',
+  },
+  { tag: 'Credentials', about: 'API credentials of the account, and their roles.' },
+  { tag: 'Events', about: 'The audit log of the account.' },
+  { tag: 'Agent protocol', about: 'What agents and servers send to each other.' },
+  {
+    tag: 'Project tags',
+    about: 'A tag is a name and a value that a project carries, such as its cost center.',
+  },
+] as const satisfies readonly Heading[];
+
+export type Tag = (typeof headings)[number]['tag'];

@@ -1,0 +1,78 @@
+// Written by `npm run generate` from the folders of the resources. Do not edit it.
+import { accountEventOperations } from './account-event/account-event.ts';
+import { agentProtocolOperations } from './agent-protocol/agent-protocol.ts';
+import { agentOperations } from './agent/agent.ts';
+import { agentAllowlistOperations } from './agent/agent-allowlist.ts';
+import { artifactOperations } from './artifact/artifact.ts';
+import { artifactUploadOperations } from './artifact/artifact-upload.ts';
+import { connectionOperations } from './connection/connection.ts';
+import { dataPlatformConnectionOperations } from './connection/data-platform-connection.ts';
+import { credentialOperations } from './credential/credential.ts';
+import { environmentOperations } from './environment/environment.ts';
+import { pipelineExecutionOperations } from './pipeline-execution/pipeline-execution.ts';
+import { projectTagOperations } from './project-tag/project-tag.ts';
+import { projectOperations } from './project/project.ts';
+import { secretReferenceOperations } from './secret-reference/secret-reference.ts';
+import { secretCheckOperations } from './secret-reference/secret-check.ts';
+import { secretOperations } from './secret/secret.ts';
+import { sharedPipelineOperations } from './shared-pipeline/shared-pipeline.ts';
+import { testExecutionOperations } from './test-execution/test-execution.ts';
+import { variableOperations } from './variable/variable.ts';
+import { overrideOperations } from './variable/override.ts';
+
+export * from './account-event/account-event.ts';
+export * from './agent-protocol/agent-protocol.ts';
+export * from './agent-protocol/artifact-manifest.ts';
+export * from './agent-protocol/claim.ts';
+export * from './agent-protocol/instance-certificate.ts';
+export * from './agent-protocol/presence.ts';
+export * from './agent-protocol/report.ts';
+export * from './agent-protocol/run-members.ts';
+export * from './agent-protocol/secret-lookup.ts';
+export * from './agent-protocol/test-execution-work.ts';
+export * from './agent-protocol/work.ts';
+export * from './agent/agent.ts';
+export * from './agent/agent-allowlist.ts';
+export * from './artifact/artifact.ts';
+export * from './artifact/artifact-upload.ts';
+export * from './artifact/asset-path.ts';
+export * from './connection/connection.ts';
+export * from './connection/data-platform-connection.ts';
+export * from './credential/credential.ts';
+export * from './environment/environment.ts';
+export * from './environment/environment-connection.ts';
+export * from './pipeline-execution/pipeline-execution.ts';
+export * from './project-tag/project-tag.ts';
+export * from './project/project.ts';
+export * from './secret-reference/secret-reference.ts';
+export * from './secret-reference/secret-check.ts';
+export * from './secret/secret.ts';
+export * from './secret/secret-value.ts';
+export * from './shared-pipeline/shared-pipeline.ts';
+export * from './test-execution/test-execution.ts';
+export * from './variable/variable.ts';
+export * from './variable/override.ts';
+export * from './variable/variable-value.ts';
+
+export const operationLists = [
+  accountEventOperations,
+  agentProtocolOperations,
+  agentOperations,
+  agentAllowlistOperations,
+  artifactOperations,
+  artifactUploadOperations,
+  connectionOperations,
+  dataPlatformConnectionOperations,
+  credentialOperations,
+  environmentOperations,
+  pipelineExecutionOperations,
+  projectTagOperations,
+  projectOperations,
+  secretReferenceOperations,
+  secretCheckOperations,
+  secretOperations,
+  sharedPipelineOperations,
+  testExecutionOperations,
+  variableOperations,
+  overrideOperations,
+] as const;

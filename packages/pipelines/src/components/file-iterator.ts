@@ -1,0 +1,115 @@
+/** Runs its iterationTarget once for each file of a folder. */
+import { ParameterError, type Parameters, readCellText } from '../parameters.ts';
+import type { FileSearch, FoundFile, Iteration, OrchestrationDefinition } from './component.ts';
+import { numberParameter, rowsParameter, textParameter, yesNoParameter } from './declared-parameters.ts';
+import {
+  checkIterationMode,
+  iterationNoEffect,
+  iterationParameters,
+  readIterationMode,
+} from './iteration-mode.ts';
+
+const attributes: Readonly<Record<string, (file: FoundFile) => string>> = {
+  'Base Folder': ({ folder }) => folder,
+  Subfolder: ({ subfolder }) => subfolder,
+  Filename: ({ name }) => name,
+  'Last Modified': ({ lastModified }) => lastModified,
+};
+
+export const fileIterator: OrchestrationDefinition = {
+  kind: 'orchestration',
+  iterates: true,
+  about:
+    'Runs its `iterationTarget` once for each file of a folder, in the order of their paths. The folder is looked up in the version and in the agent’s files folder; of two files with the same path the version’s counts. Buckets and servers are not supported yet.',
+  group: 'iterators',
+  parameters: {
+    inputDataType: textParameter('Where the files are. Only local folders are supported.', {
+      standard: 'Local',
+    }),
+    inputDataUrl1: textParameter(
+      'The folder: a path, such as `data/in` or `file://data/in`. `.`: all folders.',
+      {
+        required: true,
+        otherNames: ['inputDataUrl'],
+      },
+    ),
+    filterRegex: textParameter(
+      'A regular expression that the whole name or the whole path of a file must match. Empty: all files.',
+    ),
+    recursive: yesNoParameter('Whether files of subfolders count too.', 'No'),
+    maxIterations: numberParameter('At most how many files. The message says how many were left out.'),
+    variables: rowsParameter(
+      'Which attribute goes to which variable: `Base Folder`, `Subfolder`, `Filename`, `Last Modified`.',
+      ['attribute', 'variable'],
+      { required: true, variable: { as: 'scalar', cell: 1 } },
+    ),
+    ...iterationParameters,
+  },
+  noEffect: [...iterationNoEffect, 'inputDataUrl2', 'inputDataUrl3', 'ignoreHidden'],
+  example: `type: file-iterator
+iterationTarget: Load one
+parameters:
+  inputDataUrl1: data/in
+  filterRegex: ".*[.]csv"
+  recursive: "Yes"
+  variables:
+    - [Subfolder, folder]
+    - [Filename, fileName]`,
+  plan({ parameters, component }) {
+    const mode = readIterationMode(parameters, component);
+    const search = readSearch(parameters);
+    const mapping = readAttributes(parameters);
+    const list = (file: FoundFile): Iteration =>
+      mapping.map(([attribute, variable]) => [variable, attribute(file)] as const);
+    return { action: 'iterate-files', search, list, ...mode };
+  },
+  check({ parameters }) {
+    readSearch(parameters);
+    readAttributes(parameters);
+    checkIterationMode(parameters);
+  },
+};
+
+const otherPlace = 'is not supported yet: copy the files to the agent’s files folder and name a path in it';
+
+function readSearch(parameters: Parameters): FileSearch {
+  const type = parameters.optionalText('inputDataType')?.trim();
+  const url = parameters.text('inputDataUrl1').trim();
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(url)?.[1]?.toLowerCase();
+  if (scheme !== undefined && scheme !== 'file')
+    throw new ParameterError(`"inputDataUrl1" is ${url}: ${scheme}:// ${otherPlace}`);
+  if (type !== undefined && scheme === undefined && !/^(?:local|file|files|folder)\b/i.test(type))
+    throw new ParameterError(`"inputDataType" is ${type}, which ${otherPlace}`);
+  const path = url.slice(scheme === undefined ? 0 : 'file://'.length);
+  const folder = path.replace(/^\/+|\/+$/g, '').replace(/^\.$/, '');
+  const limit = parameters.optionalInteger('maxIterations');
+  if (limit !== undefined && limit < 0)
+    throw new ParameterError(`"maxIterations" is ${limit}: it must be 0 or more`);
+  return {
+    folder,
+    pattern: parameters.optionalText('filterRegex') ?? '',
+    recursive: parameters.yes('recursive', false),
+    limit,
+  };
+}
+
+/** `[attribute, variable]`. */
+function readAttributes(parameters: Parameters) {
+  const mapping = parameters.rows('variables', 2).map((row) => {
+    const wanted = readCellText(row, 0);
+    const words = Object.keys(attributes);
+    const word = words.find((each) => normalize(each) === normalize(wanted));
+    if (word === undefined)
+      throw new ParameterError(
+        `"variables" names the attribute "${wanted}", which a file does not have: use one of ${words.join(', ')}`,
+      );
+    return [attributes[word] as (file: FoundFile) => string, readCellText(row, 1)] as const;
+  });
+  if (mapping.length === 0)
+    throw new ParameterError(
+      '"variables" is empty, so every iteration would run the same: add a row such as [Filename, fileName]',
+    );
+  return mapping;
+}
+
+const normalize = (word: string) => word.toLowerCase().replaceAll(/[\s_-]/g, '');

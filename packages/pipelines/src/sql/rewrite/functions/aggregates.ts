@@ -1,0 +1,190 @@
+/** Aggregates and window functions. */
+import {
+  argumentAt,
+  define,
+  defineOverRows,
+  type FunctionCall,
+  type FunctionEntry,
+  type FunctionTable,
+  many,
+  refuse,
+  refuseCall,
+} from './call.ts';
+import { asNumber, asText, group, mayBeJson } from './expressions.ts';
+import { asJson } from './json-values.ts';
+import { renderAllColumns, renderSignedHash } from './numbers.ts';
+
+/** FILTER and OVER of the call, with conditions and a frame of the translation. */
+function renderClauses(
+  call: FunctionCall,
+  { condition, frame }: { condition?: string; frame?: string } = {},
+): string {
+  const conditions = [call.filter, condition].filter((each) => each !== undefined && each !== '');
+  const filter =
+    conditions.length === 0
+      ? ''
+      : ` FILTER (WHERE ${conditions.length === 1 ? conditions[0] : conditions.map((each) => `(${each})`).join(' AND ')})`;
+  if (call.over === undefined) return filter;
+  const window = frame === undefined || hasFrame(call.over) ? call.over : `${call.over} ${frame}`;
+  return `${filter} OVER (${window.trim()})`;
+}
+
+/** Whether a window says which rows around the current one it has. */
+export function hasFrame(over: string): boolean {
+  const bare = over.replaceAll(/'(?:[^']|'')*'|"(?:[^"]|"")*"/g, ' ');
+  return /\b(?:rows|range|groups)\s+(?:between|unbounded|current|\d)/i.test(bare);
+}
+
+const distinctOf = (call: FunctionCall) => (call.distinct ? 'DISTINCT ' : '');
+const orderOf = (call: FunctionCall) =>
+  call.orderBy === undefined ? '' : ` ORDER BY ${call.orderBy.replace(/^\s*order\s+by\s+/i, '')}`;
+
+/** An aggregate of numbers: a text or a JSON value becomes a number. */
+const ofNumbers = (name: string): FunctionEntry =>
+  define(1, 1, (call) => {
+    const value = argumentAt(call, 0);
+    const number = asNumber(value);
+    return number === value ? undefined : `${name}(${distinctOf(call)}${number})`;
+  });
+
+/** '' in Snowflake and NULL in Redshift if there is no text. */
+function joinTexts(call: FunctionCall): string {
+  const [value = '', delimiter = "''"] = call.args;
+  const text = mayBeJson(value) ? asText(value) : value;
+  const joined = `string_agg(${distinctOf(call)}${text}, ${delimiter}${orderOf(call)})${renderClauses(call)}`;
+  return call.dialect === 'snowflake' ? `coalesce(${joined}, '')` : joined;
+}
+
+/** NULLs are left out. */
+function collect(call: FunctionCall): string | undefined {
+  if (call.dialect === 'redshift') return undefined;
+  const value = argumentAt(call, 0);
+  const distinct = call.name === 'ARRAY_UNIQUE_AGG' ? 'DISTINCT ' : distinctOf(call);
+  const clauses = renderClauses(call, { condition: `${group(value)} IS NOT NULL` });
+  return `coalesce(to_json(list(${distinct}${value}${orderOf(call)})${clauses}), CAST('[]' AS JSON))`;
+}
+
+function collectObject(call: FunctionCall): string {
+  const [key = '', value = ''] = call.args;
+  const member = `to_json(${asText(key)}) || ':' || ${asJson(value)}`;
+  const members = `string_agg(${member}, ',' ORDER BY ${key})${renderClauses(call)}`;
+  return `CAST('{' || coalesce(${members}, '') || '}' AS JSON)`;
+}
+
+/** A value between the rows, or of a row, at a share of the ordered rows. */
+const percentile = (name: string): FunctionEntry =>
+  defineOverRows(1, 2, (call) => {
+    const share = call.orderBy === undefined ? argumentAt(call, 1) : argumentAt(call, 0);
+    if (call.orderBy === undefined)
+      return `${name}(${asNumber(argumentAt(call, 0))}, ${share})${renderClauses(call)}`;
+    const order = /^([\s\S]*?)(?:\s+(asc|desc))?(?:\s+nulls\s+(?:first|last))?\s*$/i.exec(
+      call.orderBy.replace(/^\s*order\s+by\s+/i, ''),
+    );
+    const at = order?.[2]?.toLowerCase() === 'desc' ? `1 - ${share}` : share;
+    return `${name}(${order?.[1] ?? ''}, ${at})${renderClauses(call)}`;
+  });
+
+/** Rows in which each argument has a value. */
+function countRows(call: FunctionCall): string | undefined {
+  if (call.args.length < 2) return undefined;
+  const present = call.args.map((each) => `${group(each)} IS NOT NULL`).join(' AND ');
+  const row = call.distinct ? `(${call.args.join(', ')})` : '1';
+  return `count(${distinctOf(call)}CASE WHEN ${present} THEN ${row} END)`;
+}
+
+const countDistinct = define(1, many, (call) => {
+  const single = call.args.length === 1 ? argumentAt(call, 0) : undefined;
+  return single === undefined ? countRows({ ...call, distinct: true }) : `count(DISTINCT ${single})`;
+});
+
+const wholePartition = 'ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING';
+
+/** Without a frame, these look at the whole partition. */
+const valueOfWindow = (name: string): FunctionEntry =>
+  defineOverRows(1, 2, (call) => {
+    const nulls = call.ignoreNulls ? ' IGNORE NULLS' : '';
+    return `${name}(${call.args.join(', ')}${nulls})${renderClauses(call, { frame: wholePartition })}`;
+  });
+
+const neighbour = (name: string): FunctionEntry =>
+  define(1, 3, ({ args, ignoreNulls }) =>
+    ignoreNulls ? `${name}(${args.join(', ')} IGNORE NULLS)` : undefined,
+  );
+
+function countTrueEvents(call: FunctionCall): string {
+  if (call.over === undefined) refuseCall(call.name, 'it needs OVER (… ORDER BY …)');
+  const frame = 'ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW';
+  return `count(CASE WHEN ${argumentAt(call, 0)} THEN 1 END)${renderClauses(call, { frame })}`;
+}
+
+const booleans = (name: string): FunctionEntry =>
+  define(1, 1, (call) => `${name}(CAST(${argumentAt(call, 0)} AS BOOLEAN))`);
+const bits = (name: string): FunctionEntry =>
+  define(1, 1, (call) => `${name}(${distinctOf(call)}CAST(${argumentAt(call, 0)} AS BIGINT))`);
+const extremeBy = (name: string): FunctionEntry =>
+  defineOverRows(2, 3, (call) => {
+    const picked = `${name}(${call.args.join(', ')})${renderClauses(call)}`;
+    return call.args.length === 3 ? `to_json(${picked})` : picked;
+  });
+
+const listAgg = defineOverRows(1, 2, joinTexts);
+const collectArray = defineOverRows(1, 1, collect);
+
+export const aggregates: FunctionTable = {
+  SUM: ofNumbers('sum'),
+  AVG: ofNumbers('avg'),
+  MEDIAN: ofNumbers('median'),
+  STDDEV: ofNumbers('stddev_samp'),
+  STDDEV_SAMP: ofNumbers('stddev_samp'),
+  STDDEV_POP: ofNumbers('stddev_pop'),
+  VARIANCE: ofNumbers('var_samp'),
+  VAR_SAMP: ofNumbers('var_samp'),
+  VARIANCE_SAMP: define(1, 1, (call) => `var_samp(${distinctOf(call)}${asNumber(argumentAt(call, 0))})`),
+  VARIANCE_POP: define(1, 1, (call) => `var_pop(${distinctOf(call)}${asNumber(argumentAt(call, 0))})`),
+  VAR_POP: ofNumbers('var_pop'),
+  SKEW: define(1, 1, (call) => `skewness(${asNumber(argumentAt(call, 0))})`),
+  COUNT: define(0, many, countRows),
+  COUNT_IF: define(1, 1, (call) => `count_if(CAST(${argumentAt(call, 0)} AS BOOLEAN))`),
+  APPROX_COUNT_DISTINCT: countDistinct,
+  APPROXIMATE_COUNT_DISTINCT: countDistinct,
+  HLL: countDistinct,
+  LISTAGG: listAgg,
+  ARRAY_AGG: collectArray,
+  ARRAYAGG: collectArray,
+  ARRAY_UNIQUE_AGG: collectArray,
+  OBJECT_AGG: defineOverRows(2, 2, collectObject),
+  PERCENTILE_CONT: percentile('quantile_cont'),
+  PERCENTILE_DISC: percentile('quantile_disc'),
+  APPROX_PERCENTILE: percentile('quantile_cont'),
+  APPROXIMATE_PERCENTILE_DISC: percentile('quantile_disc'),
+  BOOLAND_AGG: booleans('bool_and'),
+  BOOLOR_AGG: booleans('bool_or'),
+  BOOLXOR_AGG: defineOverRows(
+    1,
+    1,
+    (call) =>
+      `(count(CASE WHEN CAST(${argumentAt(call, 0)} AS BOOLEAN) THEN 1 END)${renderClauses(call)} = 1)`,
+  ),
+  BITAND_AGG: bits('bit_and'),
+  BITOR_AGG: bits('bit_or'),
+  BITXOR_AGG: bits('bit_xor'),
+  MIN_BY: extremeBy('min_by'),
+  MAX_BY: extremeBy('max_by'),
+  HASH_AGG: defineOverRows(1, many, (call) => {
+    const hash = renderSignedHash(`hash(${renderAllColumns(call.args)})`);
+    return `coalesce(bit_xor(${distinctOf(call)}${hash})${renderClauses(call)}, 0)`;
+  }),
+  RATIO_TO_REPORT: defineOverRows(1, 1, (call) => {
+    const value = asNumber(argumentAt(call, 0));
+    return `(CAST(${value} AS DOUBLE) / nullif(sum(${value})${renderClauses(call)}, 0))`;
+  }),
+  FIRST_VALUE: valueOfWindow('first_value'),
+  LAST_VALUE: valueOfWindow('last_value'),
+  NTH_VALUE: valueOfWindow('nth_value'),
+  LAG: neighbour('lag'),
+  LEAD: neighbour('lead'),
+  CONDITIONAL_TRUE_EVENT: defineOverRows(1, 1, countTrueEvents),
+  CONDITIONAL_CHANGE_EVENT: refuse(
+    'it is not supported: compare with LAG(…) in a subquery, and count by CONDITIONAL_TRUE_EVENT',
+  ),
+};

@@ -1,0 +1,49 @@
+/** CAST, TRY_CAST and `::` as Snowflake and Redshift do them. */
+import { translateType } from '../types.ts';
+import type { FunctionCall, SourceDialect } from './call.ts';
+import { convertMoment } from './date-conversions.ts';
+import { asText, bindOnce, mayBeJson, readKnownType } from './expressions.ts';
+import { asJson } from './json-values.ts';
+import { convertToBoolean } from './number-conversions.ts';
+import { cutText, writeDefaultText } from './text-conversions.ts';
+
+export interface Cast {
+  /** SQL of DuckDB. */
+  readonly value: string;
+  /** The name of the type as written, such as NUMBER, and what follows it in parentheses. */
+  readonly type: string;
+  readonly args: readonly string[];
+  /** TRY_CAST: NULL in place of an error. */
+  readonly safe: boolean;
+  readonly dialect: SourceDialect;
+}
+
+const texts = /^(?:(?:N?VAR)?CHAR2?|NCHAR|STRING|TEXT|BPCHAR|CHARACTER(?: VARYING)?)$/;
+
+/** SQL of DuckDB for the cast; undefined: the type is DuckDB's own. */
+export function translateCast({ value, type, args, safe, dialect }: Cast): string | undefined {
+  const target = translateType(type, args, dialect);
+  if (target === undefined) return undefined;
+  const name = type.toUpperCase();
+  const cast = (sql: string) => `${safe ? 'TRY_CAST' : 'CAST'}(${sql} AS ${target})`;
+  if (target === 'JSON') return name === 'JSON' ? cast(value) : asJson(value);
+  if (/^NULL$/i.test(value.trim())) return cast(value);
+  if (texts.test(name))
+    return cutText(dialect === 'snowflake' ? writeDefaultText(value) : asText(value), args[0]);
+  if (target === 'DATE' || target === 'TIMESTAMP' || target === 'TIMESTAMP WITH TIME ZONE') {
+    const call: FunctionCall = { name, args: [value], source: [value], distinct: false, dialect };
+    return convertMoment(value, target, { call, zoned: target.endsWith('ZONE'), safe });
+  }
+  if (target === 'BOOLEAN') return convertToBoolean(value, safe);
+  const scalar = mayBeJson(value) ? asText(value) : value;
+  // DuckDB rounds a DOUBLE of 2.5 to 2.
+  if (/^(?:BIGINT|INTEGER|SMALLINT|TINYINT)$/.test(target)) return roundHalfUp(scalar, target, safe);
+  return cast(scalar);
+}
+
+function roundHalfUp(value: string, target: string, safe: boolean): string {
+  const cast = (sql: string) => `${safe ? 'TRY_CAST' : 'CAST'}(${sql} AS ${target})`;
+  const type = readKnownType(value);
+  if (type !== undefined && type !== 'DOUBLE' && type !== 'FLOAT') return cast(value);
+  return bindOnce([value], (name = '') => cast(`replace_type(${name}, NULL::DOUBLE, NULL::DECIMAL(38, 6))`));
+}

@@ -1,0 +1,237 @@
+/** Adding to dates, differences of dates, and the start and end of periods. */
+import { argumentAt, define, type FunctionCall, type FunctionTable, refuseCall } from './call.ts';
+import { asBigint, asInteger, asMoment, asNumber, bindOnce, readKnownType } from './expressions.ts';
+import { readText } from './literals.ts';
+import { isWholeDays, readUnit, requireUnit } from './units.ts';
+
+/** An interval of `count` units. */
+function renderInterval(call: FunctionCall, unit: string, count: string): string {
+  const whole = /^-?\d+$/.test(count);
+  // The warehouses round a count that is not whole.
+  const number = whole ? count : `round(${asNumber(count)})`;
+  const times = (factor: number) =>
+    asInteger(whole ? String(Number(count) * factor) : `${number} * ${factor}`);
+  switch (unit) {
+    case 'year':
+      return `to_years(${asInteger(number)})`;
+    case 'quarter':
+      return `to_months(${times(3)})`;
+    case 'month':
+      return `to_months(${asInteger(number)})`;
+    case 'week':
+    case 'week_iso':
+      return `to_days(${times(7)})`;
+    case 'day':
+    case 'dayofyear':
+    case 'dayofweek':
+      return `to_days(${asInteger(number)})`;
+    case 'hour':
+      return `to_hours(${asBigint(number)})`;
+    case 'minute':
+      return `to_minutes(${asBigint(number)})`;
+    case 'second':
+      return `to_seconds(${number})`;
+    case 'millisecond':
+      return `to_milliseconds(${number})`;
+    case 'microsecond':
+      return `to_microseconds(${asBigint(number)})`;
+    case 'nanosecond':
+      return `to_microseconds(${asBigint(`${number} // 1000`)})`;
+    default:
+      return refuseCall(
+        call.name,
+        `nothing can be added in units of ${unit}: write year, month, day, hour or second`,
+      );
+  }
+}
+
+/** `sum` has the type TIMESTAMP if `moment` is a DATE; the result has the type of `moment` again. */
+export function keepType(moment: string, compute: (moment: string) => string): string {
+  const type = readKnownType(moment);
+  if (type === 'DATE') return `CAST(${compute(moment)} AS DATE)`;
+  if (type?.startsWith('TIMESTAMP')) return compute(moment);
+  return `cast_to_type(${compute(moment)}, ${moment})`;
+}
+
+/** Long expressions are bound, because their text would double at each level of nesting. */
+function bindLong(moment: string, build: (moment: string) => string): string {
+  return moment.length > 150 ? bindOnce([moment], build) : build(moment);
+}
+
+function addToDate(call: FunctionCall): string | undefined {
+  const unit = readUnit(call.source[0]);
+  // DuckDB's date_add(date, interval).
+  if (unit === undefined && call.args.length === 2) return undefined;
+  const interval = renderInterval(call, requireUnit(call, 0), argumentAt(call, 1));
+  const add = (moment: string) => `${moment} + ${interval}`;
+  const moment = asMoment(argumentAt(call, 2));
+  if (unit !== undefined && isWholeDays(unit) && call.dialect === 'snowflake')
+    return bindLong(moment, (bound) => keepType(bound, add));
+  return `(${add(moment)})`;
+}
+
+function countBoundaries(call: FunctionCall): string {
+  const unit = requireUnit(call, 0);
+  const [from, to] = [asMoment(argumentAt(call, 1)), asMoment(argumentAt(call, 2))];
+  const count = (name: string) => `date_diff('${name}', ${from}, ${to})`;
+  switch (unit) {
+    case 'year':
+    case 'quarter':
+    case 'month':
+    case 'day':
+    case 'hour':
+    case 'minute':
+    case 'second':
+    case 'millisecond':
+    case 'microsecond':
+      return count(unit);
+    case 'week':
+    case 'week_iso':
+      // DuckDB's "week" counts whole weeks. Here, weeks begin on Monday.
+      return `(date_diff('day', date_trunc('week', ${from}), date_trunc('week', ${to})) // 7)`;
+    case 'dayofyear':
+    case 'dayofweek':
+      return count('day');
+    case 'nanosecond':
+      return `(${count('microsecond')} * 1000)`;
+    default:
+      return refuseCall(
+        call.name,
+        `differences cannot be in units of ${unit}: write year, month, day, hour or second`,
+      );
+  }
+}
+
+/** DATE_TRUNC('month', d), DATE_TRUNC(month, d) and Snowflake's DATE_TRUNC(d, 'month'). */
+export function truncateDate(call: FunctionCall): string | undefined {
+  const first = readUnit(call.source[0]);
+  const unit = first ?? readUnit(call.source[1]);
+  if (unit === undefined) {
+    if (call.dialect === 'redshift') return undefined;
+    return refuseCall(call.name, 'the unit must be written out: write one such as year, month or day');
+  }
+  const moment = asMoment(argumentAt(call, first === undefined ? 0 : 1));
+  const name = unit === 'week_iso' ? 'week' : unit;
+  const known =
+    'year quarter month week day hour minute second millisecond microsecond decade century millennium';
+  if (!known.split(' ').includes(name)) {
+    return refuseCall(
+      call.name,
+      `dates cannot be cut to ${unit}: write year, quarter, month, week, day or hour`,
+    );
+  }
+  const truncate = (bound: string) => `date_trunc('${name}', ${bound})`;
+  if (call.dialect === 'redshift') return truncate(moment);
+  return bindLong(moment, (bound) => keepType(bound, truncate));
+}
+
+function findLastDay(call: FunctionCall): string {
+  const unit = call.args.length > 1 ? requireUnit(call, 1) : 'month';
+  const moment = asMoment(argumentAt(call, 0));
+  const endOf = (name: string, length: string) =>
+    `CAST(date_trunc('${name}', ${moment}) + INTERVAL ${length} - INTERVAL 1 DAY AS DATE)`;
+  switch (unit) {
+    case 'month':
+      return `last_day(${moment})`;
+    case 'year':
+      return endOf('year', '1 YEAR');
+    case 'quarter':
+      return endOf('quarter', '3 MONTH');
+    case 'week':
+    case 'week_iso':
+      return endOf('week', '7 DAY');
+    default:
+      return refuseCall(call.name, `there is no last day of a ${unit}: write year, quarter, month or week`);
+  }
+}
+
+const weekdays = ['su', 'mo', 'tu', 'we', 'th', 'fr', 'sa'];
+
+/** The day of the week of a text such as 'Friday' or 'fr', Sunday is 0. */
+function renderWeekday(call: FunctionCall): string {
+  const text = readText(call.args[1]);
+  if (text === undefined) {
+    const first = `lower(left(trim(${argumentAt(call, 1)}), 2))`;
+    return `(list_position(['${weekdays.join("', '")}'], ${first}) - 1)`;
+  }
+  const index = weekdays.indexOf(text.trim().slice(0, 2).toLowerCase());
+  if (index < 0) refuseCall(call.name, `"${text}" is not a day of the week: write one such as 'friday'`);
+  return String(index);
+}
+
+function findNextDay(call: FunctionCall): string {
+  return bindOnce([`CAST(${argumentAt(call, 0)} AS DATE)`], (date) => {
+    return `(${date} + CAST((${renderWeekday(call)} - dayofweek(${date}) + 6) % 7 + 1 AS INTEGER))`;
+  });
+}
+
+function findPreviousDay(call: FunctionCall): string {
+  return bindOnce([`CAST(${argumentAt(call, 0)} AS DATE)`], (date) => {
+    return `(${date} - CAST((dayofweek(${date}) - ${renderWeekday(call)} + 6) % 7 + 1 AS INTEGER))`;
+  });
+}
+
+/** From the last day of a month it goes to the last day of the other month. */
+function addMonths(call: FunctionCall): string {
+  const interval = renderInterval(call, 'month', argumentAt(call, 1));
+  return bindOnce([asMoment(argumentAt(call, 0))], (moment) => {
+    const sum = `${moment} + ${interval}`;
+    const toLast = `to_days(CAST(last_day(${sum}) - CAST(${sum} AS DATE) AS INTEGER))`;
+    const isLast = `CAST(${moment} AS DATE) = last_day(${moment})`;
+    const moved = () => `CASE WHEN ${isLast} THEN ${sum} + ${toLast} ELSE ${sum} END`;
+    return call.dialect === 'snowflake' ? keepType(moment, moved) : moved();
+  });
+}
+
+/** A whole number between equal days of the month and between last days; otherwise in months of 31 days. */
+function countMonthsBetween(call: FunctionCall): string {
+  const dates = [0, 1].map((index) => `CAST(${asMoment(argumentAt(call, index))} AS TIMESTAMP)`);
+  return bindOnce(dates, (later, earlier) => {
+    const part = (name: string) => `(${name}(${later}) - ${name}(${earlier}))`;
+    const months = `${part('year')} * 12 + ${part('month')}`;
+    const isLast = (date: string | undefined) => `CAST(${date} AS DATE) = last_day(${date})`;
+    const isWhole = `day(${later}) = day(${earlier}) OR (${isLast(later)} AND ${isLast(earlier)})`;
+    const days = (date: string | undefined) => `(day(${date}) + (epoch(${date}) % 86400) / 86400)`;
+    return `CAST(CASE WHEN ${isWhole} THEN ${months} ELSE ${months} + (${days(later)} - ${days(earlier)}) / 31 END AS DOUBLE)`;
+  });
+}
+
+function sliceTime(call: FunctionCall): string {
+  const unit = requireUnit(call, 2);
+  const interval = renderInterval(call, unit, argumentAt(call, 1));
+  const side = call.args.length > 3 ? readText(call.args[3])?.toUpperCase() : 'START';
+  if (side !== 'START' && side !== 'END') refuseCall(call.name, "the last argument must be 'START' or 'END'");
+  // Slices count from 1970. Weeks begin on Monday.
+  const origin = `TIMESTAMP '${unit === 'week' ? '1969-12-29' : '1970-01-01'}'`;
+  const slice = (moment: string) => {
+    const start = `time_bucket(${interval}, CAST(${moment} AS TIMESTAMP), ${origin})`;
+    return side === 'END' ? `${start} + ${interval}` : start;
+  };
+  return bindLong(asMoment(argumentAt(call, 0)), (moment) => keepTypeOfSlice(moment, slice));
+}
+
+/** Unlike other sums, a slice is a TIMESTAMP for every type of `moment`. */
+function keepTypeOfSlice(moment: string, slice: (moment: string) => string): string {
+  return `cast_to_type(${slice(moment)}, ${moment})`;
+}
+
+const dateAdd = define(2, 3, addToDate);
+const dateDiff = define(3, 3, countBoundaries);
+
+export const dateArithmetic: FunctionTable = {
+  DATEADD: dateAdd,
+  DATE_ADD: dateAdd,
+  TIMEADD: dateAdd,
+  TIMESTAMPADD: dateAdd,
+  DATEDIFF: dateDiff,
+  DATE_DIFF: dateDiff,
+  TIMEDIFF: dateDiff,
+  TIMESTAMPDIFF: dateDiff,
+  DATE_TRUNC: define(2, 2, truncateDate),
+  LAST_DAY: define(1, 2, findLastDay),
+  NEXT_DAY: define(2, 2, findNextDay),
+  PREVIOUS_DAY: define(2, 2, findPreviousDay),
+  ADD_MONTHS: define(2, 2, addMonths),
+  MONTHS_BETWEEN: define(2, 2, countMonthsBetween),
+  TIME_SLICE: define(3, 4, sliceTime),
+};

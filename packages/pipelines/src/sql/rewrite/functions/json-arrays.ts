@@ -1,0 +1,156 @@
+/** ARRAY_* and functions that give arrays. */
+import {
+  argumentAt,
+  define,
+  type FunctionCall,
+  type FunctionEntry,
+  type FunctionTable,
+  many,
+} from './call.ts';
+import { asBigint, asText, bindOnce } from './expressions.ts';
+import { asJson, isListLiteral, renderElements } from './json-values.ts';
+import { readText } from './literals.ts';
+import { renderTokens } from './strings.ts';
+
+/** Lists of DuckDB keep DuckDB's functions. */
+const ofArrays = (least: number, most: number, build: (call: FunctionCall) => string): FunctionEntry =>
+  define(least, most, (call) => (call.args.some(isListLiteral) ? undefined : build(call)));
+
+const elements = (call: FunctionCall, index: number) => renderElements(argumentAt(call, index));
+const isJsonNull = (element: string) => `json_type(${element}) = 'NULL'`;
+
+/** Counted from 0, the end excluded; negative numbers count from the end. */
+function sliceArray(call: FunctionCall): string {
+  return bindOnce([elements(call, 0), argumentAt(call, 1), argumentAt(call, 2)], (list, from, to) => {
+    const first = `CASE WHEN ${from} >= 0 THEN ${from} + 1 ELSE ${from} END`;
+    const last = `CASE WHEN ${to} >= 0 THEN ${to} ELSE ${to} - 1 END`;
+    return `to_json(list_slice(${list}, CAST(${first} AS BIGINT), CAST(${last} AS BIGINT)))`;
+  });
+}
+
+/** As often as in both arrays, or as often as in the first without the second. */
+const compareCounts = (operator: string): FunctionEntry =>
+  ofArrays(2, 2, (call) =>
+    bindOnce([elements(call, 0), elements(call, 1)], (left, right) => {
+      const count = (list: string) => `len(list_filter(${list}, lambda _y: _y = _x))`;
+      const kept = `list_filter(${left}, lambda _x, _i: ${count(`${left}[1:_i]`)} ${operator} ${count(right ?? '')})`;
+      return `to_json(${kept})`;
+    }),
+  );
+
+/** Numbers by their value, before texts by their letters. NULLs come last. */
+function sortArray(call: FunctionCall): string {
+  const descends = /^false$/i.test(call.args[1] ?? '');
+  const keyed = `list_transform(${elements(call, 0)}, lambda _e: {n: TRY_CAST(json_extract_string(_e, '$') AS DOUBLE), t: json_extract_string(_e, '$'), e: _e})`;
+  const sorted = `list_sort(${keyed}, '${descends ? 'DESC' : 'ASC'}', 'NULLS ${descends ? 'FIRST' : 'LAST'}')`;
+  return `to_json(list_transform(${sorted}, lambda _e: _e.e))`;
+}
+
+function splitText(call: FunctionCall): string {
+  const [text = '', delimiter = ''] = call.args;
+  if (readText(delimiter) === '') return `to_json([${asText(text)}])`;
+  if (readText(delimiter) !== undefined) return `to_json(string_split(${asText(text)}, ${delimiter}))`;
+  return bindOnce([asText(text), delimiter], (bound, by) => {
+    return `to_json(CASE WHEN ${by} = '' THEN [${bound}] ELSE string_split(${bound}, ${by}) END)`;
+  });
+}
+
+const construct = define(0, many, ({ args }) => `json_array(${args.join(', ')})`);
+const size = ofArrays(1, 1, (call) =>
+  bindOnce(
+    [asJson(argumentAt(call, 0))],
+    (array) => `CASE WHEN json_type(${array}) = 'ARRAY' THEN CAST(json_array_length(${array}) AS BIGINT) END`,
+  ),
+);
+const concatenate = ofArrays(2, 2, (call) => `to_json(${elements(call, 0)} || ${elements(call, 1)})`);
+
+export const jsonArrays: FunctionTable = {
+  ARRAY_CONSTRUCT: construct,
+  ARRAY: construct,
+  ARRAY_CONSTRUCT_COMPACT: define(0, many, ({ args }) =>
+    args.length === 0
+      ? "CAST('[]' AS JSON)"
+      : `to_json(list_filter([${args.map((each) => asJson(each)).join(', ')}], lambda _e: _e IS NOT NULL))`,
+  ),
+  ARRAY_SIZE: size,
+  GET_ARRAY_LENGTH: size,
+  ARRAY_CONTAINS: ofArrays(
+    2,
+    2,
+    (call) => `list_contains(${elements(call, 1)}, ${asJson(argumentAt(call, 0))})`,
+  ),
+  ARRAY_POSITION: ofArrays(
+    2,
+    2,
+    (call) => `(nullif(list_position(${elements(call, 1)}, ${asJson(argumentAt(call, 0))}), 0) - 1)`,
+  ),
+  ARRAY_APPEND: ofArrays(2, 2, (call) => `to_json(${elements(call, 0)} || [${asJson(argumentAt(call, 1))}])`),
+  ARRAY_PREPEND: ofArrays(
+    2,
+    2,
+    (call) => `to_json([${asJson(argumentAt(call, 1))}] || ${elements(call, 0)})`,
+  ),
+  ARRAY_CAT: concatenate,
+  ARRAY_CONCAT: concatenate,
+  ARRAY_COMPACT: ofArrays(
+    1,
+    1,
+    (call) => `to_json(list_filter(${elements(call, 0)}, lambda _e: NOT ${isJsonNull('_e')}))`,
+  ),
+  ARRAY_DISTINCT: ofArrays(1, 1, (call) =>
+    bindOnce(
+      [elements(call, 0)],
+      (list) => `to_json(list_filter(${list}, lambda _e, _i: list_position(${list}, _e) = _i))`,
+    ),
+  ),
+  ARRAY_INTERSECTION: compareCounts('<='),
+  ARRAY_EXCEPT: compareCounts('>'),
+  ARRAYS_OVERLAP: ofArrays(2, 2, (call) => `list_has_any(${elements(call, 0)}, ${elements(call, 1)})`),
+  ARRAY_SLICE: ofArrays(3, 3, sliceArray),
+  SUBARRAY: ofArrays(2, 3, (call) => {
+    const length = call.args[2] === undefined ? '' : ` + CAST(${call.args[2]} AS BIGINT)`;
+    return bindOnce([elements(call, 0), argumentAt(call, 1)], (list, from) => {
+      return `to_json(${list}[${from} + 1:${length === '' ? '' : `${from}${length}`}])`;
+    });
+  }),
+  ARRAY_TO_STRING: ofArrays(2, 2, (call) => {
+    const texts = `list_transform(${elements(call, 0)}, lambda _e: coalesce(json_extract_string(_e, '$'), ''))`;
+    return `array_to_string(${texts}, ${argumentAt(call, 1)})`;
+  }),
+  ARRAY_FLATTEN: ofArrays(
+    1,
+    1,
+    (call) => `to_json(flatten(list_transform(${elements(call, 0)}, lambda _e: json_extract(_e, '$[*]'))))`,
+  ),
+  ARRAY_REVERSE: ofArrays(1, 1, (call) => `to_json(list_reverse(${elements(call, 0)}))`),
+  ARRAY_SORT: ofArrays(1, 3, sortArray),
+  ARRAY_REMOVE: ofArrays(2, 2, (call) =>
+    bindOnce(
+      [asJson(argumentAt(call, 1))],
+      (value) => `to_json(list_filter(${elements(call, 0)}, lambda _e: _e <> ${value}))`,
+    ),
+  ),
+  ARRAY_MAX: ofArrays(
+    1,
+    1,
+    (call) => `json_extract(${sortArray({ ...call, args: [argumentAt(call, 0)] })}, '$[#-1]')`,
+  ),
+  ARRAY_MIN: ofArrays(
+    1,
+    1,
+    (call) => `json_extract(${sortArray({ ...call, args: [argumentAt(call, 0)] })}, '$[0]')`,
+  ),
+  ARRAY_GENERATE_RANGE: define(2, 3, ({ args }) => `to_json(range(${args.map(asBigint).join(', ')}))`),
+  TO_ARRAY: define(1, 1, (call) =>
+    bindOnce(
+      [asJson(argumentAt(call, 0))],
+      (value) =>
+        `CASE WHEN json_type(${value}) = 'ARRAY' THEN ${value} WHEN ${value} IS NOT NULL THEN to_json([${value}]) END`,
+    ),
+  ),
+  SPLIT: define(2, 2, splitText),
+  STRTOK_TO_ARRAY: define(1, 2, ({ args }) => `to_json(${renderTokens(args)})`),
+  SPLIT_TO_ARRAY: define(1, 2, (call) =>
+    splitText({ ...call, args: [argumentAt(call, 0), call.args[1] ?? "','"] }),
+  ),
+};

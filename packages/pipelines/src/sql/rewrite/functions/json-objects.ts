@@ -1,0 +1,95 @@
+/** OBJECT_*: objects of JSON. */
+import { argumentAt, define, type FunctionCall, type FunctionTable, many, refuseCall } from './call.ts';
+import { asText, bindOnce } from './expressions.ts';
+import { asJson, renderKeyPath } from './json-values.ts';
+import { readText } from './literals.ts';
+
+/** Pairs of key and value; Snowflake shows the keys in order. */
+function readPairs(call: FunctionCall): [key: string, value: string][] {
+  if (call.args.length % 2 !== 0) {
+    refuseCall(call.name, `it takes pairs of a key and a value, not ${call.args.length} arguments`);
+  }
+  const pairs: [string, string][] = [];
+  for (let index = 0; index < call.args.length; index += 2) {
+    pairs.push([call.args[index] ?? '', call.args[index + 1] ?? '']);
+  }
+  if (pairs.some(([key]) => readText(key) === undefined)) return pairs;
+  return pairs.sort(([left], [right]) => compareTexts(readText(left) ?? '', readText(right) ?? ''));
+}
+
+const compareTexts = (left: string, right: string) => (left < right ? -1 : left > right ? 1 : 0);
+
+/** `"key":value`; NULL if the value is NULL. */
+function renderMember(key: string, value: string): string {
+  const text = readText(key);
+  const name =
+    text === undefined
+      ? `to_json(${asText(key)}) || ':'`
+      : `'${JSON.stringify(text).replaceAll("'", "''")}:'`;
+  return `${name} || ${asJson(value)}`;
+}
+
+/** concat_ws leaves NULLs out. */
+function renderObject(members: readonly string[]): string {
+  if (members.length === 0) return "CAST('{}' AS JSON)";
+  return `CAST('{' || concat_ws(',', ${members.join(', ')}) || '}' AS JSON)`;
+}
+
+function constructObject(call: FunctionCall): string {
+  if (call.args[0]?.trim() === '*') {
+    const row = 'to_json(struct_pack(*COLUMNS(*)))';
+    return bindOnce([row], (json = '') =>
+      filterMembers(json, (key) => `json_type(${json}, ${renderKeyPath(key)}) <> 'NULL'`),
+    );
+  }
+  return renderObject(readPairs(call).map(([key, value]) => renderMember(key, value)));
+}
+
+function constructObjectWithNulls(call: FunctionCall): string {
+  if (call.args[0]?.trim() === '*') return 'to_json(struct_pack(*COLUMNS(*)))';
+  return `json_object(${readPairs(call).flat().join(', ')})`;
+}
+
+/** The members whose key fulfils a condition. */
+function filterMembers(
+  object: string,
+  condition: (key: string) => string,
+  added: readonly string[] = [],
+): string {
+  const member = `to_json(_k) || ':' || json_extract(${object}, ${renderKeyPath('_k')})`;
+  const kept = `list_transform(list_filter(json_keys(${object}), lambda _k: ${condition('_k')}), lambda _k: ${member})`;
+  const all =
+    added.length === 0
+      ? kept
+      : `list_concat(${kept}, list_filter([${added.join(', ')}], lambda _m: _m IS NOT NULL))`;
+  return `CASE WHEN ${object} IS NOT NULL THEN CAST('{' || array_to_string(${all}, ',') || '}' AS JSON) END`;
+}
+
+/** @throws at the run if the key is there and `update` is not true, as in Snowflake. */
+function insertMember({ args: [object = '', key = '', value = '', update] }: FunctionCall): string {
+  return bindOnce([asJson(object), key, asJson(value)], (bound = '', name = '', json = '') => {
+    const inserted = filterMembers(bound, (each) => `${each} <> ${name}`, [
+      `to_json(${asText(name)}) || ':' || ${json}`,
+    ]);
+    if (/^true$/i.test(update ?? '')) return inserted;
+    const taken = `list_contains(json_keys(${bound}), ${name})`;
+    return `CASE WHEN ${taken} THEN error('OBJECT_INSERT: the object has the key already: pass true as the last argument to replace it') ELSE ${inserted} END`;
+  });
+}
+
+const selectMembers = (keeps: boolean) =>
+  define(2, many, ({ args: [object = '', ...keys] }) =>
+    bindOnce([asJson(object)], (bound = '') =>
+      filterMembers(bound, (key) => `${keeps ? '' : 'NOT '}list_contains([${keys.join(', ')}], ${key})`),
+    ),
+  );
+
+export const jsonObjects: FunctionTable = {
+  OBJECT_CONSTRUCT: define(0, many, constructObject),
+  OBJECT_CONSTRUCT_KEEP_NULL: define(0, many, constructObjectWithNulls),
+  OBJECT: define(0, many, constructObjectWithNulls),
+  OBJECT_KEYS: define(1, 1, (call) => `to_json(list_sort(json_keys(${asJson(argumentAt(call, 0))})))`),
+  OBJECT_INSERT: define(3, 4, insertMember),
+  OBJECT_DELETE: selectMembers(false),
+  OBJECT_PICK: selectMembers(true),
+};

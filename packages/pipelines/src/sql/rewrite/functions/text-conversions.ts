@@ -1,0 +1,74 @@
+/** TO_CHAR and TO_VARCHAR, and casts to text as the warehouses write dates and numbers. */
+import { argumentAt, define, type FunctionCall, type FunctionTable, refuseCall } from './call.ts';
+import { isDateFormat, usesMomentOnce, writeMoment } from './date-formats.ts';
+import { asMoment, asNumber, asText, bindOnce, isSimple, mayBeJson, readKnownType } from './expressions.ts';
+import { readText, requireText } from './literals.ts';
+import { writeNumber } from './number-formats.ts';
+
+/** The expression as a text, as Snowflake writes each type by default. */
+export function writeDefaultText(sql: string): string {
+  const type = readKnownType(sql);
+  if (type === 'VARCHAR') return sql;
+  if (type === 'NUMBER' || type === 'DATE' || (isSimple(sql) && readText(sql) !== undefined))
+    return asText(sql);
+  const moment = (name: string) =>
+    `strftime(CAST(CAST(${name} AS VARCHAR) AS TIMESTAMP), '%Y-%m-%d %H:%M:%S.%g')`;
+  const zoned = (name: string) => {
+    const value = `CAST(CAST(${name} AS VARCHAR) AS TIMESTAMP WITH TIME ZONE)`;
+    const offset = ['hour', 'minute'].map((part) => `date_part('timezone_${part}', ${value})`);
+    return `strftime(${value}, '%Y-%m-%d %H:%M:%S.%g ') || printf('%+03d%02d', ${offset.join(', ')})`;
+  };
+  return bindOnce([sql], (name = '') =>
+    [
+      `CASE typeof(${name}) WHEN 'JSON' THEN json_extract_string(to_json(${name}), '$')`,
+      `WHEN 'TIMESTAMP' THEN ${moment(name)}`,
+      `WHEN 'TIMESTAMP WITH TIME ZONE' THEN ${zoned(name)}`,
+      `WHEN 'DOUBLE' THEN regexp_replace(CAST(${name} AS VARCHAR), '\\.0$', '')`,
+      `ELSE CAST(${name} AS VARCHAR) END`,
+    ].join(' '),
+  );
+}
+
+function writeText(call: FunctionCall): string {
+  const value = argumentAt(call, 0);
+  if (call.args.length === 1) return writeDefaultText(value);
+  const format = requireText(call, 1, 'format');
+  if (/^(?:hex|base64|utf-?8)$/i.test(format)) return writeBinary(value, format);
+  if (isNumberFormat(format)) return writeNumber(call, asNumber(value), format);
+  if (/^TM[9E]?$/i.test(format)) return writeDefaultText(value);
+  if (/^AUTO$/i.test(format)) return writeDefaultText(value);
+  if (!isDateFormat(format, call.dialect)) {
+    refuseCall(
+      call.name,
+      `the format "${format}" has no element of a date or a number: write one such as 'YYYY-MM-DD'`,
+    );
+  }
+  const moment = asMoment(value);
+  if (usesMomentOnce(format, call.dialect)) return writeMoment(moment, format, call.dialect);
+  return bindOnce([moment], (bound = '') => writeMoment(bound, format, call.dialect));
+}
+
+/** Digits are literal text in a format of dates, and rare there. */
+function isNumberFormat(format: string): boolean {
+  const bare = format.replaceAll(/"[^"]*"/g, '').toUpperCase();
+  return /^(?:FM)?[\s$LSB]*[90,.GD]*[90][90,.GD]*(?:S|MI|\s)*$/.test(bare);
+}
+
+function writeBinary(value: string, format: string): string {
+  if (/hex/i.test(format)) return `hex(${value})`;
+  return /base64/i.test(format) ? `to_base64(${value})` : `decode(${value})`;
+}
+
+/** VARCHAR(n) keeps the first n characters. */
+export function cutText(text: string, length: string | undefined): string {
+  return length === undefined || !/^\d+$/.test(length) ? text : `left(${text}, ${length})`;
+}
+
+const toChar = define(1, 2, writeText);
+
+export const textConversions: FunctionTable = {
+  TO_CHAR: toChar,
+  TO_VARCHAR: toChar,
+  TO_JSON: define(1, 1, (call) => `CAST(to_json(${argumentAt(call, 0)}) AS VARCHAR)`),
+  TEXT: define(1, 1, (call) => (mayBeJson(argumentAt(call, 0)) ? asText(argumentAt(call, 0)) : undefined)),
+};

@@ -1,0 +1,56 @@
+/**
+ * Where the tables of `database.schema.table` are in the warehouse: each schema of another database is a
+ * schema `database.schema`. The mapping is injective: in a part of a name, `%` is written `%25` and `.` is
+ * written `%2E`. A name becomes only a name, never a path.
+ *
+ * - The default database has the schema `main`. Its schema `public` is another name for `main`.
+ * - Names ignore case, so schemas of other databases are written in lower case.
+ */
+
+/** The name of the environment's database, as in `sysvar.environment.defaults.database`. */
+export const defaultDatabase = 'warehouse';
+export const defaultSchema = 'main';
+
+const environmentDefault = '[Environment Default]';
+
+/** What a name without database or schema means. */
+export interface NameMapping {
+  /** Undefined: the default database. */
+  readonly database?: string | undefined;
+  /** Undefined: the default schema. */
+  readonly schema?: string | undefined;
+  /** Decides where the vendors differ. Without it, Snowflake. */
+  readonly vendor?: 'snowflake' | 'redshift';
+}
+
+function isDefault(part: string | undefined): part is undefined {
+  return part === undefined || part.trim() === '' || part.trim() === environmentDefault;
+}
+
+const escapePart = (part: string) => part.replaceAll('%', '%25').replaceAll('.', '%2E');
+
+/** DuckDB's own databases. `temp.main` has the temporary tables. */
+const systemDatabases = ['temp', 'system'];
+const systemSchemas = ['information_schema', 'pg_catalog'];
+
+export interface PlacedSchema {
+  /** The names before the table's name, without quotes. */
+  readonly path: readonly string[];
+  /** Whether the warehouse makes it when it is first written. */
+  readonly isMade: boolean;
+}
+
+/** The schema of the warehouse that holds a schema of a database. */
+export function placeSchema(database: string | undefined, schema: string | undefined): PlacedSchema {
+  const wanted = isDefault(schema) ? defaultSchema : schema.trim();
+  const lower = wanted.toLowerCase();
+  const inDatabase = isDefault(database) ? defaultDatabase : database.trim().toLowerCase();
+  if (systemDatabases.includes(inDatabase) && [defaultSchema, ...systemSchemas].includes(lower))
+    return { path: [inDatabase, wanted], isMade: false };
+  // The information schema describes all databases.
+  if (systemSchemas.includes(lower)) return { path: [lower], isMade: false };
+  if (inDatabase !== defaultDatabase)
+    return { path: [`${escapePart(inDatabase)}.${escapePart(lower)}`], isMade: true };
+  if (lower === defaultSchema || lower === 'public') return { path: [defaultSchema], isMade: false };
+  return { path: [escapePart(wanted)], isMade: true };
+}

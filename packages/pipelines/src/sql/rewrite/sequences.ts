@@ -1,0 +1,343 @@
+/**
+ * Walks the tokens of a query or an expression and renders what DuckDB writes otherwise. What it does not
+ * know stays as it was written, so that DuckDB's own SQL comes out unchanged.
+ */
+import { Cursor } from './cursor.ts';
+import { copyNodes, copyText, type Frame, type Operand, type Render, refuse } from './frame.ts';
+import { parseOperand } from './operands.ts';
+import { lacksCondition, renderTable } from './tables.ts';
+import { findChainEnd, isGroup, isName, isQuery, isSymbol, isWord, type Node, splitByComma } from './tree.ts';
+import { renderVariantText } from './variants.ts';
+import { clauseWords, isReserved } from './words.ts';
+
+type Clause = 'expression' | 'select' | 'from' | 'other';
+
+class Walk extends Cursor {
+  clause: Clause = 'other';
+  expectsTable = false;
+  /** The index of the piece where the operand of LIKE and the like begins. */
+  termStart = 0;
+  /** `SELECT TOP n` becomes LIMIT at the end. */
+  limit: string | undefined;
+  isJoin = false;
+}
+
+export const render: Render = {
+  operand: parseOperand,
+  query: (nodes, frame) => renderSequence(nodes, frame, 'other', false),
+  expression: (nodes, frame) => renderSequence(nodes, frame, 'expression', false),
+  tables: (nodes, frame) => renderSequence(nodes, frame, 'from', true),
+};
+
+function renderSequence(nodes: readonly Node[], frame: Frame, clause: Clause, expectsTable: boolean): string {
+  const walk = new Walk(nodes, frame);
+  walk.clause = clause;
+  walk.expectsTable = expectsTable;
+  while (walk.at < nodes.length) step(walk);
+  if (walk.limit !== undefined) walk.pieces.push(` LIMIT ${walk.limit}`);
+  return walk.sql;
+}
+
+function step(walk: Walk): void {
+  const { nodes, at, frame } = walk;
+  const node = nodes[at] as Node;
+  if (walk.expectsTable) {
+    stepTable(walk);
+    return;
+  }
+  if (node.kind === 'word' && stepWord(walk, node.value)) return;
+  if (isSymbol(node, ',')) {
+    walk.keep();
+    walk.expectsTable = walk.clause === 'from';
+    walk.isJoin = false;
+    walk.termStart = walk.pieces.length;
+    return;
+  }
+  if (isPrefixAlias(walk)) {
+    walk.keep(2);
+    return;
+  }
+  const operand = parseOperand(nodes, at, frame);
+  if (operand !== undefined) {
+    walk.add(renderInContext(walk, operand), operand.next);
+    return;
+  }
+  if (isSymbol(node, '@') && walk.clause !== 'expression')
+    refuse(frame, node, 'a stage (@…) cannot be read here: load its files with file-load or s3-load first');
+  walk.keep();
+  if (node.kind === 'symbol' && comparisons.has(node.value)) walk.termStart = walk.pieces.length;
+}
+
+function stepTable(walk: Walk): void {
+  const { nodes, at, frame } = walk;
+  walk.expectsTable = false;
+  // DuckDB's `FROM alias: table`.
+  if (isName(nodes[at]) && isSymbol(nodes[at + 1], ':')) {
+    walk.keep(2);
+    walk.expectsTable = true;
+    return;
+  }
+  const table = renderTable(nodes, at, frame);
+  if (table === undefined) {
+    walk.keep();
+    return;
+  }
+  const condition = table.isFlatten && walk.isJoin && lacksCondition(nodes, table.next) ? ' ON TRUE' : '';
+  walk.add(`${table.sql}${condition}`, table.next);
+}
+
+/** Words that begin another operand of LIKE and the like. */
+const termWords = new Set([
+  'AND',
+  'BY',
+  'CASE',
+  'ELSE',
+  'HAVING',
+  'NOT',
+  'ON',
+  'OR',
+  'QUALIFY',
+  'SELECT',
+  'DISTINCT',
+  'THEN',
+  'WHEN',
+  'WHERE',
+]);
+
+/** Whether the word was dealt with. */
+function stepWord(walk: Walk, word: string): boolean {
+  const { nodes, at } = walk;
+  if (at === 0 && word === 'WITH' && walk.clause !== 'expression') return stepWith(walk);
+  if (word === 'LAMBDA') return stepLambda(walk);
+  if (word === 'AS' && isName(nodes[at + 1])) {
+    walk.keep(2);
+    return true;
+  }
+  if (
+    word === 'RENAME' &&
+    isSymbol(nodes[at - 1], '*', ')') &&
+    isName(nodes[at + 1]) &&
+    isWord(nodes[at + 2], 'AS')
+  ) {
+    walk.keep();
+    walk.add(`(${copyNodes(walk.frame, nodes.slice(at + 1, at + 4))})`, at + 4);
+    return true;
+  }
+  if (walk.clause !== 'expression' && stepClause(walk, word)) return true;
+  if (word === 'INTERVAL' && nodes[at + 1]?.kind !== 'text') {
+    walk.keep();
+    return true;
+  }
+  if (stepLike(walk, word)) return true;
+  if (!isReserved(nodes, at)) return false;
+  walk.keep();
+  const negatesLike = word === 'NOT' && isWord(nodes[at + 1], 'LIKE', 'ILIKE', 'RLIKE', 'REGEXP');
+  if (termWords.has(word) && !negatesLike) walk.termStart = walk.pieces.length;
+  return true;
+}
+
+/** Words that begin a clause of a query. */
+function stepClause(walk: Walk, word: string): boolean {
+  const { nodes, at, frame } = walk;
+  if (word === 'FROM' && !isWord(nodes[at - 1], 'DISTINCT')) {
+    walk.keep();
+    walk.clause = 'from';
+    walk.expectsTable = true;
+    walk.isJoin = false;
+    return true;
+  }
+  if (word === 'JOIN') {
+    walk.keep();
+    walk.clause = 'from';
+    walk.expectsTable = true;
+    walk.isJoin = !['CROSS', 'NATURAL', 'POSITIONAL'].some((each) => isWord(nodes[at - 1], each));
+    return true;
+  }
+  if (word === 'MINUS' && isSetOperator(nodes, at)) {
+    walk.add('EXCEPT', at + 1);
+    walk.clause = 'other';
+    return true;
+  }
+  if (word === 'TOP' && isWord(nodes[at - 1], 'SELECT', 'DISTINCT', 'ALL')) {
+    const count = nodes[at + 1];
+    if (count?.kind !== 'number' && !isGroup(count)) return false;
+    if (nodes.slice(at).some((node) => isWord(node, 'UNION', 'EXCEPT', 'INTERSECT', 'MINUS')))
+      refuse(
+        frame,
+        nodes[at],
+        'TOP in a part of a UNION is not supported: put the part into parentheses, with LIMIT',
+      );
+    walk.limit = copyNodes(frame, [count]);
+    walk.add('', at + 2);
+    return true;
+  }
+  if (!clauseWords.has(word) || (word === 'SET' && walk.clause === 'select')) return false;
+  if (word === 'CONNECT' || (word === 'START' && isWord(nodes[at + 1], 'WITH'))) {
+    if (isWord(nodes[at + 1], 'BY', 'WITH'))
+      refuse(frame, nodes[at], 'CONNECT BY is not supported here: use WITH RECURSIVE');
+    return false;
+  }
+  if (word === 'START') return false;
+  walk.keep();
+  walk.clause = word === 'SELECT' ? 'select' : 'other';
+  walk.termStart = walk.pieces.length;
+  return true;
+}
+
+function isSetOperator(nodes: readonly Node[], at: number): boolean {
+  const next = nodes[at + 1];
+  return (
+    at > 0 &&
+    (isWord(next, 'SELECT', 'ALL', 'WITH', 'VALUES', 'DISTINCT') || (isGroup(next) && isQuery(next.nodes)))
+  );
+}
+
+/** `WITH [RECURSIVE] name [(columns)] AS [MATERIALIZED] (query), …` */
+function stepWith(walk: Walk): boolean {
+  const { nodes, frame } = walk;
+  for (const [index, node] of nodes.entries()) {
+    // Names are known before the first query, because it may be recursive.
+    if (isGroup(node) && isQueryName(nodes, index)) frame.commonTables.add(nameBefore(nodes, index));
+  }
+  walk.keep();
+  if (isWord(nodes[walk.at], 'RECURSIVE') && isName(nodes[walk.at + 1])) walk.keep();
+  for (;;) {
+    const start = walk.at;
+    if (!isName(nodes[start])) return true;
+    let end = start + 1;
+    if (isGroup(nodes[end])) end += 1;
+    if (!isWord(nodes[end], 'AS')) return true;
+    end += 1;
+    if (isWord(nodes[end], 'NOT')) end += 1;
+    if (isWord(nodes[end], 'MATERIALIZED')) end += 1;
+    const group = nodes[end];
+    if (!isGroup(group)) return true;
+    walk.keep(end - start);
+    walk.add(renderQueryGroup(walk, end), end + 1);
+    if (!isSymbol(nodes[walk.at], ',')) return true;
+    walk.keep();
+  }
+}
+
+function renderQueryGroup({ nodes, frame }: Walk, at: number): string {
+  const group = nodes[at];
+  if (!isGroup(group) || group.nodes.length === 0) return copyNodes(frame, nodes.slice(at, at + 1));
+  const [first, last] = [group.nodes[0] as Node, group.nodes.at(-1) as Node];
+  return `${copyText(frame, group.from, first.from)}${render.query(group.nodes, frame)}${copyText(frame, last.to, group.to)}`;
+}
+
+function isQueryName(nodes: readonly Node[], at: number): boolean {
+  let index = at - 1;
+  if (isWord(nodes[index], 'MATERIALIZED')) index -= isWord(nodes[index - 1], 'NOT') ? 2 : 1;
+  return isWord(nodes[index], 'AS') && at > 2;
+}
+
+function nameBefore(nodes: readonly Node[], at: number): string {
+  let index = at - 1;
+  while (index > 0 && isWord(nodes[index], 'AS', 'MATERIALIZED', 'NOT')) index -= 1;
+  if (isGroup(nodes[index])) index -= 1;
+  const node = nodes[index];
+  return isName(node) ? node.value.toLowerCase() : '';
+}
+
+/** DuckDB's `lambda x, y: …`. */
+function stepLambda(walk: Walk): boolean {
+  const end = walk.nodes.findIndex((node, index) => index > walk.at && isSymbol(node, ':'));
+  if (end < 0) return false;
+  walk.keep(end + 1 - walk.at);
+  return true;
+}
+
+/** `x LIKE ANY (a, b)` and `x LIKE ALL (a, b)`, and Snowflake's `x RLIKE pattern` of the whole text. */
+function stepLike(walk: Walk, word: string): boolean {
+  const { nodes, at, frame } = walk;
+  if (word !== 'LIKE' && word !== 'ILIKE' && word !== 'RLIKE' && word !== 'REGEXP') return false;
+  const isNegated = isWord(nodes[at - 1], 'NOT');
+  if (word === 'RLIKE' || word === 'REGEXP') {
+    const pattern = parseOperand(nodes, at + 1, frame);
+    if (pattern === undefined) return false;
+    replaceTerm(walk, isNegated, (left) => `regexp_full_match(${left}, ${pattern.sql}, 's')`, pattern.next);
+    return true;
+  }
+  const [quantifier, group] = [nodes[at + 1], nodes[at + 2]];
+  if (!isWord(quantifier, 'ANY', 'ALL') || !isGroup(group) || isQuery(group.nodes)) return false;
+  const escaping =
+    isWord(nodes[at + 3], 'ESCAPE') && nodes[at + 4]?.kind === 'text'
+      ? ` ${copyNodes(frame, nodes.slice(at + 3, at + 5))}`
+      : '';
+  const patterns = splitByComma(group.nodes).map((part) => render.expression(part, frame));
+  const join = quantifier.value === 'ANY' ? ' OR ' : ' AND ';
+  const all = (left: string) =>
+    `(${patterns.map((each) => `${left} ${word} ${each}${escaping}`).join(join)})`;
+  replaceTerm(walk, isNegated, all, at + (escaping === '' ? 3 : 5));
+  return true;
+}
+
+/** Replaces the operand on the left, and NOT after it. */
+function replaceTerm(
+  walk: Walk,
+  isNegated: boolean,
+  renderTerm: (left: string) => string,
+  next: number,
+): void {
+  if (isNegated) walk.pieces.pop();
+  const start = walk.termStart;
+  const pieces = walk.pieces.splice(start);
+  const left = pieces.join('');
+  const blank = /^\s*/.exec(left)?.[0] ?? '';
+  walk.pieces.push(`${blank}${isNegated ? 'NOT ' : ''}${renderTerm(left.trim())}`);
+  walk.at = next;
+}
+
+/** DuckDB's `SELECT alias: expression`. */
+function isPrefixAlias({ nodes, at, clause }: Walk): boolean {
+  const [before, name, colon, after] = [nodes[at - 1], nodes[at], nodes[at + 1], nodes[at + 2]];
+  if (clause !== 'select' || !isName(name) || !isSymbol(colon, ':') || after === undefined) return false;
+  const isItem = isWord(before, 'SELECT', 'DISTINCT', 'ALL') || isSymbol(before, ',');
+  return (
+    isItem &&
+    (after.from > colon.to || after.kind === 'number' || after.kind === 'text' || after.kind === 'group') &&
+    findChainEnd(nodes, at) === at + 1
+  );
+}
+
+const comparisons = new Set(['=', '<>', '!=', '<', '>', '<=', '>=', '==']);
+const arithmetic = new Set(['+', '-', '*', '/', '%']);
+
+/** A VARIANT beside an operator is converted to what the other side is, as Snowflake does. */
+function renderInContext({ nodes, at }: Walk, operand: Operand): string {
+  if (operand.isVariant !== 'yes') return operand.sql;
+  const [before, after] = [nodes[at - 1], nodes[operand.next]];
+  const compared = findCompared(nodes, at, operand.next);
+  const text = renderVariantText(operand.sql);
+  if (compared !== undefined) {
+    if (compared.kind === 'number') return `CAST(${text} AS DOUBLE)`;
+    if (isWord(compared, 'TRUE', 'FALSE')) return `CAST(${text} AS BOOLEAN)`;
+    return text;
+  }
+  if (isSymbol(before, '||') || isSymbol(after, '||')) return text;
+  const isNumber = [before, after].some((node) => node?.kind === 'symbol' && arithmetic.has(node.value));
+  if (isNumber) return `CAST(${text} AS DOUBLE)`;
+  if (
+    isWord(before, 'WHERE', 'AND', 'OR', 'NOT', 'ON', 'QUALIFY') &&
+    (after === undefined || isWord(after, 'AND', 'OR', 'THEN', 'GROUP', 'ORDER', 'LIMIT'))
+  )
+    return `CAST(${text} AS BOOLEAN)`;
+  return operand.sql;
+}
+
+/** The other side of a comparison; any node that is no number stands for a text. */
+function findCompared(nodes: readonly Node[], at: number, next: number): Node | undefined {
+  const [before, after] = [nodes[at - 1], nodes[next]];
+  if (before?.kind === 'symbol' && comparisons.has(before.value)) return nodes[at - 2] ?? before;
+  if (isWord(before, 'LIKE', 'ILIKE', 'BETWEEN')) return before;
+  if (after?.kind === 'symbol' && comparisons.has(after.value))
+    return isSymbol(nodes[next + 1], '-', '+') ? (nodes[next + 2] ?? after) : (nodes[next + 1] ?? after);
+  const word = isWord(after, 'NOT') ? next + 1 : next;
+  if (isWord(nodes[word], 'BETWEEN')) return nodes[word + 1] ?? after;
+  if (isWord(nodes[word], 'LIKE', 'ILIKE', 'RLIKE')) return nodes[word];
+  const group = nodes[word + 1];
+  if (isWord(nodes[word], 'IN')) return isGroup(group) ? (group.nodes[0] ?? group) : nodes[word];
+  if (isWord(before, 'CASE') || (isWord(after, 'WHEN') && isWord(before, 'CASE'))) return after;
+  return undefined;
+}

@@ -1,0 +1,161 @@
+/** One column or constraint of CREATE TABLE and of ALTER TABLE … ADD COLUMN. */
+import { Cursor } from '../cursor.ts';
+import { copyNodes, type Frame, refuse } from '../frame.ts';
+import { readType } from '../sql-types.ts';
+import { quoteNames, quoteText } from '../tokens.ts';
+import { hasWords, isGroup, isName, isSymbol, isWord, type Node, splitByComma } from '../tree.ts';
+import type { NamedTable } from './statement-sql.ts';
+
+export interface TableColumns {
+  readonly table: NamedTable;
+  readonly temporary: boolean;
+  readonly replaces: boolean;
+  readonly ifNotExists: boolean;
+}
+
+const constraintWords = ['CONSTRAINT', 'PRIMARY', 'UNIQUE', 'FOREIGN', 'CHECK', 'LIKE', 'EXCLUDE'];
+
+export function renderColumnDefinition(part: readonly Node[], columns: TableColumns, frame: Frame): string {
+  if (isConstraint(part)) return copyNodes(frame, part);
+  const cursor = new Cursor(part, frame);
+  const name = isName(part[0]) ? part[0].text : '';
+  cursor.keep();
+  const type = readType(part, 1, frame);
+  if (type !== undefined && !isWord(part[1], 'AS', 'GENERATED', 'DEFAULT', 'NOT', 'NULL'))
+    cursor.add(type.sql, type.next);
+  while (cursor.node !== undefined) addOption(cursor, name, columns);
+  return cursor.sql;
+}
+
+/** `primary INT` is a column, `PRIMARY KEY (a)` is not. */
+function isConstraint(part: readonly Node[]): boolean {
+  const [first, second] = part;
+  if (!isWord(first, ...constraintWords)) return false;
+  return isGroup(second) || isWord(first, 'CONSTRAINT') || isWord(second, 'KEY');
+}
+
+function addOption(cursor: Cursor, column: string, columns: TableColumns): void {
+  const { nodes, at, frame } = cursor;
+  const node = nodes[at];
+  const leaveOut = (count: number, name: string) => {
+    frame.notes.add(`${name} of a column has no effect here`);
+    cursor.drop(count);
+  };
+  if (isWord(node, 'AUTOINCREMENT', 'IDENTITY')) {
+    addIdentity(cursor, column, columns, at + 1);
+    return;
+  }
+  if (hasWords(nodes, at, 'GENERATED', 'BY', 'DEFAULT', 'AS', 'IDENTITY')) {
+    addIdentity(cursor, column, columns, at + 5);
+    return;
+  }
+  if (hasWords(nodes, at, 'GENERATED', 'ALWAYS', 'AS', 'IDENTITY')) {
+    addIdentity(cursor, column, columns, at + 4);
+    return;
+  }
+  if (isWord(node, 'COMMENT') && nodes[at + 1]?.kind === 'text') {
+    leaveOut(2, 'COMMENT');
+    return;
+  }
+  if (isWord(node, 'ENCODE') && isName(nodes[at + 1])) {
+    leaveOut(2, 'ENCODE');
+    return;
+  }
+  if (isWord(node, 'DISTKEY', 'SORTKEY')) {
+    leaveOut(1, node.value);
+    return;
+  }
+  if (isWord(node, 'RELY', 'NORELY', 'ENABLE', 'NOVALIDATE')) {
+    leaveOut(1, node.value);
+    return;
+  }
+  const tag = isWord(node, 'WITH') ? at + 1 : at;
+  if (hasWords(nodes, tag, 'MASKING', 'POLICY') || hasWords(nodes, tag, 'PROJECTION', 'POLICY'))
+    refuse(
+      frame,
+      node,
+      'MASKING POLICY is not supported here: leave the column out of the tables that others read',
+    );
+  if (isWord(nodes[tag], 'TAG') && isGroup(nodes[tag + 1])) {
+    leaveOut(tag + 2 - at, 'TAG');
+    return;
+  }
+  if (isWord(node, 'DEFAULT')) {
+    addDefault(cursor);
+    return;
+  }
+  cursor.keep();
+}
+
+function addDefault(cursor: Cursor): void {
+  const { nodes, at, frame } = cursor;
+  cursor.keep();
+  const value = frame.render.operand(nodes, at + 1, frame);
+  const written = copyNodes(frame, nodes.slice(at + 1, value?.next ?? at + 2));
+  if (value === undefined) {
+    cursor.keep();
+    return;
+  }
+  cursor.add(value.sql === written ? written : `(${value.sql})`, value.next);
+}
+
+/** `IDENTITY(1, 1)`, `AUTOINCREMENT START 1 INCREMENT 1 NOORDER`: a sequence beside the table. */
+function addIdentity(cursor: Cursor, column: string, columns: TableColumns, after: number): void {
+  const { nodes, frame } = cursor;
+  let next = after;
+  let start = '1';
+  let increment = '1';
+  const group = nodes[next];
+  if (isGroup(group)) {
+    const [first, second] = splitByComma(group.nodes).map((part) => copyNodes(frame, part));
+    start = readInteger(first ?? '1', group, frame);
+    increment = readInteger(second ?? '1', group, frame);
+    next += 1;
+  }
+  for (;;) {
+    const word = nodes[next];
+    if (isWord(word, 'ORDER', 'NOORDER')) next += 1;
+    else if (isWord(word, 'START', 'INCREMENT')) {
+      next += isWord(nodes[next + 1], 'WITH', 'BY') || isSymbol(nodes[next + 1], '=') ? 2 : 1;
+      const value = readInteger(copyNodes(frame, nodes.slice(next, next + 1)), word, frame);
+      if (word.value === 'START') start = value;
+      else increment = value;
+      next += 1;
+    } else break;
+  }
+  const sequence = addSequence(column, columns, start, increment, frame);
+  cursor.add(`DEFAULT nextval(${quoteText(sequence)})`, next);
+}
+
+function addSequence(
+  column: string,
+  { table, temporary, replaces, ifNotExists }: TableColumns,
+  start: string,
+  increment: string,
+  frame: Frame,
+): string {
+  const name = `${table.place.at(-1)}.${column}`;
+  const path = temporary ? ['temp', 'main'] : table.place.slice(0, -1);
+  const sequence = quoteNames([...path, name]);
+  const options = `START WITH ${start} INCREMENT BY ${increment}`;
+  const limits = increment.startsWith('-')
+    ? ' MINVALUE -9223372036854775808 MAXVALUE 9223372036854775807'
+    : '';
+  // The old table needs the old sequence.
+  if (replaces)
+    frame.before.push(
+      `DROP TABLE IF EXISTS ${temporary ? quoteNames([...path, table.place.at(-1) ?? '']) : table.sql}`,
+    );
+  const temp = temporary ? 'TEMPORARY ' : '';
+  frame.before.push(
+    ifNotExists
+      ? `CREATE ${temp}SEQUENCE IF NOT EXISTS ${sequence} ${options}${limits}`
+      : `CREATE OR REPLACE ${temp}SEQUENCE ${sequence} ${options}${limits}`,
+  );
+  return sequence;
+}
+
+function readInteger(text: string, node: Node, frame: Frame): string {
+  if (/^-?\d{1,18}$/.test(text.replaceAll(' ', ''))) return text.replaceAll(' ', '');
+  refuse(frame, node, `"${text}" is no start or increment of a column's numbers: use a whole number`);
+}

@@ -1,0 +1,145 @@
+/** CREATE TABLE: columns, options, AS, LIKE and CLONE. */
+import { Cursor } from '../cursor.ts';
+import { copyNodes, copyText, type Frame, refuse } from '../frame.ts';
+import { readType } from '../sql-types.ts';
+import { keyOf } from '../table-names.ts';
+import { quoteName } from '../tokens.ts';
+import { type Group, hasWords, isGroup, isSymbol, isWord, type Node, splitByComma } from '../tree.ts';
+import { renderColumnDefinition, type TableColumns } from './columns.ts';
+import { keepIfNotExists, type Modifiers } from './create.ts';
+import { type NamedTable, readTableName, type StatementSql } from './statement-sql.ts';
+
+const kind = 'CREATE TABLE';
+
+export function renderCreateTable(
+  nodes: readonly Node[],
+  { temporary, words, at }: Modifiers,
+  frame: Frame,
+): StatementSql {
+  const cursor = new Cursor(nodes, frame);
+  while (cursor.at < at) {
+    if (isWord(cursor.node, 'VOLATILE')) cursor.add('TEMPORARY', cursor.at + 1);
+    else if (isWord(cursor.node, 'TRANSIENT', 'HYBRID', 'LOCAL', 'GLOBAL')) cursor.drop();
+    else cursor.keep();
+  }
+  if (words.includes('TRANSIENT')) frame.notes.add('TRANSIENT has no effect here');
+  cursor.keep();
+  const ifNotExists = keepIfNotExists(cursor);
+  const table = addName(cursor, temporary, frame);
+  // Snowflake also takes it after the name.
+  const replaces = hasWords(nodes, 1, 'OR', 'REPLACE');
+  if (!ifNotExists) keepIfNotExists(cursor);
+  const columns: TableColumns = { table, temporary, replaces, ifNotExists };
+  if (hasWords(nodes, cursor.at, 'USING', 'TEMPLATE'))
+    refuse(frame, cursor.node, 'CREATE TABLE … USING TEMPLATE is not supported here: list the columns');
+  const group = cursor.node;
+  if (isGroup(group) && isWord(group.nodes[0], 'LIKE')) {
+    const source = readTableName(group.nodes, 1, frame, { writes: false });
+    if (source !== undefined) return { sql: `${cursor.sql}${renderCopy(source, false, frame)}`, kind };
+  }
+  const definitions = isGroup(group) ? group : undefined;
+  const head = cursor.sql;
+  const gap = copyText(frame, nodes[cursor.at - 1]?.to ?? 0, group?.from ?? 0);
+  const body = new Cursor(nodes, frame);
+  body.at = definitions === undefined ? cursor.at : cursor.at + 1;
+  dropOptions(body, frame);
+  const { rest } = body;
+  if (isWord(rest[0], 'LIKE', 'CLONE')) {
+    const source = readTableName(rest, 1, frame, { writes: false });
+    if (source !== undefined)
+      return { sql: `${head}${renderCopy(source, isWord(rest[0], 'CLONE'), frame)}`, kind };
+  }
+  if (isWord(rest[0], 'AS')) {
+    const query = frame.render.query(rest.slice(1), frame);
+    return { sql: `${head}${body.sql}${renderAs(query, rest, definitions, frame)}`, kind };
+  }
+  const list = definitions === undefined ? '' : `${gap}${renderColumns(definitions, columns, frame)}`;
+  body.keep(nodes.length - body.at);
+  return { sql: `${head}${list}${body.sql}`, kind };
+}
+
+/** A temporary table has no schema: the other statements of the script find it by its name. */
+function addName(cursor: Cursor, temporary: boolean, frame: Frame): NamedTable {
+  const table = readTableName(cursor.nodes, cursor.at, frame, { writes: true, creates: !temporary });
+  if (table === undefined)
+    refuse(frame, cursor.node ?? cursor.nodes.at(-1), 'the name of the table is missing');
+  const isQualified =
+    table.names.length > 1 || (table.place.length > 1 && frame.script.names.schema !== undefined);
+  const name = table.place.at(-1) ?? '';
+  if (temporary && isQualified && table.place[0] !== 'temp') {
+    frame.script.temporary.add(keyOf(table.place));
+    cursor.add(`temp.main.${quoteName(name)}`, table.next);
+  } else cursor.add(table.sql, table.next);
+  return table;
+}
+
+function renderCopy(source: NamedTable, hasRows: boolean, frame: Frame): string {
+  frame.notes.add(`the constraints and defaults of ${source.names.join('.')} are not copied here`);
+  return ` AS SELECT * FROM ${source.sql}${hasRows ? '' : ' LIMIT 0'}`;
+}
+
+/** `CREATE TABLE t (a int, b text) AS SELECT …`: DuckDB takes only names there. */
+function renderAs(
+  query: string,
+  rest: readonly Node[],
+  definitions: Group | undefined,
+  frame: Frame,
+): string {
+  const [as, first] = [rest[0] as Node, rest[1]];
+  const gap = first === undefined ? ' ' : copyText(frame, as.to, first.from);
+  if (definitions === undefined) return ` AS${gap}${query}`;
+  const parts = splitByComma(definitions.nodes);
+  if (parts.every((part) => part.length === 1)) return ` ${copyNodes(frame, [definitions])} AS${gap}${query}`;
+  const names = parts.map((part) => quoteName(part[0]?.kind === 'group' ? '' : (part[0]?.text ?? '')));
+  const casts = parts.map((part, index) => {
+    const type = readType(part, 1, frame);
+    return type === undefined
+      ? (names[index] ?? '')
+      : `CAST(${names[index]} AS ${type.sql}) AS ${nameOf(part, frame)}`;
+  });
+  return ` AS SELECT ${casts.join(', ')} FROM (\n${query}\n) AS "given"(${names.join(', ')})`;
+}
+
+const nameOf = (part: readonly Node[], frame: Frame) => copyNodes(frame, part.slice(0, 1));
+
+function renderColumns(group: Group, columns: TableColumns, frame: Frame): string {
+  const cursor = new Cursor(group.nodes, frame);
+  const parts = splitByComma(group.nodes);
+  for (const [index, part] of parts.entries()) {
+    if (part.length > 0) cursor.add(renderColumnDefinition(part, columns, frame), cursor.at + part.length);
+    if (index < parts.length - 1) cursor.keep();
+  }
+  const [first, last] = [group.nodes[0], group.nodes.at(-1)];
+  if (first === undefined || last === undefined) return copyNodes(frame, [group]);
+  return `${copyText(frame, group.from, first.from)}${cursor.sql}${copyText(frame, last.to, group.to)}`;
+}
+
+const withGroup = ['DISTKEY', 'SORTKEY'];
+const withValue = ['DISTSTYLE', 'BACKUP', 'ENCODE'];
+
+/** Leaves out the options that have no meaning here, up to AS, LIKE, CLONE or what DuckDB may know. */
+function dropOptions(cursor: Cursor, frame: Frame): void {
+  const { nodes } = cursor;
+  const drop = (count: number, name: string) => {
+    frame.notes.add(`${name} has no effect here`);
+    cursor.drop(count);
+  };
+  for (let node = cursor.node; node !== undefined; node = cursor.node) {
+    const { at } = cursor;
+    if (node.kind !== 'word' || isWord(node, 'AS', 'LIKE', 'CLONE')) return;
+    if (hasWords(nodes, at, 'CLUSTER', 'BY')) drop(isWord(nodes[at + 2], 'LINEAR') ? 4 : 3, 'CLUSTER BY');
+    else if (hasWords(nodes, at, 'COPY', 'GRANTS')) drop(2, 'COPY GRANTS');
+    else if (isWord(node, 'COMPOUND', 'INTERLEAVED')) cursor.drop();
+    else if (withGroup.includes(node.value)) drop(2, node.value);
+    else if (withValue.includes(node.value)) drop(2, node.value);
+    else if (isWord(node, 'WITH') && isWord(nodes[at + 1], 'TAG', 'ROW'))
+      drop(findGroup(nodes, at) - at + 1, 'WITH TAG');
+    else if (isSymbol(nodes[at + 1], '=')) drop(3, node.value);
+    else return;
+  }
+}
+
+function findGroup(nodes: readonly Node[], at: number): number {
+  const found = nodes.findIndex((node, index) => index > at && isGroup(node));
+  return found < 0 ? nodes.length - 1 : found;
+}

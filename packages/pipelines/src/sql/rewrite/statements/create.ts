@@ -1,0 +1,159 @@
+/** CREATE: tables and views, and the other objects that exist here or not. */
+import { Cursor } from '../cursor.ts';
+import { copyNodes, type Frame, refuse } from '../frame.ts';
+import { placeSchema } from '../names.ts';
+import { makeSchema, placeTable } from '../table-names.ts';
+import { quoteNames } from '../tokens.ts';
+import { findChainEnd, hasWords, isSymbol, isWord, type Node, readChain } from '../tree.ts';
+import { renderCreateTable } from './create-table.ts';
+import { renderCreateView } from './create-view.ts';
+import { createPlain, ignore, type StatementSql } from './statement-sql.ts';
+
+/** What stands between CREATE and the kind of the object. */
+export interface Modifiers {
+  readonly replaces: boolean;
+  readonly temporary: boolean;
+  readonly words: readonly string[];
+  /** The index of the kind, such as TABLE. */
+  readonly at: number;
+}
+
+const modifierWords = [
+  'TEMP',
+  'TEMPORARY',
+  'VOLATILE',
+  'TRANSIENT',
+  'LOCAL',
+  'GLOBAL',
+  'SECURE',
+  'RECURSIVE',
+  'MATERIALIZED',
+  'EXTERNAL',
+  'DYNAMIC',
+  'ICEBERG',
+  'HYBRID',
+  'EVENT',
+  'INTERACTIVE',
+  'PERSISTENT',
+  'UNIQUE',
+];
+
+function readModifiers(nodes: readonly Node[]): Modifiers {
+  const replaces = hasWords(nodes, 1, 'OR', 'REPLACE') || hasWords(nodes, 1, 'OR', 'ALTER');
+  let at = replaces ? 3 : 1;
+  const words: string[] = [];
+  for (let node = nodes[at]; isWord(node, ...modifierWords); node = nodes[at]) {
+    words.push(node.value);
+    at += 1;
+  }
+  const temporary = words.some((word) => ['TEMP', 'TEMPORARY', 'VOLATILE'].includes(word));
+  return { replaces, temporary, words, at };
+}
+
+const withoutEffect: Readonly<Record<string, string>> = {
+  DATABASE:
+    'CREATE DATABASE has no effect here: the schemas of a database are made when they are first written',
+  WAREHOUSE: 'CREATE WAREHOUSE has no effect here',
+  ROLE: 'CREATE ROLE has no effect here',
+  USER: 'CREATE USER has no effect here',
+  GROUP: 'CREATE GROUP has no effect here',
+  TAG: 'CREATE TAG has no effect here',
+  FILE: 'CREATE FILE FORMAT has no effect here: file-load says how a file is read',
+};
+
+const refusals: Readonly<Record<string, string>> = {
+  STAGE: 'load files with file-load or s3-load',
+  STREAM: 'find changes with detect-changes',
+  TASK: 'start pipelines by a schedule',
+  PIPE: 'load files with file-load or s3-load',
+  PROCEDURE: 'use an orchestration',
+  FUNCTION: 'write its expression where it is used',
+  INTEGRATION: 'use a connection of the project',
+  STORAGE: 'use a connection of the project',
+  ALERT: 'use a schedule',
+};
+
+export function renderCreate(nodes: readonly Node[], frame: Frame): StatementSql {
+  const modifiers = readModifiers(nodes);
+  const kind = nodes[modifiers.at];
+  if (kind?.kind !== 'word') return createPlain(nodes, frame);
+  const foreign = modifiers.words.find((word) => ['EXTERNAL', 'DYNAMIC', 'ICEBERG', 'EVENT'].includes(word));
+  if (foreign !== undefined && kind.value === 'TABLE')
+    refuse(
+      frame,
+      kind,
+      `CREATE ${foreign} TABLE is not supported here: make a table, and load it by a component`,
+    );
+  if (kind.value === 'TABLE') return renderCreateTable(nodes, modifiers, frame);
+  if (kind.value === 'VIEW') return renderCreateView(nodes, modifiers, frame);
+  if (kind.value === 'SCHEMA') return renderCreateSchema(nodes, modifiers.at, frame);
+  if (kind.value === 'SEQUENCE') return renderCreateSequence(nodes, modifiers, frame);
+  const note = withoutEffect[kind.value];
+  if (note !== undefined) return ignore(frame, `CREATE ${kind.value}`, note);
+  const refusal = refusals[kind.value];
+  // `CREATE FUNCTION f(x) AS (…)` is a macro of DuckDB.
+  const isMacro = kind.value === 'FUNCTION' && !nodes.some((node) => isWord(node, 'RETURNS', 'LANGUAGE'));
+  if (refusal !== undefined && !isMacro)
+    refuse(frame, kind, `CREATE ${kind.value} is not supported here: ${refusal}`);
+  return createPlain(nodes, frame);
+}
+
+/** Keeps `IF NOT EXISTS`. */
+export function keepIfNotExists(cursor: Cursor): boolean {
+  if (!hasWords(cursor.nodes, cursor.at, 'IF', 'NOT', 'EXISTS')) return false;
+  cursor.keep(3);
+  return true;
+}
+
+function renderCreateSchema(nodes: readonly Node[], at: number, frame: Frame): StatementSql {
+  const ifNotExists = hasWords(nodes, at + 1, 'IF', 'NOT', 'EXISTS');
+  const start = at + 1 + (ifNotExists ? 3 : 0);
+  const end = findChainEnd(nodes, start);
+  const names = readChain(nodes.slice(start, end));
+  const { path, isMade } = readSchemaPlace(names, frame);
+  if (!isMade && path.length === 1)
+    return ignore(frame, 'CREATE SCHEMA', `the schema ${names.join('.')} is always there`);
+  const written =
+    names.length === 1 && path.length === 1 && path[0] === names[0]
+      ? copyNodes(frame, nodes.slice(start, end))
+      : quoteNames(path);
+  if (nodes.length > end)
+    frame.notes.add(`the options of CREATE SCHEMA ${names.join('.')} have no effect here`);
+  if (hasWords(nodes, 1, 'OR', 'REPLACE'))
+    frame.before.push(`DROP SCHEMA IF EXISTS ${quoteNames(path)} CASCADE`);
+  // A schema of another database may have been made when it was first written.
+  const exists = ifNotExists || names.length > 1 ? 'IF NOT EXISTS ' : '';
+  return { sql: `CREATE SCHEMA ${exists}${written}`, kind: 'CREATE SCHEMA' };
+}
+
+export function readSchemaPlace(names: readonly string[], frame: Frame) {
+  const [schema, database] = names.toReversed();
+  return placeSchema(database ?? frame.script.names.database, schema);
+}
+
+/** `CREATE SEQUENCE s START = 1 INCREMENT = 1 ORDER` */
+function renderCreateSequence(nodes: readonly Node[], { at }: Modifiers, frame: Frame): StatementSql {
+  const cursor = new Cursor(nodes, frame);
+  cursor.keep(at + 1);
+  keepIfNotExists(cursor);
+  const end = findChainEnd(nodes, cursor.at);
+  const table = placeTable(
+    readChain(nodes.slice(cursor.at, end)),
+    copyNodes(frame, nodes.slice(cursor.at, end)),
+    frame,
+    cursor.node,
+  );
+  makeSchema(table, frame);
+  cursor.add(table.sql, end);
+  while (cursor.node !== undefined) {
+    if (isSymbol(cursor.node, '=') || isWord(cursor.node, 'ORDER', 'NOORDER')) cursor.drop();
+    else if (isWord(cursor.node, 'COMMENT')) cursor.drop(3);
+    else if (isWord(cursor.node, 'WITH') && isWord(nodes[cursor.at + 1], 'START')) cursor.drop();
+    else if (isWord(cursor.node, 'START') && cursor.keepWord('START')) {
+      if (!cursor.keepWord('WITH')) cursor.pieces.push(' WITH');
+    } else if (isWord(cursor.node, 'INCREMENT') && cursor.keepWord('INCREMENT')) {
+      if (!cursor.keepWord('BY')) cursor.pieces.push(' BY');
+    } else cursor.keep();
+  }
+  return { sql: cursor.sql, kind: 'CREATE SEQUENCE' };
+}

@@ -1,0 +1,94 @@
+/** DROP and DESCRIBE. */
+import { Cursor } from '../cursor.ts';
+import { copyNodes, type Frame, refuse } from '../frame.ts';
+import { quoteNames } from '../tokens.ts';
+import { findChainEnd, hasWords, isName, isSymbol, isWord, type Node, readChain } from '../tree.ts';
+import { readSchemaPlace } from './create.ts';
+import { addTableName, createPlain, ignore, readTableName, type StatementSql } from './statement-sql.ts';
+
+const withoutEffect = [
+  'WAREHOUSE',
+  'ROLE',
+  'USER',
+  'GROUP',
+  'STAGE',
+  'STREAM',
+  'TASK',
+  'PIPE',
+  'FILE',
+  'TAG',
+  'PROCEDURE',
+  'INTEGRATION',
+  'STORAGE',
+  'ALERT',
+  'MASKING',
+  'EXTERNAL',
+];
+
+export function renderDrop(nodes: readonly Node[], frame: Frame): StatementSql {
+  const object = nodes[1];
+  if (isWord(object, 'DATABASE'))
+    refuse(
+      frame,
+      object,
+      'DROP DATABASE is not supported here: drop its schemas, as in DROP SCHEMA database.schema CASCADE',
+    );
+  if (isWord(object, ...withoutEffect))
+    return ignore(frame, `DROP ${object.value}`, `DROP ${object.value} has no effect here: there is none`);
+  const type = isWord(object, 'MATERIALIZED') ? nodes[2] : object;
+  if (isWord(type, 'TABLE', 'VIEW', 'SEQUENCE')) return renderDropTables(nodes, type.value, frame);
+  if (isWord(object, 'SCHEMA')) return renderDropSchema(nodes, frame);
+  return createPlain(nodes, frame);
+}
+
+/** DuckDB drops one table in a statement. */
+function renderDropTables(nodes: readonly Node[], type: string, frame: Frame): StatementSql {
+  const cursor = new Cursor(nodes, frame);
+  cursor.keep();
+  if (isWord(cursor.node, 'MATERIALIZED')) cursor.drop();
+  cursor.keep();
+  if (hasWords(nodes, cursor.at, 'IF', 'EXISTS')) cursor.keep(2);
+  const head = cursor.sql;
+  const kind = `DROP ${type}`;
+  const { sql: first, next } = addTableName(cursor, { writes: true });
+  const names = [first];
+  let at = next;
+  while (isSymbol(nodes[at], ',')) {
+    const table = readTableName(nodes, at + 1, frame, { writes: true });
+    if (table === undefined) refuse(frame, nodes[at], 'the name of a table is missing');
+    names.push(table.sql);
+    at = table.next;
+  }
+  const tail = at < nodes.length ? ` ${copyNodes(frame, nodes.slice(at))}` : '';
+  if (names.length === 1) return { sql: `${cursor.sql}${tail}`, kind };
+  const statements = names.map((name) => `${head} ${name}${tail}`);
+  frame.before.push(...statements.slice(0, -1));
+  return { sql: statements.at(-1) ?? '', kind };
+}
+
+function renderDropSchema(nodes: readonly Node[], frame: Frame): StatementSql {
+  const cursor = new Cursor(nodes, frame);
+  cursor.keep(2);
+  if (hasWords(nodes, 2, 'IF', 'EXISTS')) cursor.keep(2);
+  const end = findChainEnd(nodes, cursor.at);
+  const names = readChain(nodes.slice(cursor.at, end));
+  const { path } = readSchemaPlace(names, frame);
+  const isSame = names.length === 1 && path.length === 1 && path[0] === names[0];
+  cursor.add(isSame ? copyNodes(frame, nodes.slice(cursor.at, end)) : quoteNames(path), end);
+  cursor.keep(nodes.length - end);
+  return { sql: cursor.sql, kind: 'DROP SCHEMA' };
+}
+
+/** `DESC TABLE t` */
+export function renderDescribe(nodes: readonly Node[], frame: Frame): StatementSql {
+  const object = nodes[1];
+  if (isWord(object, 'TABLE', 'VIEW') && isName(nodes[2])) {
+    const table = readTableName(nodes, 2, frame, { writes: false });
+    return { sql: `DESCRIBE ${table?.sql ?? ''}`, kind: 'DESCRIBE' };
+  }
+  if (isName(object) && nodes.length === findChainEnd(nodes, 1)) {
+    const table = readTableName(nodes, 1, frame, { writes: false });
+    return { sql: `DESCRIBE ${table?.sql ?? ''}`, kind: 'DESCRIBE' };
+  }
+  return createPlain(nodes, frame);
+}

@@ -1,0 +1,156 @@
+/** The words of SQL that are no names of columns or functions. */
+import { isGroup, type Node } from './tree.ts';
+
+/** Words that are never a column or a function. */
+const reserved = new Set([
+  'ALL',
+  'AND',
+  'ANTI',
+  'AS',
+  'ASC',
+  'ASOF',
+  'BETWEEN',
+  'BY',
+  'CONNECT',
+  'CROSS',
+  'DESC',
+  'DISTINCT',
+  'ELSE',
+  'END',
+  'ESCAPE',
+  'EXCEPT',
+  'EXCLUDE',
+  'EXISTS',
+  'FETCH',
+  'FILTER',
+  'FOR',
+  'FROM',
+  'FULL',
+  'GROUP',
+  'GROUPING',
+  'HAVING',
+  'ILIKE',
+  'IN',
+  'INNER',
+  'INTERSECT',
+  'INTO',
+  'IS',
+  'ISNULL',
+  'JOIN',
+  'LATERAL',
+  'LIKE',
+  'LIMIT',
+  'MATERIALIZED',
+  'MINUS',
+  'NATURAL',
+  'NOT',
+  'NOTNULL',
+  'NULLS',
+  'OFFSET',
+  'ON',
+  'OR',
+  'ORDER',
+  'OUTER',
+  'OVER',
+  'PARTITION',
+  'POSITIONAL',
+  'QUALIFY',
+  'RENAME',
+  'RETURNING',
+  'RLIKE',
+  'SEMI',
+  'SELECT',
+  'SET',
+  'SIMILAR',
+  'SOME',
+  'THEN',
+  'UNION',
+  'USING',
+  'VALUES',
+  'WHEN',
+  'WHERE',
+  'WINDOW',
+  'WITH',
+]);
+
+/** Words that are a function only with a parenthesis, and a keyword otherwise. */
+const functionsOrWords = new Set(['LEFT', 'RIGHT', 'REPLACE', 'ANY', 'GLOB', 'SAMPLE', 'TABLESAMPLE']);
+
+export function isReserved(nodes: readonly Node[], at: number): boolean {
+  const node = nodes[at];
+  if (node?.kind !== 'word') return false;
+  if (reserved.has(node.value)) return true;
+  // `SELECT * REPLACE (…)` is no call.
+  if (node.value === 'REPLACE' && isStar(nodes[at - 1])) return true;
+  return functionsOrWords.has(node.value) && !isGroup(nodes[at + 1]);
+}
+
+function isStar(node: Node | undefined): boolean {
+  return node?.kind === 'symbol' && node.value === '*';
+}
+
+export const literalTypes = new Set([
+  'DATE',
+  'DATETIME',
+  'INTERVAL',
+  'TIME',
+  'TIMESTAMP',
+  'TIMESTAMPTZ',
+  'TIMESTAMP_LTZ',
+  'TIMESTAMP_NTZ',
+  'TIMESTAMP_TZ',
+]);
+
+/** Words that begin a clause after the tables of FROM. */
+export const clauseWords = new Set([
+  'CONNECT',
+  'EXCEPT',
+  'FETCH',
+  'GROUP',
+  'HAVING',
+  'INTERSECT',
+  'LIMIT',
+  'MINUS',
+  'OFFSET',
+  'ORDER',
+  'QUALIFY',
+  'RETURNING',
+  'SELECT',
+  'SET',
+  'START',
+  'UNION',
+  'WHEN',
+  'WHERE',
+  'WINDOW',
+]);
+
+/** Words that cannot be the alias of a table. */
+export const notAliases = new Set([
+  ...clauseWords,
+  'ANTI',
+  'ASOF',
+  'CROSS',
+  'FULL',
+  'INNER',
+  'JOIN',
+  'LEFT',
+  'MATCH_CONDITION',
+  'NATURAL',
+  'ON',
+  'PIVOT',
+  'POSITIONAL',
+  'RIGHT',
+  'SAMPLE',
+  'SEMI',
+  'TABLESAMPLE',
+  'UNPIVOT',
+  'USING',
+  'AT',
+  'BEFORE',
+  'CHANGES',
+  'MATCH_RECOGNIZE',
+  'AS',
+  'VALUES',
+  'LATERAL',
+  'FOR',
+]);

@@ -1,0 +1,36 @@
+// Written by `npm run generate` from the folders of the resources. Do not edit it.
+import { credentialGuards } from '../access/credentials/credential.guards.ts';
+import { agentGuards } from '../workspace/agents/agent.guards.ts';
+import { connectionGuards } from '../workspace/connections/connection.guards.ts';
+import { environmentGuards } from '../workspace/environments/environment.guards.ts';
+import { projectTagGuards } from '../workspace/project-tags/project-tag.guards.ts';
+import { projectGuards } from '../workspace/projects/project.guards.ts';
+import { secretReferenceGuards } from '../workspace/secret-references/secret-reference.guards.ts';
+import { variableGuards } from '../workspace/variables/variable.guards.ts';
+import { artifactGuards } from '../delivery/artifacts/artifact.guards.ts';
+import { sharedPipelineGuards } from '../delivery/shared-pipelines/shared-pipeline.guards.ts';
+import { eventGuards } from '../records/events/event.guards.ts';
+import { agentLinkGuards } from '../runtime/agent-link/agent-link.guards.ts';
+import { executionGuards } from '../runtime/executions/execution.guards.ts';
+import { secretCheckGuards } from '../runtime/secret-checks/secret-check.guards.ts';
+import { secretGuards } from '../runtime/secrets/secret.guards.ts';
+import { testExecutionGuards } from '../runtime/test-executions/test-execution.guards.ts';
+
+export const guards = [
+  credentialGuards,
+  agentGuards,
+  connectionGuards,
+  environmentGuards,
+  projectTagGuards,
+  projectGuards,
+  secretReferenceGuards,
+  variableGuards,
+  artifactGuards,
+  sharedPipelineGuards,
+  eventGuards,
+  agentLinkGuards,
+  executionGuards,
+  secretCheckGuards,
+  secretGuards,
+  testExecutionGuards,
+] as const;
