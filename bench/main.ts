@@ -7,6 +7,7 @@ import { artifactComparison } from './artifact-comparison.ts';
 import { artifactList } from './artifact-list.ts';
 import { claimLatency } from './claim-latency.ts';
 import { eventsByTime } from './events-by-time.ts';
+import { executionList } from './execution-list.ts';
 import { faultyBodies } from './faulty-bodies.ts';
 import { type Finding, table } from './finding.ts';
 import { pageInLargeAccount } from './large-account.ts';
@@ -14,6 +15,7 @@ import { permissionCheck } from './permission-check.ts';
 import { projectDeletion } from './project-deletion.ts';
 import { readyTime } from './ready-time.ts';
 import { residentMemory } from './resident-memory.ts';
+import { runSteps } from './run-steps.ts';
 import { secretWrite } from './secret-write.ts';
 import { sweep } from './sweep.ts';
 import { uploads } from './upload.ts';
@@ -36,6 +38,8 @@ const works: Record<string, Work> = {
   'faulty-bodies': faultyBodies,
   deletion: projectDeletion,
   events: eventsByTime,
+  executions: executionList,
+  steps: runSteps,
   'artifact-list': artifactList,
   'artifact-comparison': artifactComparison,
   upload: uploads,

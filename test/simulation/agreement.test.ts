@@ -111,10 +111,17 @@ const report = (which: number, epoch: number, sequence: number, what: number): A
   });
 
 const cancel = (which: number, forced: boolean): Act =>
-  shownAs(`cancel(${which}, ${forced})`, ({ database, agent: { accountId } }, now, works) =>
+  shownAs(`cancel(${which}, ${forced})`, ({ database, agent: { accountId, agentId: actorId } }, now, works) =>
     database.transaction(async (tx) => {
       const id = works[which] ?? '';
-      const [work] = await sendCommand(tx, accountId, id, forced ? 'force-cancel' : 'cancel', now, times);
+      const [work] = await sendCommand(
+        tx,
+        { accountId, actorId },
+        id,
+        forced ? 'force-cancel' : 'cancel',
+        now,
+        times,
+      );
       if (work?.state === 'queued') endWork(tx, accountId, [id], now);
       return work?.state;
     }),

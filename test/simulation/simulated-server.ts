@@ -112,7 +112,14 @@ export class SimulatedServer {
   /** Like cancelPipelineExecution. */
   async cancel(workId: string, command: WorkCommand): Promise<void> {
     await this.database.transaction(async (tx) => {
-      const [work] = await sendCommand(tx, account, workId, command, this.now(), times);
+      const [work] = await sendCommand(
+        tx,
+        { accountId: account, actorId: account },
+        workId,
+        command,
+        this.now(),
+        times,
+      );
       if (work?.state !== 'queued') return;
       endWork(tx, account, [workId], this.now());
       tx.afterCommit(() => this.#history.ended(workId, 'CANCELLED', this.#time.now));

@@ -110,6 +110,11 @@ const accessProblems = {
     'The account has sent too many requests. `Retry-After` says when to try again.',
     ({ seconds }) => `Too many requests; try again in ${seconds} s.`,
   ),
+  'too-many-streams': kind<{ limit: number }>(
+    429,
+    'The account has too many open streams of events at this server. Close one.',
+    ({ limit }) => `The account has ${limit} open streams at this server; close one first.`,
+  ),
 } as const;
 
 const writeProblems = {

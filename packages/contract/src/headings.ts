@@ -46,7 +46,10 @@ export const headings = [
     about: 'An agent is a program that runs pipelines beside the data. It connects to the server.',
   },
   { tag: 'Secrets', about: 'Write secrets into the vaults of an agent. The server does not store them.' },
-  { tag: 'Pipeline executions', about: 'Start and cancel pipelines, and read their status and steps.' },
+  {
+    tag: 'Pipeline executions',
+    about: 'Start and cancel pipelines, and read their status, steps, variables and logs.',
+  },
   {
     tag: 'Test executions',
     about: 'Run the tests of pipelines without changing the data of the environment, and read their results.',

@@ -10,6 +10,7 @@ import { dataPlatformConnectionOperations } from './connection/data-platform-con
 import { credentialOperations } from './credential/credential.ts';
 import { environmentOperations } from './environment/environment.ts';
 import { pipelineExecutionOperations } from './pipeline-execution/pipeline-execution.ts';
+import { executionLogOperations } from './pipeline-execution/execution-log.ts';
 import { projectTagOperations } from './project-tag/project-tag.ts';
 import { projectOperations } from './project/project.ts';
 import { secretReferenceOperations } from './secret-reference/secret-reference.ts';
@@ -27,7 +28,9 @@ export * from './agent-protocol/claim.ts';
 export * from './agent-protocol/instance-certificate.ts';
 export * from './agent-protocol/presence.ts';
 export * from './agent-protocol/report.ts';
+export * from './agent-protocol/run-log.ts';
 export * from './agent-protocol/run-members.ts';
+export * from './agent-protocol/run-variables.ts';
 export * from './agent-protocol/secret-lookup.ts';
 export * from './agent-protocol/test-execution-work.ts';
 export * from './agent-protocol/work.ts';
@@ -42,6 +45,8 @@ export * from './credential/credential.ts';
 export * from './environment/environment.ts';
 export * from './environment/environment-connection.ts';
 export * from './pipeline-execution/pipeline-execution.ts';
+export * from './pipeline-execution/execution-log.ts';
+export * from './pipeline-execution/execution-variables.ts';
 export * from './project-tag/project-tag.ts';
 export * from './project/project.ts';
 export * from './secret-reference/secret-reference.ts';
@@ -66,6 +71,7 @@ export const operationLists = [
   credentialOperations,
   environmentOperations,
   pipelineExecutionOperations,
+  executionLogOperations,
   projectTagOperations,
   projectOperations,
   secretReferenceOperations,

@@ -48,8 +48,9 @@ const performers: Performers = {
     for (const [variable, expression] of updates) await assign(run.context, variable, expression, evaluation);
     return success;
   },
-  async print({ lines }, { run }) {
-    for (const line of lines) run.context.ports.log(line);
+  async print({ lines }, { run, step }) {
+    const source = { step: step.current().stepId, stream: 'component' } as const;
+    for (const line of lines) run.context.ports.log(line, source);
     return { ...success, message: lines.join('\n') };
   },
   assert: assertChecks,

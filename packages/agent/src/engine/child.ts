@@ -23,7 +23,7 @@ const waiting = new Map<number, Waiting>();
 /** The running scripts, by the id of the message that started each. */
 const scripts = new Map<number, ScriptEvents>();
 let lastId = 0;
-let cancelled = false;
+let cancelled: Extract<ToRun, { type: 'cancel' }> | undefined;
 
 function send(message: FromRun, sent?: () => void): void {
   process.send?.(message, undefined, undefined, () => sent?.());
@@ -84,8 +84,10 @@ function createPorts(start: RunStart): RunPorts {
       : { environmentFilesFolder: start.environmentFilesFolder }),
     enterScratch: async () => (await ask({ type: 'scratch' })) as string,
     report: (step) => send({ type: 'step', step }),
-    log: (line) => send({ type: 'line', line }),
-    isCancelled: () => cancelled,
+    log: (line, source) => send({ type: 'line', line, source, timestamp: new Date().toISOString() }),
+    recordVariables: (variables) => send({ type: 'variables', variables }),
+    isCancelled: () => cancelled !== undefined,
+    getCanceller: () => cancelled?.requestedBy,
     now: () => new Date(),
     wait: (milliseconds) => setTimeout(milliseconds),
     newId: () => randomUUID(),
@@ -137,7 +139,7 @@ function settle(message: Extract<ToRun, { id: number }>): void {
 setInterval(() => send({ type: 'alive' }), 1_000).unref();
 process.on('disconnect', () => process.exit(1));
 process.on('message', (message: ToRun) => {
-  if (message.type === 'cancel') cancelled = true;
+  if (message.type === 'cancel') cancelled = message;
   else if (message.type === 'start') {
     void run(message.start).then((outcome) => send({ type: 'finished', outcome }, () => process.exit(0)));
   } else if (message.type === 'script-line')

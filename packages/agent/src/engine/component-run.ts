@@ -4,6 +4,7 @@ import {
   interpolate,
   type Orchestration,
   type OrchestrationComponent,
+  type Pipeline,
   planComponent,
   type VariableScope,
 } from '@headgate/pipelines';
@@ -45,7 +46,8 @@ export async function runComponent(
       run.context.dialect,
       evaluation,
     );
-    result = await perform(action, { run, component, step, evaluation, runTarget });
+    const watched = showStatements(run, step);
+    result = await perform(action, { run: watched, component, step, evaluation, runTarget });
     result = addNotes(result, withoutEffect);
   } catch (error) {
     result = { status: 'FAILED', message: getMessage(error) };
@@ -57,6 +59,12 @@ export async function runComponent(
     ...(rowCount === undefined ? {} : { rowCount }),
   });
   return result;
+}
+
+/** The same run, with a warehouse session that shows its statements in the step. */
+export function showStatements<P extends Pipeline>(run: PipelineRun<P>, step: RunningStep): PipelineRun<P> {
+  const warehouse = run.context.warehouse.watch(step.noteStatement);
+  return { ...run, context: { ...run.context, warehouse } };
 }
 
 async function runIterationTarget(

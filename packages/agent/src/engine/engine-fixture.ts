@@ -5,11 +5,19 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance, type DuckDBType } from '@duckdb/node-api';
-import type { Step } from '@headgate/contract';
+import type { RunVariables, Step } from '@headgate/contract';
 import type { SharedPipelineUse, Unreadable } from '@headgate/pipelines';
 import type { RunScript } from '../scripts/script-job.ts';
 import { toJavaScript } from '../warehouses/duckdb-statement.ts';
-import type { ArtifactFiles, RunOutcome, RunPorts, RunRequest, SharedVersion, Warehouse } from './ports.ts';
+import type {
+  ArtifactFiles,
+  LogSource,
+  RunOutcome,
+  RunPorts,
+  RunRequest,
+  SharedVersion,
+  Warehouse,
+} from './ports.ts';
 import { runBounds, runPipeline } from './run.ts';
 
 export interface Fixture {
@@ -21,6 +29,9 @@ export interface Fixture {
   /** Every report, as sent. */
   reports: Step[];
   lines: string[];
+  /** The same lines with their steps and streams. */
+  variables: RunVariables[];
+  logged: ({ line: string } & LogSource)[];
   /** The project's secret references, by name. */
   secrets: Map<string, string>;
   /** The names of the secrets that were read, in order. */
@@ -63,6 +74,8 @@ export async function createFixture(runScript: RunScript = refuseScripts): Promi
   const steps = new Map<string, Step>();
   const reports: Step[] = [];
   const lines: string[] = [];
+  const variables: RunVariables[] = [];
+  const logged: Fixture['logged'] = [];
   const secrets = new Map<string, string>();
   const secretsRead: string[] = [];
   const waits: number[] = [];
@@ -98,8 +111,13 @@ export async function createFixture(runScript: RunScript = refuseScripts): Promi
       steps.set(step.stepId, step);
       reports.push(step);
     },
-    log: (line) => lines.push(line),
+    log(line, source) {
+      lines.push(line);
+      logged.push({ line, ...source });
+    },
+    recordVariables: (record) => variables.push(record),
     isCancelled: () => cancelled,
+    getCanceller: () => 'a tester',
     now: () => new Date(Date.UTC(2030, 0, 1)),
     async wait(milliseconds) {
       waits.push(milliseconds);
@@ -117,6 +135,8 @@ export async function createFixture(runScript: RunScript = refuseScripts): Promi
     steps,
     reports,
     lines,
+    logged,
+    variables,
     secrets,
     secretsRead,
     ignored,

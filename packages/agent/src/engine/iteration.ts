@@ -1,4 +1,5 @@
 /** Runs an iterator's target once for each iteration, sequentially or concurrently. */
+import type { StepProgress } from '@headgate/contract';
 import { type Action, concurrencyLimit, type Iteration, type IterationMode } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from './action-context.ts';
 import { describeTooManyRows, queryUpTo } from './variable-actions.ts';
@@ -28,6 +29,7 @@ export async function iterate(action: Iterations, context: ActionContext): Promi
       next += 1;
       const result = await runIteration(action, iteration, context);
       done += 1;
+      context.step.note({ progress: computeProgress(done, iterations.length) });
       if (result.status === 'CANCELLED') halted ??= result;
       else if (result.status === 'FAILED') failures.push({ iteration, result });
     }
@@ -57,6 +59,10 @@ async function runIteration(
   for (const [variable, value] of iteration) scope.setScalar(variable, value);
   const label = describeIteration(number + 1, iterations.length, iteration, context.run.context.mask);
   return context.runTarget(target, { ...context.evaluation, scope }, label);
+}
+
+function computeProgress(done: number, total: number): StepProgress {
+  return { done, total, unit: 'iterations', percent: Math.floor((100 * done) / total) };
 }
 
 /** Characters of one value, and of all of them, that a step shows. */

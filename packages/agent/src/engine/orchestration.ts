@@ -10,6 +10,7 @@ import type { ActionResult } from './action-context.ts';
 import { runComponent } from './component-run.ts';
 import type { RunOutcome } from './ports.ts';
 import type { PipelineRun } from './run-context.ts';
+import { skipCancelled } from './step.ts';
 
 export async function runOrchestration(run: PipelineRun<Orchestration>): Promise<RunOutcome> {
   const walk = createWalk(run.pipeline);
@@ -19,17 +20,23 @@ export async function runOrchestration(run: PipelineRun<Orchestration>): Promise
 
   async function runOne(component: OrchestrationComponent): Promise<void> {
     const result = await runComponent(run, component);
-    if (result.status === 'CANCELLED') halted ??= result;
+    if (result.status === 'CANCELLED') {
+      halted ??= result;
+      return;
+    }
     if (result.status === 'FAILED')
       failures.set(component.name, describeFailure(run.pipeline, component, result));
     walk.finish(component.name, getEnd(result));
   }
 
   for (;;) {
-    const ready = walk.takeReady(halted === undefined ? concurrencyLimit - running.size : 0);
+    const ready = walk.takeReady(concurrencyLimit - running.size);
     for (const component of ready) {
       halted ??= run.context.findHalt();
-      if (halted !== undefined) break;
+      if (halted !== undefined) {
+        skipCancelled(run, component, halted);
+        continue;
+      }
       const started: Promise<void> = runOne(component).finally(() => running.delete(started));
       running.add(started);
     }

@@ -8,7 +8,7 @@
  *   pipelines. A pipeline finds the pipelines and files that it names in its own artifact only.
  * - **files folder**: the folder of one environment in which pipelines may read and write files.
  */
-import type { ProjectVariable, Step } from '@headgate/contract';
+import type { LogStream, ProjectVariable, RunVariables, Step } from '@headgate/contract';
 import type { SharedPipelineUse, Unreadable } from '@headgate/pipelines';
 import type { RunScript } from '../scripts/script-job.ts';
 
@@ -44,6 +44,13 @@ export interface ArtifactFiles {
  */
 export type SharedVersion = { versionName: string; files: ArtifactFiles } | { fault: string };
 
+/** Where a line of the log comes from. */
+export interface LogSource {
+  /** The `stepId` of the step that prints it. */
+  step: string;
+  stream: LogStream;
+}
+
 export interface RunPorts {
   warehouse: Warehouse;
   artifact: ArtifactFiles;
@@ -72,10 +79,14 @@ export interface RunPorts {
   enterScratch(): Promise<string>;
   /** Reports the state of a step. A changed step is reported again, in full, with the same `stepId`. */
   report(step: Step): void;
-  /** Adds a line to the run's log (print-variables). */
-  log(line: string): void;
+  /** Adds a line to the run's log: what a component or its script prints. */
+  log(line: string, source: LogSource): void;
+  /** Records with which variables a pipeline starts. */
+  recordVariables(variables: RunVariables): void;
   /** True after a graceful cancel: running steps finish and no new step starts. */
   isCancelled(): boolean;
+  /** The name of the caller that cancelled, if it is known. */
+  getCanceller(): string | undefined;
   now(): Date;
   /** Resolves after a time. */
   wait(milliseconds: number): Promise<void>;

@@ -19,7 +19,9 @@ import {
   type VariableScope,
 } from '@headgate/pipelines';
 import type { ArtifactFiles, RunOutcome, RunPorts, RunRequest } from './ports.ts';
+import type { StartedPipeline } from './run-variables.ts';
 import type { Session } from './session.ts';
+import type { SqlRoom } from './step-sql.ts';
 import type { TestAsserts } from './test-asserts.ts';
 
 /** An artifact with pipelines to run. */
@@ -69,6 +71,10 @@ export interface RunContext {
   readSecret(name: string): Promise<string>;
   /** Masks the secrets of the run in a text that leaves it. The text must be cut only after this. */
   mask(text: string): string;
+  /** Records with which variables a pipeline starts. */
+  recordVariables(started: StartedPipeline): void;
+  /** What is left for the SQL that steps show. */
+  readonly sqlRoom: SqlRoom;
   /** Counts a started step. */
   countStep(): void;
   /** The asserts of a test; undefined if the run is no test. */

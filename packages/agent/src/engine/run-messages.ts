@@ -1,8 +1,8 @@
 /** The IPC messages between the agent and the process of a run (`engine/child.ts`). */
-import type { IgnoredPipeline, Step } from '@headgate/contract';
+import type { IgnoredPipeline, RunVariables, Step } from '@headgate/contract';
 import type { SharedPipelineUse } from '@headgate/pipelines';
 import type { ScriptJob, ScriptRequest, ScriptStream } from '../scripts/script-job.ts';
-import type { RunOutcome, RunRequest } from './ports.ts';
+import type { LogSource, RunOutcome, RunRequest } from './ports.ts';
 
 /** An artifact on disk. */
 export interface PlacedArtifact {
@@ -32,7 +32,7 @@ export interface RunStart {
 
 export type ToRun =
   | { type: 'start'; start: RunStart }
-  | { type: 'cancel' }
+  | { type: 'cancel'; requestedBy: string | undefined }
   | { type: 'answer'; id: number; value: unknown }
   | { type: 'refusal'; id: number; message: string }
   /** `script`: the id of the message that started it. */
@@ -53,5 +53,6 @@ export type FromRun =
   | { type: 'script-answer'; request: number; value: unknown }
   | { type: 'script-refusal'; request: number; message: string }
   | { type: 'step'; step: Step }
-  | { type: 'line'; line: string }
+  | { type: 'line'; line: string; source: LogSource; timestamp: string }
+  | { type: 'variables'; variables: RunVariables }
   | { type: 'finished'; outcome: RunOutcome };

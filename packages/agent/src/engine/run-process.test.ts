@@ -56,6 +56,7 @@ async function run(t: TestContext, pipeline: string, options: Partial<RunOptions
     kill: never,
     onStep: () => undefined,
     onLine: () => undefined,
+    onVariables: () => undefined,
     ...options,
   });
 }

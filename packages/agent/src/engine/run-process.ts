@@ -6,12 +6,13 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Secret, Step } from '@headgate/contract';
+import type { RunVariables, Secret, Step } from '@headgate/contract';
+import { getCanceller } from '../cancellation.ts';
 import { type Child, describeExit, startChild } from '../confinement/child-process.ts';
 import type { Confinement } from '../confinement/confinement.ts';
 import type { WatchedProcess } from '../confinement/memory-watch.ts';
 import { getReason } from '../log.ts';
-import type { RunOutcome, Warehouse } from './ports.ts';
+import type { LogSource, RunOutcome, Warehouse } from './ports.ts';
 import type { FromRun, PlacedArtifact, PlacedShared, RunStart, ToRun } from './run-messages.ts';
 import { createRunScripts, type RunScripts, type StartScript } from './run-scripts.ts';
 
@@ -49,7 +50,8 @@ export interface RunOptions {
   /** Kills the process group. */
   kill: AbortSignal;
   onStep(step: Step): void;
-  onLine(line: string): void;
+  onLine(line: string, source: LogSource, timestamp: string): void;
+  onVariables(variables: RunVariables): void;
   /** Default: 15 s. */
   silenceMilliseconds?: number;
 }
@@ -72,7 +74,7 @@ export async function runInProcess(options: RunOptions): Promise<RunOutcome> {
   });
   const memory = options.confinement.memory.watch(child.process.pid, options.processMegabytes);
   const scripts = createRunScripts(options.runScript, (message) => send(child, message));
-  const cancel = () => send(child, { type: 'cancel' });
+  const cancel = () => sendCancel(child, options);
   const kill = () => child.kill();
   options.kill.addEventListener('abort', kill);
   options.cancel.addEventListener('abort', cancel);
@@ -107,7 +109,8 @@ function converse(
       lastMessageAt = performance.now();
       if (message.type === 'alive') return;
       if (message.type === 'step') options.onStep(message.step);
-      else if (message.type === 'line') options.onLine(message.line);
+      else if (message.type === 'line') options.onLine(message.line, message.source, message.timestamp);
+      else if (message.type === 'variables') options.onVariables(message.variables);
       else if (message.type === 'finished') {
         outcome = message.outcome;
         // The run is over. Kill the group to end processes that it may have started.
@@ -140,8 +143,12 @@ function converse(
           : { environmentFilesFolder: options.environmentFilesFolder }),
       },
     });
-    if (options.cancel.aborted) send(child, { type: 'cancel' });
+    if (options.cancel.aborted) sendCancel(child, options);
   });
+}
+
+function sendCancel(child: Child, { cancel }: RunOptions): void {
+  send(child, { type: 'cancel', requestedBy: getCanceller(cancel) });
 }
 
 async function answerRequest(

@@ -2,6 +2,7 @@
 import { Secret, type Step } from '@headgate/contract';
 import type { SecretSource } from '@headgate/pipelines';
 import { Masking } from '../secrets/masking.ts';
+import { createBoundedLog } from './bounded-log.ts';
 import type { RunPorts, Warehouse } from './ports.ts';
 
 /** Secrets that one run may read. */
@@ -45,7 +46,7 @@ export function createRunSecrets(ports: RunPorts): RunSecrets {
       ...ports,
       warehouse: createConcealingWarehouse(ports.warehouse, masking),
       report: (step) => ports.report(maskStep(step, mask)),
-      log: (line) => ports.log(mask(line)),
+      log: createBoundedLog(ports.log, mask),
     },
     mask,
   };
@@ -65,11 +66,12 @@ function createConcealingWarehouse(warehouse: Warehouse, masking: Masking): Ware
 
 /** Names are masked too: the name of a called pipeline may come from an expression. */
 function maskStep(step: Step, mask: (text: string) => string): Step {
-  const { message, childPipeline } = step;
+  const { message, sql, childPipeline } = step;
   return {
     ...step,
     name: mask(step.name),
     ...(message === undefined ? {} : { message: mask(message) }),
+    ...(sql === undefined ? {} : { sql: mask(sql) }),
     ...(childPipeline === undefined
       ? {}
       : { childPipeline: { ...childPipeline, name: mask(childPipeline.name) } }),

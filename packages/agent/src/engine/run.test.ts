@@ -363,6 +363,8 @@ describe('ends and limits', () => {
       return push(...steps);
     };
     assert.equal((await fixture.run('p')).status, 'CANCELLED');
-    assert.deepEqual(statuses(), ['Start: SUCCESS', 'First: SUCCESS']);
+    assert.deepEqual(statuses(), ['Start: SUCCESS', 'First: SUCCESS', 'Second: SKIPPED']);
+    const [, , second] = [...fixture.steps.values()];
+    assert.equal(second?.message, 'not run: cancelled by "a tester"; the running steps have finished');
   });
 });

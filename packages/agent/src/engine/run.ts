@@ -16,8 +16,10 @@ import {
   setArguments,
   stepLimit,
   type Transformation,
+  type VariableScope,
   variableRowLimit,
 } from '@headgate/pipelines';
+import { describeCancellation } from '../cancellation.ts';
 import { createOwnArtifact, createSharedArtifacts } from './artifact.ts';
 import { runOrchestration } from './orchestration.ts';
 import { readOwnVariables } from './own-variables.ts';
@@ -32,8 +34,10 @@ import {
   type RunContext,
 } from './run-context.ts';
 import { createRunSecrets, type RunSecrets } from './run-secrets.ts';
+import { createVariableRecorder } from './run-variables.ts';
 import { createSession } from './session.ts';
 import { cutMessage } from './step.ts';
+import { runSqlBytes } from './step-sql.ts';
 import { createTestAsserts } from './test-asserts.ts';
 import { refuseUnsafeTest } from './test-check.ts';
 import { runTransformation } from './transformation.ts';
@@ -83,7 +87,7 @@ async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOut
     const scope = createScope(request.variables.map(createProjectVariable));
     const artifact = createOwnArtifact(request, secrets.ports);
     const entered = await enterScratchIfTest(artifact, request, secrets);
-    const context = createContext(request, entered.secrets, entered.isTest);
+    const context = createContext(request, entered.secrets, { scope, isTest: entered.isTest });
     if (entered.isTest) await refuseUnsafeTest(artifact, request.pipelineName, context);
     const outcome = await context.call({
       artifact,
@@ -106,7 +110,7 @@ async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOut
 function createContext(
   request: RunRequest,
   { source, ports, mask }: RunSecrets,
-  isTest: boolean,
+  { scope, isTest }: { scope: VariableScope; isTest: boolean },
 ): RunContext {
   const { bounds } = request;
   let steps = 0;
@@ -126,6 +130,8 @@ function createContext(
     readSecret: (name) => source.read(name),
     mask,
     asserts: isTest ? createTestAsserts(mask) : undefined,
+    recordVariables: createVariableRecorder(request.variables, scope, mask, ports.recordVariables),
+    sqlRoom: { left: runSqlBytes },
     countStep: () => {
       steps += 1;
     },
@@ -137,7 +143,10 @@ function createContext(
     findHalt() {
       if (ended !== undefined) return ended;
       if (ports.isCancelled())
-        return { status: 'CANCELLED', message: 'cancelled; the running steps have finished' };
+        return {
+          status: 'CANCELLED',
+          message: `${describeCancellation(ports.getCanceller())}; the running steps have finished`,
+        };
       if (steps < bounds.steps) return undefined;
       return {
         status: 'FAILED',
@@ -167,10 +176,12 @@ async function callPipeline(context: RunContext, call: PipelineCall): Promise<Ca
       );
     }
     const scalars = [...call.scalars];
-    const given = new Set(scalars.map(([name]) => name));
+    const grids = [...call.grids];
+    const given = new Set([...scalars, ...grids].map(([name]) => name));
     const scope = call.scope.call(await readOwnVariables(context, pipeline, given));
-    setArguments(scope, scalars, call.grids);
+    setArguments(scope, scalars, grids);
     const { pipelineRunId, artifact } = call;
+    context.recordVariables({ pipelineRunId, pipeline, scope, given, isRoot: call.chain.length === 0 });
     const run = { context, pipelineRunId, pipeline, artifact, chain, scope };
     const outcome = await (pipeline.type === 'orchestration'
       ? runOrchestration(run as PipelineRun<Orchestration>)

@@ -4,6 +4,7 @@ import { type Action, isGrid, resolveDefaults, resolveScript, type Variable } fr
 import type { ScriptEnd, ScriptJob, ScriptRequest } from '../scripts/script-job.ts';
 import type { ActionContext, ActionResult } from './action-context.ts';
 import { findFileToRead } from './files.ts';
+import type { LogSource } from './ports.ts';
 import { getMessage } from './run-context.ts';
 import { runScriptSql } from './script-sql.ts';
 
@@ -18,17 +19,17 @@ const lineCharacters = 60_000;
 export async function runScript(action: RunScriptAction, context: ActionContext): Promise<ActionResult> {
   const { ports, mask } = context.run.context;
   const printed: string[] = [];
-  const print = (line: string) => {
+  const print = (line: string, stream: LogSource['stream']) => {
     const masked = mask(line);
     const shown = masked.length > lineCharacters ? `${masked.slice(0, lineCharacters)}…` : masked;
-    ports.log(shown);
+    ports.log(shown, { step: context.step.current().stepId, stream });
     printed.push(shown);
     if (printed.length > messageLines) printed.shift();
   };
   const { variables, faults } = await readVariables(context);
-  for (const fault of faults) print(fault);
+  for (const fault of faults) print(fault, 'component');
   const end = await ports.runScript(await createJob(action, variables, context), {
-    onLine: (_stream, line) => print(line),
+    onLine: (stream, line) => print(line, stream),
     answer: (request) => answer(request, context),
   });
   const message = createMessage(end, printed);

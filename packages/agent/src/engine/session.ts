@@ -11,6 +11,8 @@ export interface Session extends Warehouse {
   executeScript(statements: readonly (string | PreparedStatement)[]): Promise<{ rowCount: number }>;
   /** Runs all statements atomically. Returns the `rowCount` of the counted one. */
   executeAll(list: StatementList): Promise<{ rowCount: number }>;
+  /** The same session. `onStatement` gets each statement of a component before it runs. */
+  watch(onStatement: (sql: string) => void): Session;
 }
 
 export function createSession(warehouse: Warehouse): Session {
@@ -20,23 +22,44 @@ export function createSession(warehouse: Warehouse): Session {
     last = result.catch(() => undefined);
     return result;
   }
+  return createView(() => undefined);
+
+  function createView(onStatement: (sql: string) => void): Session {
+    const watched: Warehouse = {
+      execute(sql) {
+        onStatement(sql);
+        return warehouse.execute(sql);
+      },
+      query(sql, maxRows) {
+        onStatement(sql);
+        return warehouse.query(sql, maxRows);
+      },
+    };
+    return { ...createTurns(warehouse, watched, runInTurn), watch: createView };
+  }
+}
+
+type RunInTurn = <T>(work: () => Promise<T>) => Promise<T>;
+
+/** `watched`: the same warehouse, for the statements of components. */
+function createTurns(warehouse: Warehouse, watched: Warehouse, runInTurn: RunInTurn): Omit<Session, 'watch'> {
   return {
-    execute: (sql) => runInTurn(() => warehouse.execute(sql)),
-    query: (sql, maxRows) => runInTurn(() => warehouse.query(sql, maxRows)),
+    execute: (sql) => runInTurn(() => watched.execute(sql)),
+    query: (sql, maxRows) => runInTurn(() => watched.query(sql, maxRows)),
     async executeScript(statements) {
       // Keep statements of other branches out of the script's transaction.
       if (statements.some((statement) => mayBegin.test(readSql(statement))))
-        return runInTurn(() => runScript(warehouse, statements));
+        return runInTurn(() => runScript(warehouse, watched, statements));
       let rowCount = 0;
       for (const statement of statements)
-        rowCount = await runInTurn(() => executePrepared(warehouse, statement));
+        rowCount = await runInTurn(() => executePrepared(warehouse, watched, statement));
       return { rowCount };
     },
     executeAll: ({ statements, counted }) =>
       runInTurn(() =>
         statements.length === 1
-          ? runAll(warehouse, statements, counted)
-          : runTransaction(warehouse, statements, counted),
+          ? runAll(watched, statements, counted)
+          : runTransaction(warehouse, watched, { statements, counted }),
       ),
   };
 }
@@ -46,10 +69,14 @@ const mayBegin = /\b(?:begin|start)\b/i;
 const noTransaction = /no transaction is active/i;
 const leftOpen = 'the script leaves a transaction open: end it with COMMIT or ROLLBACK';
 
-async function runScript(warehouse: Warehouse, statements: readonly (string | PreparedStatement)[]) {
+async function runScript(
+  warehouse: Warehouse,
+  watched: Warehouse,
+  statements: readonly (string | PreparedStatement)[],
+) {
   let rowCount = 0;
   try {
-    for (const statement of statements) rowCount = await executePrepared(warehouse, statement);
+    for (const statement of statements) rowCount = await executePrepared(warehouse, watched, statement);
   } catch (error) {
     // An open transaction would include the statements of the next component.
     await warehouse.execute('ROLLBACK').catch(() => undefined);
@@ -63,16 +90,20 @@ const readSql = (statement: string | PreparedStatement) =>
   typeof statement === 'string' ? statement : statement.sql;
 
 /** Returns the rows that the statement changed or returned. */
-async function executePrepared(warehouse: Warehouse, statement: string | PreparedStatement): Promise<number> {
-  if (typeof statement === 'string') return (await warehouse.execute(statement)).rowCount;
+async function executePrepared(
+  warehouse: Warehouse,
+  watched: Warehouse,
+  statement: string | PreparedStatement,
+): Promise<number> {
+  if (typeof statement === 'string') return (await watched.execute(statement)).rowCount;
   const { sql, before, after, onlyIf } = statement;
   if (onlyIf !== undefined && (await warehouse.query(onlyIf, 1)).rows.length === 0) return 0;
-  if (before.length + after.length === 0) return (await warehouse.execute(sql)).rowCount;
+  if (before.length + after.length === 0) return (await watched.execute(sql)).rowCount;
   const statements = [...before, sql, ...after];
   const isNested = await beginUnlessActive(warehouse);
   const { rowCount } = await (isNested
-    ? runAll(warehouse, statements, before.length)
-    : commitAll(warehouse, statements, before.length));
+    ? runAll(watched, statements, before.length)
+    : commitAll(warehouse, watched, statements, before.length));
   return rowCount;
 }
 
@@ -98,14 +129,23 @@ async function rollBackIfActive(warehouse: Warehouse): Promise<boolean> {
   }
 }
 
-async function runTransaction(warehouse: Warehouse, statements: readonly string[], counted: number) {
+async function runTransaction(
+  warehouse: Warehouse,
+  watched: Warehouse,
+  { statements, counted }: StatementList,
+) {
   await warehouse.execute('BEGIN TRANSACTION');
-  return commitAll(warehouse, statements, counted);
+  return commitAll(warehouse, watched, statements, counted);
 }
 
-async function commitAll(warehouse: Warehouse, statements: readonly string[], counted: number) {
+async function commitAll(
+  warehouse: Warehouse,
+  watched: Warehouse,
+  statements: readonly string[],
+  counted: number,
+) {
   try {
-    const result = await runAll(warehouse, statements, counted);
+    const result = await runAll(watched, statements, counted);
     await warehouse.execute('COMMIT');
     return result;
   } catch (error) {

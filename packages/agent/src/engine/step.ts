@@ -1,15 +1,25 @@
 /** Reports a step in full each time it starts, changes or ends. */
 import type { Step } from '@headgate/contract';
+import type { RunOutcome } from './ports.ts';
 import type { PipelineRun } from './run-context.ts';
+import { createStepSql } from './step-sql.ts';
 
+/** How often changes that may wait are reported. */
+const noteMilliseconds = 1_000;
 /** Characters of a message in the agent protocol. */
 const messageLimit = 10_000;
 
-export type StepChange = Partial<Pick<Step, 'status' | 'message' | 'rowCount' | 'childPipeline'>>;
+export type StepChange = Partial<
+  Pick<Step, 'status' | 'message' | 'rowCount' | 'childPipeline' | 'progress' | 'sql'>
+>;
 
 export interface RunningStep {
   current(): Step;
   change(change: StepChange): void;
+  /** A change that may wait: it is reported at most once a second, and with the next report. */
+  note(change: StepChange): void;
+  /** Shows a statement that the step runs. */
+  noteStatement(sql: string): void;
   finish(status: Exclude<Step['status'], 'RUNNING'>, change?: StepChange): void;
 }
 
@@ -29,19 +39,36 @@ export function startStep(
     status: 'RUNNING',
     startedAt: ports.now().toISOString(),
   };
+  let reportedAt = Number.NEGATIVE_INFINITY;
+  const addStatement = createStepSql(run.context.mask, run.context.sqlRoom);
   const report = () => ports.report(label === undefined ? step : addLabel(step, run.context.mask(label)));
   const change = (changes: StepChange & Pick<Partial<Step>, 'finishedAt'>) => {
     step = { ...step, ...changes };
     if (step.message !== undefined) step.message = cutMessage(run.context.mask(step.message));
     report();
   };
+  const note = (changes: StepChange) => {
+    const now = ports.now().getTime();
+    if (now - reportedAt < noteMilliseconds) {
+      step = { ...step, ...changes };
+      return;
+    }
+    reportedAt = now;
+    change(changes);
+  };
   report();
   return {
     current: () => step,
     change,
+    note,
+    noteStatement(statement) {
+      const sql = addStatement(statement);
+      if (sql !== undefined) note({ sql });
+    },
     finish(status, changes = {}) {
       // The machine's clock may have been set back.
       const now = ports.now().toISOString();
+      delete step.progress;
       change({ ...changes, status, finishedAt: now < step.startedAt ? step.startedAt : now });
     },
   };
@@ -50,6 +77,16 @@ export function startStep(
 function addLabel(step: Step, label: string): Step {
   const message = step.message === undefined ? label : `${label}\n${step.message}`;
   return { ...step, message: cutMessage(message) };
+}
+
+/** Reports a step that does not run because the run is cancelled. Other halts leave no step. */
+export function skipCancelled(
+  run: PipelineRun,
+  component: { name: string; type: string },
+  { status, message }: RunOutcome,
+): void {
+  if (status !== 'CANCELLED') return;
+  startStep(run, component).finish('SKIPPED', { message: `not run: ${message}` });
 }
 
 export function cutMessage(message: string): string {

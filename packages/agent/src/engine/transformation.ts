@@ -5,10 +5,11 @@ import {
   type StatementList,
   type Transformation,
 } from '@headgate/pipelines';
+import { showStatements } from './component-run.ts';
 import { addNotes } from './notes.ts';
 import type { RunOutcome } from './ports.ts';
 import { createSystemVariables, getMessage, type PipelineRun } from './run-context.ts';
-import { type RunningStep, startStep } from './step.ts';
+import { type RunningStep, skipCancelled, startStep } from './step.ts';
 
 export async function runTransformation(run: PipelineRun<Transformation>): Promise<RunOutcome> {
   const { context } = run;
@@ -24,9 +25,13 @@ export async function runTransformation(run: PipelineRun<Transformation>): Promi
     }
     return createFailure(run, failure.component, failure.error);
   }
-  for (const { component, type, withoutEffect, ...list } of outputs) {
+  for (const [index, { component, type, withoutEffect, ...list }] of outputs.entries()) {
     const halted = context.findHalt();
-    if (halted !== undefined) return halted;
+    if (halted !== undefined) {
+      for (const { component: name, type } of outputs.slice(index))
+        skipCancelled(run, { name, type }, halted);
+      return halted;
+    }
     const step = startStep(run, { name: component, type });
     const error = await execute(run, step, list, withoutEffect);
     if (error !== undefined) return createFailure(run, component, error);
@@ -60,7 +65,7 @@ async function execute(
   withoutEffect: readonly string[],
 ): Promise<unknown> {
   try {
-    const { rowCount } = await run.context.warehouse.executeAll(list);
+    const { rowCount } = await showStatements(run, step).context.warehouse.executeAll(list);
     const { status, ...change } = addNotes({ status: 'SUCCESS' as const, rowCount }, withoutEffect);
     step.finish(status, change);
     return undefined;

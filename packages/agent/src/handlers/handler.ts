@@ -1,5 +1,5 @@
 /** Each kind of work has a file with a `Handler`, listed in `registry.ts`. */
-import type { Step, TestResult, WorkKind, WorkOf } from '@headgate/contract';
+import type { LogLine, RunVariables, Step, TestResult, WorkKind, WorkOf } from '@headgate/contract';
 import type { Outcome } from '../session/outbox.ts';
 
 export interface WorkContext {
@@ -12,9 +12,11 @@ export interface WorkContext {
   step(step: Step): void;
   /** Reports the result of a test. Only for work that runs tests. */
   tested(result: TestResult): void;
+  line(line: Omit<LogLine, 'sequence'>): void;
+  variables(variables: RunVariables): void;
   /** Masks all further reports of this work with `mask`, in addition to the masking inside the run. */
   conceal(mask: (text: string) => string): void;
-  /** Aborted when the work should end after its running steps. */
+  /** Aborted with a Cancellation when the work should end after its running steps. */
   cancel: AbortSignal;
   /** Aborted when the work must end at once. The handler's result is then ignored. */
   kill: AbortSignal;

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { WorkOf } from '@headgate/contract';
 import type { ArtifactCache } from '../artifacts/artifact-cache.ts';
+import { describeCancellation, getCanceller } from '../cancellation.ts';
 import type { AgentConfig } from '../config.ts';
 import type { Confinement } from '../confinement/confinement.ts';
 import { runInProcess } from '../engine/run-process.ts';
@@ -42,14 +43,14 @@ async function run(
   dependencies: PipelineExecutionDependencies,
 ): Promise<Outcome> {
   const { payload } = work;
-  const { folders, artifacts, warehouses, config, confinement, scripts, log } = dependencies;
+  const { folders, artifacts, warehouses, config, confinement, scripts } = dependencies;
   const place = { projectId: payload.projectId, environmentName: payload.environmentName };
   const before = AbortSignal.any([context.kill, context.cancel]);
   const held = await acquireArtifacts(artifacts, payload, before).catch((error) => {
     if (context.cancel.aborted && !context.kill.aborted) return undefined;
     throw error;
   });
-  if (!held) return { status: 'CANCELLED' };
+  if (!held) return createCancelledOutcome(context);
   try {
     const filesFolder = await makePrivateFolder(folders.files(place));
     const { kind } = payload.warehouse;
@@ -64,7 +65,7 @@ async function run(
     context.kill.addEventListener('abort', interrupt);
     try {
       context.kill.throwIfAborted();
-      if (context.cancel.aborted) return { status: 'CANCELLED' };
+      if (context.cancel.aborted) return createCancelledOutcome(context);
       await context.reportStarted();
       const { status, message } = await runInProcess({
         request: {
@@ -98,8 +99,10 @@ async function run(
         cancel: context.cancel,
         kill: context.kill,
         onStep: context.step,
-        // Printed lines may be confidential: they are part of the step's message and not written to this log.
-        onLine: (line) => log.debug('run', { workId: work.workId, characters: line.length }),
+        // Printed lines may be confidential: they go to the run's log and not to the agent's.
+        onLine: (text, { step: stepId, stream }, timestamp) =>
+          context.line({ stepId, stream, timestamp, text }),
+        onVariables: context.variables,
       });
       return message === undefined ? { status } : { status, message };
     } finally {
@@ -109,4 +112,8 @@ async function run(
   } finally {
     held.release();
   }
+}
+
+function createCancelledOutcome({ cancel }: WorkContext): Outcome {
+  return { status: 'CANCELLED', message: `${describeCancellation(getCanceller(cancel))} before it started` };
 }

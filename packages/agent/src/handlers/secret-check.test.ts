@@ -11,6 +11,8 @@ const context: WorkContext = {
   reportStarted: unused,
   step: unused,
   tested: unused,
+  line: unused,
+  variables: unused,
   conceal: unused,
   cancel: new AbortController().signal,
   kill: new AbortController().signal,

@@ -73,6 +73,8 @@ async function scene(keyType: 'ec' | 'rsa' = 'ec') {
       reportStarted: async () => undefined,
       step: nothing,
       tested: nothing,
+      line: nothing,
+      variables: nothing,
       conceal: nothing,
       cancel: signal,
       kill: signal,

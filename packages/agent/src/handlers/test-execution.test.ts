@@ -81,6 +81,8 @@ function createContext(cancel = new AbortController(), kill = new AbortControlle
   const context = {
     reportStarted: async () => undefined,
     step: () => undefined,
+    line: () => undefined,
+    variables: () => undefined,
     tested: (result: TestResult) => void results.push(result),
     conceal: () => undefined,
     cancel: cancel.signal,

@@ -1,5 +1,6 @@
 /** Runs tests one after the other, each in its own process, scratch database and folder for files. */
 import type { TestResult, WorkOf } from '@headgate/contract';
+import { describeCancellation, getCanceller } from '../cancellation.ts';
 import type { TestedOutcome } from '../engine/ports.ts';
 import { type RunOptions, runInProcess } from '../engine/run-process.ts';
 import { makePrivateFolder } from '../host/folders.ts';
@@ -34,16 +35,15 @@ async function runTests(
     if (context.cancel.aborted && !context.kill.aborted) return undefined;
     throw error;
   });
-  if (!held) return { status: 'CANCELLED' };
+  if (!held) return createCancelledOutcome(context, 'before it started');
   try {
     context.kill.throwIfAborted();
-    if (context.cancel.aborted) return { status: 'CANCELLED' };
+    if (context.cancel.aborted) return createCancelledOutcome(context, 'before it started');
     await context.reportStarted();
     const secrets = createSecretOptions(work, context, dependencies);
     const unpassed: string[] = [];
     for (const [index, { testName }] of payload.tests.entries()) {
-      if (context.cancel.aborted)
-        return { status: 'CANCELLED', message: 'cancelled; the running test has ended' };
+      if (context.cancel.aborted) return createCancelledOutcome(context, 'between two tests');
       const started = performance.now();
       const told = await runTest({ work, testName, number: index }, held, secrets, context, dependencies);
       context.kill.throwIfAborted();
@@ -51,11 +51,15 @@ async function runTests(
       if (told.status !== 'PASSED') unpassed.push(testName);
     }
     if (context.cancel.aborted && unpassed.length > 0)
-      return { status: 'CANCELLED', message: 'cancelled; the running test has ended' };
+      return createCancelledOutcome(context, 'between two tests');
     return createOutcome(unpassed, payload.tests.length);
   } finally {
     held.release();
   }
+}
+
+function createCancelledOutcome({ cancel }: WorkContext, when: string): Outcome {
+  return { status: 'CANCELLED', message: `${describeCancellation(getCanceller(cancel))} ${when}` };
 }
 
 function createOutcome(unpassed: readonly string[], total: number): Outcome {
@@ -73,7 +77,7 @@ async function runTest(
   held: AcquiredArtifacts,
   secrets: Pick<RunOptions, 'readSecret' | 'conceal'>,
   context: WorkContext,
-  { folders, warehouses, config, confinement, scripts, log }: PipelineExecutionDependencies,
+  { folders, warehouses, config, confinement, scripts }: PipelineExecutionDependencies,
 ): Promise<Told> {
   const { payload } = work;
   const { kind } = payload.warehouse;
@@ -117,9 +121,10 @@ async function runTest(
         enterScratch: async () => scratch.filesFolder,
         cancel: context.cancel,
         kill: context.kill,
-        // The steps of a test are not kept: its result says what is wrong, and where.
+        // Steps, lines and variables of a test are not kept: its result says what is wrong, and where.
         onStep: () => undefined,
-        onLine: (line) => log.debug('test', { workId: work.workId, characters: line.length }),
+        onLine: () => undefined,
+        onVariables: () => undefined,
       });
       return judge(outcome);
     } finally {

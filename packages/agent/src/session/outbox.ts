@@ -4,18 +4,26 @@
  * the server is unavailable.
  */
 import {
+  type LogLine,
+  logLineLimit,
+  nameLimit,
   type Report,
   type ReportsRequest,
   type ReportsResponse,
+  type RunVariables,
+  reportedLinesLimit,
   reportLimit,
   type Step,
+  stepSqlLimit,
   type TestResult,
   testTextLimit,
 } from '@headgate/contract';
 import { createBackoff } from '../backoff.ts';
 import { getReason, type Log } from '../log.ts';
 import type { Time } from '../time.ts';
+import { cleanText } from './clean-text.ts';
 import { ControlPlaneError, isTransient } from './control-plane.ts';
+import { limitVariables } from './reported-variables.ts';
 
 /** Progress is collected for this time before it is sent. */
 const gatherMilliseconds = 100;
@@ -23,7 +31,6 @@ const stepsPerReport = 500;
 const resultsPerReport = 20;
 const batchLimitCharacters = 1_000_000;
 const messageLimit = 10_000;
-const nameLimit = 255;
 const reasonLimit = 1_000;
 
 export interface WorkKey {
@@ -32,6 +39,12 @@ export interface WorkKey {
 }
 
 export type Outcome = Extract<Report, { type: 'completed' }>['outcome'];
+interface Progress {
+  type: 'progress';
+  steps: Step[];
+  lines?: LogLine[];
+  variables?: RunVariables[];
+}
 type Ending = { type: 'completed'; outcome: Outcome } | { type: 'released'; reason: string };
 
 /**
@@ -57,6 +70,12 @@ interface Channel extends WorkKey {
   /** Numbered reports that are not accepted yet, oldest first. */
   reports: Report[];
   steps: Map<string, Step>;
+  /** The last step that was numbered. Lines and variables are sent with a step. */
+  lastStep: Step | undefined;
+  lines: LogLine[];
+  /** The number of the last line. */
+  lastLine: number;
+  variables: RunVariables[];
   /** Results of tests that are not in a report yet. */
   results: TestResult[];
   ending: Ending | undefined;
@@ -80,8 +99,9 @@ export class Outbox {
 
   open(key: WorkKey): void {
     const { workId, epoch } = key;
-    const empty = { sequence: 0, reports: [], steps: new Map(), results: [], ending: undefined };
-    this.#channels.set(getWorkName(key), { workId, epoch, ...empty, mask: (text) => text });
+    const empty = { sequence: 0, reports: [], steps: new Map(), lastStep: undefined, ending: undefined };
+    const log = { lines: [], lastLine: 0, variables: [], results: [] };
+    this.#channels.set(getWorkName(key), { workId, epoch, ...empty, ...log, mask: (text) => text });
   }
 
   addStarted(key: WorkKey): void {
@@ -100,6 +120,20 @@ export class Outbox {
     const channel = this.#channels.get(getWorkName(key));
     channel?.results.push(limitResult(result, channel.mask));
     this.#wake();
+  }
+
+  line(key: WorkKey, line: Omit<LogLine, 'sequence'>): void {
+    const channel = this.#channels.get(getWorkName(key));
+    if (channel === undefined) return;
+    channel.lastLine += 1;
+    const text = cleanText(channel.mask(line.text), logLineLimit);
+    channel.lines.push({ ...line, text, sequence: channel.lastLine });
+    this.#wake();
+  }
+
+  variables(key: WorkKey, variables: RunVariables): void {
+    const channel = this.#channels.get(getWorkName(key));
+    channel?.variables.push(limitVariables(variables, channel.mask));
   }
 
   /** Masks all texts in reports of this work. */
@@ -172,18 +206,18 @@ export class Outbox {
   #hasReports(): boolean {
     const channels = [...this.#channels.values()];
     return channels.some(
-      ({ reports, steps, results, ending }) =>
-        reports.length > 0 || steps.size > 0 || results.length > 0 || ending,
+      (channel) =>
+        channel.reports.length > 0 ||
+        channel.steps.size > 0 ||
+        channel.lines.length > 0 ||
+        channel.results.length > 0 ||
+        channel.ending,
     );
   }
 
   #add(
     channel: Channel,
-    report:
-      | { type: 'started' }
-      | { type: 'progress'; steps: Step[] }
-      | { type: 'tested'; results: TestResult[] }
-      | Ending,
+    report: { type: 'started' } | Progress | { type: 'tested'; results: TestResult[] } | Ending,
   ): void {
     const { workId, epoch } = channel;
     channel.sequence += 1;
@@ -219,15 +253,27 @@ export class Outbox {
         size = 0;
       }
       steps.push(step);
+      channel.lastStep = step;
     }
     channel.steps.clear();
     if (steps.length > 0) this.#add(channel, { type: 'progress', steps });
+    this.#numberRecords(channel);
     while (channel.results.length > 0)
       this.#add(channel, { type: 'tested', results: channel.results.splice(0, resultsPerReport) });
     const ended = channel.reports.at(-1)?.type;
     if (channel.ending && ended !== 'completed' && ended !== 'released') {
       this.#add(channel, limitEnding(channel.ending, channel.mask));
     }
+  }
+
+  /** Numbers the collected lines and variables. Both are sent with a step that the server has, or gets now. */
+  #numberRecords(channel: Channel): void {
+    const { lastStep } = channel;
+    if (lastStep === undefined) return;
+    const frame: Progress = { type: 'progress', steps: [lastStep] };
+    for (const variables of takeBatches(channel.variables, 100)) this.#add(channel, { ...frame, variables });
+    for (const lines of takeBatches(channel.lines, reportedLinesLimit))
+      this.#add(channel, { ...frame, lines });
   }
 
   #settle(batch: readonly Report[], results: ReportsResponse['results']): void {
@@ -267,6 +313,8 @@ export class Outbox {
     channel.reports = [];
     channel.steps.clear();
     channel.results = [];
+    channel.lines = [];
+    channel.variables = [];
     channel.sequence = report.sequence - 1;
     this.#options.onRefused(report, { kind: 'unreadable', detail });
   }
@@ -281,12 +329,31 @@ function isUnreadable(error: unknown): boolean {
   return error instanceof ControlPlaneError && [400, 413, 422].includes(error.status);
 }
 
+/** Empties the list into batches, each limited in number and size. */
+function takeBatches<Item>(items: Item[], most: number): Item[][] {
+  const batches: Item[][] = [];
+  let batch: Item[] = [];
+  let size = 0;
+  for (const item of items.splice(0)) {
+    size += JSON.stringify(item).length;
+    if (batch.length === most || (batch.length > 0 && size > batchLimitCharacters / 2)) {
+      batches.push(batch);
+      batch = [];
+      size = JSON.stringify(item).length;
+    }
+    batch.push(item);
+  }
+  if (batch.length > 0) batches.push(batch);
+  return batches;
+}
+
 function limitStep(step: Step, mask: (text: string) => string): Step {
-  const { name, message, childPipeline } = step;
+  const { name, message, sql, childPipeline } = step;
   return {
     ...step,
     name: cleanText(mask(name), nameLimit),
     ...(message === undefined ? {} : { message: cleanText(mask(message), messageLimit) }),
+    ...(sql === undefined ? {} : { sql: cleanText(mask(sql), stepSqlLimit) }),
     ...(childPipeline === undefined
       ? {}
       : { childPipeline: { ...childPipeline, name: mask(childPipeline.name) } }),
@@ -308,10 +375,4 @@ function limitEnding(ending: Ending, mask: (text: string) => string): Ending {
     type: 'completed',
     outcome: message === undefined ? rest : { ...rest, message: cleanText(mask(message), messageLimit) },
   };
-}
-
-/** Well-formed Unicode without NUL, as the interface requires. */
-function cleanText(text: string, limit: number): string {
-  const clean = text.toWellFormed().replaceAll('\0', '\uFFFD');
-  return clean.length <= limit ? clean : `${clean.slice(0, limit - 1).toWellFormed()}…`;
 }

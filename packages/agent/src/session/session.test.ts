@@ -213,6 +213,35 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
     assert.equal(server.loseAnswers.get('/agent/v1/reports'), 0);
   });
 
+  it('sends lines and variables with the steps, numbered, and again if the answer was lost', async () => {
+    server.loseAnswers.set('/agent/v1/reports', 2);
+    const printing = step('printing');
+    connect(async (_work, context) => {
+      await context.reportStarted();
+      context.conceal((text) => text.replaceAll('canary', '***'));
+      const line = { stepId: printing.stepId, stream: 'stdout', timestamp: printing.startedAt } as const;
+      context.variables({
+        pipelineRunId: printing.pipelineRunId,
+        variables: [{ name: 'n', type: 'TEXT', source: 'default', value: 'a canary\0' }],
+      });
+      context.step(printing);
+      for (let number = 1; number <= 2_500; number += 1)
+        context.line({ ...line, text: `a canary ${number}` });
+      return { status: 'SUCCESS' };
+    });
+    const workId = server.enqueue({ artifactDigest });
+    await server.outcome(workId);
+    const { lines, variables } = server.work(workId);
+    assert.deepEqual(
+      lines.map(({ sequence, text }) => [sequence, text]),
+      Array.from({ length: 2_500 }, (_, index) => [index + 1, `a *** ${index + 1}`]),
+    );
+    assert.deepEqual(
+      variables.map((record) => record.variables[0]?.value),
+      ['a ***\uFFFD'],
+    );
+  });
+
   it('lets work have effects only after the server accepted its start', async () => {
     let isTold = false;
     connect(async (work, context) => {

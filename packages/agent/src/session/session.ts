@@ -14,6 +14,7 @@ import {
   type WorkItem,
   type WorkKind,
 } from '@headgate/contract';
+import { Cancellation, describeCancellation } from '../cancellation.ts';
 import type { Handler, Handlers } from '../handlers/handler.ts';
 import { getReason, type Log } from '../log.ts';
 import { realTime, type Time } from '../time.ts';
@@ -266,7 +267,7 @@ export class Session {
     if (keys.length === 0) return;
     const { held, agentCommand } = await controlPlane.heartbeat({ instanceId, held: keys }, signal);
     this.#obeyAsInstance(agentCommand);
-    for (const { workId, epoch, state, command } of held) {
+    for (const { workId, epoch, state, command, requestedBy } of held) {
       const key = { workId, epoch };
       const work = this.#held.get(getWorkName(key));
       if (!work) continue;
@@ -275,7 +276,7 @@ export class Session {
         continue;
       }
       work.confirmedAt = asked;
-      if (command) this.#obey({ ...key, command });
+      if (command) this.#obey({ ...key, command, ...(requestedBy === undefined ? {} : { requestedBy }) });
     }
   }
 
@@ -344,6 +345,10 @@ export class Session {
         tested: (result) => {
           if (!work.killed) this.#outbox.addTested(work, result);
         },
+        line: (line) => {
+          if (!work.killed) this.#outbox.line(work, line);
+        },
+        variables: (variables) => this.#outbox.variables(work, variables),
         conceal: (mask) => this.#outbox.conceal(work, mask),
         cancel: work.cancel.signal,
         kill: work.kill.signal,
@@ -360,19 +365,19 @@ export class Session {
   }
 
   /** Returns whether the command was new. */
-  #obey({ command, ...key }: Command): boolean {
+  #obey({ command, requestedBy, ...key }: Command): boolean {
     const work = this.#held.get(getWorkName(key));
     if (!work || work.handled || work.killed) return false;
     if (command === 'cancel') {
       const news = !work.cancel.signal.aborted;
-      work.cancel.abort();
+      work.cancel.abort(new Cancellation(requestedBy));
       return news;
     }
     return this.#kill(work, {
       report: 'completed',
       outcome: {
         status: 'CANCELLED',
-        message: 'the run was cancelled by force; the running step may have had effects',
+        message: `killed: ${describeCancellation(requestedBy)} with force; the running step may have had effects`,
       },
     });
   }

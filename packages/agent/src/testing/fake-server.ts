@@ -14,9 +14,11 @@ import {
   GoodbyeRequest,
   HeartbeatRequest,
   HelloRequest,
+  type LogLine,
   type PipelineExecutionWork,
   type Report,
   ReportsRequest,
+  type RunVariables,
   type SecretCoordinates,
   SecretLookup,
   type Step,
@@ -37,6 +39,8 @@ interface FakeWork {
   sequence: number;
   command: WorkCommand | undefined;
   steps: Map<string, Step>;
+  lines: LogLine[];
+  variables: RunVariables[];
   reports: Report['type'][];
   outcome: Outcome | undefined;
 }
@@ -169,6 +173,8 @@ export class FakeServer {
       sequence: 0,
       command: undefined,
       steps: new Map(),
+      lines: [],
+      variables: [],
       reports: [],
       outcome: undefined,
     });
@@ -374,7 +380,11 @@ export class FakeServer {
     if (sequence !== work.sequence + 1) this.violations.push(`sequence ${sequence} after ${work.sequence}`);
     work.sequence = sequence;
     work.reports.push(report.type);
-    if (report.type === 'progress') for (const step of report.steps) work.steps.set(step.stepId, step);
+    if (report.type === 'progress') {
+      for (const step of report.steps) work.steps.set(step.stepId, step);
+      work.lines.push(...(report.lines ?? []));
+      work.variables.push(...(report.variables ?? []));
+    }
     if (report.type === 'released') Object.assign(work, { state: 'queued', instanceId: undefined });
     if (report.type === 'completed') Object.assign(work, { state: 'ended', outcome: report.outcome });
     return { workId, accepted: true };

@@ -74,6 +74,9 @@
  *   - A run that evaluates `secret("name")` asks the server, with its work and epoch, for the project's secret
  *     reference of this name; the instance reads the value from its vault. The server knows where a secret is
  *     stored, and never its value.
+ *   - Lines of the log are numbered in the order in which the run prints them, and sent with a report of
+ *     steps. A line of a step that the server does not know is not kept. Variables are sent once for each
+ *     pipeline of the run.
  *   - Both sides ignore unknown members.
  */
 import { Type } from 'typebox';

@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox';
 import { agentStatuses } from '../agent/agent.ts';
 import { oneOf, Uuid } from '../primitives.ts';
-import { agentCommands, claimWaitLimitSeconds, Holding, workCommands } from './work.ts';
+import { agentCommands, claimWaitLimitSeconds, Holding, RequestedBy, workCommands } from './work.ts';
 
 export const agentProtocolVersion = 1;
 
@@ -48,7 +48,12 @@ export type HeartbeatRequest = Static<typeof HeartbeatRequest>;
 
 export const HeartbeatResponse = Type.Object({
   held: Type.Array(
-    Type.Object({ ...Holding, state: oneOf(['held', 'lost']), command: Type.Optional(oneOf(workCommands)) }),
+    Type.Object({
+      ...Holding,
+      state: oneOf(['held', 'lost']),
+      command: Type.Optional(oneOf(workCommands)),
+      requestedBy: Type.Optional(RequestedBy),
+    }),
     { maxItems: 1_000 },
   ),
   agentCommand: Type.Optional(oneOf(agentCommands)),

@@ -4,12 +4,29 @@ import { named } from '../named-schema.ts';
 import { DateTime, Name, oneOf, Uuid } from '../primitives.ts';
 import { receiptLimit } from '../secret/secret-value.ts';
 import { CheckedSecrets } from '../secret-reference/secret-check.ts';
+import { LogLine } from './run-log.ts';
+import { RunVariables } from './run-variables.ts';
 import { TestResult } from './test-execution-work.ts';
 import { Holding, reportLimit } from './work.ts';
 
 export const stepStatuses = ['RUNNING', 'SUCCESS', 'FAILED', 'CANCELLED', 'SKIPPED'] as const;
 export type StepStatus = (typeof stepStatuses)[number];
 export const StepStatus = named('PipelineExecutionStepStatus', oneOf(stepStatuses));
+
+export const StepProgress = named(
+  'PipelineExecutionStepProgress',
+  Type.Object({
+    done: Type.Integer({ minimum: 0 }),
+    total: Type.Optional(Type.Integer({ minimum: 0, description: 'Absent if it is not known' })),
+    unit: oneOf(['iterations', 'rows']),
+    percent: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
+  }),
+);
+/** How far a running step is, if that is known. */
+export type StepProgress = Static<typeof StepProgress>;
+
+/** Characters of the SQL of one step. */
+export const stepSqlLimit = 10_000;
 
 export const Step = Type.Object({
   stepId: Uuid,
@@ -24,6 +41,10 @@ export const Step = Type.Object({
   childPipeline: Type.Optional(
     Type.Object({ id: Uuid, name: Type.String({ minLength: 1, maxLength: 1_200 }) }),
   ),
+  progress: Type.Optional(StepProgress),
+  sql: Type.Optional(
+    Type.String({ maxLength: stepSqlLimit, description: 'The statements as they were run' }),
+  ),
 });
 /**
  * One run of one component. `pipelineRunId` is the execution's id for the pipeline that was started and an id
@@ -31,6 +52,9 @@ export const Step = Type.Object({
  * changes.
  */
 export type Step = Static<typeof Step>;
+
+/** Lines of the log in one report. */
+export const reportedLinesLimit = 1_000;
 
 const Reporting = { ...Holding, sequence: Type.Integer({ minimum: 1 }) };
 
@@ -40,6 +64,14 @@ export const Report = Type.Union([
     ...Reporting,
     type: Type.Literal('progress'),
     steps: Type.Array(Step, { minItems: 1, maxItems: 1_000 }),
+    lines: Type.Optional(
+      Type.Array(LogLine, {
+        minItems: 1,
+        maxItems: reportedLinesLimit,
+        description: 'Of steps that this report or an earlier one names',
+      }),
+    ),
+    variables: Type.Optional(Type.Array(RunVariables, { minItems: 1, maxItems: 100 })),
   }),
   Type.Object({
     ...Reporting,

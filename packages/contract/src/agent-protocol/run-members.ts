@@ -11,6 +11,9 @@ export const ProjectVariable = Type.Object({
   type: VariableType,
   behaviour: VariableBehaviour,
   value: Type.Optional(VariableValue),
+  isOverride: Type.Optional(
+    Type.Boolean({ description: 'True if the value is an override of the environment' }),
+  ),
 });
 /**
  * A variable of the project as the run sees it: with the environment's override already in place; a NUMBER

@@ -11,10 +11,15 @@ export type WorkKind = (typeof workKinds)[number];
 
 export const workCommands = ['cancel', 'force-cancel'] as const;
 export type WorkCommand = (typeof workCommands)[number];
+export const RequestedBy = Type.String({
+  maxLength: 255,
+  description: 'The name of the caller that sent the command',
+});
 export const Command = Type.Object({
   workId: Uuid,
   epoch: Type.Integer({ minimum: 1 }),
   command: oneOf(workCommands),
+  requestedBy: Type.Optional(RequestedBy),
 });
 export type Command = Static<typeof Command>;
 

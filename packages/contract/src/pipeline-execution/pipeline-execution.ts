@@ -1,6 +1,6 @@
 /** Pipeline executions: interface.md E23, shapes.md Executions. */
 import { type Static, Type } from 'typebox';
-import { StepStatus } from '../agent-protocol/report.ts';
+import { StepProgress, StepStatus, stepSqlLimit } from '../agent-protocol/report.ts';
 import { sharedArtifactLimit } from '../agent-protocol/run-members.ts';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
@@ -36,7 +36,7 @@ export type ExecutionStatus = (typeof executionStatuses)[number];
 export const ExecutionStatus = named('PipelineExecutionStatus', oneOf(executionStatuses));
 export const executionTriggers = ['DESIGNER', 'API', 'SCHEDULE', 'SCHEDULE_RUN_NOW', 'UNKNOWN'] as const;
 
-const executionPath = { ...projectPath, pipelineExecutionId: OpaqueId };
+export const executionPath = { ...projectPath, pipelineExecutionId: OpaqueId };
 export const PipelineName = Type.String({
   minLength: 1,
   maxLength: 1_024,
@@ -175,7 +175,7 @@ export const getPipelineExecutionStatus = operation({
   path: '/v1/projects/{projectId}/pipeline-executions/{pipelineExecutionId}/status',
   summary: 'Get the status of an execution',
   description:
-    'FORBIDDEN: the allowlist of the agent, or a missing permission in the environment, prevented the run. SKIPPED: the schedule does not allow overlapping runs. ' +
+    'FORBIDDEN: the allowlist of the agent prevented the run, or the caller that started it no longer had permission to run pipelines in the environment when an agent claimed it. SKIPPED: the schedule does not allow overlapping runs. ' +
     'UNKNOWN: the agent has stopped sending heartbeats, and the time limit for them has not passed yet.',
   permission: 'executions:read',
   environmentFrom: 'resource',
@@ -196,6 +196,14 @@ export const ExecutionStep = named(
       finishedAt: Type.Optional(DateTime),
       message: Type.Optional(Type.String({ maxLength: 10_000 })),
       rowCount: Type.Optional(Type.Integer({ minimum: 0 })),
+      progress: Type.Optional(StepProgress),
+      sql: Type.Optional(
+        Type.String({
+          maxLength: stepSqlLimit,
+          description:
+            'The statements as they were sent to the warehouse, up to 10,000 characters, with secrets masked',
+        }),
+      ),
     }),
     childPipeline: Type.Optional(Type.Object({ id: Uuid, name: CalledPipelineName })),
   }),
@@ -226,7 +234,9 @@ export const cancelPipelineExecution = operation({
   path: '/v1/projects/{projectId}/pipeline-executions/{pipelineExecutionId}',
   summary: 'Cancel an execution',
   description:
-    'The running step finishes, and no other step starts. With `forceUpdate`, the process is killed. An execution that has already ended cannot be cancelled.',
+    'The running steps finish, and no other step starts. With `forceUpdate`, the process is killed. An execution that has already ended cannot be cancelled: 409. ' +
+    'If the execution ends while it is being cancelled, the end that the agent reports counts: a run that succeeds before it notices the request is SUCCESS. ' +
+    'The messages of the steps that did not run, or were killed, name the caller that cancelled.',
   permission: 'environment:run',
   environmentFrom: 'resource',
   params: Type.Object(executionPath),

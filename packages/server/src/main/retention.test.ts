@@ -19,10 +19,13 @@ const server = await startTestServer();
 const { deps, clock, database } = server;
 const day = 86_400;
 const noRest: Rest = async () => undefined;
-const [logs, executions] = createExecutionRetention({ executionDays: 30, logDays: 10 }) as [
-  RetentionRule,
-  RetentionRule,
-];
+const rulesOf = (rules: readonly RetentionRule[]) => (kind: string) => {
+  const rule = rules.find((each) => each.kind === kind);
+  assert.ok(rule);
+  return rule;
+};
+const ruleOf = rulesOf(createExecutionRetention({ executionDays: 30, logDays: 10 }));
+const [logs, executions] = [ruleOf('execution-logs'), ruleOf('executions')];
 
 const apply = (rule: RetentionRule, rest = noRest) => applyRetention(deps, [rule], clock.now(), rest);
 
@@ -50,7 +53,13 @@ async function scene() {
       startedAt: clock.now().toISOString(),
     };
     await agent.report(work, { type: 'started' });
-    await agent.report(work, { type: 'progress', steps: [step] });
+    const printed = { stepId: step.stepId, timestamp: step.startedAt, stream: 'stdout', text: 'a' } as const;
+    await agent.report(work, {
+      type: 'progress',
+      steps: [step],
+      lines: [{ ...printed, sequence: 1 }],
+      variables: [{ pipelineRunId: id, variables: [{ name: 'n', type: 'TEXT', source: 'default' }] }],
+    });
     return { id, say: (said) => agent.report(work, said) };
   }
   const read = (id: string) => account.admin.get<PipelineExecution>(`${path}/${id}`);
@@ -101,14 +110,25 @@ test('an execution is deleted after its steps, and steps are never kept longer t
   const run = await started();
   await run.say(success);
   clock.advance(31 * day);
-  const [alike, rule] = createExecutionRetention({ executionDays: 30, logDays: undefined }) as [
-    RetentionRule,
-    RetentionRule,
-  ];
+  const alikeOf = rulesOf(createExecutionRetention({ executionDays: 30, logDays: undefined }));
+  const [alike, rule] = [alikeOf('execution-logs'), alikeOf('executions')];
   assert.equal(await apply(rule), 0, 'it still has steps');
   assert.ok((await apply(alike)) > 0);
   assert.ok((await apply(rule)) > 0);
   requireProblem(await read(run.id), 404, 'execution-not-found');
+});
+
+test('log lines and variables are deleted before their execution, some days after its end', async () => {
+  const { started } = await scene();
+  const run = await started();
+  const rules = [ruleOf('execution-log-lines'), ruleOf('execution-variables')];
+  clock.advance(100 * day);
+  for (const rule of rules) assert.equal(await apply(rule), 0, 'it is running');
+  await run.say(success);
+  clock.advance(11 * day);
+  for (const rule of rules) assert.ok((await apply(rule)) > 0);
+  for (const table of ['execution_log_line', 'execution_variables'])
+    assert.deepEqual(await database.query(`select from ${table} where execution_id = '${run.id}'`), []);
 });
 
 /** Writes events of a busy account, one a second up to now. */

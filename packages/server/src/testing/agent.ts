@@ -5,7 +5,9 @@ import {
   type ClaimResponse,
   type HeartbeatResponse,
   type HelloResponse,
+  type LogLine,
   type ReportsResponse,
+  type RunVariables,
   type Step,
   type TestResult,
   type WorkItem,
@@ -18,7 +20,7 @@ type Held = Pick<WorkItem, 'workId' | 'epoch'>;
 /** A report without the ids of its work and its sequence number. */
 export type Said =
   | { type: 'started' }
-  | { type: 'progress'; steps: Step[] }
+  | { type: 'progress'; steps: Step[]; lines?: LogLine[]; variables?: RunVariables[] }
   | { type: 'tested'; results: TestResult[] }
   | { type: 'completed'; outcome: { status: 'SUCCESS' | 'FAILED' | 'CANCELLED'; message?: string } }
   | { type: 'released'; reason: string };

@@ -42,7 +42,26 @@ export async function createEndedExecution(place: Place): Promise<string> {
     finishedAt: at,
   }));
   await instance.report(work, { type: 'started' });
-  await instance.report(work, { type: 'progress', steps });
+  const [first] = steps;
+  await instance.report(work, {
+    type: 'progress',
+    steps,
+    lines: [
+      {
+        sequence: 1,
+        timestamp: at,
+        stepId: first?.stepId ?? '',
+        stream: 'component',
+        text: 'city: Bodø',
+      },
+    ],
+    variables: [
+      {
+        pipelineRunId: id,
+        variables: [{ name: 'city', type: 'TEXT', source: 'request', value: 'Bodø' }],
+      },
+    ],
+  });
   await instance.report(work, { type: 'completed', outcome: { status: 'SUCCESS' } });
   return path;
 }

@@ -185,6 +185,7 @@ export class Wait implements Waiter {
   readonly #wakes: Wakes;
   readonly #key: string;
   readonly #woken = Promise.withResolvers<void>();
+  #isWoken = false;
   number = 0;
 
   constructor(wakes: Wakes, key: string) {
@@ -198,17 +199,22 @@ export class Wait implements Waiter {
   }
 
   wake(): void {
+    this.#isWoken = true;
     this.#woken.resolve();
   }
 
-  /** Resolves at the next occasion, at the timeout, or when the server stops. */
-  async waitAtMost(milliseconds: number, stopping: AbortSignal): Promise<void> {
-    const wakeNow = () => this.wake();
+  /**
+   * Resolves at the next occasion, at the timeout, or when the server stops. Returns whether there was an
+   * occasion.
+   */
+  async waitAtMost(milliseconds: number, stopping: AbortSignal): Promise<boolean> {
+    const wakeNow = () => this.#woken.resolve();
     const timer = setTimeout(wakeNow, milliseconds);
     stopping.addEventListener('abort', wakeNow);
     if (stopping.aborted) wakeNow();
     await this.#woken.promise;
     clearTimeout(timer);
     stopping.removeEventListener('abort', wakeNow);
+    return this.#isWoken;
   }
 }

@@ -48,6 +48,15 @@ export interface ReadCall<Op extends Operation> extends Call<Op> {
   ): Promise<{ rows: Row[]; total: Total }>;
 }
 
+export interface StreamCall<Op extends Operation> extends Call<Op> {
+  /** Aborted when the client is gone. */
+  closed: AbortSignal;
+  /** A read at the current time. Each checks the caller's rights. */
+  read(): ReadCall<Op>;
+  /** Throws `token-invalid` if the token has expired since. */
+  checkToken(): Promise<void>;
+}
+
 export interface WriteCall<Op extends Operation> extends Call<Op> {
   tx: Transaction;
   /**

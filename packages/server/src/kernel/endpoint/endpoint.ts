@@ -6,19 +6,20 @@
  *   a write    one transaction: its entry (rights, idempotency), the handler's statements, its events, the
  *              stored response, commit
  *   a file     a read whose response is a stored file, unchanged
+ *   a stream   server-sent events; token and rights are checked again while it is open
  *   long       the handler opens its transactions itself, because an upload or a wait must not hold one
  */
 import type { Operation } from '@headgate/contract';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { isDatabaseError, isDiskFull, isUnavailable } from '../database/database.ts';
-import { acceptsJson } from '../http/accept.ts';
+import { acceptsJson, prefersEvents } from '../http/accept.ts';
 import { takeReadBody } from '../http/body-reading.ts';
 import { createHeaderReader } from '../http/declared-headers.ts';
 import { type FileAnswer, sendFile } from '../http/file-answer.ts';
 import { prefersStrictHandling, warnOfIgnored } from '../http/ignored-members.ts';
 import { invalidRequest, Problem, problem } from '../http/problems.ts';
 import { createSecretSafeCheck } from '../http/secret-body.ts';
-import { createAdmission, requireTokenOwner } from '../security/admission.ts';
+import { createAdmission, readBearer, requireTokenOwner } from '../security/admission.ts';
 import { requirePermission } from '../security/guard.ts';
 import { findRequiredRoles } from '../security/permissions.ts';
 import { createPlaceReader } from '../security/place.ts';
@@ -33,8 +34,10 @@ import type {
   ReadCall,
   Services,
   Serving,
+  StreamCall,
   WriteCall,
 } from './call.ts';
+import { createEventStreams } from './event-stream.ts';
 import type { StoredAnswer } from './idempotency.ts';
 import { createReadCall } from './read-call.ts';
 import {
@@ -51,13 +54,22 @@ export type * from './call.ts';
 export interface Endpoints {
   /** For routes outside the management API, such as those of the agent protocol. */
   readonly app: FastifyInstance;
-  read<Op extends Operation>(operation: Op, handler: (call: ReadCall<Op>) => Promise<Answer<Op>>): void;
+  /** `follow`: the response to a caller that prefers server-sent events. */
+  read<Op extends Operation>(
+    operation: Op,
+    handler: (call: ReadCall<Op>) => Promise<Answer<Op>>,
+    follow?: (call: StreamCall<Op>) => Promise<AsyncGenerator<string>>,
+  ): void;
   write<Op extends Operation>(
     operation: Op,
     handler: (call: WriteCall<Op>) => Promise<Outcome<Op>> | Outcome<Op>,
   ): void;
   long<Op extends Operation>(operation: Op, handler: (call: LongCall<Op>) => Promise<Answered>): void;
   file<Op extends Operation>(operation: Op, handler: (call: ReadCall<Op>) => Promise<FileAnswer>): void;
+  stream<Op extends Operation>(
+    operation: Op,
+    handler: (call: StreamCall<Op>) => Promise<AsyncGenerator<string>>,
+  ): void;
 }
 
 const jsonType = 'application/json; charset=utf-8';
@@ -69,9 +81,22 @@ export function renderRoutePath(operation: Operation): string {
 }
 
 export function createEndpoints(app: FastifyInstance, services: Services): Endpoints {
+  const streams = createEventStreams();
+
+  function sendEvents<Op extends Operation>(
+    serving: Serving<Op>,
+    reply: FastifyReply,
+    handler: (call: StreamCall<Op>) => Promise<AsyncGenerator<string>>,
+  ): Promise<FastifyReply> {
+    return streams.send(reply, serving.call.scope.accountId, (closed) =>
+      handler(createStreamCall(serving, closed)),
+    );
+  }
+
   function route<Op extends Operation>(
     operation: Op,
     serve: (serving: Serving<Op>, reply: FastifyReply) => Promise<FastifyReply>,
+    follow?: (call: StreamCall<Op>) => Promise<AsyncGenerator<string>>,
   ): void {
     const check = createSecretSafeCheck(operation);
     const headersOf = createHeaderReader(operation);
@@ -84,7 +109,9 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
       onRequest: createAdmission(operation, services),
       handler: async (request, reply) => {
         // The media type of a file is fixed.
-        if (operation.success.mediaType === undefined && !acceptsJson(request.headers.accept))
+        const { accept } = request.headers;
+        const isFollowed = follow !== undefined && prefersEvents(accept);
+        if (operation.success.mediaType === undefined && !isFollowed && !acceptsJson(accept))
           throw problem('not-acceptable');
         const parts = {
           params: request.params,
@@ -103,17 +130,18 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
           newId: services.newId,
           requestId: request.id,
         } as unknown as Call<Op>;
-        return serve({ operation, call, place: placeOf(parts), roles, request, services }, reply);
+        const serving = { operation, call, place: placeOf(parts), roles, request, services };
+        return isFollowed ? sendEvents(serving, reply, follow) : serve(serving, reply);
       },
     });
   }
 
   return {
     app,
-    read(operation, handler) {
-      route(operation, async (serving, reply) =>
-        send(reply, renderAnswer(operation, await handler(createReadCall(serving)), {})),
-      );
+    read(operation, handler, follow) {
+      const serve = async (serving: Serving<typeof operation>, reply: FastifyReply) =>
+        send(reply, renderAnswer(operation, await handler(createReadCall(serving)), {}));
+      route(operation, serve, follow);
     },
     write(operation, handler) {
       route(operation, async (serving, reply) => {
@@ -131,6 +159,21 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
       route(operation, async (serving, reply) =>
         sendFile(serving.request, reply, await handler(createReadCall(serving))),
       );
+    },
+    stream(operation, handler) {
+      route(operation, (serving, reply) => sendEvents(serving, reply, handler));
+    },
+  };
+}
+
+function createStreamCall<Op extends Operation>(serving: Serving<Op>, closed: AbortSignal): StreamCall<Op> {
+  const { call, request, services } = serving;
+  return {
+    ...call,
+    closed,
+    read: () => createReadCall({ ...serving, call: { ...call, now: services.clock.now() } }),
+    async checkToken() {
+      await services.tokens.verify(readBearer(request), serving.operation.surface);
     },
   };
 }

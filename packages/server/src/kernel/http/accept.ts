@@ -42,6 +42,12 @@ export function acceptsJson(accept: string | undefined): boolean {
   return (weight ?? 0) > 0;
 }
 
+/** Whether the caller prefers server-sent events to JSON. */
+export function prefersEvents(accept: string | undefined): boolean {
+  const list = parseAccept(accept ?? '');
+  return (findWeight(list, ['text/event-stream']) ?? 0) > (findWeight(list, ['application/json']) ?? 0);
+}
+
 /** Whether the caller prefers HTML to JSON. */
 export function prefersHtml(accept: string | undefined): boolean {
   const list = parseAccept(accept ?? '');

@@ -54,6 +54,11 @@ export function withHeaders(base: Problem, headers: Record<string, string>): Pro
   return new Problem(base.code, base.message, { violations: base.violations, headers });
 }
 
+export function createTokenProblem(): Problem {
+  const detail = 'is not a value of `more`';
+  return invalidRequest([{ field: 'query.paginationToken', pointer: '/query/paginationToken', detail }]);
+}
+
 export function invalidRequest(violations: readonly Violation[]): Problem {
   return withViolations(problem('invalid-request'), violations);
 }

@@ -32,7 +32,7 @@ export function requireTokenOwner(request: FastifyRequest): TokenOwner {
   return owner;
 }
 
-function readBearer(request: FastifyRequest): string {
+export function readBearer(request: FastifyRequest): string {
   const match = /^Bearer +([\w.~+/=-]+) *$/i.exec(request.headers.authorization ?? '');
   if (match?.[1] === undefined) throw problem('token-required');
   return match[1];

@@ -3,10 +3,11 @@ import { addSeconds } from '../clock.ts';
 import { statement, type Transaction, typed } from '../database/database.ts';
 import { insertIntoEvent } from '../database/events.ts';
 import type { NewId } from '../identifiers.ts';
+import { findRequiredRoles } from '../security/permissions.ts';
 import type { WorkOwner, WorkOwners, WorkRow, WorkTimes } from './work.ts';
 
 /** Claimed work as sent to its agent. `payload` comes from the owner of its kind. */
-export type ClaimedWork = Pick<WorkRow, 'work_id' | 'kind' | 'epoch'> & { payload: object };
+export type ClaimedWork = Pick<WorkRow, 'work_id' | 'kind' | 'epoch'> & { payload: object | null };
 
 /**
  * SQL: whether the agent's allowlist includes the place of the work. Work without a project is always
@@ -17,10 +18,18 @@ export const isAllowed = (work: string) => `(${work}.project_id is null or exist
   where p.account_id = ${work}.account_id and p.agent_id = ${work}.agent_id and p.project_id = ${work}.project_id
     and (p.environment_name is null or p.environment_name = ${work}.environment_name)))`;
 
+const { account, project, environment } = findRequiredRoles('environment:run');
+
+/** SQL: whether the caller that asked for the work still has permission to run pipelines there. */
+export const isStillPermitted = (work: string) => `(${work}.requested_by is null or (
+  select standing from rights(${work}.account_id, ${work}.requested_by, ${work}.project_id, ${work}.environment_name,
+    '${account}'::text[], '${project}'::text[], '${environment}'::text[], $now::timestamptz)) = 'permitted')`;
+
 /**
  * The statement that claims queued work for an instance: not while its agent is paused or the instance is
  * asked to restart, only kinds that it supports, and for a restricted agent only allowed places (the sweep
- * ends other work). It also writes the events and returns the payloads, so that a claim is one trip. The
+ * ends other work). Work whose caller has lost its permission is returned without a payload and not
+ * claimed: see endUnpermittedWork. It also writes the events and returns the payloads, so that a claim is one trip. The
  * chosen rows are an array: with a join the planner might scan all work of the account.
  */
 export type ClaimStatement = ReturnType<typeof declareClaim>;
@@ -47,7 +56,7 @@ export function declareClaim(owners: WorkOwners) {
         epoch: 'integer',
         work_id: 'uuid',
         kind: typed<WorkRow['kind']>('text'),
-        payload: typed<object>('json'),
+        payload: typed<object | null>('json'),
       },
     },
     `
@@ -57,23 +66,26 @@ export function declareClaim(owners: WorkOwners) {
       from agent a
       left join agent_instance i on i.account_id = a.account_id and i.agent_id = a.agent_id and i.instance_id = $instance_id
       where a.account_id = $account_id and a.agent_id = $agent_id
+    ), chosen as materialized (
+      select work_id, account_id, project_id, environment_name, kind, requested_by from work
+      where account_id = $account_id and agent_id = $agent_id and state = 'queued' and command is null
+        and (select may_claim from claimant)
+        and ((select abilities from claimant) is null or kind = any ((select abilities from claimant)::text[]))
+        and (not (select restricted_access from claimant) or ${isAllowed('work')})
+        and (key_id is null or exists (
+          select from agent_certificate c
+          where c.account_id = $account_id and c.agent_id = $agent_id and c.key_id = work.key_id
+            and c.instance_id = $instance_id and c.secret_generation = $secret_generation))
+      order by created_at, work_id
+      limit $max
+      for update skip locked
+    ), judged as materialized (
+      select work_id, kind, ${isStillPermitted('chosen')} as is_permitted from chosen
     ), claimed as (
       update work set state = 'held', epoch = epoch + 1, report_sequence = 0, instance_id = $instance_id,
         lease_expires_at = $lease_expires_at::timestamptz, run_bound = $run_bound::timestamptz,
           silent_since = null, due_at = least($lease_expires_at::timestamptz, $run_bound::timestamptz)
-      where account_id = $account_id and work_id = any (array(
-        select work_id from work
-        where account_id = $account_id and agent_id = $agent_id and state = 'queued' and command is null
-          and (select may_claim from claimant)
-          and ((select abilities from claimant) is null or kind = any ((select abilities from claimant)::text[]))
-          and (not (select restricted_access from claimant) or ${isAllowed('work')})
-          and (key_id is null or exists (
-            select from agent_certificate c
-            where c.account_id = $account_id and c.agent_id = $agent_id and c.key_id = work.key_id
-              and c.instance_id = $instance_id and c.secret_generation = $secret_generation))
-        order by created_at, work_id
-        limit $max
-        for update skip locked))
+      where account_id = $account_id and work_id = any (array(select work_id from judged where is_permitted))
       returning work_id, account_id, project_id, environment_name, kind, name, epoch
     ), noted as (
       ${insertIntoEvent}
@@ -81,7 +93,8 @@ export function declareClaim(owners: WorkOwners) {
         'agent', $request_id, project_id, kind, work_id::text, name, null, null
       from claimed
     )${kinds.map(([, { claimed }]) => claimed.with.map((cte) => `, ${cte}`).join('')).join('')}
-    select work_id, kind, epoch, ${chooseByKind(({ claimed }) => `(${claimed.payload})`)} as payload from claimed`,
+    select work_id, kind, epoch, ${chooseByKind(({ claimed }) => `(${claimed.payload})`)} as payload from claimed
+    union all select work_id, kind, 0, null from judged where not is_permitted`,
   );
 }
 

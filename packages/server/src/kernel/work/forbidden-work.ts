@@ -6,8 +6,15 @@
 import { type Database, statement, typed } from '../database/database.ts';
 import type { EventSource } from '../database/events.ts';
 import type { NewId } from '../identifiers.ts';
-import { isAllowed } from './claim.ts';
-import { endWork, requireOwner, type WorkMoment, type WorkOwners, type WorkRow } from './work.ts';
+import { isAllowed, isStillPermitted } from './claim.ts';
+import {
+  endWork,
+  requireOwner,
+  type WorkEnd,
+  type WorkMoment,
+  type WorkOwners,
+  type WorkRow,
+} from './work.ts';
 import { createForbiddenEnd, sweepBatch } from './work-sweep.ts';
 
 const anyChanged = statement(
@@ -58,6 +65,51 @@ const clear = statement(
   { parameters: { account_id: 'uuid', agent_id: 'uuid' } },
   'update agent set places_changed = false where account_id = $account_id and agent_id = $agent_id',
 );
+
+const selectUnpermitted = statement(
+  {
+    parameters: { account_id: 'uuid', work_ids: 'uuid[]', now: 'timestamptz' },
+    row: { work_id: 'uuid', environment_name: 'text?', kind: 'text', requested_by_name: 'text?' },
+  },
+  `
+  select w.work_id, w.kind, w.environment_name, (
+    select c.name from credential c
+    where c.account_id = w.account_id and c.credential_id = w.requested_by) as requested_by_name
+  from work w
+  where w.account_id = $account_id and w.work_id = any ($work_ids::uuid[]) and w.state = 'queued'
+    and w.command is null and not ${isStillPermitted('w')}
+  order by w.work_id
+  for update of w`,
+);
+
+/** Ends queued work that a claim refused because its caller has lost the permission to run pipelines there. */
+export function endUnpermittedWork(
+  services: { database: Database; newId: NewId },
+  owners: WorkOwners,
+  { accountId, workIds }: { accountId: string; workIds: readonly string[] },
+  now: Date,
+): Promise<void> {
+  return services.database.transaction(async (tx) => {
+    const rows = await tx.query(selectUnpermitted, { account_id: accountId, work_ids: workIds, now });
+    const source: EventSource = { accountId, actorId: null, actorKind: 'system', requestId: null };
+    const moment: WorkMoment = { tx, accountId, source, now, newId: services.newId };
+    endWork(
+      tx,
+      accountId,
+      rows.map((row) => row.work_id),
+      now,
+    );
+    for (const [kind, works] of Map.groupBy(rows, (row) => row.kind)) {
+      const ends = works.map((work): WorkEnd => {
+        const who = JSON.stringify(work.requested_by_name);
+        const where = JSON.stringify(work.environment_name);
+        const message = `${who}, which started it, no longer has permission to run pipelines in the environment ${where}.`;
+        return { workId: work.work_id, status: 'FORBIDDEN', message };
+      });
+      requireOwner(owners, kind).onEnded(moment, ends);
+    }
+  });
+}
 
 /**
  * Checks the queued work of one agent whose allowed places changed, and ends forbidden work. Claims skip

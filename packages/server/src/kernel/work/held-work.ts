@@ -22,6 +22,7 @@ const heldRow = {
   state: typed<'queued' | 'held' | 'silent' | 'ended'>('work_state'),
   report_sequence: 'integer',
   command: typed<WorkCommand | null>('work_command'),
+  command_by: 'text?',
 } satisfies ColumnTypes;
 export type HeldRow = RowOf<typeof heldRow>;
 
@@ -32,7 +33,7 @@ const lockWork = statement(
     row: heldRow,
   },
   `
-  select work_id, project_id, kind, name, epoch, state, report_sequence, command from work
+  select work_id, project_id, kind, name, epoch, state, report_sequence, command, command_by from work
   where account_id = $account_id and agent_id = $agent_id and work_id = any ($work_ids::uuid[])
   order by work_id
   for update`,
@@ -44,7 +45,7 @@ const selectHeld = statement(
     row: heldRow,
   },
   `
-  select work_id, project_id, kind, name, epoch, state, report_sequence, command from work
+  select work_id, project_id, kind, name, epoch, state, report_sequence, command, command_by from work
   where account_id = $account_id and agent_id = $agent_id and work_id = any ($work_ids::uuid[])`,
 );
 

@@ -7,6 +7,7 @@ import type { Wakes } from '../database/wakes.ts';
 import type { NewId } from '../identifiers.ts';
 import { isAllowed } from './claim.ts';
 import {
+  describeCancellation,
   endWork,
   requeueWork,
   requireOwner,
@@ -24,6 +25,7 @@ interface SweptRow extends WorkRow {
   state: 'queued' | 'held' | 'silent';
   report_sequence: number;
   command: WorkCommand | null;
+  command_by: string | null;
   /** Null if nothing is due yet; the row got its exact `due_at`. */
   fate:
     | 'silent'
@@ -60,6 +62,7 @@ const sweepable = statement(
       state: typed<'queued' | 'held' | 'silent'>('work_state'),
       report_sequence: 'integer',
       command: typed<WorkCommand | null>('work_command'),
+      command_by: 'text?',
       fate: typed<
         | 'silent'
         | 'grace passed'
@@ -84,7 +87,7 @@ const sweepable = statement(
   `
   with due as (
     select w.ctid as place, w.account_id, w.work_id, w.project_id, w.environment_name, w.agent_id, a.name as agent_name, w.kind, w.name, w.epoch,
-      w.state, w.report_sequence, w.command,
+      w.state, w.report_sequence, w.command, w.command_by,
       case
         when w.command_bound < $now then 'command bound'
         when w.state = 'queued' and w.claimable_until < $now then 'claim bound'
@@ -103,7 +106,7 @@ const sweepable = statement(
     update work w set due_at = ${nextMoment}
     where w.ctid = any (array(select place from due where fate is null))
   )
-  select account_id, work_id, project_id, environment_name, agent_id, agent_name, kind, name, epoch, state, report_sequence, command, fate from due`,
+  select account_id, work_id, project_id, environment_name, agent_id, agent_name, kind, name, epoch, state, report_sequence, command, command_by, fate from due`,
 );
 
 // Usually nothing is due, which costs one lookup in each of two indexes. `order by` keeps the planner on the
@@ -221,16 +224,18 @@ function sweepKind(
 
 function describeEnd(work: MovedRow, times: WorkTimes): WorkEnd {
   const agent = `The agent ${JSON.stringify(work.agent_name)}`;
+  const requestedBy = work.command_by ?? undefined;
   if (work.command !== null && work.state === 'queued') {
     return {
       workId: work.work_id,
       status: 'CANCELLED',
-      message: 'Cancelled before an agent claimed it.',
+      message: `${describeCancellation(requestedBy)} before an agent claimed it.`,
+      requestedBy,
     };
   }
   if (work.command !== null) {
-    const message = `${agent} did not confirm the cancellation in time; the work may have continued for a while.`;
-    return { workId: work.work_id, status: 'CANCELLED', message };
+    const message = `${describeCancellation(requestedBy)}. ${agent} did not confirm the cancellation in time; the work may have continued for a while.`;
+    return { workId: work.work_id, status: 'CANCELLED', message, requestedBy };
   }
   if (work.fate === 'forbidden') return createForbiddenEnd(work);
   const createFailedEnd = (message: string): WorkEnd => ({ workId: work.work_id, status: 'FAILED', message });

@@ -23,6 +23,7 @@ import type { EventSource } from '../database/events.ts';
 import type { Wakes } from '../database/wakes.ts';
 import type { NewId } from '../identifiers.ts';
 import type { Metrics } from '../metrics.ts';
+import type { Scope } from '../security/permissions.ts';
 import { createMachine } from './machine.ts';
 
 export const workStates = createMachine({
@@ -76,6 +77,8 @@ export interface WorkEnd {
    * The result that the holder reported, apart from status and message. Its type is known to the owner only.
    */
   result?: unknown;
+  /** The name of the caller that cancelled it, if it was cancelled. */
+  requestedBy?: string | undefined;
 }
 
 /** Implements a kind of work. Each call is about several rows of one account. */
@@ -124,6 +127,7 @@ const insertWork = insertStatement(
     created_at: 'timestamptz',
     key_id: 'text?',
     claimable_until: 'timestamptz?',
+    requested_by: 'uuid?',
   },
   {
     derived: {
@@ -146,7 +150,10 @@ export interface Sealing {
 
 export function enqueueWork(
   tx: Transaction,
-  work: Omit<WorkRow, 'epoch'>,
+  work: Omit<WorkRow, 'epoch'> & {
+    /** The credential that must still have permission to run pipelines there when the work is claimed. */
+    requested_by?: string;
+  },
   now: Date,
   sealing?: Sealing,
 ): void {
@@ -161,6 +168,7 @@ export function enqueueWork(
     created_at: now,
     key_id: sealing?.keyId ?? null,
     claimable_until: sealing?.claimableUntil ?? null,
+    requested_by: work.requested_by ?? null,
   });
 }
 
@@ -220,14 +228,21 @@ const commandWork = statement(
       work_id: 'uuid',
       command: typed<string>('work_command'),
       bound: 'timestamptz?',
+      credential_id: 'uuid',
     },
-    row: { state: typed<'queued' | 'held' | 'silent'>('work_state'), agent_id: 'uuid' },
+    row: {
+      state: typed<'queued' | 'held' | 'silent'>('work_state'),
+      agent_id: 'uuid',
+      command_by: 'text?',
+    },
   },
   `
   update work set command = case when command = 'force-cancel' then command else $command end,
+    command_by = case when command = 'force-cancel' or command = $command then command_by
+      else (select name from credential where account_id = $account_id and credential_id = $credential_id) end,
     command_bound = coalesce(command_bound, $bound), due_at = least(due_at, $bound)
   where account_id = $account_id and work_id = $work_id and state <> 'ended'
-  returning state, agent_id`,
+  returning state, agent_id, command_by`,
 );
 
 /**
@@ -236,14 +251,24 @@ const commandWork = statement(
  */
 export function sendCommand(
   tx: Transaction,
-  accountId: string,
+  { accountId, actorId }: Scope,
   workId: string,
   command: WorkCommand,
   now: Date,
   times: WorkTimes,
 ) {
   const bound = command === 'force-cancel' ? addSeconds(now, times.leaseSeconds + times.graceSeconds) : null;
-  return tx.query(commandWork, { account_id: accountId, work_id: workId, command, bound });
+  return tx.query(commandWork, {
+    account_id: accountId,
+    work_id: workId,
+    command,
+    bound,
+    credential_id: actorId,
+  });
+}
+
+export function describeCancellation(requestedBy: string | undefined): string {
+  return requestedBy === undefined ? 'Cancelled' : `Cancelled by ${JSON.stringify(requestedBy)}`;
 }
 
 const commandEnvironment = statement(
@@ -289,10 +314,15 @@ export async function cancelWorkIn(
 const commandsForAgent = statement(
   {
     parameters: { account_id: 'uuid', agent_id: 'uuid', instance_id: 'uuid' },
-    row: { work_id: 'uuid', epoch: 'integer', command: typed<WorkCommand>('work_command') },
+    row: {
+      work_id: 'uuid',
+      epoch: 'integer',
+      command: typed<WorkCommand>('work_command'),
+      command_by: 'text?',
+    },
   },
   `
-  select work_id, epoch, command from work
+  select work_id, epoch, command, command_by from work
   where account_id = $account_id and agent_id = $agent_id and command is not null and state in ('held',
     'silent') and instance_id = $instance_id`,
 );

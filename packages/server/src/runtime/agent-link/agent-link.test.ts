@@ -62,7 +62,7 @@ test('work contains everything that the run needs, with the overrides of its env
     versionName: 'v1',
     variables: [
       { name: 'factor', type: 'NUMBER', behaviour: 'COPIED' },
-      { name: 'region', type: 'TEXT', behaviour: 'SHARED', value: 'south' },
+      { name: 'region', type: 'TEXT', behaviour: 'SHARED', value: 'south', isOverride: true },
     ],
     scalarVariables: { city: 'Bergen', limit: 3 },
     gridVariables: { table: [['x']] },
@@ -128,11 +128,13 @@ test('a command goes to a waiting claim at once, and heartbeats repeat it until 
   const waiting = instance.claim(10, 20);
   const before = performance.now();
   await cancel(id);
-  assert.deepEqual((await waiting).commands, [{ workId: id, epoch: 1, command: 'cancel' }]);
+  assert.deepEqual((await waiting).commands, [
+    { workId: id, epoch: 1, command: 'cancel', requestedBy: 'a SUPER_ADMIN' },
+  ]);
   assert.ok(performance.now() - before < 2_000);
   for (let beat = 0; beat < 2; beat += 1) {
     assert.deepEqual(await instance.heartbeat(work), [
-      { workId: id, epoch: 1, state: 'held', command: 'cancel' },
+      { workId: id, epoch: 1, state: 'held', command: 'cancel', requestedBy: 'a SUPER_ADMIN' },
     ]);
   }
   await cancel(id, true);

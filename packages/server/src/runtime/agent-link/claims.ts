@@ -8,6 +8,7 @@ import type { ClaimResponse, Command, WorkItem } from '@headgate/contract';
 import type { Occasion, Wakes } from '../../kernel/database/wakes.ts';
 import type { Services } from '../../kernel/endpoint/endpoint.ts';
 import { claimWork, declareClaim } from '../../kernel/work/claim.ts';
+import { endUnpermittedWork } from '../../kernel/work/forbidden-work.ts';
 import { collectCommands, type WorkOwners, type WorkTimes } from '../../kernel/work/work.ts';
 import { collectInstanceCommand } from './instance.store.ts';
 import type { CallingAgent, KnownAgents } from './known-agents.ts';
@@ -51,7 +52,11 @@ export function createClaims(services: ClaimServices, presence: Presence, known:
     const { accountId, agentId, generation } = agent;
     const { instanceId, max } = request;
     const now = services.clock.now();
-    const { ofInstance, asked, works } = await services.database.transaction((tx) => ({
+    const {
+      ofInstance,
+      asked,
+      works: found,
+    } = await services.database.transaction((tx) => ({
       ofInstance: collectInstanceCommand(tx, { agent, instanceId }),
       asked: collectCommands(tx, accountId, agentId, instanceId),
       works:
@@ -65,10 +70,17 @@ export function createClaims(services: ClaimServices, presence: Presence, known:
               services.times,
             ),
     }));
+    const works = found.filter((work) => work.payload !== null);
+    if (works.length < found.length) {
+      const workIds = found.filter((work) => work.payload === null).map((work) => work.work_id);
+      await endUnpermittedWork(services, services.owners, { accountId, workIds }, now);
+      // There may be other work, which the refused work hid.
+      if (works.length === 0) return queryWork(asking);
+    }
     // The claim found the token valid, so the reports of this work need no second check.
     if (works.length > 0) known.confirm(agent, agent);
     // After a full claim there may be more work for the next one.
-    if (works.length === max && max > 0) wakes.wake(agentId, 'one');
+    if (found.length === max && max > 0) wakes.wake(agentId, 'one');
     else if (max > 0 && asked.length === 0 && ofInstance.length === 0) looking.confirm();
     const leaseExpiresAt = new Date(now.getTime() + services.times.leaseSeconds * 1_000).toISOString();
     return {
@@ -77,7 +89,12 @@ export function createClaims(services: ClaimServices, presence: Presence, known:
           ({ workId: work_id, epoch, kind, leaseExpiresAt, payload }) as WorkItem,
       ),
       commands: asked.map(
-        (row): Command => ({ workId: row.work_id, epoch: row.epoch, command: row.command }),
+        (row): Command => ({
+          workId: row.work_id,
+          epoch: row.epoch,
+          command: row.command,
+          ...(row.command_by === null ? {} : { requestedBy: row.command_by }),
+        }),
       ),
       ...(ofInstance[0] === undefined ? {} : { agentCommand: ofInstance[0].command }),
     };

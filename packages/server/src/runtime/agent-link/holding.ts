@@ -25,7 +25,14 @@ import {
   type WorkOwners,
   type WorkTimes,
 } from '../../kernel/work/work.ts';
-import { announcesOnce, readRunOwners, readStepTotals, writeSteps } from '../executions/index.ts';
+import {
+  announcesOnce,
+  getLogKey,
+  readRunOwners,
+  readStepTotals,
+  writeRunRecords,
+  writeSteps,
+} from '../executions/index.ts';
 import type { CallingAgent } from './known-agents.ts';
 import { type Judged, judgeReports, listNamedRuns, listNamedSteps } from './reports.ts';
 
@@ -71,6 +78,7 @@ export async function renewLeases(
         epoch,
         state: 'held' as const,
         ...(row.command === null ? {} : { command: row.command }),
+        ...(row.command_by === null ? {} : { requestedBy: row.command_by }),
       };
     });
   });
@@ -141,18 +149,25 @@ function applyJudged(
   markReturned(services.owners, moment, heard, [...sequences.keys()]);
   const rowById = new Map(heard.map((row) => [row.work_id, row]));
   const ends = news.flatMap((report): WorkEnd[] => {
+    const requestedBy = rowById.get(report.workId)?.command_by ?? undefined;
     if (report.type === 'completed') {
       const { status, message, ...result } = report.outcome;
-      return [{ workId: report.workId, status, message, result }];
+      return [{ workId: report.workId, status, message, result, requestedBy }];
     }
     // Released work that is being cancelled is not given to another instance.
     const cancelled = report.type === 'released' && rowById.get(report.workId)?.command != null;
-    return cancelled ? [{ workId: report.workId, status: 'CANCELLED' }] : [];
+    return cancelled ? [{ workId: report.workId, status: 'CANCELLED', requestedBy }] : [];
   });
   const ended = new Set(ends.map((end) => end.workId));
   recordReported(tx, accountId, { sequences, ended }, now, services.times);
   for (const [kind, ofKind] of Map.groupBy(heard, (row) => row.kind)) {
-    applyNews(requireOwner(services.owners, kind), moment, ofKind, news, ends);
+    applyNews(
+      { owner: requireOwner(services.owners, kind), wakes: services.wakes },
+      moment,
+      ofKind,
+      news,
+      ends,
+    );
   }
   tx.afterCommit(() => {
     if (news.some((report) => report.type === 'released')) services.wakes.wake(agent.agentId, 'one');
@@ -161,7 +176,7 @@ function applyJudged(
 
 /** Passes the news of some works to their owner. */
 function applyNews(
-  owner: WorkOwner,
+  { owner, wakes }: { owner: WorkOwner; wakes: Wakes },
   moment: WorkMoment,
   works: readonly HeldRow[],
   news: readonly Report[],
@@ -182,6 +197,11 @@ function applyNews(
   if (steps.length > 0) writeSteps(tx, accountId, steps);
   for (const report of ofWorks)
     if (report.type === 'tested') owner.onTested?.(moment, report.workId, report.results);
+  const progress = ofWorks.filter((report) => report.type === 'progress');
+  const printing = writeRunRecords(tx, accountId, progress);
+  tx.afterCommit(() => {
+    for (const id of printing) wakes.wake(getLogKey(id), 'all');
+  });
   const released = told('released').filter((work) => work.command === null);
   if (released.length > 0) {
     requeueWork(

@@ -3,7 +3,7 @@ import type { ReportRefusal, Step } from '@headgate/contract';
 import { stepLimit } from '@headgate/pipelines';
 import type { StepTotals } from '../executions/index.ts';
 
-/** The limit for the messages of all steps of one work. */
+/** The limit for the messages and statements of all steps of one work. */
 const messageBytesLimit = 256 * 1_048_576;
 const dayMilliseconds = 86_400_000;
 
@@ -35,9 +35,10 @@ export function findStepFault(
     return { code: 'too-many-steps', detail };
   }
   let bytes = before.bytes;
-  for (const { message } of heard.values()) bytes += Buffer.byteLength(message ?? '');
+  for (const { message = '', sql = '' } of heard.values())
+    bytes += Buffer.byteLength(message) + Buffer.byteLength(sql);
   if (bytes <= messageBytesLimit) return undefined;
-  const detail = `The messages of the work's steps have more than ${messageBytesLimit} bytes. Print less.`;
+  const detail = `The messages and statements of the work's steps have more than ${messageBytesLimit} bytes. Print less.`;
   return { code: 'too-many-steps', detail };
 }
 

@@ -1,5 +1,5 @@
 /** The table `execution_step`. */
-import type { ExecutionStep, Step } from '@headgate/contract';
+import type { ExecutionStep, Step, StepProgress } from '@headgate/contract';
 import {
   type ColumnTypes,
   type RowOf,
@@ -16,6 +16,8 @@ const stepRow = {
   status: typed<Step['status']>('text'),
   message: 'text?',
   row_count: 'bigint?',
+  sql: 'text?',
+  progress: typed<StepProgress | null>('jsonb'),
   child_pipeline_id: 'uuid?',
   child_pipeline_name: 'text?',
   started_at: 'timestamptz',
@@ -35,7 +37,7 @@ export const stepsOfRun = guardedPage(
   },
   {
     rows: `
-    select s.step_id, s.name, s.status, s.message, s.row_count, s.child_pipeline_id, s.child_pipeline_name, s.started_at, s.finished_at
+    select s.step_id, s.name, s.status, s.message, s.row_count, s.sql, s.progress, s.child_pipeline_id, s.child_pipeline_name, s.started_at, s.finished_at
     from execution_step s where ${ofRun}
     order by s.started_at, s.ordinal limit $limit offset $offset`,
     total: `
@@ -47,16 +49,16 @@ export const stepsOfRun = guardedPage(
 const upsertSteps = statement(
   { parameters: { account_id: 'uuid', steps: 'jsonb' } },
   `
-  insert into execution_step (account_id, execution_id, step_id, pipeline_run_id, name, component_type, status, message, row_count,
+  insert into execution_step (account_id, execution_id, step_id, pipeline_run_id, name, component_type, status, message, row_count, sql, progress,
     child_pipeline_id, child_pipeline_name, started_at, finished_at)
   select $account_id, s."executionId", s."stepId", s."pipelineRunId", s.name, s."componentType", s.status,
-    s.message, s."rowCount",
+    s.message, s."rowCount", s.sql, s.progress,
     s."childId", s."childName", s."startedAt", s."finishedAt"
   from jsonb_to_recordset($steps) as s ("executionId" uuid, "stepId" uuid, "pipelineRunId" uuid, name text,
     "componentType" text,
-    status text, message text, "rowCount" bigint, "childId" uuid, "childName" text, "startedAt" timestamptz, "finishedAt" timestamptz)
+    status text, message text, "rowCount" bigint, sql text, progress jsonb, "childId" uuid, "childName" text, "startedAt" timestamptz, "finishedAt" timestamptz)
   on conflict (account_id, execution_id, step_id) do update set status = excluded.status, message = excluded.message,
-    row_count = excluded.row_count, child_pipeline_id = coalesce(execution_step.child_pipeline_id, excluded.child_pipeline_id),
+    row_count = excluded.row_count, sql = excluded.sql, progress = excluded.progress, child_pipeline_id = coalesce(execution_step.child_pipeline_id, excluded.child_pipeline_id),
     child_pipeline_name = coalesce(execution_step.child_pipeline_name, excluded.child_pipeline_name), finished_at = excluded.finished_at`,
 );
 
@@ -86,7 +88,7 @@ const closeSteps = statement(
     },
   },
   `
-  update execution_step set status = $status, message = coalesce(message, $message), finished_at = $finished_at
+  update execution_step set status = $status, message = coalesce(message, $message), progress = null, finished_at = $finished_at
   where account_id = $account_id and execution_id = any ($execution_ids::uuid[]) and status = 'RUNNING'`,
 );
 
@@ -95,14 +97,14 @@ export function closeOpenSteps(
   tx: Transaction,
   accountId: string,
   executionIds: readonly string[],
-  status: 'FAILED' | 'CANCELLED',
+  { status, message }: { status: 'FAILED' | 'CANCELLED'; message: string },
   now: Date,
 ): void {
   tx.send(closeSteps, {
     account_id: accountId,
     execution_ids: executionIds,
     status,
-    message: 'The execution ended before this step did.',
+    message,
     finished_at: now,
   });
 }
@@ -112,6 +114,8 @@ export function presentStep(row: StepRow): ExecutionStep {
   if (row.finished_at !== null) result.finishedAt = row.finished_at.toISOString();
   if (row.message !== null) result.message = row.message;
   if (row.row_count !== null) result.rowCount = row.row_count;
+  if (row.progress !== null) result.progress = row.progress;
+  if (row.sql !== null) result.sql = row.sql;
   const step: ExecutionStep = { id: row.step_id, name: row.name, result };
   if (row.child_pipeline_id !== null && row.child_pipeline_name !== null) {
     step.childPipeline = { id: row.child_pipeline_id, name: row.child_pipeline_name };

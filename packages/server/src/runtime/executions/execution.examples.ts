@@ -19,6 +19,13 @@ export const executionExamples: Examples = {
   getPipelineExecution: async (place) => ({ path: await createEndedExecution(place) }),
   getPipelineExecutionStatus: async (place) => ({ path: `${await createExecution(place)}/status` }),
   listPipelineExecutionSteps: async (place) => ({ path: `${await createEndedExecution(place)}/steps` }),
+  listPipelineExecutionVariables: async (place) => ({
+    path: `${await createEndedExecution(place)}/variables`,
+  }),
+  listPipelineExecutionLogs: async (place) => ({ path: `${await createEndedExecution(place)}/logs` }),
+  streamPipelineExecutionLogs: async (place) => ({
+    path: `${await createEndedExecution(place)}/logs/stream`,
+  }),
   cancelPipelineExecution: async (place) => ({
     path: await createExecution(place),
     body: { status: 'CANCELLED', forceUpdate: false },

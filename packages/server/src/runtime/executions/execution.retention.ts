@@ -1,5 +1,5 @@
 /**
- * Retention of executions: their steps, which are their logs, are deleted first. Executions under way are
+ * Retention of executions: their steps, log lines and variables are deleted first. Executions under way are
  * never old. The id of an execution contains its start time, so the primary keys serve the search. Steps
  * are deleted before their execution, because a cascade would have no limit.
  */
@@ -8,12 +8,14 @@ import { firstIdAt, oldRows, type RetentionRule } from '../../kernel/retention/r
 
 // Scalar subqueries, evaluated row by row in key order: with a join, the planner could collect and sort all
 // old rows first.
+const endedBefore = (time: string) => `r.execution_id < ${firstIdAt(time)} and (
+    select e.finished_at from pipeline_execution e where e.account_id = r.account_id and e.execution_id = r.execution_id) < ${time}`;
+
 const oldSteps = oldRows({
   table: 'execution_step',
   key: ['execution_id', 'step_id'],
   cursorType: 'uuid',
-  old: (time) => `r.execution_id < ${firstIdAt(time)} and (
-    select e.finished_at from pipeline_execution e where e.account_id = r.account_id and e.execution_id = r.execution_id) < ${time}`,
+  old: endedBefore,
 });
 
 const oldExecutions = oldRows({
@@ -24,18 +26,34 @@ const oldExecutions = oldRows({
     select true from execution_step s where s.account_id = r.account_id and s.execution_id = r.execution_id limit 1) is null`,
 });
 
+const oldLines = oldRows({
+  table: 'execution_log_line',
+  key: ['execution_id', 'sequence'],
+  cursorType: 'uuid',
+  old: endedBefore,
+});
+const oldVariables = oldRows({
+  table: 'execution_variables',
+  key: ['execution_id', 'pipeline_run_id'],
+  cursorType: 'uuid',
+  old: endedBefore,
+});
+
 /** Undefined to keep forever. */
 export interface KeptDays {
   executionDays: number | undefined;
   logDays: number | undefined;
 }
 
-/** In this order: no step outlives its execution. */
+/** In this order: nothing outlives its execution. */
 export function createExecutionRetention(kept: KeptDays): RetentionRule[] {
   const { executionDays, logDays } = kept;
   const shorter = Math.min(executionDays ?? Number.POSITIVE_INFINITY, logDays ?? Number.POSITIVE_INFINITY);
+  const days = Number.isFinite(shorter) ? shorter : undefined;
   return [
-    { kind: 'execution-logs', days: Number.isFinite(shorter) ? shorter : undefined, ...oldSteps },
+    { kind: 'execution-log-lines', days, ...oldLines },
+    { kind: 'execution-variables', days, ...oldVariables },
+    { kind: 'execution-logs', days, ...oldSteps },
     { kind: 'executions', days: executionDays, ...oldExecutions },
   ];
 }

@@ -14,22 +14,29 @@ import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { makeEntityTag } from '../../kernel/http/if-match.ts';
 import { computePageBounds, makePagingToken, readPagingToken } from '../../kernel/http/paging.ts';
-import { invalidRequest, problem } from '../../kernel/http/problems.ts';
+import { createTokenProblem, problem } from '../../kernel/http/problems.ts';
 import { isUuid, readTimeOfId, toUuid } from '../../kernel/identifiers.ts';
-import { endWork, enqueueWork, sendCommand, type WorkTimes } from '../../kernel/work/work.ts';
+import {
+  describeCancellation,
+  endWork,
+  enqueueWork,
+  sendCommand,
+  type WorkTimes,
+} from '../../kernel/work/work.ts';
 import { requirePermissionIn } from '../../workspace/environments/index.ts';
 import { createStartParameters, requireStart, whatStartNeeds } from './execution.start.ts';
 import {
   executionById,
   executionStatus,
-  executionsOfAccount,
   insertExecution,
   moveExecutions,
   presentDetail,
   presentExecution,
   requireExecution,
 } from './execution.store.ts';
+import { computeIdBounds, executionsByPlace, newestExecutions } from './execution-list.store.ts';
 import { presentStep, stepsOfRun } from './execution-step.store.ts';
+import { getLogKey } from './log-stream.ts';
 
 export interface ExecutionServices {
   database: Database;
@@ -73,6 +80,7 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
       environment_name: environmentName,
       agent_id: agentId,
       name: execution.pipelineName,
+      requested_by: scope.actorId,
     };
     enqueueWork(tx, { ...work, kind: 'pipeline-execution' }, now);
     tx.afterCommit(() => services.wakes.wake(agentId, 'one'));
@@ -92,18 +100,20 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
 
   read(listPipelineExecutions, async ({ query, rows }) => {
     const { limit } = computePageBounds({ page: 0, size: query.limit });
-    const after = query.paginationToken === undefined ? null : requireToken(query.paginationToken);
-    const found = await rows(executionsOfAccount, {
+    const after = query.paginationToken === undefined ? undefined : requireIdInToken(query.paginationToken);
+    const parameters = {
       in_project_id: query.projectId ?? null,
       environment_name: query.environmentName ?? null,
       name_part: query.pipelineName?.toLowerCase() ?? null,
       statuses: query.status ?? null,
       started_after: query.startedAfter ?? null,
       started_before: query.startedBefore ?? null,
-      after_id: after,
+      ...computeIdBounds(query.startedAfter, query.startedBefore, after),
       limit: limit + 1,
       schedule: query.scheduleId ?? null,
-    });
+    };
+    const newest = await rows(newestExecutions, parameters);
+    const found = newest.length > limit ? newest : await rows(executionsByPlace, parameters);
     const shown = found.slice(0, limit);
     const last = shown.at(-1);
     const more =
@@ -143,7 +153,7 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
     const id = params.pipelineExecutionId;
     const { projectId } = params;
     const command = body.forceUpdate ? 'force-cancel' : 'cancel';
-    const [work] = await sendCommand(tx, scope.accountId, toUuid(id), command, now, services.times);
+    const [work] = await sendCommand(tx, scope, toUuid(id), command, now, services.times);
     const execution = await requireExecution(tx, scope, projectId, id);
     await requirePermissionIn(
       tx,
@@ -158,9 +168,14 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
     const ended = work.state === 'queued';
     if (ended) endWork(tx, scope.accountId, [id], now);
     const status = ended ? 'CANCELLED' : execution.status === 'RUNNING' ? 'CANCELLING' : execution.status;
+    const message = ended
+      ? `${describeCancellation(work.command_by ?? undefined)} before an agent claimed it.`
+      : undefined;
     if (status !== execution.status)
-      moveExecutions(tx, scope.accountId, { to: status, executions: [{ id }] }, now);
-    if (!ended) tx.afterCommit(() => services.wakes.wake(work.agent_id, 'all'));
+      moveExecutions(tx, scope.accountId, { to: status, executions: [{ id, message }] }, now);
+    tx.afterCommit(() =>
+      ended ? services.wakes.wake(getLogKey(toUuid(id)), 'all') : services.wakes.wake(work.agent_id, 'all'),
+    );
     const change = {
       projectId,
       subject: { type: 'pipeline-execution', id, name: execution.pipeline_name },
@@ -173,13 +188,8 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
   });
 }
 
-function requireToken(token: string): string {
+function requireIdInToken(token: string): string {
   const id = readPagingToken(token);
   if (id !== undefined && isUuid(id)) return id;
-  const violation = {
-    field: 'query.paginationToken',
-    pointer: '/query/paginationToken',
-    detail: 'is not a value of `more`',
-  };
-  throw invalidRequest([violation]);
+  throw createTokenProblem();
 }

@@ -20,12 +20,12 @@ import {
 import { insertIntoEvent } from '../../kernel/database/events.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
-import { callerSeesAll, guardedRead } from '../../kernel/security/guarded-read.ts';
+import { guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import type { WorkMoment } from '../../kernel/work/work.ts';
 import { executionStates } from './execution.ts';
 
-const executionRow = {
+export const executionRow = {
   execution_id: 'uuid',
   project_id: 'uuid',
   environment_name: 'text',
@@ -48,7 +48,7 @@ const detailRow = {
 } satisfies ColumnTypes;
 type DetailRow = RowOf<typeof detailRow>;
 
-const columns = `execution_id, project_id, environment_name, pipeline_name, pipeline_type, version_name, status, trigger,
+export const executionColumns = `execution_id, project_id, environment_name, pipeline_name, pipeline_type, version_name, status, trigger,
   execution_tag, user_name, message, started_at, finished_at`;
 
 /**
@@ -79,7 +79,7 @@ export const executionById = guardedRead(
     environment: environmentOfRun,
   },
   `
-  select ${columns}, shared_artifacts from pipeline_execution where account_id = $account_id
+  select ${executionColumns}, shared_artifacts from pipeline_execution where account_id = $account_id
     and project_id = $project_id and execution_id = $run_id
   union all
   select s.child_pipeline_id, e.project_id, e.environment_name, s.child_pipeline_name,
@@ -88,59 +88,19 @@ export const executionById = guardedRead(
   ${childOfId}`,
 );
 
+/** SQL: the status of an execution or a child pipeline, in the project `$project_id`. */
+export const statusOfRun = `
+  select status from pipeline_execution where account_id = $account_id and project_id = $project_id
+    and execution_id = $run_id
+  union all select ${childStatus} ${childOfId}`;
+
 export const executionStatus = guardedRead(
   {
     parameters: { run_id: 'uuid' },
     row: { status: typed<ExecutionStatus>('execution_status') },
     environment: environmentOfRun,
   },
-  `
-  select status from pipeline_execution where account_id = $account_id and project_id = $project_id
-    and execution_id = $run_id
-  union all select ${childStatus} ${childOfId}`,
-);
-
-/**
- * Reads the rows in order until there are enough: the planner cannot estimate how many rows a filter
- * leaves.
- */
-export const executionsOfAccount = guardedRead(
-  {
-    parameters: {
-      in_project_id: 'uuid?',
-      environment_name: 'text?',
-      name_part: 'text?',
-      statuses: typed<readonly ExecutionStatus[] | null>('execution_status[]'),
-      started_after: typed<string | null>('timestamptz'),
-      started_before: typed<string | null>('timestamptz'),
-      after_id: 'uuid?',
-      limit: 'bigint',
-      schedule: 'text?',
-    },
-    row: executionRow,
-    alone: true,
-  },
-  `
-  select ${columns} from (
-    select ${columns} from pipeline_execution
-    where account_id = $account_id and execution_id < coalesce($after_id::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
-    order by execution_id desc offset 0
-  ) newest
-  where (${callerSeesAll}
-      or project_id in (
-        select g.project_id from role_grant g
-        where g.account_id = $account_id and g.credential_id = $credential_id and g.environment_name is null)
-      or (project_id, environment_name) in (
-        select g.project_id, g.environment_name from role_grant g
-        where g.account_id = $account_id and g.credential_id = $credential_id and g.environment_name is not null))
-    and ($in_project_id::uuid is null or project_id = $in_project_id) and ($environment_name::text is null
-      or environment_name = $environment_name)
-    and ($name_part::text is null or strpos(lower(pipeline_name), $name_part) > 0)
-      and ($statuses::execution_status[] is null or status = any ($statuses))
-    and ($started_after::timestamptz is null or started_at > $started_after)
-      and ($started_before::timestamptz is null or started_at < $started_before)
-    and $schedule::text is null
-  order by execution_id desc limit $limit`,
+  statusOfRun,
 );
 
 // Refuses the transaction if the version was disabled, or the environment deleted, since they were read.

@@ -5,9 +5,17 @@
 import { type EventName, ignoredPipelineLimit } from '@headgate/contract';
 import { statement } from '../../kernel/database/database.ts';
 import { recordEvents } from '../../kernel/database/events.ts';
-import type { WorkMoment, WorkOwner, WorkServices, WorkSubject } from '../../kernel/work/work.ts';
+import {
+  describeCancellation,
+  type WorkEnd,
+  type WorkMoment,
+  type WorkOwner,
+  type WorkServices,
+  type WorkSubject,
+} from '../../kernel/work/work.ts';
 import { moveExecutionsWithEvents } from './execution.store.ts';
 import { closeOpenSteps } from './execution-step.store.ts';
+import { getLogKey } from './log-stream.ts';
 import { selectVariablesOfPlaces } from './place-variables.ts';
 
 /** A PipelineExecutionWork. */
@@ -27,7 +35,7 @@ const selectPayload = (runLimitSeconds: number) => `
       where p.account_id = e.account_id and p.project_id = e.project_id))
   from pipeline_execution e where e.account_id = claimed.account_id and e.execution_id = claimed.work_id`;
 
-export function createExecutionOwner({ times, metrics }: WorkServices): WorkOwner {
+export function createExecutionOwner({ times, metrics, wakes }: WorkServices): WorkOwner {
   return {
     claimed: {
       with: [selectVariablesOfPlaces('variables_of_place', 'pipeline-execution')],
@@ -50,17 +58,40 @@ export function createExecutionOwner({ times, metrics }: WorkServices): WorkOwne
     },
     onEnded(moment, ends) {
       for (const [status, alike] of Map.groupBy(ends, (end) => end.status)) {
-        const executions = alike.map((end) => ({ id: end.workId, message: end.message?.slice(0, 10_000) }));
+        const executions = alike.map((end) => ({ id: end.workId, message: describeEnd(end) }));
         moveExecutionsWithEvents(moment, { to: status, executions }, 'pipeline-execution-ended');
         const ids = executions.map((each) => each.id);
-        if (status === 'FAILED' || status === 'CANCELLED')
-          closeOpenSteps(moment.tx, moment.accountId, ids, status, moment.now);
+        if (status === 'FAILED' || status === 'CANCELLED') closeStepsOf(moment, status, alike);
         moment.tx.afterCommit(() => {
-          for (const _ of ids) metrics.countEndedWork('pipeline-execution', status);
+          for (const id of ids) {
+            metrics.countEndedWork('pipeline-execution', status);
+            wakes.wake(getLogKey(id), 'all');
+          }
         });
       }
     },
   };
+}
+
+function describeEnd({ status, message, requestedBy }: WorkEnd): string | undefined {
+  if (status === 'CANCELLED' && message === undefined) return `${describeCancellation(requestedBy)}.`;
+  return message?.slice(0, 10_000);
+}
+
+/** Steps that still run say why they end: usually who cancelled the execution. */
+function closeStepsOf(
+  { tx, accountId, now }: WorkMoment,
+  status: 'FAILED' | 'CANCELLED',
+  ends: readonly WorkEnd[],
+): void {
+  for (const [requestedBy, alike] of Map.groupBy(ends, (end) => end.requestedBy)) {
+    const ids = alike.map((end) => end.workId);
+    const message =
+      status === 'CANCELLED'
+        ? `${describeCancellation(requestedBy)}; the step may have had effects.`
+        : 'The execution ended before this step did.';
+    closeOpenSteps(tx, accountId, ids, { status, message }, now);
+  }
 }
 
 function recordWorkEvents(

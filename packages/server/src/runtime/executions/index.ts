@@ -3,6 +3,8 @@ import type { Slice } from '../../kernel/slice/slice.ts';
 import { createExecutionRetention, executionsUse, type KeptDays } from './execution.retention.ts';
 import { type ExecutionServices, executionRoutes } from './execution.routes.ts';
 import { createExecutionOwner } from './execution.work.ts';
+import type { LogStreamServices } from './log-stream.ts';
+import { runRecordRoutes } from './run-record.routes.ts';
 
 export {
   createPlaceParameters,
@@ -12,13 +14,19 @@ export {
 } from './execution.start.ts';
 export { executionStates } from './execution.ts';
 export { writeSteps } from './execution-step.store.ts';
+export { getLogKey } from './log-stream.ts';
 export { selectVariablesOfPlaces } from './place-variables.ts';
 export { announcesOnce, type RunOwners, readRunOwners } from './run-owner.store.ts';
+export { writeRunRecords } from './run-record.store.ts';
 export { readStepTotals, type StepTotals } from './step-total.store.ts';
 
-export const executions: Slice<ExecutionServices & { config: { retention: KeptDays } }> & ManifestUser = {
+export const executions: Slice<ExecutionServices & LogStreamServices & { config: { retention: KeptDays } }> &
+  ManifestUser = {
   name: 'executions',
-  routes: executionRoutes,
+  routes(endpoints, services) {
+    executionRoutes(endpoints, services);
+    runRecordRoutes(endpoints, services);
+  },
   workKinds: { 'pipeline-execution': createExecutionOwner },
   retention: ({ config }) => createExecutionRetention(config.retention),
   manifestUses: [executionsUse],

@@ -6,7 +6,13 @@ import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { readTimeOfId, toUuid } from '../../kernel/identifiers.ts';
-import { endWork, enqueueWork, sendCommand, type WorkTimes } from '../../kernel/work/work.ts';
+import {
+  describeCancellation,
+  endWork,
+  enqueueWork,
+  sendCommand,
+  type WorkTimes,
+} from '../../kernel/work/work.ts';
 import { requirePermissionIn } from '../../workspace/environments/index.ts';
 import { createPlaceParameters, requireAgent, requireVersion, whatStartNeeds } from '../executions/index.ts';
 import { chooseTests, requireListOfScope } from './test-choice.ts';
@@ -58,6 +64,7 @@ export function testExecutionRoutes({ read, write }: Endpoints, services: TestEx
       agent_id: agentId,
       kind: 'test-execution',
       name: subjectName,
+      requested_by: scope.actorId,
     };
     enqueueWork(tx, work, now);
     // Wake all waiting instances: some may be too old for this work.
@@ -88,7 +95,7 @@ export function testExecutionRoutes({ read, write }: Endpoints, services: TestEx
     const { projectId, testExecutionId: id } = params;
     const { accountId } = scope;
     const command = body.forceUpdate ? 'force-cancel' : 'cancel';
-    const [work] = await sendCommand(tx, accountId, toUuid(id), command, now, services.times);
+    const [work] = await sendCommand(tx, scope, toUuid(id), command, now, services.times);
     const execution = await requireTestExecution(tx, scope, projectId, id);
     const { permission } = cancelTestExecution;
     await requirePermissionIn(tx, scope, projectId, execution.environment_name, permission, now);
@@ -100,7 +107,10 @@ export function testExecutionRoutes({ read, write }: Endpoints, services: TestEx
       closeTestResults(tx, accountId, [id], 'CANCELLED');
     }
     const status = ended ? 'CANCELLED' : execution.status === 'RUNNING' ? 'CANCELLING' : execution.status;
-    if (status !== execution.status) setTestExecutionStatus(tx, accountId, { id, status }, now);
+    const message = ended
+      ? `${describeCancellation(work.command_by ?? undefined)} before an agent claimed it.`
+      : undefined;
+    if (status !== execution.status) setTestExecutionStatus(tx, accountId, { id, status, message }, now);
     if (!ended) tx.afterCommit(() => services.wakes.wake(work.agent_id, 'all'));
     const change = {
       projectId,

@@ -242,10 +242,11 @@ const setStatus = statement(
       test_execution_id: 'uuid',
       status: typed<ExecutionStatus>('execution_status'),
       finished_at: 'timestamptz?',
+      message: 'text?',
     },
   },
   `
-  update test_execution set status = $status, finished_at = $finished_at,
+  update test_execution set status = $status, finished_at = $finished_at, message = coalesce($message, message),
     running_tag = case when $finished_at::timestamptz is null then running_tag end
   where account_id = $account_id and test_execution_id = $test_execution_id`,
 );
@@ -254,7 +255,7 @@ const setStatus = statement(
 export function setTestExecutionStatus(
   tx: Transaction,
   accountId: string,
-  { id, status }: { id: string; status: ExecutionStatus },
+  { id, status, message }: { id: string; status: ExecutionStatus; message?: string | undefined },
   now: Date,
 ): void {
   tx.send(setStatus, {
@@ -262,6 +263,7 @@ export function setTestExecutionStatus(
     test_execution_id: id,
     status,
     finished_at: executionStates.isEnd(status) ? now : null,
+    message: message ?? null,
   });
 }
 

@@ -2,7 +2,14 @@
 import { type EventName, ignoredPipelineLimit } from '@headgate/contract';
 import { statement } from '../../kernel/database/database.ts';
 import { recordEvents } from '../../kernel/database/events.ts';
-import type { WorkMoment, WorkOwner, WorkServices, WorkSubject } from '../../kernel/work/work.ts';
+import {
+  describeCancellation,
+  type WorkEnd,
+  type WorkMoment,
+  type WorkOwner,
+  type WorkServices,
+  type WorkSubject,
+} from '../../kernel/work/work.ts';
 import { selectVariablesOfPlaces } from '../executions/index.ts';
 import { closeTestResults, moveTestExecutions, writeTestResults } from './test-execution.store.ts';
 
@@ -52,7 +59,7 @@ export function createTestExecutionOwner({ times, metrics }: WorkServices): Work
     },
     onEnded(moment, ends) {
       for (const [status, alike] of Map.groupBy(ends, (end) => end.status)) {
-        const executions = alike.map((end) => ({ id: end.workId, message: end.message?.slice(0, 10_000) }));
+        const executions = alike.map((end) => ({ id: end.workId, message: describeEnd(end) }));
         const ids = executions.map(({ id }) => id);
         moveTestExecutions(moment, { to: status, executions }, 'test-execution-ended');
         closeTestResults(moment.tx, moment.accountId, ids, status === 'CANCELLED' ? 'CANCELLED' : 'ERRORED');
@@ -62,6 +69,11 @@ export function createTestExecutionOwner({ times, metrics }: WorkServices): Work
       }
     },
   };
+}
+
+function describeEnd({ status, message, requestedBy }: WorkEnd): string | undefined {
+  if (status === 'CANCELLED' && message === undefined) return `${describeCancellation(requestedBy)}.`;
+  return message?.slice(0, 10_000);
 }
 
 function recordWorkEvents(
