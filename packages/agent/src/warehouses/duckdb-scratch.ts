@@ -46,8 +46,11 @@ export async function openScratch(
   await connection.run(`attach ':memory:' as ${scratch}`);
   await connection.run(`create schema ${scratch}.${ownSchema}`);
   await connection.run(`create table ${scratch}.${ownSchema}.mark (nothing integer)`);
+  // In one transaction, so that no table disappears between its name and its stand-in.
+  await connection.run('begin transaction');
   await createSchemas(connection, scratch, real);
   await createStandIns(connection, scratch, real);
+  await connection.run('commit');
   const path = [`${scratch}.main`, `${quoteName(real)}.main`].join(',');
   await connection.run(`set search_path = ${quoteText(path)}`);
   await createSequences(connection, real);
@@ -56,11 +59,11 @@ export async function openScratch(
     connection,
     `select schema_name, view_name, sql from system.main.duckdb_views() where database_name = ${quoteText(name)}`,
   );
-  await createCatalogViews(connection, { name, real: real });
+  await createCatalogViews(connection, { name, real });
   const standIns = new Map(
     made.map(([schema = '', table = '', sql = '']) => [getTableKey(schema, table), sql]),
   );
-  return { name, real: real, filesFolder, standIns, inTransaction: false };
+  return { name, real, filesFolder, standIns, inTransaction: false };
 }
 
 /** From now on names mean nothing but what the scratch database has. */
