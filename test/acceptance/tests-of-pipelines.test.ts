@@ -77,11 +77,17 @@ describe('tests of pipelines', { timeout: 240_000 }, () => {
   it('end at once when they are cancelled by force', async () => {
     const path = await start({ scope: 'TEST', tests: [{ testName: 'Endless' }] });
     const started = `/v1/events?${ever}&subjectId=${path.split('/').at(-1)}&eventName=test-execution-started`;
-    while ((await client.call('GET', started)).body.total === 0) await sleep(200);
+    for (;;) {
+      const { status, body } = await client.call('GET', started);
+      assert.equal(status, 200);
+      if (body.results.length > 0) break;
+      await sleep(200);
+    }
     const cancelled = await client.call('PATCH', path, { body: { status: 'CANCELLED', forceUpdate: true } });
     assert.equal(cancelled.status, 200);
-    const { status, results } = await waitUntil(path, (found) => found.finishedAt !== undefined);
-    assert.deepEqual([status, results[0]?.status], ['CANCELLED', 'CANCELLED']);
+    const ended = await waitUntil(path, (found) => found.finishedAt !== undefined);
+    assert.deepEqual([ended.status, ended.results[0]?.status], ['CANCELLED', 'CANCELLED']);
+    assert.match(ended.message ?? '', /^killed: cancelled by .* with force/);
     const again = await client.call('PATCH', path, { body: { status: 'CANCELLED' } });
     assert.deepEqual([again.status, again.body.code], [409, 'tests-ended']);
   });
