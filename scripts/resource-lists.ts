@@ -28,6 +28,12 @@ export function resourceLists(checkout: string): Record<string, string> {
     return exported;
   };
 
+  /** A file without operations has only schemas. Under another name they would be left out. */
+  const findOperations = (file: string): Exported[] => {
+    const found = /^export const (\w*Operations)\b/m.exec(readFileSync(join(checkout, file), 'utf8'))?.[1];
+    return found === undefined ? [] : [requireExport({ file, name: `${camelCase(file)}Operations` })];
+  };
+
   const ofResources = paths(`${CONTRACT}/*/*.outcomes.ts`);
   const outcomes = [...paths(`${CONTRACT}/*.outcomes.ts`), ...ofResources];
   const contractFiles = ofResources.flatMap((file) => {
@@ -43,9 +49,7 @@ export function resourceLists(checkout: string): Record<string, string> {
     [`${CONTRACT}/resources.list.ts`]: renderList({
       folder: CONTRACT,
       name: 'operationLists',
-      entries: contractFiles
-        .map((file) => ({ file, name: `${camelCase(file)}Operations` }))
-        .filter(isExported),
+      entries: contractFiles.flatMap(findOperations),
       passedOn: contractFiles,
     }),
     [`${SERVER}/main/slices.list.ts`]: renderList({

@@ -31,6 +31,8 @@ const known: Record<string, readonly string[]> = {
   versionName: ['v1'],
   sharedPipelineIdPrefix: ['Checks'],
   pipelineExecutionId: ['{{execution}}'],
+  testExecutionId: ['{{testExecution}}'],
+  testName: ['tests/main counts'],
   paginationToken: ['{{more}}'],
   'If-Match': ['*', '"1"', '{{etag}}'],
   role: ['Member', 'SUPER_ADMIN', 'OWNER', 'viewer', 'OPERATOR'],

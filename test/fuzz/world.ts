@@ -4,6 +4,7 @@ import type { TestServer } from '../../packages/server/src/testing/open-server.t
 import { createPlace, type Place } from '../../packages/server/src/testing/place.ts';
 import { sharedPipeline } from '../../packages/server/src/testing/project.ts';
 import { publishShared } from '../../packages/server/src/testing/shared-pipelines.ts';
+import { createTestExecution } from '../../packages/server/src/testing/tested-project.ts';
 import type { Caller, Draft } from './draft.ts';
 import type { Wire } from './sending.ts';
 
@@ -93,6 +94,7 @@ async function furnished(server: TestServer): Promise<Furnished> {
   const executions = `${path}/pipeline-executions`;
   await admin.post(executions, start);
   const { pipelineExecutionId } = (await admin.post<{ pipelineExecutionId: string }>(executions, start)).body;
+  const testExecution = (await createTestExecution(place)).split('/').at(-1) ?? '';
   const { more = '' } = (await admin.get<{ more?: string }>('/pipeline-executions?limit=1')).body;
   const ids = {
     account: account.accountId,
@@ -101,6 +103,7 @@ async function furnished(server: TestServer): Promise<Furnished> {
     agent: place.agent.agentId,
     credential: credentialId,
     execution: pipelineExecutionId,
+    testExecution,
     more,
     etag: (await admin.get(`${path}/variables/city`)).etag,
   };

@@ -50,6 +50,10 @@ export const headings = [
     tag: 'Pipeline executions',
     about: 'Start and cancel pipelines, and read their status, steps, variables and logs.',
   },
+  {
+    tag: 'Test executions',
+    about: 'Run the tests of pipelines without changing the data of the environment, and read their results.',
+  },
   { tag: 'Credentials', about: 'API credentials of the account, and their roles.' },
   { tag: 'Events', about: 'The audit log of the account.' },
   { tag: 'Agent protocol', about: 'What agents and servers send to each other.' },

@@ -13,6 +13,7 @@ import { projectOutcomes } from './project/project.outcomes.ts';
 import { secretReferenceOutcomes } from './secret-reference/secret-reference.outcomes.ts';
 import { secretOutcomes } from './secret/secret.outcomes.ts';
 import { sharedPipelineOutcomes } from './shared-pipeline/shared-pipeline.outcomes.ts';
+import { testExecutionOutcomes } from './test-execution/test-execution.outcomes.ts';
 import { variableOutcomes } from './variable/variable.outcomes.ts';
 
 export const outcomeLists = [
@@ -30,5 +31,6 @@ export const outcomeLists = [
   secretReferenceOutcomes,
   secretOutcomes,
   sharedPipelineOutcomes,
+  testExecutionOutcomes,
   variableOutcomes,
 ] as const;

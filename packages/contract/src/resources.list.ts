@@ -11,12 +11,14 @@ import { credentialOperations } from './credential/credential.ts';
 import { environmentOperations } from './environment/environment.ts';
 import { pipelineExecutionOperations } from './pipeline-execution/pipeline-execution.ts';
 import { executionLogOperations } from './pipeline-execution/execution-log.ts';
+import { executionVariableOperations } from './pipeline-execution/execution-variable.ts';
 import { projectTagOperations } from './project-tag/project-tag.ts';
 import { projectOperations } from './project/project.ts';
 import { secretReferenceOperations } from './secret-reference/secret-reference.ts';
 import { secretCheckOperations } from './secret-reference/secret-check.ts';
 import { secretOperations } from './secret/secret.ts';
 import { sharedPipelineOperations } from './shared-pipeline/shared-pipeline.ts';
+import { testExecutionOperations } from './test-execution/test-execution.ts';
 import { variableOperations } from './variable/variable.ts';
 import { overrideOperations } from './variable/override.ts';
 
@@ -28,8 +30,10 @@ export * from './agent-protocol/instance-certificate.ts';
 export * from './agent-protocol/presence.ts';
 export * from './agent-protocol/report.ts';
 export * from './agent-protocol/run-log.ts';
+export * from './agent-protocol/run-members.ts';
 export * from './agent-protocol/run-variables.ts';
 export * from './agent-protocol/secret-lookup.ts';
+export * from './agent-protocol/test-execution-work.ts';
 export * from './agent-protocol/work.ts';
 export * from './agent/agent.ts';
 export * from './agent/agent-allowlist.ts';
@@ -43,7 +47,7 @@ export * from './environment/environment.ts';
 export * from './environment/environment-connection.ts';
 export * from './pipeline-execution/pipeline-execution.ts';
 export * from './pipeline-execution/execution-log.ts';
-export * from './pipeline-execution/execution-variables.ts';
+export * from './pipeline-execution/execution-variable.ts';
 export * from './project-tag/project-tag.ts';
 export * from './project/project.ts';
 export * from './secret-reference/secret-reference.ts';
@@ -51,6 +55,7 @@ export * from './secret-reference/secret-check.ts';
 export * from './secret/secret.ts';
 export * from './secret/secret-value.ts';
 export * from './shared-pipeline/shared-pipeline.ts';
+export * from './test-execution/test-execution.ts';
 export * from './variable/variable.ts';
 export * from './variable/override.ts';
 export * from './variable/variable-value.ts';
@@ -68,12 +73,14 @@ export const operationLists = [
   environmentOperations,
   pipelineExecutionOperations,
   executionLogOperations,
+  executionVariableOperations,
   projectTagOperations,
   projectOperations,
   secretReferenceOperations,
   secretCheckOperations,
   secretOperations,
   sharedPipelineOperations,
+  testExecutionOperations,
   variableOperations,
   overrideOperations,
 ] as const;

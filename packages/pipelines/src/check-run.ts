@@ -168,11 +168,15 @@ async function gatherReached(root: CheckedPipeline, names: RunNames): Promise<Ma
     known.outlines.set(path, outline);
     if (names.isSound(artifact, path)) continue;
     for (const note of listReachedQuestions(outline)) {
-      if (note.asks === 'call') open.push({ artifact, path: note.path });
+      if (note.asks === 'call') open.push(...listCalledPaths(note).map((each) => ({ artifact, path: each })));
       else if (note.asks === 'shared-call') open.push(...findSharedCalled(note, names));
     }
   }
   return reached;
+}
+
+function listCalledPaths({ path, orPath }: { path: string; orPath?: string }): string[] {
+  return orPath === undefined ? [path] : [path, orPath];
 }
 
 function listReachedQuestions({ notes }: PipelineOutline): Question[] {

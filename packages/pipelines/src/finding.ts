@@ -99,7 +99,8 @@ export type Asked =
   | { asks: 'secret'; name: string }
   | { asks: 'file'; path: string }
   /** `certain`: every run in which no component fails makes the call. */
-  | { asks: 'call'; path: string; sets: readonly CallArgument[]; certain: boolean }
+  /** `orPath`: the path that is meant if there is no pipeline at the first one. */
+  | { asks: 'call'; path: string; orPath?: string; sets: readonly CallArgument[]; certain: boolean }
   /** `pipelineName` is absent if it is an expression. */
   | {
       asks: 'shared-call';

@@ -10,6 +10,7 @@ export type { ComponentEnd } from './component-end.ts';
 export type {
   Action,
   AssertionCheck,
+  AssertionFault,
   CallArguments,
   FileSearch,
   FoundFile,
@@ -54,6 +55,7 @@ export {
   type Pipeline,
   type PipelineType,
   type Plain,
+  type PlainMap,
   pipelineExtensions,
   pipelineNameOf,
   pipelinePath,
@@ -73,7 +75,11 @@ export {
 } from './resolve.ts';
 export { resolveScript } from './script-text.ts';
 export { findSecretNames, findSecretOfDefault, type SecretSource } from './secret-calls.ts';
-export { listSharedPipelineUses, type SharedPipelineUse } from './shared-pipeline-use.ts';
+export {
+  listSharedPipelineUses,
+  readSharedPipelineUse,
+  type SharedPipelineUse,
+} from './shared-pipeline-use.ts';
 export {
   type Dialect,
   type PreparedStatement,

@@ -155,13 +155,16 @@ export function createAnswers(
     report({ ...where, code: 'undeclared-variable', message, level: reached ? 'error' : 'warning' });
   }
 
+  const findCalledPath = ({ path, orPath }: { path: string; orPath?: string }): string =>
+    orPath !== undefined && !byPath.has(path) && byPath.has(orPath) ? orPath : path;
+
   function answerQuestion(path: string, note: Question, own: () => Iterable<string>): void {
     const { line, component, reached } = note;
     const place = { path, line, ...(component === undefined ? {} : { component }), reached };
     if (note.asks === 'variable') reportVariable(place, note.name, own);
     else if (note.asks === 'secret') reportSecret(place, note.name, known, reportHere);
     else if (note.asks === 'file') reportMissingFile(place, note.path, known, reportHere);
-    else if (note.asks === 'call') reportCall(place, note.path, note.sets);
+    else if (note.asks === 'call') reportCall(place, findCalledPath(note), note.sets);
     // Calls of shared pipelines are checked when a run starts, since only then their versions are known
     // (check-run.ts).
   }
@@ -187,7 +190,8 @@ export function createAnswers(
 export function listCalls({ notes }: PipelineOutline): CallEdge[] {
   return notes.flatMap((note) => {
     if (!('asks' in note) || note.asks !== 'call' || !note.reached) return [];
-    return [{ to: note.path, component: note.component ?? '', line: note.line, certain: note.certain }];
+    const edge = { component: note.component ?? '', line: note.line, certain: note.certain };
+    return [note.path, ...(note.orPath === undefined ? [] : [note.orPath])].map((to) => ({ to, ...edge }));
   });
 }
 

@@ -222,17 +222,17 @@ describe('the other components of an orchestration', () => {
     });
     assert.ok(action.action === 'assert');
     const [exists, columns, count] = action.checks;
-    assert.equal(exists?.verify([]), 'the table "t" does not exist, but it should');
+    assert.equal(exists?.verify([])?.message, 'the table "t" does not exist, but it should');
     assert.equal(columns?.verify([['ID', 'DECIMAL(10,2)']]), undefined);
     assert.equal(
       columns?.verify([
         ['id', 'VARCHAR'],
         ['more', 'DATE'],
-      ]),
+      ])?.message,
       'the table "t": the column "id" is VARCHAR, not DECIMAL(10, 2) as expected; the column "more" is not expected',
     );
     assert.equal(count?.verify([[4]]), undefined);
-    assert.equal(count?.verify([[3]]), 'the table "t" has 3 rows, expected: Greater Than 3');
+    assert.equal(count?.verify([[3]])?.message, 'the table "t" has 3 rows, expected: Greater Than 3');
   });
 
   it('file-load and file-unload', async () => {

@@ -12,6 +12,7 @@ import type { Pipeline, PipelineType, VariableDeclaration } from './pipeline.ts'
 import { collectExpressions, type PlacedExpression } from './pipeline-expressions.ts';
 import { findReach } from './reach.ts';
 import { listSharedPipelineUses, type SharedPipelineUse } from './shared-pipeline-use.ts';
+import { listTestedPipelines } from './tested-pipelines.ts';
 import { checkPipeline } from './validate.ts';
 
 export type VariableOutline = Pick<VariableDeclaration, 'name' | 'type' | 'visibility'>;
@@ -26,6 +27,8 @@ export interface PipelineOutline {
   description: string;
   /** The versions of shared pipelines used by the pipeline. */
   sharedPipelines: SharedPipelineUse[];
+  /** Of a test: the names of the pipelines that it runs, as written. Absent if it is no test. */
+  testedPipelines?: string[];
   /** The first component that runs in the project's warehouse; absent if none does. */
   warehouse?: { component: string; type: string; line: number };
   notes: Note[];
@@ -53,7 +56,12 @@ export function readPipelineFile(
   path: string,
   text: string,
 ):
-  | { pipeline: Pipeline; outline: PipelineOutline; expressions: PlacedExpression[] }
+  | {
+      pipeline: Pipeline;
+      outline: PipelineOutline;
+      expressions: PlacedExpression[];
+      lineOf(component: string): number;
+    }
   | { error: PipelineSyntaxError } {
   const { pipeline, lineOf, error } = parsePipeline(path, text);
   if (error !== undefined) return { error };
@@ -61,6 +69,7 @@ export function readPipelineFile(
     pipeline,
     outline: outlinePipeline(pipeline, lineOf),
     expressions: collectExpressions(pipeline, lineOf),
+    lineOf: (component) => lineOf(['pipeline', 'components', component]),
   };
 }
 
@@ -108,7 +117,18 @@ function outlinePipeline(pipeline: Pipeline, lineOf: LineOf, most = noteLimit): 
     (each) => runs.has(each.name) && isWarehouseType(each.type),
   );
   const warehouse = first && { component: first.name, type: first.type, line: line(first.name) };
-  const outline = { path, name, type, variables, description, sharedPipelines, notes, beyond };
+  const testedPipelines = listTestedPipelines(pipeline).map(cutName);
+  const outline = {
+    path,
+    name,
+    type,
+    variables,
+    description,
+    sharedPipelines,
+    ...(testedPipelines.length === 0 ? {} : { testedPipelines }),
+    notes,
+    beyond,
+  };
   return warehouse === undefined ? outline : { ...outline, warehouse };
 }
 
@@ -136,6 +156,7 @@ function cutNames(asked: Asked): Asked {
       return {
         asks: 'call',
         path: cutName(asked.path),
+        ...(asked.orPath === undefined ? {} : { orPath: cutName(asked.orPath) }),
         sets: asked.sets.map(cutArgument),
         certain: asked.certain,
       };

@@ -11,6 +11,7 @@ import {
   type Plain,
   type PlainMap,
   pipelinePath,
+  pipelineTypeOf,
 } from './pipeline.ts';
 import type { Certainty } from './reach.ts';
 import {
@@ -19,6 +20,7 @@ import {
   readSharedPipelineUse,
   sharedPipelineType,
 } from './shared-pipeline-use.ts';
+import { pipelineUnderTestType } from './tested-pipelines.ts';
 import { cells } from './validate-variables.ts';
 
 const calls: Readonly<Record<string, { parameter: string; type: PipelineType }>> = {
@@ -42,12 +44,32 @@ export function checkCall(component: OrchestrationComponent, isCertain: Certaint
     notes.ask({ asks: 'shared-call', component: name, at, use, ...named, sets, certain: isCertain(name) });
     return;
   }
+  if (type === pipelineUnderTestType) {
+    askTestedCall(component, sets, isCertain, notes);
+    return;
+  }
   const call = Object.hasOwn(calls, type) ? calls[type] : undefined;
   const called = call && readPlainName(findCalledName(parameters, call.parameter));
   if (call === undefined || called === undefined) return;
   const at = ['parameters', call.parameter];
   const path = pipelinePath(called, call.type);
   notes.ask({ asks: 'call', component: name, at, path, sets, certain: isCertain(name) });
+}
+
+/** The name may omit the extension; then an orchestration is preferred. */
+function askTestedCall(
+  { name, parameters }: OrchestrationComponent,
+  sets: readonly CallArgument[],
+  isCertain: Certainty,
+  notes: Notes,
+): void {
+  const called = readPlainName(parameters.pipelineName);
+  if (called === undefined) return;
+  const type = pipelineTypeOf(called);
+  const path = pipelinePath(called, type ?? 'orchestration');
+  const other = type === undefined ? { orPath: pipelinePath(called, 'transformation') } : {};
+  const at = ['parameters', 'pipelineName'];
+  notes.ask({ asks: 'call', component: name, at, path, ...other, sets, certain: isCertain(name) });
 }
 
 /** The name in the group. A name without a group is reported by the plan. */

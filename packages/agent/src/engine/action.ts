@@ -2,7 +2,7 @@
 import { type Action, evaluateExpression, pipelineTypeOf } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from './action-context.ts';
 import { assertChecks } from './assertion.ts';
-import { runCalledPipeline } from './call.ts';
+import { runCalledPipeline, runPipelineUnderTest } from './call.ts';
 import { isTrue } from './condition.ts';
 import { iterateFiles } from './file-search.ts';
 import { findFileToRead, writeFileAtomically } from './files.ts';
@@ -54,6 +54,7 @@ const performers: Performers = {
     return { ...success, message: lines.join('\n') };
   },
   assert: assertChecks,
+  'run-pipeline-under-test': runPipelineUnderTest,
   'run-pipeline': (action, context) => {
     const { artifact } = context.run;
     return runCalledPipeline(action, { artifact, type: action.pipelineType }, context);

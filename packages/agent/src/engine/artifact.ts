@@ -53,6 +53,10 @@ function createArtifact(
       if ('reason' in found) throw new Error(`${prefix}${path} cannot be read: ${found.reason}`);
       return { ...found.pipeline, path: `${prefix}${path}` };
     },
+    async lineOf(path, component) {
+      const found = await read(path);
+      return found === undefined || 'reason' in found ? 1 : found.lineOf(component);
+    },
     checked: {
       prefix,
       title,

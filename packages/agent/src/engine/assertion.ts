@@ -3,17 +3,20 @@ import type { Action } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from './action-context.ts';
 
 export async function assertChecks(
-  { checks }: Extract<Action, { action: 'assert' }>,
-  { run }: ActionContext,
+  { checks, fault: found }: Extract<Action, { action: 'assert' }>,
+  { run, component }: ActionContext,
 ): Promise<ActionResult> {
-  const { warehouse, request } = run.context;
+  const { warehouse, request, asserts } = run.context;
   let counted: number | undefined;
+  let fault = found;
   for (const check of checks) {
+    if (fault !== undefined) break;
     const { rows } = await warehouse.query(check.query, request.bounds.variableRows);
     if (check.counts) counted = Number(rows[0]?.[0]);
-    const message = check.verify(rows);
-    if (message !== undefined)
-      return { status: 'FAILED', message, ...(counted === undefined ? {} : { rowCount: counted }) };
+    fault = check.verify(rows);
   }
-  return { status: 'SUCCESS', ...(counted === undefined ? {} : { rowCount: counted }) };
+  asserts?.add({ path: run.pipeline.path, component: component.name }, fault);
+  const rowCount = counted === undefined ? {} : { rowCount: counted };
+  if (fault !== undefined) return { status: 'FAILED', message: fault.message, ...rowCount };
+  return { status: 'SUCCESS', ...rowCount };
 }

@@ -1,5 +1,5 @@
 /** Runs another pipeline for a component. */
-import type { CallArguments, PipelineType } from '@headgate/pipelines';
+import { type Action, type CallArguments, type PipelineType, pipelineTypeOf } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from './action-context.ts';
 import type { RunArtifact } from './run-context.ts';
 
@@ -16,4 +16,17 @@ export async function runCalledPipeline(
   const call = { name: pipelineName, type, artifact, onFound, pipelineRunId, chain, scope, scalars, grids };
   const { scope: childScope, ...outcome } = await context.call(call);
   return { ...outcome, ...(childScope === undefined ? {} : { childScope }), fromChild: true };
+}
+
+/** @throws Error unless the run is a test */
+export async function runPipelineUnderTest(
+  action: Extract<Action, { action: 'run-pipeline-under-test' }>,
+  context: ActionContext,
+): Promise<ActionResult> {
+  const { artifact, pipeline } = context.run;
+  if (context.run.context.asserts === undefined)
+    throw new Error(
+      `a test runs by itself, not as a part of another pipeline: start ${pipeline.path}, or run it by a test execution`,
+    );
+  return runCalledPipeline(action, { artifact, type: pipelineTypeOf(action.pipelineName) }, context);
 }

@@ -33,6 +33,7 @@ type Question =
   | { type: 'execute'; sql: string }
   | { type: 'query'; sql: string; maxRows: number }
   | { type: 'secret'; name: string }
+  | { type: 'scratch' }
   | { type: 'script'; job: ScriptJob };
 
 function ask(message: Question, id = ++lastId) {
@@ -78,6 +79,10 @@ function createPorts(start: RunStart): RunPorts {
     runScript,
     findShared: createSharedLookup(start.shared),
     filesFolder: start.filesFolder,
+    ...(start.environmentFilesFolder === undefined
+      ? {}
+      : { environmentFilesFolder: start.environmentFilesFolder }),
+    enterScratch: async () => (await ask({ type: 'scratch' })) as string,
     report: (step) => send({ type: 'step', step }),
     log: (line, source) => send({ type: 'line', line, source, timestamp: new Date().toISOString() }),
     recordVariables: (variables) => send({ type: 'variables', variables }),

@@ -38,6 +38,8 @@ export interface Fixture {
   secretsRead: string[];
   /** Pipeline files that the upload ignored, with the reasons. */
   ignored: Map<string, Unreadable>;
+  /** How often a run asked for a scratch database. */
+  countScratch(): number;
   /** The waits of the run, in milliseconds. No time passes in them. */
   waits: number[];
   /** Calls a function in each wait. */
@@ -80,6 +82,7 @@ export async function createFixture(runScript: RunScript = refuseScripts): Promi
   let onWait: () => unknown = () => undefined;
   let cancelled = false;
   let ids = 0;
+  let entered = 0;
   const ports: RunPorts = {
     warehouse: createWarehouse(connection),
     artifact: {
@@ -99,6 +102,11 @@ export async function createFixture(runScript: RunScript = refuseScripts): Promi
     runScript,
     findShared: ({ prefix, versionName }) => shared.get(`${prefix} ${versionName ?? 'latest'}`),
     filesFolder,
+    async enterScratch() {
+      entered += 1;
+      await mkdir(join(filesFolder, '.tests'), { recursive: true });
+      return join(filesFolder, '.tests');
+    },
     report(step) {
       steps.set(step.stepId, step);
       reports.push(step);
@@ -132,6 +140,7 @@ export async function createFixture(runScript: RunScript = refuseScripts): Promi
     secrets,
     secretsRead,
     ignored,
+    countScratch: () => entered,
     waits,
     onWait(call) {
       onWait = call;

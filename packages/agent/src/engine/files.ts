@@ -24,14 +24,20 @@ export function splitPath(path: string): string[] {
 
 /** The absolute path of a file to read, from the artifact or else from the files folder. @throws FileError */
 export async function findFileToRead(
-  ports: Pick<RunPorts, 'filesFolder'>,
+  ports: Pick<RunPorts, 'filesFolder' | 'environmentFilesFolder'>,
   artifact: ArtifactFiles,
   path: string,
 ): Promise<string> {
   const published = artifact.place(path);
   if (published !== undefined) return published;
-  const folder = await realpath(ports.filesFolder);
-  const found = await realpath(join(folder, ...splitPath(path))).catch(() => undefined);
+  const segments = splitPath(path);
+  let folder = '';
+  let found: string | undefined;
+  for (const each of [ports.filesFolder, ports.environmentFilesFolder]) {
+    if (each === undefined || found !== undefined) continue;
+    folder = await realpath(each);
+    found = await realpath(join(folder, ...segments)).catch(() => undefined);
+  }
   if (found === undefined) {
     throw new FileError(
       `there is no file "${path}" in the artifact or in the agent's files folder: publish it with the pipelines, or copy it to the folder`,

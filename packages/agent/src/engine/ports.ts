@@ -68,8 +68,15 @@ export interface RunPorts {
   runScript: RunScript;
   /** Undefined if the use was not known when the execution started. */
   findShared(use: SharedPipelineUse): SharedVersion | undefined;
-  /** Absolute path of the environment's files folder, which exists. */
+  /** Absolute path of the folder for files, which exists: the environment's, or that of a test. */
   filesFolder: string;
+  /** Of a test: the environment's folder, from which it reads the files that are not in its own. */
+  environmentFilesFolder?: string;
+  /**
+   * Puts all further SQL of the run into a scratch database, which is dropped at its end. Returns the folder
+   * for its files.
+   */
+  enterScratch(): Promise<string>;
   /** Reports the state of a step. A changed step is reported again, in full, with the same `stepId`. */
   report(step: Step): void;
   /** Adds a line to the run's log: what a component or its script prints. */
@@ -116,6 +123,21 @@ export interface RunRequest {
   scalarVariables: Readonly<Record<string, unknown>>;
   gridVariables: Readonly<Record<string, readonly (readonly unknown[])[]>>;
   bounds: RunBounds;
+  /** The run is a test, and its warehouse a scratch database from the beginning. */
+  isTest?: boolean;
 }
 
-export type RunOutcome = { status: 'SUCCESS' | 'FAILED' | 'CANCELLED'; message?: string };
+/** What the asserts of a test found. Texts are masked and bounded. */
+export interface TestedOutcome {
+  /** Asserts that ran. */
+  asserts: number;
+  /** The first that did not hold. */
+  fault?: { message: string; expected: string; actual: string };
+}
+
+export type RunOutcome = {
+  status: 'SUCCESS' | 'FAILED' | 'CANCELLED';
+  message?: string;
+  /** Of a test. */
+  tested?: TestedOutcome;
+};

@@ -22,6 +22,7 @@ import type { ArtifactFiles, RunOutcome, RunPorts, RunRequest } from './ports.ts
 import type { StartedPipeline } from './run-variables.ts';
 import type { Session } from './session.ts';
 import type { SqlRoom } from './step-sql.ts';
+import type { TestAsserts } from './test-asserts.ts';
 
 /** An artifact with pipelines to run. */
 export interface RunArtifact {
@@ -31,6 +32,8 @@ export interface RunArtifact {
   readonly files: ArtifactFiles;
   /** A pipeline, parsed once. @throws Error if it cannot be read */
   pipeline(path: string): Promise<Pipeline | undefined>;
+  /** The line of a component in the file. */
+  lineOf(path: string, component: string): Promise<number>;
   /** The same artifact for the check before the run. */
   readonly checked: CheckedArtifact;
 }
@@ -74,6 +77,8 @@ export interface RunContext {
   readonly sqlRoom: SqlRoom;
   /** Counts a started step. */
   countStep(): void;
+  /** The asserts of a test; undefined if the run is no test. */
+  readonly asserts: TestAsserts | undefined;
   findHalt(): RunOutcome | undefined;
   /** Ends the whole run with this outcome, even if a pipeline handles the failure. */
   halt(outcome: RunOutcome): void;

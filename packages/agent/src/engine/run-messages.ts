@@ -26,6 +26,8 @@ export interface RunStart {
   artifact: PlacedArtifact;
   shared: readonly PlacedShared[];
   filesFolder: string;
+  /** Of a test: the environment's folder, from which it may read too. */
+  environmentFilesFolder?: string;
 }
 
 export type ToRun =
@@ -44,6 +46,8 @@ export type FromRun =
   | { type: 'query'; id: number; sql: string; maxRows: number }
   /** The value of a secret reference. */
   | { type: 'secret'; id: number; name: string }
+  /** From now on the SQL of the run goes to a scratch database. */
+  | { type: 'scratch'; id: number }
   /** Answered with a `ScriptEnd` when the script has ended. */
   | { type: 'script'; id: number; job: ScriptJob }
   | { type: 'script-answer'; request: number; value: unknown }

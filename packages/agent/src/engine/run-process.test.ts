@@ -48,6 +48,7 @@ async function run(
     artifact: { folder, paths: ['main.orch.yaml'], ignored: [] },
     shared: [],
     filesFolder: files,
+    enterScratch: async () => files,
     workFolder: folder,
     memoryMegabytes: 256,
     processMegabytes: 512,

@@ -29,6 +29,8 @@ export interface RunOptions {
   artifact: PlacedArtifact;
   shared: readonly PlacedShared[];
   filesFolder: string;
+  /** Of a test: the environment's folder, from which it may read too. */
+  environmentFilesFolder?: string;
   /** The working directory and home of the process. */
   workFolder: string;
   /** Limit of the JavaScript heap. */
@@ -38,6 +40,8 @@ export interface RunOptions {
   confinement: Confinement;
   warehouse: Warehouse;
   readSecret(name: string): Promise<Secret>;
+  /** Puts the SQL of the run into a scratch database. Returns the folder for its files, below `filesFolder`. */
+  enterScratch(): Promise<string>;
   runScript: StartScript;
   /** Removes the run's secrets from the last output of the process. */
   conceal(text: string): string;
@@ -134,6 +138,9 @@ function converse(
         artifact: options.artifact,
         shared: options.shared,
         filesFolder: options.filesFolder,
+        ...(options.environmentFilesFolder === undefined
+          ? {}
+          : { environmentFilesFolder: options.environmentFilesFolder }),
       },
     });
     if (options.cancel.aborted) sendCancel(child, options);
@@ -159,7 +166,7 @@ async function answerRequest(
 }
 
 async function carryOut(
-  { warehouse, readSecret }: RunOptions,
+  { warehouse, readSecret, enterScratch }: RunOptions,
   scripts: RunScripts,
   message: Extract<FromRun, { id: number }>,
 ): Promise<unknown> {
@@ -170,6 +177,8 @@ async function carryOut(
       return warehouse.query(message.sql, message.maxRows);
     case 'secret':
       return (await readSecret(message.name)).reveal();
+    case 'scratch':
+      return enterScratch();
     case 'script':
       return scripts.run(message.id, message.job);
   }
@@ -203,11 +212,18 @@ function describeDeath(
 
 function listPermissions(options: RunOptions): string[] {
   const shared = options.shared.flatMap((one) => ('artifact' in one ? [one.artifact.folder] : []));
-  const readable = [...findCodeFolders(), options.artifact.folder, ...new Set(shared), options.filesFolder];
+  const { filesFolder, environmentFilesFolder = filesFolder } = options;
+  // The files of a test are below the environment's; Node.js does not take both.
+  const readable = [
+    ...findCodeFolders(),
+    options.artifact.folder,
+    ...new Set(shared),
+    environmentFilesFolder,
+  ];
   return [
     '--permission',
     ...readable.map((folder) => `--allow-fs-read=${folder}`),
-    `--allow-fs-write=${options.filesFolder}`,
+    `--allow-fs-write=${filesFolder}`,
   ];
 }
 

@@ -46,6 +46,7 @@ async function run(t: TestContext, type: string, parameters: object, change: Par
     artifact: { folder, paths: ['main.orch.yaml'], ignored: [] },
     shared: [],
     filesFolder: files,
+    enterScratch: async () => files,
     workFolder: folder,
     memoryMegabytes: 256,
     processMegabytes: 512,

@@ -31,6 +31,7 @@ import {
   getMessage,
   type PipelineCall,
   type PipelineRun,
+  type RunArtifact,
   type RunContext,
 } from './run-context.ts';
 import { createRunSecrets, type RunSecrets } from './run-secrets.ts';
@@ -38,6 +39,8 @@ import { createVariableRecorder } from './run-variables.ts';
 import { createSession } from './session.ts';
 import { cutMessage } from './step.ts';
 import { runSqlBytes } from './step-sql.ts';
+import { createTestAsserts } from './test-asserts.ts';
+import { refuseUnsafeTest } from './test-check.ts';
 import { runTransformation } from './transformation.ts';
 
 /** The default limits of a run. */
@@ -63,12 +66,32 @@ export async function runPipeline(request: RunRequest, ports: RunPorts): Promise
   return { ...outcome, message: cutMessage(secrets.mask(outcome.message)) };
 }
 
+/** A test does everything in a scratch database, also what it does before it runs the pipeline under test. */
+async function enterScratchIfTest(
+  artifact: RunArtifact,
+  request: RunRequest,
+  secrets: RunSecrets,
+): Promise<{ secrets: RunSecrets; isTest: boolean }> {
+  if (request.isTest === true) return { secrets, isTest: true };
+  const path = listCandidatePaths(request.pipelineName).find((each) => artifact.files.paths.includes(each));
+  const outline = path === undefined ? undefined : await artifact.checked.outline(path);
+  if (outline === undefined || 'reason' in outline || outline.testedPipelines === undefined)
+    return { secrets, isTest: false };
+  const { ports } = secrets;
+  const filesFolder = await ports.enterScratch();
+  const inScratch = { ...ports, filesFolder, environmentFilesFolder: ports.filesFolder };
+  return { secrets: { ...secrets, ports: inScratch }, isTest: true };
+}
+
 async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOutcome> {
   try {
     const scope = createScope(request.variables.map(createProjectVariable));
-    const context = createContext(request, secrets, scope);
+    const artifact = createOwnArtifact(request, secrets.ports);
+    const entered = await enterScratchIfTest(artifact, request, secrets);
+    const context = createContext(request, entered.secrets, { scope, isTest: entered.isTest });
+    if (entered.isTest) await refuseUnsafeTest(artifact, request.pipelineName, context);
     const outcome = await context.call({
-      artifact: createOwnArtifact(request, secrets.ports),
+      artifact,
       name: request.pipelineName,
       type: pipelineTypeOf(request.pipelineName),
       pipelineRunId: request.pipelineExecutionId,
@@ -78,7 +101,8 @@ async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOut
       grids: Object.entries(request.gridVariables),
     });
     const { scope: _, ...ended } = outcome;
-    return context.getHaltOutcome() ?? ended;
+    const tested = context.asserts?.getOutcome();
+    return { ...(context.getHaltOutcome() ?? ended), ...(tested === undefined ? {} : { tested }) };
   } catch (error) {
     return { status: 'FAILED', message: getMessage(error) };
   }
@@ -87,7 +111,7 @@ async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOut
 function createContext(
   request: RunRequest,
   { source, ports, mask }: RunSecrets,
-  scope: VariableScope,
+  { scope, isTest }: { scope: VariableScope; isTest: boolean },
 ): RunContext {
   const { bounds } = request;
   let steps = 0;
@@ -106,6 +130,7 @@ function createContext(
     expressions,
     readSecret: (name) => source.read(name),
     mask,
+    asserts: isTest ? createTestAsserts(mask) : undefined,
     recordVariables: createVariableRecorder(request.variables, scope, mask, ports.recordVariables),
     sqlRoom: { left: runSqlBytes },
     countStep: () => {

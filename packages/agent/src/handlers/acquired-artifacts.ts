@@ -2,7 +2,7 @@
  * Acquires the artifacts of one execution from the cache: its own version and its versions of shared
  * pipelines.
  */
-import type { IgnoredPipeline, PipelineExecutionWork, SharedArtifact } from '@headgate/contract';
+import type { IgnoredPipeline, RunMembers, SharedArtifact } from '@headgate/contract';
 import type { ArtifactCache, HeldArtifact } from '../artifacts/artifact-cache.ts';
 import type { PlacedArtifact, PlacedShared } from '../engine/run-messages.ts';
 import { getReason } from '../log.ts';
@@ -24,7 +24,7 @@ interface Wanted {
  */
 export async function acquireArtifacts(
   cache: Pick<ArtifactCache, 'acquire'>,
-  work: PipelineExecutionWork,
+  work: RunMembers,
   signal: AbortSignal,
 ): Promise<AcquiredArtifacts> {
   const held: HeldArtifact[] = [];

@@ -1,5 +1,5 @@
 /** Each kind of work has a file with a `Handler`, listed in `registry.ts`. */
-import type { LogLine, RunVariables, Step, WorkKind, WorkOf } from '@headgate/contract';
+import type { LogLine, RunVariables, Step, TestResult, WorkKind, WorkOf } from '@headgate/contract';
 import type { Outcome } from '../session/outbox.ts';
 
 export interface WorkContext {
@@ -10,6 +10,8 @@ export interface WorkContext {
    */
   reportStarted(): Promise<void>;
   step(step: Step): void;
+  /** Reports the result of a test. Only for work that runs tests. */
+  tested(result: TestResult): void;
   line(line: Omit<LogLine, 'sequence'>): void;
   variables(variables: RunVariables): void;
   /** Masks all further reports of this work with `mask`, in addition to the masking inside the run. */

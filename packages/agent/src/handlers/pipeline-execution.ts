@@ -1,20 +1,24 @@
 /** Runs one pipeline in its own process, with artifacts from the cache and a connection to its warehouse. */
+import { randomUUID } from 'node:crypto';
 import type { WorkOf } from '@headgate/contract';
 import type { ArtifactCache } from '../artifacts/artifact-cache.ts';
 import { describeCancellation, getCanceller } from '../cancellation.ts';
 import type { AgentConfig } from '../config.ts';
 import type { Confinement } from '../confinement/confinement.ts';
-import { type RunOptions, runInProcess } from '../engine/run-process.ts';
+import { runInProcess } from '../engine/run-process.ts';
 import { type Folders, makePrivateFolder } from '../host/folders.ts';
 import type { Log } from '../log.ts';
 import type { Scripts } from '../scripts/scripts.ts';
-import { Masking } from '../secrets/masking.ts';
 import type { SecretReferences } from '../secrets/secret-references.ts';
 import type { Outcome } from '../session/outbox.ts';
 import { createUnusableWarehouse } from '../warehouses/registry.ts';
 import type { WarehouseDriver, WarehouseKind } from '../warehouses/warehouse.ts';
 import { acquireArtifacts } from './acquired-artifacts.ts';
 import type { Handler, WorkContext } from './handler.ts';
+import { createSecretOptions } from './run-secret-options.ts';
+import { openScratchConnection } from './scratch-connection.ts';
+import { createSwitchingWarehouse } from './switching-warehouse.ts';
+import { limitTime } from './time-limit.ts';
 
 export interface PipelineExecutionDependencies {
   config: Pick<AgentConfig, 'runTimeLimitSeconds' | 'runMemoryMegabytes' | 'runProcessMegabytes'>;
@@ -27,29 +31,10 @@ export interface PipelineExecutionDependencies {
   log: Log;
 }
 
-/** The limit of setTimeout, about 24 days. */
-const timerLimitMilliseconds = 2 ** 31 - 1;
-
 export function createPipelineExecutionHandler(
   dependencies: PipelineExecutionDependencies,
 ): Handler<'pipeline-execution'> {
-  return async (work, context) => {
-    const seconds = Math.min(work.payload.timeLimitSeconds, dependencies.config.runTimeLimitSeconds);
-    const limit = new AbortController();
-    const timer = setTimeout(() => limit.abort(), Math.min(seconds * 1_000, timerLimitMilliseconds));
-    const kill = AbortSignal.any([context.kill, limit.signal]);
-    try {
-      return await run(work, { ...context, kill }, dependencies);
-    } catch (error) {
-      if (!limit.signal.aborted) throw error;
-      return {
-        status: 'FAILED',
-        message: `the run exceeded its time limit of ${seconds} s and was killed; the running step may have had effects`,
-      };
-    } finally {
-      clearTimeout(timer);
-    }
-  };
+  return limitTime(dependencies, (work, context) => run(work, context, dependencies));
 }
 
 async function run(
@@ -69,9 +54,11 @@ async function run(
   try {
     const filesFolder = await makePrivateFolder(folders.files(place));
     const { kind } = payload.warehouse;
-    const warehouse = await (kind === 'duckdb'
-      ? warehouses[kind].connect(place)
-      : createUnusableWarehouse(kind));
+    const driver = kind === 'duckdb' ? warehouses[kind] : undefined;
+    const warehouse = createSwitchingWarehouse(
+      (await driver?.connect(place)) ?? createUnusableWarehouse(kind),
+    );
+    let isTest = false;
     // The statement runs in the warehouse's process, so it is interrupted without waiting for the run's
     // process.
     const interrupt = () => void warehouse.close();
@@ -80,7 +67,7 @@ async function run(
       context.kill.throwIfAborted();
       if (context.cancel.aborted) return createCancelledOutcome(context);
       await context.reportStarted();
-      return await runInProcess({
+      const { status, message } = await runInProcess({
         request: {
           pipelineExecutionId: payload.pipelineExecutionId,
           ...place,
@@ -99,7 +86,15 @@ async function run(
         processMegabytes: config.runProcessMegabytes,
         confinement,
         warehouse,
-        runScript: (job, events, kill) => scripts.run(job, place, events, kill),
+        async enterScratch() {
+          if (driver === undefined)
+            throw new Error(`a test needs a warehouse that this agent supports, not ${kind}`);
+          const scratch = await openScratchConnection(driver, folders, place, randomUUID());
+          await warehouse.switchTo(scratch);
+          isTest = true;
+          return scratch.filesFolder;
+        },
+        runScript: (job, events, kill) => scripts.run(job, isTest ? undefined : place, events, kill),
         ...createSecretOptions(work, context, dependencies),
         cancel: context.cancel,
         kill: context.kill,
@@ -109,6 +104,7 @@ async function run(
           context.line({ stepId, stream, timestamp, text }),
         onVariables: context.variables,
       });
+      return message === undefined ? { status } : { status, message };
     } finally {
       context.kill.removeEventListener('abort', interrupt);
       await warehouse.close();
@@ -120,23 +116,4 @@ async function run(
 
 function createCancelledOutcome({ cancel }: WorkContext): Outcome {
   return { status: 'CANCELLED', message: `${describeCancellation(getCanceller(cancel))} before it started` };
-}
-
-/** Secrets that are read for the run are also masked in its reports. */
-function createSecretOptions(
-  work: WorkOf<'pipeline-execution'>,
-  context: WorkContext,
-  { secretReferences, log }: PipelineExecutionDependencies,
-): Pick<RunOptions, 'readSecret' | 'conceal'> {
-  const masking = new Masking();
-  return {
-    async readSecret(name) {
-      const secret = await secretReferences.read(work, name, context.kill);
-      log.info('secret read for a run', { workId: work.workId, secretReference: name });
-      masking.add(secret);
-      context.conceal((text) => masking.mask(text));
-      return secret;
-    },
-    conceal: (text) => masking.conceal(text),
-  };
 }

@@ -2,6 +2,7 @@ import type { Handlers } from './handler.ts';
 import { createPipelineExecutionHandler, type PipelineExecutionDependencies } from './pipeline-execution.ts';
 import { createSecretCheckHandler, type SecretCheckDependencies } from './secret-check.ts';
 import { createSecretWriteHandler, type SecretWriteDependencies } from './secret-write.ts';
+import { createTestExecutionHandler } from './test-execution.ts';
 
 export type HandlerDependencies = PipelineExecutionDependencies &
   SecretWriteDependencies &
@@ -12,5 +13,6 @@ export function createHandlers(dependencies: HandlerDependencies): Handlers {
     'pipeline-execution': createPipelineExecutionHandler(dependencies),
     'secret-write': createSecretWriteHandler(dependencies),
     'secret-check': createSecretCheckHandler(dependencies),
+    'test-execution': createTestExecutionHandler(dependencies),
   };
 }

@@ -10,6 +10,7 @@ const unused = () => assert.fail('no value is read, and nothing is changed');
 const context: WorkContext = {
   reportStarted: unused,
   step: unused,
+  tested: unused,
   line: unused,
   variables: unused,
   conceal: unused,

@@ -72,6 +72,7 @@ async function scene(keyType: 'ec' | 'rsa' = 'ec') {
     return (await open())(work, {
       reportStarted: async () => undefined,
       step: nothing,
+      tested: nothing,
       line: nothing,
       variables: nothing,
       conceal: nothing,

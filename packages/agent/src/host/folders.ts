@@ -6,6 +6,7 @@
  *   verified/<project>/<digest>.json           manifests of verified versions, where SQL cannot write
  *   incoming/<id>/                             versions being fetched
  *   files/<project>/<environment>/             files that pipelines read and write
+ *   files/<project>/<environment>/.tests/<id>/  files of a running test
  *   warehouses/<project>/<environment>.duckdb  the environment's database
  *   instance-id                                the id of this instance, created at its first start
  *   keys/<kid>.json                            a private key with its certificate (0600)
@@ -60,6 +61,8 @@ export function createFolders(root: string) {
     projectVerified: (projectId: string) => projectFolder('verified', projectId),
     files: (place: EnvironmentPlace) =>
       join(projectFolder('files', place.projectId), toSafeName(place.environmentName)),
+    testFiles: (place: EnvironmentPlace) =>
+      join(projectFolder('files', place.projectId), toSafeName(place.environmentName), '.tests'),
     database: (place: EnvironmentPlace) =>
       join(projectFolder('warehouses', place.projectId), `${toSafeName(place.environmentName)}.duckdb`),
     warehouseTemporary: (place: EnvironmentPlace) =>

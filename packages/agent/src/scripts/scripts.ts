@@ -12,9 +12,15 @@ export interface Scripts {
   /**
    * Runs a script after those that wait before it. Resolves when none of its processes is left.
    *
+   * @param place undefined for the script of a test, which never has a network
    * @throws Error if scripts are off; the message says what they need
    */
-  run(job: ScriptJob, place: EnvironmentPlace, events: ScriptEvents, kill: AbortSignal): Promise<ScriptEnd>;
+  run(
+    job: ScriptJob,
+    place: EnvironmentPlace | undefined,
+    events: ScriptEvents,
+    kill: AbortSignal,
+  ): Promise<ScriptEnd>;
 }
 
 const remedy =
@@ -39,7 +45,7 @@ export function openScripts(options: {
       const leave = await takeTurn(kill);
       try {
         const [path, folders] = 'fault' in python ? ['', []] : [python.path, python.folders];
-        const network = allowsNetwork(settings, place);
+        const network = place !== undefined && allowsNetwork(settings, place);
         const means = { bounds: settings.bounds, confinement, python: path, folders, hiddenFolder, network };
         return await runScript(job, events, means, kill);
       } finally {

@@ -15,6 +15,8 @@ import {
   reportLimit,
   type Step,
   stepSqlLimit,
+  type TestResult,
+  testTextLimit,
 } from '@headgate/contract';
 import { createBackoff } from '../backoff.ts';
 import { getReason, type Log } from '../log.ts';
@@ -26,6 +28,7 @@ import { limitVariables } from './reported-variables.ts';
 /** Progress is collected for this time before it is sent. */
 const gatherMilliseconds = 100;
 const stepsPerReport = 500;
+const resultsPerReport = 20;
 const batchLimitCharacters = 1_000_000;
 const messageLimit = 10_000;
 const reasonLimit = 1_000;
@@ -73,6 +76,8 @@ interface Channel extends WorkKey {
   /** The number of the last line. */
   lastLine: number;
   variables: RunVariables[];
+  /** Results of tests that are not in a report yet. */
+  results: TestResult[];
   ending: Ending | undefined;
   mask: (text: string) => string;
 }
@@ -95,7 +100,7 @@ export class Outbox {
   open(key: WorkKey): void {
     const { workId, epoch } = key;
     const empty = { sequence: 0, reports: [], steps: new Map(), lastStep: undefined, ending: undefined };
-    const log = { lines: [], lastLine: 0, variables: [] };
+    const log = { lines: [], lastLine: 0, variables: [], results: [] };
     this.#channels.set(getWorkName(key), { workId, epoch, ...empty, ...log, mask: (text) => text });
   }
 
@@ -108,6 +113,12 @@ export class Outbox {
   step(key: WorkKey, step: Step): void {
     const channel = this.#channels.get(getWorkName(key));
     channel?.steps.set(step.stepId, limitStep(step, channel.mask));
+    this.#wake();
+  }
+
+  addTested(key: WorkKey, result: TestResult): void {
+    const channel = this.#channels.get(getWorkName(key));
+    channel?.results.push(limitResult(result, channel.mask));
     this.#wake();
   }
 
@@ -196,11 +207,18 @@ export class Outbox {
     const channels = [...this.#channels.values()];
     return channels.some(
       (channel) =>
-        channel.reports.length > 0 || channel.steps.size > 0 || channel.lines.length > 0 || channel.ending,
+        channel.reports.length > 0 ||
+        channel.steps.size > 0 ||
+        channel.lines.length > 0 ||
+        channel.results.length > 0 ||
+        channel.ending,
     );
   }
 
-  #add(channel: Channel, report: { type: 'started' } | Progress | Ending): void {
+  #add(
+    channel: Channel,
+    report: { type: 'started' } | Progress | { type: 'tested'; results: TestResult[] } | Ending,
+  ): void {
     const { workId, epoch } = channel;
     channel.sequence += 1;
     channel.reports.push({ workId, epoch, sequence: channel.sequence, ...report });
@@ -240,6 +258,8 @@ export class Outbox {
     channel.steps.clear();
     if (steps.length > 0) this.#add(channel, { type: 'progress', steps });
     this.#numberRecords(channel);
+    while (channel.results.length > 0)
+      this.#add(channel, { type: 'tested', results: channel.results.splice(0, resultsPerReport) });
     const ended = channel.reports.at(-1)?.type;
     if (channel.ending && ended !== 'completed' && ended !== 'released') {
       this.#add(channel, limitEnding(channel.ending, channel.mask));
@@ -292,6 +312,7 @@ export class Outbox {
     }
     channel.reports = [];
     channel.steps.clear();
+    channel.results = [];
     channel.lines = [];
     channel.variables = [];
     channel.sequence = report.sequence - 1;
@@ -337,6 +358,14 @@ function limitStep(step: Step, mask: (text: string) => string): Step {
       ? {}
       : { childPipeline: { ...childPipeline, name: mask(childPipeline.name) } }),
   };
+}
+
+function limitResult(result: TestResult, mask: (text: string) => string): TestResult {
+  const { message, expected, actual, ...rest } = result;
+  const texts = Object.entries({ message, expected, actual }).flatMap(([name, text]) =>
+    text === undefined ? [] : [[name, cleanText(mask(text), testTextLimit)]],
+  );
+  return { ...rest, ...Object.fromEntries(texts) };
 }
 
 function limitEnding(ending: Ending, mask: (text: string) => string): Ending {

@@ -342,6 +342,9 @@ export class Session {
         step: (step) => {
           if (!work.killed) this.#outbox.step(work, step);
         },
+        tested: (result) => {
+          if (!work.killed) this.#outbox.addTested(work, result);
+        },
         line: (line) => {
           if (!work.killed) this.#outbox.line(work, line);
         },

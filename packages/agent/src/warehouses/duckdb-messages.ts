@@ -13,10 +13,15 @@ export interface DatabaseSettings {
   temporaryMegabytes: number;
 }
 
+/** The connection is for a test: its writes land in a database of its own, its files in this folder. */
+export interface ScratchRequest {
+  filesFolder: string;
+}
+
 /** `open`, `execute`, `query` and `close` are answered with their id; `start` and `end` are not. */
 export type DatabaseRequest =
   | { type: 'start'; settings: DatabaseSettings }
-  | { type: 'open'; id: number; connection: number }
+  | { type: 'open'; id: number; connection: number; scratch?: ScratchRequest }
   | { type: 'execute'; id: number; connection: number; sql: string }
   | { type: 'query'; id: number; connection: number; sql: string; maxRows: number }
   | { type: 'close'; id: number; connection: number }

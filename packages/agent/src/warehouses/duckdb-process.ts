@@ -8,7 +8,14 @@ import { getReason } from '../log.ts';
 import { checkHealth, openConfined } from './duckdb-confinement.ts';
 import { explainError } from './duckdb-errors.ts';
 import { readBuiltInFunctions } from './duckdb-functions.ts';
-import type { DatabaseMessage, DatabaseRequest, DatabaseSettings } from './duckdb-messages.ts';
+import type {
+  DatabaseMessage,
+  DatabaseRequest,
+  DatabaseSettings,
+  ScratchRequest,
+} from './duckdb-messages.ts';
+import { quoteName } from './duckdb-names.ts';
+import { openScratch } from './duckdb-scratch.ts';
 import { execute, query, type StatementRules } from './duckdb-statement.ts';
 
 /** How long to wait until the process of a killed agent releases the file. */
@@ -20,6 +27,7 @@ interface Session {
   connection: DuckDBConnection;
   turn: Promise<unknown>;
   closed: boolean;
+  rules: StatementRules;
 }
 
 const sessions = new Map<number, Session>();
@@ -58,30 +66,42 @@ async function readRules(
 }
 
 async function answer(request: Exclude<DatabaseRequest, { type: 'start' | 'end' }>): Promise<unknown> {
-  if (request.type === 'open') return open(request.connection);
+  if (request.type === 'open') return open(request.connection, request.scratch);
   const session = sessions.get(request.connection);
   if (!session) throw new Error('this connection to the warehouse is closed');
   if (request.type === 'close') return close(request.connection, session);
   const mine: Promise<unknown> = session.turn.then((): Promise<unknown> => {
-    if (session.closed || rules === undefined) throw new Error('this connection to the warehouse is closed');
+    if (session.closed) throw new Error('this connection to the warehouse is closed');
     return request.type === 'execute'
-      ? execute(session.connection, request.sql, rules)
-      : query(session.connection, request.sql, rules, request.maxRows);
+      ? execute(session.connection, request.sql, session.rules)
+      : query(session.connection, request.sql, session.rules, request.maxRows);
   });
   session.turn = mine.catch(() => undefined);
   return mine;
 }
 
-async function open(id: number): Promise<void> {
-  if (!instance) throw new Error('the warehouse is not open');
+async function open(id: number, wanted: ScratchRequest | undefined): Promise<void> {
+  if (!instance || !rules) throw new Error('the warehouse is not open');
   const connection = await instance.connect();
   try {
     await checkHealth(connection);
+    const scratch = wanted && (await openScratch(connection, { name: nameScratch(id), ...wanted }));
+    const own = scratch === undefined ? rules : { ...rules, scratch };
+    sessions.set(id, { connection, turn: Promise.resolve(), closed: false, rules: own });
   } catch (error) {
     connection.closeSync();
+    await dropScratch(nameScratch(id));
     throw error;
   }
-  sessions.set(id, { connection, turn: Promise.resolve(), closed: false });
+}
+
+/** Connections are numbered, so the name is unique in this process, which is how long the database lives. */
+const nameScratch = (id: number) => `headgate_test_${id}`;
+
+async function dropScratch(name: string): Promise<void> {
+  const connection = await instance?.connect();
+  await connection?.run(`detach database if exists ${quoteName(name)}`);
+  connection?.closeSync();
 }
 
 /** Interrupts repeatedly, because DuckDB ignores an interrupt between two statements. */
@@ -93,6 +113,7 @@ async function close(id: number, session: Session): Promise<void> {
   clearInterval(interrupting);
   session.connection.closeSync();
   sessions.delete(id);
+  if (session.rules.scratch !== undefined) await dropScratch(session.rules.scratch.name);
 }
 
 async function end(): Promise<void> {

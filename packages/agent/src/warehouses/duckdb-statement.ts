@@ -18,6 +18,9 @@ import {
   refuseNamesOfFunctions,
 } from './duckdb-functions.ts';
 import { checkPlan } from './duckdb-plan.ts';
+import type { Scratch } from './duckdb-scratch.ts';
+import { redirectCatalog } from './duckdb-scratch-catalog.ts';
+import { runInScratch } from './duckdb-scratch-guard.ts';
 import { checkStatementKind, parseExplain } from './duckdb-statement-kinds.ts';
 import { checkTarget, writtenTargets } from './duckdb-targets.ts';
 import { splitStatements } from './sql-words.ts';
@@ -29,6 +32,8 @@ const resultLimit = 64 * 1024 * 1024;
 export interface StatementRules {
   functions: BuiltInFunctions;
   temporaryFolder: string;
+  /** Of a test: where all of its writes land. */
+  scratch?: Scratch;
 }
 
 /** Runs the statements in `sql` in order. Returns the rows that the last one changed, created or returned. */
@@ -72,7 +77,15 @@ async function forEachStatement(
   const parts = splitStatements(sql);
   if (parts.length === 0) throw new Error('the SQL contains no statement: add one');
   // Each is checked and executed by itself, so that exactly the checked text is executed.
-  for (const part of parts) await runStatement(connection, part, rules, run, parts.length === 1);
+  const { scratch } = rules;
+  for (const part of parts) {
+    const isAlone = parts.length === 1;
+    if (scratch === undefined) await runStatement(connection, part, rules, run, isAlone);
+    else {
+      const sql = redirectCatalog(part, scratch.name);
+      await runInScratch(connection, scratch, sql, () => runStatement(connection, sql, rules, run, isAlone));
+    }
+  }
 }
 
 async function runStatement(

@@ -4,6 +4,7 @@ import { type DuckDBConnection, StatementType } from '@duckdb/node-api';
 import type { BuiltInFunctions } from './duckdb-functions.ts';
 import { checkPlan } from './duckdb-plan.ts';
 import { readStatements, type Word } from './sql-words.ts';
+import { fileRefusal } from './test-refusals.ts';
 
 /** The SQL of the targets that are written, in order. */
 export interface Targets {
@@ -71,13 +72,15 @@ function literal(text: string): string {
 export async function checkTarget(
   connection: DuckDBConnection,
   target: string,
-  { temporaryFolder, functions }: { temporaryFolder: string; functions: BuiltInFunctions },
+  rules: { temporaryFolder: string; functions: BuiltInFunctions; scratch?: { filesFolder: string } },
 ): Promise<void> {
+  const { temporaryFolder, functions, scratch } = rules;
   const sql = `select ${target}\n`;
   await checkPlan(connection, sql, StatementType.SELECT, functions);
   const reader = await connection.runAndReadAll(sql);
   // The process works in the files folder, where relative paths begin.
   const path = resolve(String(reader.getRows()[0]?.[0]));
+  if (scratch !== undefined && !path.startsWith(`${scratch.filesFolder}${sep}`)) throw new Error(fileRefusal);
   if (path !== temporaryFolder && !path.startsWith(`${temporaryFolder}${sep}`)) return;
   throw new Error(
     'files cannot be written to the temporary folder of the warehouse: use a relative path, which is in the files folder',

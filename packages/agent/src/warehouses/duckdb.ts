@@ -7,22 +7,24 @@ import { dirname } from 'node:path';
 import { type EnvironmentPlace, makePrivateFolder } from '../host/folders.ts';
 import { getReason } from '../log.ts';
 import { DatabaseProcess } from './duckdb-database.ts';
+import type { ScratchRequest } from './duckdb-messages.ts';
 import type { WarehouseConnection, WarehouseDriver, WarehouseSettings } from './warehouse.ts';
 
 const closeTimeoutMilliseconds = 10_000;
+const lostScratch =
+  'the warehouse’s process has ended, and with it the scratch database of the test: start the test again';
 
 export function createDuckdbDriver(settings: WarehouseSettings): WarehouseDriver {
   const environments = new Map<string, EnvironmentDatabase>();
+  function getEnvironment(place: EnvironmentPlace): EnvironmentDatabase {
+    const key = settings.folders.database(place);
+    const environment = environments.get(key) ?? new EnvironmentDatabase(place, settings);
+    environments.set(key, environment);
+    return environment;
+  }
   return {
-    async connect(place) {
-      const key = settings.folders.database(place);
-      let environment = environments.get(key);
-      if (!environment) {
-        environment = new EnvironmentDatabase(place, settings);
-        environments.set(key, environment);
-      }
-      return environment.connect();
-    },
+    connect: (place) => getEnvironment(place).connect(),
+    connectScratch: (place, filesFolder) => getEnvironment(place).connect({ filesFolder }),
     async close() {
       await Promise.all([...environments.values()].map((environment) => environment.close()));
     },
@@ -44,20 +46,24 @@ class EnvironmentDatabase {
 
   /**
    * A connection survives the death of its process: one statement fails, so that the rest of a transaction
-   * does not take effect alone, and the next one starts a new process with a new session.
+   * does not take effect alone, and the next one starts a new process with a new session. A test does not go
+   * on: its scratch database is gone.
    */
-  async connect(): Promise<WarehouseConnection> {
+  async connect(scratch?: ScratchRequest): Promise<WarehouseConnection> {
     const connection = ++this.#lastConnection;
     this.#open.add(connection);
     clearTimeout(this.#idle);
     let database: DatabaseProcess | undefined;
+    let wasOpen = false;
     const openProcess = async (): Promise<DatabaseProcess> => {
       if (!this.#open.has(connection)) throw new Error('this connection to the warehouse is closed');
       if (database?.alive) return database;
       const death = database?.takeDeathFor(connection);
       database = undefined;
       if (death) throw death;
-      database = await this.#openOn(connection);
+      if (scratch !== undefined && wasOpen) throw new Error(lostScratch);
+      database = await this.#openOn(connection, scratch);
+      wasOpen = true;
       return database;
     };
     try {
@@ -95,10 +101,11 @@ class EnvironmentDatabase {
   }
 
   /** Restarts the process once if the database does not answer a trivial query. */
-  async #openOn(connection: number): Promise<DatabaseProcess> {
+  async #openOn(connection: number, scratch: ScratchRequest | undefined): Promise<DatabaseProcess> {
+    const request = { type: 'open', connection, ...(scratch === undefined ? {} : { scratch }) } as const;
     const first = await this.#running();
     try {
-      await first.ask({ type: 'open', connection });
+      await first.ask(request);
       return first;
     } catch (error) {
       // A broken database repeats the original error, which may quote a statement.
@@ -106,7 +113,7 @@ class EnvironmentDatabase {
       this.#settings.log.warn('warehouse process restarted', { ...this.#place, reason });
       await first.end();
       const second = await this.#running();
-      await second.ask({ type: 'open', connection });
+      await second.ask(request);
       return second;
     }
   }
@@ -139,7 +146,9 @@ class EnvironmentDatabase {
     const temporaryFolder = folders.warehouseTemporary(this.#place);
     const artifactFolder = folders.projectArtifacts(this.#place.projectId);
     const filesFolder = folders.files(this.#place);
-    await rm(temporaryFolder, { recursive: true, force: true });
+    // Files of tests that an agent which was killed left behind.
+    for (const left of [temporaryFolder, folders.testFiles(this.#place)])
+      await rm(left, { recursive: true, force: true });
     for (const folder of [dirname(databaseFile), temporaryFolder, filesFolder])
       await makePrivateFolder(folder);
     await mkdir(artifactFolder, { recursive: true, mode: 0o555 });

@@ -20,6 +20,13 @@ export interface WarehouseConnection extends Warehouse {
 export interface WarehouseDriver {
   /** @throws Error with a message for the user if the warehouse cannot be opened. */
   connect(place: EnvironmentPlace): Promise<WarehouseConnection>;
+  /**
+   * Connects a test. Its statements see the tables of the environment and change none of them: what it writes
+   * is in a scratch database that is dropped when the connection is closed.
+   *
+   * @param filesFolder the only folder to which its statements may write files; below the environment's
+   */
+  connectScratch(place: EnvironmentPlace, filesFolder: string): Promise<WarehouseConnection>;
   /** Closes all connections and processes. Never rejects. */
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Reports: the start, the steps and the end of a piece of work. */
+/** Reports: the start, the steps, the results of tests and the end of a piece of work. */
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { DateTime, Name, oneOf, Uuid } from '../primitives.ts';
@@ -6,6 +6,7 @@ import { receiptLimit } from '../secret/secret-value.ts';
 import { CheckedSecrets } from '../secret-reference/secret-check.ts';
 import { LogLine } from './run-log.ts';
 import { RunVariables } from './run-variables.ts';
+import { TestResult } from './test-execution-work.ts';
 import { Holding, reportLimit } from './work.ts';
 
 export const stepStatuses = ['RUNNING', 'SUCCESS', 'FAILED', 'CANCELLED', 'SKIPPED'] as const;
@@ -71,6 +72,11 @@ export const Report = Type.Union([
       }),
     ),
     variables: Type.Optional(Type.Array(RunVariables, { minItems: 1, maxItems: 100 })),
+  }),
+  Type.Object({
+    ...Reporting,
+    type: Type.Literal('tested'),
+    results: Type.Array(TestResult, { minItems: 1, maxItems: 100 }),
   }),
   Type.Object({
     ...Reporting,

@@ -6,7 +6,7 @@ export const claimLimit = 100;
 export const claimWaitLimitSeconds = 25;
 export const reportLimit = 200;
 
-export const workKinds = ['pipeline-execution', 'secret-write', 'secret-check'] as const;
+export const workKinds = ['pipeline-execution', 'secret-write', 'secret-check', 'test-execution'] as const;
 export type WorkKind = (typeof workKinds)[number];
 
 export const workCommands = ['cancel', 'force-cancel'] as const;

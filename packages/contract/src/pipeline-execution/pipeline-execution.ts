@@ -1,7 +1,7 @@
 /** Pipeline executions: interface.md E23, shapes.md Executions. */
 import { type Static, Type } from 'typebox';
-import { sharedArtifactLimit } from '../agent-protocol/claim.ts';
 import { StepProgress, StepStatus, stepSqlLimit } from '../agent-protocol/report.ts';
+import { sharedArtifactLimit } from '../agent-protocol/run-members.ts';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import {
@@ -37,7 +37,7 @@ export const ExecutionStatus = named('PipelineExecutionStatus', oneOf(executionS
 export const executionTriggers = ['DESIGNER', 'API', 'SCHEDULE', 'SCHEDULE_RUN_NOW', 'UNKNOWN'] as const;
 
 export const executionPath = { ...projectPath, pipelineExecutionId: OpaqueId };
-const PipelineName = Type.String({
+export const PipelineName = Type.String({
   minLength: 1,
   maxLength: 1_024,
   description:

@@ -1,9 +1,10 @@
-/** Fails unless a table's existence, columns and number of rows are as expected. */
-import { compareNumbers, readComparator } from '../comparator.ts';
+/** Fails unless a table's existence, columns, number of rows and rows are as expected. */
 import { ParameterError, type Parameters, readCellText } from '../parameters.ts';
 import type { Plain, PlainMap } from '../pipeline.ts';
 import type { Resolved } from '../resolve.ts';
 import type { Dialect, TableReference } from '../sql/dialect.ts';
+import { checkRowCount } from './assert-row-count.ts';
+import { checkRows } from './assert-rows.ts';
 import {
   type AssertionCheck,
   isSameName,
@@ -11,6 +12,7 @@ import {
   readTableReference,
 } from './component.ts';
 import {
+  namesParameter,
   numberParameter,
   placeParameters,
   rowsParameter,
@@ -21,7 +23,7 @@ import {
 export const assertTable: OrchestrationDefinition = {
   kind: 'orchestration',
   warehouse: true,
-  about: 'Fails unless a table’s existence, columns and number of rows are as expected.',
+  about: 'Fails unless a table’s existence, columns, number of rows and rows are as expected.',
   group: 'tests',
   parameters: {
     tableName: textParameter('The table.', { required: true }),
@@ -33,8 +35,22 @@ export const assertTable: OrchestrationDefinition = {
       'size?',
       'precision?',
     ]),
-    rowCountComparisonType: textParameter('A comparator for the number of rows, such as `Equal To`.'),
+    rowCountComparisonType: textParameter(
+      'A comparator for the number of rows, such as `Equal To`, or `Range`.',
+    ),
     rowCountValue: numberParameter('The number of rows to compare with. None: the rows are not counted.'),
+    rowCountLowerValue: numberParameter('The least number of rows of a `Range`.', {
+      otherNames: ['lowerValue'],
+    }),
+    rowCountUpperValue: numberParameter('The greatest number of rows of a `Range`.', {
+      otherNames: ['upperValue'],
+    }),
+    expectedColumns: namesParameter('The columns of `expectedRows`.'),
+    expectedRows: rowsParameter(
+      'The rows that the table must have, in any order, and no others. An empty cell stands for NULL and for an empty text.',
+      ['value'],
+      { otherNames: ['expectedValues'] },
+    ),
   },
   example: `type: assert-table
 parameters:
@@ -51,14 +67,17 @@ parameters:
       checks.push(
         ...checkColumns(reference, parameters, dialect),
         ...checkRowCount(reference, parameters, dialect),
+        ...checkRows(reference, parameters, dialect),
       );
     return { action: 'assert', checks };
   },
 };
 
+const checkingParameters = ['tableMetadata', 'rowCountValue', 'expectedColumns', 'expectedRows'];
+
 /** If a parameter of a check became empty, the check would pass without checking anything. */
 function requireFilled(parameters: Parameters, written: PlainMap): void {
-  for (const name of ['exists', 'tableMetadata', 'rowCountComparisonType', 'rowCountValue']) {
+  for (const name of ['exists', 'rowCountComparisonType', ...checkingParameters]) {
     if (!isGiven(written[name]) || isGiven(parameters.value(name))) continue;
     throw new ParameterError(
       `"${name}" is empty after its expression, so nothing would be checked: give its variable a value`,
@@ -68,7 +87,7 @@ function requireFilled(parameters: Parameters, written: PlainMap): void {
 
 /** A table that must not exist has no columns or rows to check. */
 function requireNoOtherCheck(parameters: Parameters): void {
-  const others = ['tableMetadata', 'rowCountValue'].filter((name) => isGiven(parameters.value(name)));
+  const others = checkingParameters.filter((name) => isGiven(parameters.value(name)));
   if (others.length === 0) return;
   throw new ParameterError(
     `"exists" is No, but "${others.join('" and "')}" check${others.length === 1 ? 's' : ''} a table that exists: set "exists" to Yes, or clear ${others.length === 1 ? 'it' : 'them'}`,
@@ -86,7 +105,9 @@ function checkExistence(reference: TableReference, exists: boolean, dialect: Dia
     counts: false,
     verify(rows) {
       if (rows.length > 0 === exists) return undefined;
-      return `the table "${reference.table}" ${exists ? 'does not exist' : 'exists'}, but it should${exists ? '' : ' not'}`;
+      const [expected, actual] = exists ? ['exists', 'does not exist'] : ['does not exist', 'exists'];
+      const message = `the table "${reference.table}" ${actual}, but it should${exists ? '' : ' not'}`;
+      return { message, expected: `the table ${expected}`, actual: `the table ${actual}` };
     },
   };
 }
@@ -105,7 +126,12 @@ function checkColumns(reference: TableReference, parameters: Parameters, dialect
           ({ name }) => !expected.some((column) => isSameName(readCellText(column, 0), name)),
         );
         problems.push(...unexpected.map(({ name }) => `the column "${name}" is not expected`));
-        return problems.length === 0 ? undefined : `the table "${reference.table}": ${problems.join('; ')}`;
+        if (problems.length === 0) return undefined;
+        return {
+          message: `the table "${reference.table}": ${problems.join('; ')}`,
+          expected: expected.map((column) => renderExpectedColumn(column, dialect)).join('\n'),
+          actual: actual.map(({ name, type }) => `${name} ${type}`).join('\n'),
+        };
       },
     },
   ];
@@ -119,41 +145,18 @@ function describeColumnProblem(
   const name = readCellText(column, 0);
   const found = actual.find((each) => isSameName(each.name, name));
   if (found === undefined) return [`there is no column "${name}"`];
-  if (readCellText(column, 1) === '') return [];
-  const wanted = dialect.type({
-    type: readCellText(column, 1),
-    size: readCellText(column, 2),
-    precision: readCellText(column, 3),
-  });
+  const wanted = readExpectedType(column, dialect);
+  if (wanted === undefined) return [];
   const same = wanted.replaceAll(' ', '') === found.type.replaceAll(' ', '');
   return same ? [] : [`the column "${name}" is ${found.type}, not ${wanted} as expected`];
 }
 
-function checkRowCount(
-  reference: TableReference,
-  parameters: Parameters,
-  dialect: Dialect,
-): AssertionCheck[] {
-  const comparison = parameters.optionalText('rowCountComparisonType');
-  const value = parameters.optionalText('rowCountValue');
-  if (value === undefined) return [];
-  if (comparison === undefined) {
-    throw new ParameterError(
-      `"rowCountValue" is ${value}, but "rowCountComparisonType" is missing: give a comparator, such as Equal To`,
-    );
-  }
-  readComparator(comparison);
-  const expected = parameters.integer('rowCountValue');
-  if (expected < 0) throw new ParameterError(`"rowCountValue" is ${expected}: it must be 0 or more`);
-  return [
-    {
-      query: `SELECT count(*) FROM ${dialect.table(reference)}`,
-      counts: true,
-      verify(rows) {
-        const actual = Number(rows[0]?.[0]);
-        if (compareNumbers(comparison, actual, expected)) return undefined;
-        return `the table "${reference.table}" has ${actual} rows, expected: ${comparison} ${expected}`;
-      },
-    },
-  ];
+function readExpectedType(column: readonly Resolved[], dialect: Dialect): string | undefined {
+  const type = readCellText(column, 1);
+  if (type === '') return undefined;
+  return dialect.type({ type, size: readCellText(column, 2), precision: readCellText(column, 3) });
+}
+
+function renderExpectedColumn(column: readonly Resolved[], dialect: Dialect): string {
+  return `${readCellText(column, 0)} ${readExpectedType(column, dialect) ?? ''}`.trim();
 }

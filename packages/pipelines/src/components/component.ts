@@ -14,10 +14,18 @@ import type { Dialect, PreparedStatement, StatementList, TableReference } from '
 import type { Grid, GridRows, Scalar, VariableScope } from '../variables.ts';
 import type { ParameterTable } from './declared-parameters.ts';
 
+/** Why an assert does not hold. */
+export interface AssertionFault {
+  readonly message: string;
+  /** For the result of a test: texts of one or more lines. */
+  readonly expected: string;
+  readonly actual: string;
+}
+
 export interface AssertionCheck {
   readonly query: string;
   /** Returns the fault in the query's rows, or undefined. */
-  verify(rows: readonly (readonly unknown[])[]): string | undefined;
+  verify(rows: readonly (readonly unknown[])[]): AssertionFault | undefined;
   /** Whether the query returns a single cell with the number of rows to report. */
   readonly counts: boolean;
 }
@@ -71,8 +79,11 @@ export type Action =
   | { action: 'change-grid'; grid: string; change(grid: Grid): GridRows }
   | { action: 'update-scalars'; updates: readonly (readonly [variable: string, expression: string])[] }
   | { action: 'print'; lines: readonly string[] }
-  | { action: 'assert'; checks: readonly AssertionCheck[] }
+  /** `fault`: one that is found without a query. */
+  | { action: 'assert'; checks: readonly AssertionCheck[]; fault?: AssertionFault }
   | ({ action: 'run-pipeline'; pipelineType: PipelineType; pipelineName: string } & CallArguments)
+  /** Its type is that of its file. */
+  | ({ action: 'run-pipeline-under-test'; pipelineName: string } & CallArguments)
   | ({ action: 'run-shared-pipeline'; use: SharedPipelineUse; pipelineName: string } & CallArguments)
   | ({ action: 'iterate'; iterations: readonly Iteration[]; message?: string } & IterationMode)
   /** `list` turns the result into iterations. @throws ParameterError */
@@ -156,6 +167,11 @@ export interface OrchestrationDefinition extends ComponentFrame {
   readonly iterates?: true;
   /** It uses the project's warehouse. */
   readonly warehouse?: true;
+  /**
+   * What it changes besides tables and files of the agent, such as "sends an e-mail". A test refuses it before
+   * it starts.
+   */
+  readonly changesElsewhere?: string;
   /** Parameters of this component that are used as they are written: `${…}` in them is plain text. */
   listLiteral?(parameters: PlainMap): readonly string[];
   /** @throws ParameterError, SqlError, VariableError */

@@ -1,6 +1,7 @@
 /** The component types of orchestrations. A new type is one file, and one entry here. */
 
 import { appendToGrid } from './append-to-grid.ts';
+import { assertScalar } from './assert-scalar.ts';
 import { assertTable } from './assert-table.ts';
 import { bashScript } from './bash-script.ts';
 import type { OrchestrationDefinition } from './component.ts';
@@ -22,6 +23,7 @@ import { queryToScalar } from './query-to-scalar.ts';
 import { removeFromGrid } from './remove-from-grid.ts';
 import { retry } from './retry.ts';
 import { runOrchestration, runTransformation } from './run-pipeline.ts';
+import { runPipelineUnderTest } from './run-pipeline-under-test.ts';
 import { runSharedPipeline } from './run-shared-pipeline.ts';
 import { sqlExecutor } from './sql-executor.ts';
 import { sqlScript } from './sql-script.ts';
@@ -64,6 +66,7 @@ export const orchestrationDefinitions = {
   'sql-executor': sqlExecutor,
   'sql-script': sqlScript,
   'create-table': createTable,
+  'run-pipeline-under-test': runPipelineUnderTest,
   'delete-tables': deleteTables,
   'truncate-table': truncateTable,
   'alter-table': alterTable,
@@ -73,6 +76,7 @@ export const orchestrationDefinitions = {
   'analyze-tables': analyzeTables,
   'vacuum-tables': vacuumTables,
   'assert-table': assertTable,
+  'assert-scalar': assertScalar,
   'file-load': fileLoad,
   'file-unload': fileUnload,
   'python-script': pythonScript,

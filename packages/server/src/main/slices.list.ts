@@ -17,6 +17,7 @@ import { agentLink } from '../runtime/agent-link/index.ts';
 import { executions } from '../runtime/executions/index.ts';
 import { secretChecks } from '../runtime/secret-checks/index.ts';
 import { secrets } from '../runtime/secrets/index.ts';
+import { testExecutions } from '../runtime/test-executions/index.ts';
 
 export const slices = [
   accounts,
@@ -37,4 +38,5 @@ export const slices = [
   executions,
   secretChecks,
   secrets,
+  testExecutions,
 ] as const;

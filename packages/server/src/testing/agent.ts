@@ -9,6 +9,7 @@ import {
   type ReportsResponse,
   type RunVariables,
   type Step,
+  type TestResult,
   type WorkItem,
   type WorkOf,
 } from '@headgate/contract';
@@ -20,6 +21,7 @@ type Held = Pick<WorkItem, 'workId' | 'epoch'>;
 export type Said =
   | { type: 'started' }
   | { type: 'progress'; steps: Step[]; lines?: LogLine[]; variables?: RunVariables[] }
+  | { type: 'tested'; results: TestResult[] }
   | { type: 'completed'; outcome: { status: 'SUCCESS' | 'FAILED' | 'CANCELLED'; message?: string } }
   | { type: 'released'; reason: string };
 

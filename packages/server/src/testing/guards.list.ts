@@ -14,6 +14,7 @@ import { agentLinkGuards } from '../runtime/agent-link/agent-link.guards.ts';
 import { executionGuards } from '../runtime/executions/execution.guards.ts';
 import { secretCheckGuards } from '../runtime/secret-checks/secret-check.guards.ts';
 import { secretGuards } from '../runtime/secrets/secret.guards.ts';
+import { testExecutionGuards } from '../runtime/test-executions/test-execution.guards.ts';
 
 export const guards = [
   credentialGuards,
@@ -31,4 +32,5 @@ export const guards = [
   executionGuards,
   secretCheckGuards,
   secretGuards,
+  testExecutionGuards,
 ] as const;

@@ -41,6 +41,8 @@ const values: Readonly<Record<string, string>> = {
   'secret_check_part.state': "'ANSWERED'",
   'secret_write.sealed_value': 'null',
   'secret_write.status': "'WRITTEN'",
+  'test_execution.running_tag': 'null',
+  'test_execution_result.status': "'PASSED'",
   'work.command': 'null',
   'work.kind': "'pipeline-execution'",
   'work.state': "(array['queued', 'held', 'silent', 'ended'])[1 + n % 4]::work_state",

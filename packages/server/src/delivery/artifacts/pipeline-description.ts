@@ -15,6 +15,8 @@ export interface PipelineDescription {
   description?: string;
   /** The versions of shared pipelines that it uses; absent if there are none. */
   sharedPipelines?: SharedPipelineUse[];
+  /** Of a test: the pipelines that it runs, as written. Absent if it is no test. */
+  testedPipelines?: string[];
 }
 
 /** The name of a pipeline in responses: its path with extension. */
@@ -31,12 +33,13 @@ export function isPipelinePath(path: string): boolean {
 }
 
 export function describePipeline(outline: PipelineOutline): PipelineDescription {
-  const { name, type, variables, description, sharedPipelines } = outline;
+  const { name, type, variables, description, sharedPipelines, testedPipelines } = outline;
   return {
     name,
     type: type === 'orchestration' ? 'ORCHESTRATION' : 'TRANSFORMATION',
     variables,
     ...(description === '' ? {} : { description }),
     ...(sharedPipelines.length === 0 ? {} : { sharedPipelines }),
+    ...(testedPipelines === undefined ? {} : { testedPipelines }),
   };
 }

@@ -16,7 +16,7 @@
  * States: queued → held ⇄ silent → ended; held or silent → queued when it is given back. A holder with an old
  * epoch is refused. Claims are in claim.ts, reports in held-work.ts, time limits in work-sweep.ts.
  */
-import type { WorkCommand } from '@headgate/contract';
+import type { TestResult, WorkCommand } from '@headgate/contract';
 import { addSeconds } from '../clock.ts';
 import { insertStatement, statement, type Transaction, typed } from '../database/database.ts';
 import type { EventSource } from '../database/events.ts';
@@ -89,6 +89,8 @@ export interface WorkOwner {
    */
   claimed: { with: readonly string[]; payload: string };
   onStarted(moment: WorkMoment, works: readonly WorkSubject[]): void;
+  /** Tests of one work have ended. Only for kinds of work that run tests. */
+  onTested?(moment: WorkMoment, workId: string, results: readonly TestResult[]): void;
   onEnded(moment: WorkMoment, ends: readonly WorkEnd[]): void;
   /** The agent stopped responding; `onCameBack` is the reverse. */
   onSilent(moment: WorkMoment, workIds: readonly string[]): void;

@@ -195,6 +195,8 @@ function applyNews(
     report.type === 'progress' ? report.steps.map((step) => ({ ...step, executionId: report.workId })) : [],
   );
   if (steps.length > 0) writeSteps(tx, accountId, steps);
+  for (const report of ofWorks)
+    if (report.type === 'tested') owner.onTested?.(moment, report.workId, report.results);
   const progress = ofWorks.filter((report) => report.type === 'progress');
   const printing = writeRunRecords(tx, accountId, progress);
   tx.afterCommit(() => {

@@ -13,7 +13,11 @@ const manifestsOfAllowedPlaces = `
     and (p.environment_name is null or p.environment_name = v.environment_name)
   where p.account_id = $account_id and p.agent_id = $agent_id`;
 const heldExecutions = `
-  work w join pipeline_execution e on e.account_id = w.account_id and e.execution_id = w.work_id
+  work w join (
+    select account_id, execution_id, manifest_digest, shared_artifacts from pipeline_execution
+    union all
+    select account_id, test_execution_id, manifest_digest, shared_artifacts from test_execution
+  ) e on e.account_id = w.account_id and e.execution_id = w.work_id
   where w.account_id = $account_id and w.agent_id = $agent_id and w.state in ('held', 'silent')`;
 const manifestsOfHeldWork = `
   select held.digest from (

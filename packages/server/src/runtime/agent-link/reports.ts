@@ -67,6 +67,8 @@ export function judgeReports(
       refused('stale-epoch', `The epoch ${report.epoch} is not current: the work was claimed again.`);
     } else if (row.state === 'ended') {
       refused('stale-epoch', 'The work has ended.');
+    } else if (report.type === 'tested' && row.kind !== 'test-execution') {
+      refused('run-of-another-work', `The work ${workId} is a ${row.kind}, which has no tests.`);
     } else {
       const after = report.type === 'progress' ? resolveRuns(report.steps, row, runs) : runs;
       if (typeof after === 'string') {

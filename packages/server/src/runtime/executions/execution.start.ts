@@ -80,18 +80,35 @@ export const whatStartNeeds = guardedRead(
   where e.account_id = $account_id and e.project_id = $project_id and e.name = $environment_name`,
 );
 
+/** Where something starts, as a request says it. */
+export type StartPlace = Pick<StartRequest, 'environmentName' | 'versionName' | 'agentId'>;
+
 export function createStartParameters(body: StartRequest): ParametersOf<typeof startTypes> {
   return {
-    environment_name: body.environmentName,
-    version_name: body.versionName ?? null,
+    ...createPlaceParameters(body),
     variable_names: [...Object.keys(body.scalarVariables ?? {}), ...Object.keys(body.gridVariables ?? {})],
-    agent_id: body.agentId === undefined ? null : toUuid(body.agentId),
     paths: listCandidatePaths(body.pipelineName),
   };
 }
 
+export function createPlaceParameters(place: StartPlace): ParametersOf<typeof startTypes> {
+  return {
+    environment_name: place.environmentName,
+    version_name: place.versionName ?? null,
+    variable_names: [],
+    agent_id: place.agentId === undefined ? null : toUuid(place.agentId),
+    paths: [],
+  };
+}
+
+interface ChosenVersion {
+  name: string;
+  manifestDigest: string;
+  pipelines: readonly PipelineDescription[];
+}
+
 export interface Start {
-  version: { name: string; manifestDigest: string; pipelines: readonly PipelineDescription[] };
+  version: ChosenVersion;
   pipeline: PipelineDescription;
   agentId: string;
   userName: string;
@@ -103,20 +120,32 @@ export interface Start {
  * `environment-without-agent`.
  */
 export function requireStart(found: StartRow | undefined, body: StartRequest): Start {
-  const { environmentName } = body;
+  const { row, version } = requireVersion(found, body);
+  const pipeline = findPipeline(version.pipelines, row.ignored ?? [], body.pipelineName, version.name);
+  const types = new Map(Object.entries(row.variable_types));
+  requireVariables(body.scalarVariables, body.gridVariables, pipeline, types);
+  return { version, pipeline, agentId: requireAgent(row, body), userName: row.user_name };
+}
+
+/** Throws `environment-not-found`, `artifact-not-found`, `artifact-disabled` and `unknown-agent`. */
+export function requireVersion(
+  found: StartRow | undefined,
+  { environmentName, versionName, agentId }: StartPlace,
+): { row: StartRow; version: ChosenVersion } {
   if (found === undefined) throw problem('environment-not-found', { name: environmentName });
   const { version_name: name, manifest_digest: manifestDigest, pipelines } = found;
   if (name === null || manifestDigest === null || pipelines === null)
-    throw createVersionProblem(environmentName, body.versionName);
+    throw createVersionProblem(environmentName, versionName);
   if (found.enabled !== true) throw problem('artifact-disabled', { versionName: name, environmentName });
-  if (body.agentId !== undefined && found.named_agent_id === null)
-    throw problem('unknown-agent', { id: body.agentId });
-  const pipeline = findPipeline(pipelines, found.ignored ?? [], body.pipelineName, name);
-  const types = new Map(Object.entries(found.variable_types));
-  requireVariables(body.scalarVariables, body.gridVariables, pipeline, types);
+  if (agentId !== undefined && found.named_agent_id === null) throw problem('unknown-agent', { id: agentId });
+  return { row: found, version: { name, manifestDigest, pipelines } };
+}
+
+/** Throws `environment-without-agent`. */
+export function requireAgent(found: StartRow, { environmentName }: StartPlace): string {
   const agentId = found.named_agent_id ?? found.default_agent_id ?? found.only_agent_id;
   if (agentId === null) throw problem('environment-without-agent', { name: environmentName });
-  return { version: { name, manifestDigest, pipelines }, pipeline, agentId, userName: found.user_name };
+  return agentId;
 }
 
 /**

@@ -16,23 +16,7 @@ import {
 import { moveExecutionsWithEvents } from './execution.store.ts';
 import { closeOpenSteps } from './execution-step.store.ts';
 import { getLogKey } from './log-stream.ts';
-
-/**
- * The variables of each place with claimed work. An override of the environment replaces the project's
- * value.
- */
-const variablesOfPlaces = `
-  variables_of_place as (
-    select place.project_id, place.environment_name, coalesce((
-      select json_agg(json_strip_nulls(json_build_object('name', v.name, 'type', v.type, 'behaviour', v.behaviour, 'value', coalesce(o.value, v.value), 'isOverride', case when o.value is not null then true end))
-        order by v.name)
-      from variable v
-      left join variable_override o on o.account_id = v.account_id and o.project_id = v.project_id and o.variable_name = v.name
-        and o.environment_name = place.environment_name
-      where v.account_id = $account_id and v.project_id = place.project_id
-    ), '[]') as variables
-    from (select distinct project_id, environment_name from claimed where kind = 'pipeline-execution') place
-  )`;
+import { selectVariablesOfPlaces } from './place-variables.ts';
 
 /** A PipelineExecutionWork. */
 const selectPayload = (runLimitSeconds: number) => `
@@ -53,7 +37,10 @@ const selectPayload = (runLimitSeconds: number) => `
 
 export function createExecutionOwner({ times, metrics, wakes }: WorkServices): WorkOwner {
   return {
-    claimed: { with: [variablesOfPlaces], payload: selectPayload(times.runLimitSeconds) },
+    claimed: {
+      with: [selectVariablesOfPlaces('variables_of_place', 'pipeline-execution')],
+      payload: selectPayload(times.runLimitSeconds),
+    },
     onStarted(moment, works) {
       recordWorkEvents(moment, 'pipeline-execution-started', works);
     },

@@ -6,8 +6,16 @@ import { createExecutionOwner } from './execution.work.ts';
 import type { LogStreamServices } from './log-stream.ts';
 import { runRecordRoutes } from './run-record.routes.ts';
 
+export {
+  createPlaceParameters,
+  requireAgent,
+  requireVersion,
+  whatStartNeeds,
+} from './execution.start.ts';
+export { executionStates } from './execution.ts';
 export { writeSteps } from './execution-step.store.ts';
 export { getLogKey } from './log-stream.ts';
+export { selectVariablesOfPlaces } from './place-variables.ts';
 export { announcesOnce, type RunOwners, readRunOwners } from './run-owner.store.ts';
 export { writeRunRecords } from './run-record.store.ts';
 export { readStepTotals, type StepTotals } from './step-total.store.ts';

@@ -1,0 +1,28 @@
+import type { WarehouseConnection } from '../warehouses/warehouse.ts';
+
+/** A connection that a run can exchange for a scratch database when it turns out to be a test. */
+export interface SwitchingWarehouse extends WarehouseConnection {
+  /** Closes the present connection. */
+  switchTo(next: { warehouse: WarehouseConnection; close(): Promise<void> }): Promise<void>;
+}
+
+export function createSwitchingWarehouse(first: WarehouseConnection): SwitchingWarehouse {
+  let warehouse = first;
+  let close = () => first.close();
+  let isClosed = false;
+  return {
+    execute: (sql) => warehouse.execute(sql),
+    query: (sql, maxRows) => warehouse.query(sql, maxRows),
+    async close() {
+      isClosed = true;
+      await close();
+    },
+    async switchTo(next) {
+      await close();
+      warehouse = next.warehouse;
+      close = () => next.close();
+      // The run was killed meanwhile.
+      if (isClosed) await close();
+    },
+  };
+}

@@ -1,0 +1,154 @@
+/** Runs tests one after the other, each in its own process, scratch database and folder for files. */
+import type { TestResult, WorkOf } from '@headgate/contract';
+import { describeCancellation, getCanceller } from '../cancellation.ts';
+import type { TestedOutcome } from '../engine/ports.ts';
+import { type RunOptions, runInProcess } from '../engine/run-process.ts';
+import { makePrivateFolder } from '../host/folders.ts';
+import { getReason } from '../log.ts';
+import type { Outcome } from '../session/outbox.ts';
+import { type AcquiredArtifacts, acquireArtifacts } from './acquired-artifacts.ts';
+import type { Handler, WorkContext } from './handler.ts';
+import type { PipelineExecutionDependencies } from './pipeline-execution.ts';
+import { createSecretOptions } from './run-secret-options.ts';
+import { openScratchConnection } from './scratch-connection.ts';
+import { limitTime } from './time-limit.ts';
+
+type TestWork = WorkOf<'test-execution'>;
+
+/** Tests that the message of an execution names. */
+const namedTests = 10;
+
+export function createTestExecutionHandler(
+  dependencies: PipelineExecutionDependencies,
+): Handler<'test-execution'> {
+  return limitTime(dependencies, (work, context) => runTests(work, context, dependencies));
+}
+
+async function runTests(
+  work: TestWork,
+  context: WorkContext,
+  dependencies: PipelineExecutionDependencies,
+): Promise<Outcome> {
+  const { payload } = work;
+  const before = AbortSignal.any([context.kill, context.cancel]);
+  const held = await acquireArtifacts(dependencies.artifacts, payload, before).catch((error) => {
+    if (context.cancel.aborted && !context.kill.aborted) return undefined;
+    throw error;
+  });
+  if (!held) return createCancelledOutcome(context, 'before it started');
+  try {
+    context.kill.throwIfAborted();
+    if (context.cancel.aborted) return createCancelledOutcome(context, 'before it started');
+    await context.reportStarted();
+    const secrets = createSecretOptions(work, context, dependencies);
+    const unpassed: string[] = [];
+    for (const [index, { testName }] of payload.tests.entries()) {
+      if (context.cancel.aborted) return createCancelledOutcome(context, 'between two tests');
+      const started = performance.now();
+      const told = await runTest({ work, testName, number: index }, held, secrets, context, dependencies);
+      context.kill.throwIfAborted();
+      context.tested({ ...told, index, durationMs: Math.round(performance.now() - started) });
+      if (told.status !== 'PASSED') unpassed.push(testName);
+    }
+    if (context.cancel.aborted && unpassed.length > 0)
+      return createCancelledOutcome(context, 'between two tests');
+    return createOutcome(unpassed, payload.tests.length);
+  } finally {
+    held.release();
+  }
+}
+
+function createCancelledOutcome({ cancel }: WorkContext, when: string): Outcome {
+  return { status: 'CANCELLED', message: `${describeCancellation(getCanceller(cancel))} ${when}` };
+}
+
+function createOutcome(unpassed: readonly string[], total: number): Outcome {
+  if (unpassed.length === 0) return { status: 'SUCCESS' };
+  const more = unpassed.length > namedTests ? [`and ${unpassed.length - namedTests} more`] : [];
+  const names = [...unpassed.slice(0, namedTests), ...more].join(', ');
+  return { status: 'FAILED', message: `${unpassed.length} of ${total} tests did not pass: ${names}` };
+}
+
+type Told = Omit<TestResult, 'index' | 'durationMs'>;
+
+/** @throws the reason of `kill` */
+async function runTest(
+  { work, testName, number }: { work: TestWork; testName: string; number: number },
+  held: AcquiredArtifacts,
+  secrets: Pick<RunOptions, 'readSecret' | 'conceal'>,
+  context: WorkContext,
+  { folders, warehouses, config, confinement, scripts }: PipelineExecutionDependencies,
+): Promise<Told> {
+  const { payload } = work;
+  const { kind } = payload.warehouse;
+  if (kind !== 'duckdb')
+    return {
+      status: 'ERRORED',
+      message: `this agent does not support the project's warehouse, ${kind}: run the tests in a project with a supported warehouse`,
+    };
+  const place = { projectId: payload.projectId, environmentName: payload.environmentName };
+  try {
+    const environmentFilesFolder = await makePrivateFolder(folders.files(place));
+    const name = `${work.workId}-${work.epoch}-${number}`;
+    const scratch = await openScratchConnection(warehouses[kind], folders, place, name);
+    const interrupt = () => void scratch.warehouse.close();
+    context.kill.addEventListener('abort', interrupt);
+    try {
+      context.kill.throwIfAborted();
+      const outcome = await runInProcess({
+        request: {
+          pipelineExecutionId: payload.testExecutionId,
+          ...place,
+          pipelineName: testName,
+          versionName: payload.versionName,
+          warehouse: kind.toUpperCase(),
+          variables: payload.variables,
+          scalarVariables: {},
+          gridVariables: {},
+          isTest: true,
+        },
+        artifact: held.artifact,
+        shared: held.shared,
+        filesFolder: scratch.filesFolder,
+        environmentFilesFolder,
+        workFolder: folders.temporary,
+        memoryMegabytes: config.runMemoryMegabytes,
+        processMegabytes: config.runProcessMegabytes,
+        confinement,
+        warehouse: scratch.warehouse,
+        runScript: (job, events, kill) => scripts.run(job, undefined, events, kill),
+        ...secrets,
+        enterScratch: async () => scratch.filesFolder,
+        cancel: context.cancel,
+        kill: context.kill,
+        // Steps, lines and variables of a test are not kept: its result says what is wrong, and where.
+        onStep: () => undefined,
+        onLine: () => undefined,
+        onVariables: () => undefined,
+      });
+      return judge(outcome);
+    } finally {
+      context.kill.removeEventListener('abort', interrupt);
+      await scratch.close();
+    }
+  } catch (error) {
+    context.kill.throwIfAborted();
+    return { status: 'ERRORED', message: getReason(error) };
+  }
+}
+
+/** A fault of an assert counts, also if the test goes on after it. */
+function judge(outcome: {
+  status: 'SUCCESS' | 'FAILED' | 'CANCELLED';
+  message?: string;
+  tested?: TestedOutcome;
+}): Told {
+  const { status, message, tested } = outcome;
+  if (tested?.fault !== undefined) return { status: 'FAILED', ...tested.fault };
+  if (status === 'SUCCESS')
+    return tested?.asserts === 0
+      ? { status: 'PASSED', message: 'no assert ran: add components of type assert-table or assert-scalar' }
+      : { status: 'PASSED' };
+  const told = message === undefined ? {} : { message };
+  return { status: status === 'CANCELLED' ? 'CANCELLED' : 'ERRORED', ...told };
+}

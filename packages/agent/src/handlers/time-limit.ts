@@ -1,0 +1,30 @@
+import type { AgentConfig } from '../config.ts';
+import type { Outcome } from '../session/outbox.ts';
+import type { WorkContext } from './handler.ts';
+
+/** The limit of setTimeout, about 24 days. */
+const timerLimitMilliseconds = 2 ** 31 - 1;
+
+/** Kills work that takes longer than the limit of the server and the agent. */
+export function limitTime<Work extends { payload: { timeLimitSeconds: number } }>(
+  { config }: { config: Pick<AgentConfig, 'runTimeLimitSeconds'> },
+  run: (work: Work, context: WorkContext) => Promise<Outcome>,
+): (work: Work, context: WorkContext) => Promise<Outcome> {
+  return async (work, context) => {
+    const seconds = Math.min(work.payload.timeLimitSeconds, config.runTimeLimitSeconds);
+    const limit = new AbortController();
+    const timer = setTimeout(() => limit.abort(), Math.min(seconds * 1_000, timerLimitMilliseconds));
+    const kill = AbortSignal.any([context.kill, limit.signal]);
+    try {
+      return await run(work, { ...context, kill });
+    } catch (error) {
+      if (!limit.signal.aborted) throw error;
+      return {
+        status: 'FAILED',
+        message: `the run exceeded its time limit of ${seconds} s and was killed; the running step may have had effects`,
+      };
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+}

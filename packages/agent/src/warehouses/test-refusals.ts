@@ -1,0 +1,40 @@
+/** Statements that no test may run. The run's process loads this file, so it uses nothing of DuckDB. */
+import { readStatements, type Word } from './sql-words.ts';
+
+/** Why a test does not write a file by its SQL. */
+export const fileRefusal =
+  'a test writes files only by components of type file-unload, into a folder of its own: use one instead of COPY … TO';
+
+const refusedInTests = ['attach', 'detach', 'checkpoint', 'install', 'load', 'export', 'import'];
+
+export const isRefused = (word: string): boolean => refusedInTests.includes(word);
+
+/**
+ * Why a test may not run the SQL, as far as its words tell before it is translated for the warehouse;
+ * undefined if nothing is wrong.
+ */
+export function findUnsafeStatement(sql: string): string | undefined {
+  for (const words of readStatements(sql)) {
+    const first = words[0]?.kind === 'name' ? words[0].value : '';
+    if (isRefused(first)) return describeRefused(first);
+    if (first === 'copy' && writesFile(words)) return fileRefusal;
+  }
+  return undefined;
+}
+
+export function describeRefused(word: string): string {
+  if (word === 'export' || word === 'import')
+    return `${word.toUpperCase()} DATABASE is not allowed in a test: use components of type file-unload and file-load`;
+  return `${word.toUpperCase()} is not allowed in a test: leave the statement out`;
+}
+
+/** `COPY … TO`, outside of parentheses. */
+function writesFile(words: readonly Word[]): boolean {
+  let depth = 0;
+  for (const { kind, value } of words) {
+    if (kind === 'symbol' && value === '(') depth += 1;
+    if (kind === 'symbol' && value === ')') depth -= 1;
+    if (depth === 0 && kind === 'name' && value === 'to') return true;
+  }
+  return false;
+}

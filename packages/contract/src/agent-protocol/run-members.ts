@@ -1,0 +1,80 @@
+/** What the payloads of all work that runs pipelines have in common. */
+import { type Static, Type } from 'typebox';
+import { EnvironmentName, Name, oneOf, Uuid } from '../primitives.ts';
+import { VariableBehaviour, VariableType, VariableValue } from '../variable/variable-value.ts';
+
+/** The warehouses of projects (project.ts), in the protocol's words. */
+export const warehouseKinds = ['duckdb', 'snowflake', 'redshift', 'postgres'] as const;
+
+export const ProjectVariable = Type.Object({
+  name: Name,
+  type: VariableType,
+  behaviour: VariableBehaviour,
+  value: Type.Optional(VariableValue),
+  isOverride: Type.Optional(
+    Type.Boolean({ description: 'True if the value is an override of the environment' }),
+  ),
+});
+/**
+ * A variable of the project as the run sees it: with the environment's override already in place; a NUMBER
+ * that was never set has no value.
+ */
+export type ProjectVariable = Static<typeof ProjectVariable>;
+
+const ArtifactDigest = Type.String({
+  minLength: 64,
+  maxLength: 64,
+  description: 'SHA-256 of the manifest, in hexadecimal',
+});
+
+export const sharedArtifactLimit = 100;
+
+/** The number of ignored pipeline files that an agent gets for a version, and the length of each reason. */
+export const ignoredPipelineLimit = 100;
+export const ignoredReasonLimit = 500;
+
+export const IgnoredPipeline = Type.Object({
+  path: Type.String({ minLength: 1, maxLength: 1_024 }),
+  reason: Type.String({ maxLength: ignoredReasonLimit }),
+  line: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'Absent: of an earlier version of the server' }),
+  ),
+});
+/** A pipeline file that its upload left out of the version, since it cannot be read. */
+export type IgnoredPipeline = Static<typeof IgnoredPipeline>;
+const IgnoredPipelines = Type.Optional(Type.Array(IgnoredPipeline, { maxItems: ignoredPipelineLimit }));
+
+export const SharedArtifact = Type.Object({
+  sharedPipelineIdPrefix: Name,
+  requestedVersionName: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 255, description: 'Absent: the latest enabled version' }),
+  ),
+  versionName: Type.Optional(Name),
+  artifactDigest: Type.Optional(ArtifactDigest),
+  fault: Type.Optional(
+    Type.String({ maxLength: 2_000, description: 'Why there is no version for the use, and what to do' }),
+  ),
+  ignoredPipelines: IgnoredPipelines,
+});
+/** What was chosen for a use of shared pipelines: `versionName` and `artifactDigest`, or a `fault`. */
+export type SharedArtifact = Static<typeof SharedArtifact>;
+
+export const runMembers = {
+  projectId: Uuid,
+  environmentName: EnvironmentName,
+  versionName: Name,
+  artifactDigest: ArtifactDigest,
+  ignoredPipelines: IgnoredPipelines,
+  sharedArtifacts: Type.Optional(Type.Array(SharedArtifact, { maxItems: sharedArtifactLimit })),
+  variables: Type.Array(ProjectVariable, { maxItems: 10_000 }),
+  timeLimitSeconds: Type.Integer({ minimum: 1 }),
+  warehouse: Type.Object({
+    kind: oneOf(warehouseKinds, {
+      description:
+        'The warehouse of the project. An agent runs nothing in another one, and refuses a kind that it does not know',
+    }),
+  }),
+};
+/** The place, the version and the variables of a run. */
+const RunMembers = Type.Object(runMembers);
+export type RunMembers = Static<typeof RunMembers>;

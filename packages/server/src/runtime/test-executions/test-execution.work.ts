@@ -1,0 +1,104 @@
+/** Test executions as work: the payload for the agent, and what start, results, silence and end mean. */
+import { type EventName, ignoredPipelineLimit } from '@headgate/contract';
+import { statement } from '../../kernel/database/database.ts';
+import { recordEvents } from '../../kernel/database/events.ts';
+import {
+  describeCancellation,
+  type WorkEnd,
+  type WorkMoment,
+  type WorkOwner,
+  type WorkServices,
+  type WorkSubject,
+} from '../../kernel/work/work.ts';
+import { selectVariablesOfPlaces } from '../executions/index.ts';
+import { closeTestResults, moveTestExecutions, writeTestResults } from './test-execution.store.ts';
+
+/** A TestExecutionWork. */
+const selectPayload = (runLimitSeconds: number) => `
+  select json_build_object('testExecutionId', e.test_execution_id, 'projectId', e.project_id, 'environmentName', e.environment_name,
+    'versionName', e.version_name, 'artifactDigest', e.manifest_digest,
+    'variables', (
+      select p.variables from variables_of_tested_place p
+      where p.project_id = claimed.project_id and p.environment_name = claimed.environment_name),
+    'sharedArtifacts', coalesce(e.shared_artifacts, '[]'), 'timeLimitSeconds', ${runLimitSeconds},
+    'ignoredPipelines', coalesce((
+      select jsonb_path_query_array(v.ignored_pipelines, '$[0 to ${ignoredPipelineLimit - 1}]') from artifact_version v
+      where v.account_id = e.account_id and v.project_id = e.project_id and v.environment_name = e.environment_name
+        and v.version_name = e.version_name), '[]'),
+    'warehouse', (
+      select json_build_object('kind', lower(p.warehouse)) from project p
+      where p.account_id = e.account_id and p.project_id = e.project_id),
+    'tests', (
+      select json_agg(json_build_object('testName', r.test_name) order by r.ordinal) from test_execution_result r
+      where r.account_id = e.account_id and r.test_execution_id = e.test_execution_id))
+  from test_execution e where e.account_id = claimed.account_id and e.test_execution_id = claimed.work_id`;
+
+export function createTestExecutionOwner({ times, metrics }: WorkServices): WorkOwner {
+  return {
+    claimed: {
+      with: [selectVariablesOfPlaces('variables_of_tested_place', 'test-execution')],
+      payload: selectPayload(times.runLimitSeconds),
+    },
+    onStarted(moment, works) {
+      recordWorkEvents(moment, 'test-execution-started', works);
+    },
+    onTested({ tx, accountId }, workId, results) {
+      writeTestResults(tx, accountId, workId, results);
+    },
+    onSilent(moment, ids) {
+      const executions = ids.map((id) => ({ id }));
+      moveTestExecutions(moment, { to: 'UNKNOWN', executions }, 'test-execution-silent');
+    },
+    onCameBack: moveBack,
+    onRequeued(moment, works) {
+      moveBack(
+        moment,
+        works.map((work) => work.work_id),
+      );
+      recordWorkEvents(moment, 'test-execution-reclaimed', works);
+    },
+    onEnded(moment, ends) {
+      for (const [status, alike] of Map.groupBy(ends, (end) => end.status)) {
+        const executions = alike.map((end) => ({ id: end.workId, message: describeEnd(end) }));
+        const ids = executions.map(({ id }) => id);
+        moveTestExecutions(moment, { to: status, executions }, 'test-execution-ended');
+        closeTestResults(moment.tx, moment.accountId, ids, status === 'CANCELLED' ? 'CANCELLED' : 'ERRORED');
+        moment.tx.afterCommit(() => {
+          for (const _ of ids) metrics.countEndedWork('test-execution', status);
+        });
+      }
+    },
+  };
+}
+
+function describeEnd({ status, message, requestedBy }: WorkEnd): string | undefined {
+  if (status === 'CANCELLED' && message === undefined) return `${describeCancellation(requestedBy)}.`;
+  return message?.slice(0, 10_000);
+}
+
+function recordWorkEvents(
+  { tx, source, now, newId }: WorkMoment,
+  event: EventName,
+  about: readonly WorkSubject[],
+): void {
+  const events = about.map(({ work_id, project_id, name }) => ({
+    name: event,
+    projectId: project_id ?? undefined,
+    subject: { type: 'test-execution', id: work_id, name },
+  }));
+  recordEvents(tx, source, events, now, newId);
+}
+
+// An execution that was being cancelled returns to CANCELLING.
+const wakeUp = statement(
+  { parameters: { account_id: 'uuid', ids: 'uuid[]' } },
+  `
+  update test_execution e set status = case when w.command is null then 'RUNNING' else 'CANCELLING' end::execution_status
+  from work w
+  where e.account_id = $account_id and e.test_execution_id = any ($ids::uuid[]) and e.status = 'UNKNOWN'
+    and w.account_id = e.account_id and w.work_id = e.test_execution_id`,
+);
+
+function moveBack({ tx, accountId }: WorkMoment, ids: readonly string[]): void {
+  tx.send(wakeUp, { account_id: accountId, ids });
+}
