@@ -29,7 +29,6 @@ import { textConversions } from './text-conversions.ts';
 export type { FunctionCall, SourceDialect, TranslatedCall } from './call.ts';
 export { translateCast } from './casts.ts';
 export { refuseZero } from './division.ts';
-export { literalUnits } from './units.ts';
 
 const tables: readonly FunctionTable[] = [
   aggregates,

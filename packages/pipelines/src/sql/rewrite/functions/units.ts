@@ -60,26 +60,3 @@ export function isUnitOfDuckdb(source: string | undefined): boolean {
   if (readUnit(source) !== undefined) return false;
   return readText(source) !== undefined || source?.trim().startsWith('[') === true;
 }
-
-/**
- * Functions whose argument at this index may be a unit of time written as a bare word, which is not a column.
- * Snowflake's DATE_TRUNC and TRUNC take the unit in second place, too.
- */
-export const literalUnits: Readonly<Record<string, readonly number[]>> = {
-  DATEADD: [0],
-  DATE_ADD: [0],
-  TIMEADD: [0],
-  TIMESTAMPADD: [0],
-  DATEDIFF: [0],
-  DATE_DIFF: [0],
-  TIMEDIFF: [0],
-  TIMESTAMPDIFF: [0],
-  DATE_TRUNC: [0, 1],
-  TRUNC: [1],
-  DATE_PART: [0],
-  DATEPART: [0],
-  PGDATE_PART: [0],
-  EXTRACT: [0],
-  LAST_DAY: [1],
-  TIME_SLICE: [2],
-};
