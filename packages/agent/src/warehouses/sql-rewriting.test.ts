@@ -40,7 +40,27 @@ check('names', [
   ['use schema other2.s; with u as (select 9 x) select x from u', [[9]]],
   ["set t = 'd.s.t3'; select x from identifier($t)", [[7]]],
   ["select x from table('d.s.t3')", [[7]]],
-  ["select count(*) from d.information_schema.tables where table_schema = 'd.s'", [[1]]],
+  [
+    "select table_catalog, table_schema from d.information_schema.tables where table_schema = 's'",
+    [['D', 'S']],
+  ],
+  [
+    "select count(*) from information_schema.tables where table_catalog = 'd' and table_name in ('T3', 't3')",
+    [[1]],
+  ],
+  [
+    "select information_schema.schemata.schema_name from information_schema.schemata where catalog_name = 'D' and schema_name = 's'",
+    [['S']],
+  ],
+  [
+    "create table d.info.x (a number(9, 2), b string, c int, t timestamp_ntz, v variant); select c.data_type, c.numeric_precision, c.numeric_scale, c.character_maximum_length from d.information_schema.columns c where c.table_catalog = 'D' and c.table_schema = 'INFO' and c.column_name <> 'C' order by c.ordinal_position",
+    [
+      ['NUMBER', 9, 2, null],
+      ['TEXT', null, null, 16_777_216],
+      ['TIMESTAMP_NTZ', null, null, null],
+      ['VARIANT', null, null, null],
+    ],
+  ],
   [
     'create or replace temporary table d.s.tmp as select 4 x; update d.s.tmp set x = 5; select x from d.s.tmp',
     [[5]],
@@ -140,11 +160,11 @@ check('definitions', [
   [
     "create or replace transient table ct (id number(10,0) not null comment 'the id', s string, v variant, t timestamp_ntz(9), b varchar(max)) cluster by (id) data_retention_time_in_days = 1 copy grants comment = 'x'; select column_name, data_type from information_schema.columns where table_name = 'ct' order by ordinal_position",
     [
-      ['id', 'DECIMAL(10,0)'],
-      ['s', 'VARCHAR'],
-      ['v', 'JSON'],
-      ['t', 'TIMESTAMP'],
-      ['b', 'VARCHAR'],
+      ['id', 'NUMBER'],
+      ['s', 'TEXT'],
+      ['v', 'VARIANT'],
+      ['t', 'TIMESTAMP_NTZ'],
+      ['b', 'TEXT'],
     ],
   ],
   [
