@@ -248,3 +248,16 @@ describe('a statement with several parts', () => {
     );
   });
 });
+
+check('texts beside numbers are numbers', [
+  [
+    "select sum(case when x > 1 then v else 0 end) from (values (1, '5'), (2, '7'), (3, '1.5')) t(x, v)",
+    [[8.5]],
+  ],
+  [
+    "select case x when 1 then -1 when 2 then case when v = '7' then v end end + 1 from (values (1, '5'), (2, '7')) t(x, v)",
+    [[0], [8]],
+  ],
+  ["select case when true then date '2024-05-06' else null end", [['2024-05-06']]],
+  ["select case when v = '5' then v else 'none' end from (values ('5')) t(v)", [['5']]],
+]);
