@@ -52,7 +52,7 @@ export const extractNestedData: TransformationDefinition = {
       },
     ),
     inputAlias: textParameter(
-      'Two new columns of the same name are told apart by this and `_` before the second.',
+      'Put with `_` before the name of a new column if another new column has that name.',
       { standard: 'i' },
     ),
   },
