@@ -261,3 +261,10 @@ check('texts beside numbers are numbers', [
   ["select case when true then date '2024-05-06' else null end", [['2024-05-06']]],
   ["select case when v = '5' then v else 'none' end from (values ('5')) t(v)", [['5']]],
 ]);
+
+check('queries in parentheses at the start', [
+  ['select iff((select count(*) from (values (1), (2)) t) > 1, (select 7), 0)', [[7]]],
+  ['select nvl((select max(x) from (values (4)) t(x)), 0), abs((select 2) - 5)', [[4, 3]]],
+  ['select * from ((select 1 x) a join (select 1 x, zeroifnull(null) y) b on a.x = b.x)', [[1, 1, 0]]],
+  ['select x from ((select zeroifnull(null) x) union all select 2 order by 1)', [[0], [2]]],
+]);
