@@ -268,3 +268,12 @@ check('queries in parentheses at the start', [
   ['select * from ((select 1 x) a join (select 1 x, zeroifnull(null) y) b on a.x = b.x)', [[1, 1, 0]]],
   ['select x from ((select zeroifnull(null) x) union all select 2 order by 1)', [[0], [2]]],
 ]);
+
+check('names of expressions without an alias', [
+  [
+    "create table unnamed as select nvl(1, 2), iff(true, 'aB', null), dateadd(day, 1, '2024-01-01'::date) as d; select column_name from information_schema.columns where table_name = 'unnamed' order by ordinal_position",
+    [['NVL(1, 2)'], ["IFF(TRUE, 'aB', NULL)"], ['d']],
+  ],
+  ['select distinct nvl(x, 0) from (values (1), (null)) t(x) order by nvl(x, 0)', [[0], [1]]],
+  ['select nvl(max(x), 0) from (values (1), (null)) t(x) minus select 5', [[1]]],
+]);
