@@ -93,6 +93,15 @@ describe('columns', () => {
     };
     assert.deepEqual(await flow.apply('split-field', 'people', parameters), [['Ann', 'B', 'Cole', '']]);
     assert.deepEqual(await flow.columns(), ['first', 'second', 'third', 'fourth']);
+    const numbered = {
+      ...parameters,
+      outputColumns: [
+        ['2', 'last'],
+        ['0', 'first'],
+      ],
+    };
+    assert.deepEqual(await flow.apply('split-field', 'people', numbered), [['Cole', 'Ann']]);
+    assert.deepEqual(await flow.columns(), ['last', 'first']);
     const sequence = { startValue: '10', incrementValue: '-4', endValue: '1', outputColumn: 'n' };
     const Last = { type: 'generate-sequence', parameters: sequence };
     assert.deepEqual(await flow.rowsOf({ Last }), [[2], [6], [10]]);
