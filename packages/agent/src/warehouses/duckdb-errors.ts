@@ -12,5 +12,10 @@ export function explainError(error: unknown, memoryMegabytes: number): string {
   }
   if (/configuration has been locked/.test(reason))
     return `settings cannot be changed in this warehouse: ${reason}. Use only SET VARIABLE, USE, SET schema and SET search_path`;
-  return reason;
+  return removeHints(reason);
+}
+
+/** DuckDB proposes the tables of its own catalog, which have nothing to do with the user's. */
+function removeHints(reason: string): string {
+  return reason.replace(/\s*Did you mean "(?:pg_|sqlite_|duckdb_)\w*(?: or [^"\n]*)?"\?/g, '');
 }

@@ -277,3 +277,10 @@ check('names of expressions without an alias', [
   ['select distinct nvl(x, 0) from (values (1), (null)) t(x) order by nvl(x, 0)', [[0], [1]]],
   ['select nvl(max(x), 0) from (values (1), (null)) t(x) minus select 5', [[1]]],
 ]);
+
+check('RLIKE as a function', [
+  [
+    "select rlike(x, 'a.*'), not rlike(x, 'b'), x rlike 'a1' from (values ('a1')) t(x) where rlike(x, '[a-z][0-9]') and x not rlike 'z'",
+    [[true, true, true]],
+  ],
+]);

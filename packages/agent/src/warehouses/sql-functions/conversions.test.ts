@@ -5,6 +5,8 @@ import { type Case, describeCases, openSample } from './sample-data.ts';
 import { translateCastOf } from './translate-expression.ts';
 
 const toText: readonly Case[] = [
+  ["TO_CHAR(255, '000x')", '00ff'],
+  ["TO_CHAR(i, 'XXXX')", '  2A'],
   ["TO_CHAR(d, 'YYYY-MM-DD')", '2024-02-29'],
   ["TO_CHAR(ts, 'YYYYMMDDHH24MISS')", '20240229131415'],
   ["TO_VARCHAR(ts, 'DD-MON-YYYY HH12:MI:SS AM')", '29-Feb-2024 01:14:15 PM'],

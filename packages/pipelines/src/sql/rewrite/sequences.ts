@@ -27,7 +27,7 @@ class Walk extends Cursor {
   item: { readonly at: number; readonly piece: number } | undefined;
 
   startItem(): void {
-    this.item = { at: this.at, piece: this.pieces.length };
+    if (this.frame.hasNames) this.item = { at: this.at, piece: this.pieces.length };
   }
 
   endItem(): void {
@@ -271,6 +271,8 @@ function stepLike(walk: Walk, word: string): boolean {
   if (word !== 'LIKE' && word !== 'ILIKE' && word !== 'RLIKE' && word !== 'REGEXP') return false;
   const isNegated = isWord(nodes[at - 1], 'NOT');
   if (word === 'RLIKE' || word === 'REGEXP') {
+    const start = isNegated ? walk.pieces.length - 1 : walk.pieces.length;
+    if (isGroup(nodes[at + 1]) && start <= walk.termStart) return false;
     const pattern = parseOperand(nodes, at + 1, frame);
     if (pattern === undefined) return false;
     replaceTerm(walk, isNegated, (left) => `regexp_full_match(${left}, ${pattern.sql}, 's')`, pattern.next);
