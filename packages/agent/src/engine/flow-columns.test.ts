@@ -77,6 +77,17 @@ describe('columns', () => {
     assert.deepEqual(await flow.columns(), ['region', 'id', 'AMOUNT']);
   });
 
+  it('convert-type reads dates and times in the usual forms', async () => {
+    await flow.sql("create table moments as select '02/29/2024' as d, '2024-02-29T10:00:00.5+0200' as t");
+    const conversions = [
+      ['d', 'DATE', '', ''],
+      ['t', 'TIMESTAMP', '', ''],
+    ];
+    assert.deepEqual(await flow.apply('convert-type', 'moments', { conversions }), [
+      ['2024-02-29', '2024-02-29T10:00:00.5'],
+    ]);
+  });
+
   it('distinct, split-field and generate-sequence', async () => {
     assert.deepEqual(await flow.apply('distinct', 'sales', { columns: ['region'] }), [['a'], ['b']]);
     await flow.sql("create table people as select 'Ann B Cole' as name");
