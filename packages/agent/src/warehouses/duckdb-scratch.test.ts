@@ -81,6 +81,16 @@ describe('the scratch database of a test', { timeout: 120_000 }, () => {
       assert.deepEqual(await read(test, 'select n from lines'), [[2]]);
     }));
 
+  it('reads the rowid of tables of the environment, as the check of a merge does', () =>
+    withTest(async (test) => {
+      assert.deepEqual(await read(test, 'select count(distinct rowid), count(o.ROWID) from orders o'), [
+        [2, 2],
+      ]);
+      const joined =
+        'select count(l."rowid") from sales.larger s, orders o left join lines l on l.order_id = o.id';
+      assert.deepEqual(await read(test, joined), [[1]]);
+    }));
+
   it('lists its own tables in the information schema, once each', () =>
     withTest(async (test) => {
       await test.execute('create table mine as select 1 as a; drop table lines');
