@@ -83,6 +83,37 @@ check('rows that change', [
   ],
 ]);
 
+describe('MERGE whose source has several rows for one row', () => {
+  const merge = (clauses: string) =>
+    `create or replace table d.s.twice (id int, v int); insert into d.s.twice values (1, 1), (2, 1); merge into d.s.twice using (select column1 as id, column2 as v from values (1, 2), (1, 3), (5, 5)) s on twice.id = s.id ${clauses} when not matched then insert (id, v) values (s.id, s.v)`;
+  const rows = async () => (await sql.rows('select id, v from d.s.twice order by all')).map(String);
+
+  for (const clauses of [
+    'when matched then update set v = s.v',
+    'when matched and s.v = 3 then delete when matched then update set twice.v = s.v',
+    'when matched and case when s.v > 1 then true end then update set v = s.v',
+  ])
+    it(`fails and changes nothing: ${clauses}`, async () => {
+      await assert.rejects(
+        sql.rows(merge(clauses)),
+        /several rows of the source of MERGE match the same row/,
+      );
+      assert.deepEqual(await rows(), ['1,1', '2,1']);
+    });
+
+  it('succeeds if the conditions leave one update, or only deletes', async () => {
+    await sql.rows(merge('when matched and s.v = 3 then update set v = s.v'));
+    assert.deepEqual(await rows(), ['1,3', '2,1', '5,5']);
+    await sql.rows(merge('when matched then delete'));
+    assert.deepEqual(await rows(), ['2,1', '5,5']);
+  });
+
+  it('fails in a transaction of the script, too', async () => {
+    const script = `begin; ${merge('when matched then update set v = s.v')}; commit`;
+    await assert.rejects(sql.rows(script), /several rows of the source of MERGE/);
+  });
+});
+
 check('queries', [
   ['select top 2 x from (values (3), (1), (2)) v(x) order by x', [[1], [2]]],
   ['select distinct top 1 x from (values (3), (3)) v(x)', [[3]]],

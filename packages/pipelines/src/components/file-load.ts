@@ -19,12 +19,10 @@ export const fileLoad: OrchestrationDefinition = {
       ['Replace', 'Create', 'Create if not exists', 'Append'],
       { standard: 'Replace' },
     ),
-    columns: rowsParameter('The columns: all of a CSV file in their order, whatever its header says; of a JSON or Parquet file those with these names. A NUMBER without size and precision has no fraction. None: the columns are those of the file.', [
-      'name',
-      'type',
-      'size?',
-      'precision?',
-    ]),
+    columns: rowsParameter(
+      'The columns: all of a CSV file in their order, whatever its header says; of a JSON or Parquet file those with these names. A NUMBER without size and precision has no fraction. None: the columns are those of the file.',
+      ['name', 'type', 'size?', 'precision?'],
+    ),
   },
   example: `type: file-load
 parameters:
