@@ -56,7 +56,7 @@ export async function findFileToRead(
 export async function requireContent(path: string, name: string): Promise<void> {
   if ((await stat(path)).size === 0)
     throw new FileError(
-      `the file "${name}" is empty: write its header or its rows, or leave the component out by an if`,
+      `the file "${name}" is empty: it needs at least a header or a row`,
     );
 }
 
