@@ -52,7 +52,7 @@ export const extractNestedData: TransformationDefinition = {
       },
     ),
     inputAlias: textParameter(
-      'Two new columns of the same name are told apart by this and `_` before the second.',
+      'What stands, with `_`, before the second of two new columns of the same name.',
       { standard: 'i' },
     ),
   },
