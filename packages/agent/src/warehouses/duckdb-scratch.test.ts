@@ -250,4 +250,18 @@ describe('the scratch database of a test', { timeout: 120_000 }, () => {
       ['dev'],
     ]);
   });
+
+  it('continues sequences, also those that have no value left', async () => {
+    await real.execute('create sequence used_up maxvalue 2');
+    await real.execute('create sequence around increment by -1 minvalue 1 maxvalue 2 start 1 cycle');
+    await real.execute("select nextval('used_up'), nextval('around'); select nextval('used_up')");
+    const test = await fixture.connect();
+    try {
+      await assert.rejects(read(test, "select nextval('used_up')"), /reached maximum value/);
+      assert.deepEqual(await read(test, "select nextval('around')"), [[2]]);
+    } finally {
+      await test.close();
+      await real.execute('drop sequence used_up; drop sequence around');
+    }
+  });
 });
