@@ -264,4 +264,16 @@ describe('the scratch database of a test', { timeout: 120_000 }, () => {
       await real.execute('drop sequence used_up; drop sequence around');
     }
   });
+
+  it('leaves other connections alone if it cannot be opened', async () => {
+    await real.execute('create schema headgate_test; create table headgate_test.mark (a integer)');
+    try {
+      await real.execute('begin; create table unfinished (a integer)');
+      await assert.rejects(fixture.connect(), /"mark" already exists/);
+      assert.deepEqual(await read(real, 'select * from unfinished'), []);
+      await real.execute('rollback');
+    } finally {
+      await real.execute('drop schema headgate_test cascade');
+    }
+  });
 });
