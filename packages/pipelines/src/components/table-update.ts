@@ -142,7 +142,10 @@ function renderMerge(merge: Merge, query: string, dialect: Dialect): StatementLi
   };
 }
 
-/** Which of several updates of a row would win is not defined, so the warehouse is made to fail. */
+/**
+ * Which of several updates of a row would win is not defined, so the warehouse is made to fail. The rows are
+ * numbered, because the table is a view as long as a test only reads it.
+ */
 function renderAmbiguityCheck(merge: Merge, aside: string, dialect: Dialect): string {
   const { table, target, source, condition, rules } = merge;
   const cases = rules.map(
@@ -153,8 +156,8 @@ function renderAmbiguityCheck(merge: Merge, aside: string, dialect: Dialect): st
   );
   return `SELECT error(${message}) FROM (
 SELECT count(*) FILTER (WHERE "headgate_action" = 'update') AS updates, count("headgate_action") AS matches
-FROM (SELECT ${target}.rowid AS "headgate_row", CASE ${cases.join(' ')} END AS "headgate_action"
-FROM ${table} AS ${target} JOIN ${aside} AS ${source} ON ${condition})
+FROM (SELECT ${target}."headgate_row", CASE ${cases.join(' ')} END AS "headgate_action"
+FROM (SELECT *, row_number() OVER () AS "headgate_row" FROM ${table}) AS ${target} JOIN ${aside} AS ${source} ON ${condition})
 GROUP BY "headgate_row"
 ) WHERE updates >= 1 AND matches > 1 LIMIT 1`;
 }
