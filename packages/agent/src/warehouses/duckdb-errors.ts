@@ -1,4 +1,4 @@
-/** Rewrites DuckDB's error messages, which suggest settings that the agent has locked. */
+/** Rewrites DuckDB's error messages, which suggest settings that the agent has locked and tables that nobody made. */
 import { getReason } from '../log.ts';
 
 export function explainError(error: unknown, memoryMegabytes: number): string {
@@ -12,5 +12,29 @@ export function explainError(error: unknown, memoryMegabytes: number): string {
   }
   if (/configuration has been locked/.test(reason))
     return `settings cannot be changed in this warehouse: ${reason}. Use only SET VARIABLE, USE, SET schema and SET search_path`;
-  return reason;
+  if (/^Invalid Input Error: Error when sniffing file/.test(reason)) return explainUnknownFormat(reason);
+  if (/CSV Error on Line: \d/.test(reason)) return explainWrongLine(reason);
+  return reason.replace(/\n+Did you mean "(?:pg_|pragma_|duckdb_|sqlite_)\w*"\?/, '');
+}
+
+/** A CSV file whose form is not what was asked for. DuckDB lists all that it tried. */
+function explainUnknownFormat(reason: string): string {
+  const [, file = ''] = /^Invalid Input Error: Error when sniffing file "([^"]*)"/.exec(reason) ?? [];
+  const counts =
+    /they contain: (\d+) columns\. It does not match the number of columns found by the sniffer: (\d+)/;
+  const [, given, found] = counts.exec(reason) ?? [];
+  if (given !== undefined && found !== undefined)
+    return `the file "${file}" has ${found} ${found === '1' ? 'column' : 'columns'}, but ${given} are named: name each column of the file in its order, and check the delimiter`;
+  return `the file "${file}" cannot be read as CSV: check the delimiter, the quotes and the number of cells in each line`;
+}
+
+/** A line of a CSV file that does not fit. DuckDB adds the settings of its reader. */
+function explainWrongLine(reason: string): string {
+  const lines = (reason.split(/\n\s*file = /)[0] ?? reason).split('\n');
+  return lines
+    .filter(
+      (line) => !/^(?:\* |Possible fixes:|This type was either|Column \S+ is being converted)/.test(line),
+    )
+    .join('\n')
+    .trim();
 }
