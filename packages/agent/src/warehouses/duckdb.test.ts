@@ -138,7 +138,11 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
       `select * from read_text('${folders.database({ ...testPlace, environmentName: 'prod' })}')`,
     ];
     for (const sql of outside) {
-      await assert.rejects(warehouse.execute(sql), /disabled by configuration|httpfs to be loaded/, sql);
+      await assert.rejects(
+        warehouse.execute(sql),
+        /disabled by configuration|httpfs to be loaded|files are written only in the files folder/,
+        sql,
+      );
     }
     assert.deepEqual(readdirSync(root).includes('out.csv'), false);
   });
