@@ -57,14 +57,11 @@ async function start(settings: DatabaseSettings): Promise<void> {
   }
 }
 
-async function readRules(
-  opened: DuckDBInstance,
-  { temporaryFolder }: DatabaseSettings,
-): Promise<StatementRules> {
+async function readRules(opened: DuckDBInstance, { filesFolder }: DatabaseSettings): Promise<StatementRules> {
   const connection = await opened.connect();
   const functions = await readBuiltInFunctions(connection);
   connection.closeSync();
-  return { functions, temporaryFolder };
+  return { functions, filesFolder };
 }
 
 async function answer(request: Exclude<DatabaseRequest, { type: 'start' | 'end' }>): Promise<unknown> {
