@@ -46,7 +46,7 @@ export function concealSql(
       return result;
     };
   const isHidden = (statement: string) =>
-    hidden.size >= hiddenLimit || hidden.values().some((part) => statement.includes(part));
+    hidden.size >= hiddenLimit || [...hidden].some((part) => statement.includes(part));
   return {
     dialect: {
       ...dialect,
