@@ -195,7 +195,7 @@ describe('the agent', { timeout: 240_000 }, () => {
         server.enqueue({ artifactDigest: attack, pipelineName: String(index) }),
       );
       assert.equal(outcome.status, 'FAILED', path);
-      assert.match(outcome.message ?? '', /Permission denied/, path);
+      assert.match(outcome.message ?? '', /files are written only in the files folder/, path);
     }
   });
 
@@ -222,10 +222,7 @@ describe('the agent', { timeout: 240_000 }, () => {
     assert.equal((await server.outcome(graceful)).status, 'CANCELLED');
     const steps = [...server.work(graceful).steps.values()];
     assert.equal(steps.find(({ name }) => name === 'Step 1')?.status, 'SUCCESS');
-    assert.equal(
-      steps.some(({ name, status }) => name === 'Step 2' && status !== 'SKIPPED'),
-      false,
-    );
+    assert.equal(steps.find(({ name }) => name === 'Step 2')?.status, 'SKIPPED');
 
     const forced = server.enqueue({ artifactDigest: digest, pipelineName: 'endless' });
     await server.stepRunning(forced, 'Step 1');

@@ -64,6 +64,7 @@ describe('a run', () => {
           plain: text('a'),
           given: number('1'),
           key: text(`\${secret("key")}`),
+          resolved: text(`\${given}!`),
         },
       ),
     });
@@ -85,6 +86,7 @@ describe('a run', () => {
           { name: 'ofProject', type: 'TEXT', source: 'project', value: 'x' },
           { name: 'overridden', type: 'TEXT', source: 'override', value: 'y' },
           { name: 'plain', type: 'TEXT', source: 'default', value: 'a' },
+          { name: 'resolved', type: 'TEXT', source: 'default', value: `\${given}!` },
         ],
       },
     ]);

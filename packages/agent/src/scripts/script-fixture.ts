@@ -67,7 +67,7 @@ export function createScriptsFixture(
   const logged: string[] = [];
   const scripts = openScripts({
     settings: { isOn: true, bounds: { ...bounds, ...change }, python: undefined, network: [], ...settings },
-    confinement: { launcher: [], memory, close: async () => undefined },
+    confinement: { launcher: [], limitFolders: () => [], memory, close: async () => undefined },
     hiddenFolder: folder,
     log: createLog({ level: 'info', write: (line) => logged.push(line) }),
   });

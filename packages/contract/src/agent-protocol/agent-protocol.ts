@@ -125,6 +125,8 @@ export const agentClaim = operation({
   events: [
     'pipeline-execution-claimed',
     'pipeline-execution-reclaimed',
+    'test-execution-claimed',
+    'test-execution-reclaimed',
     'secret-write-claimed',
     'secret-check-claimed',
     'agent-status-changed',
@@ -156,6 +158,8 @@ export const agentReport = operation({
   events: [
     'pipeline-execution-started',
     'pipeline-execution-ended',
+    'test-execution-started',
+    'test-execution-ended',
     'secret-write-ended',
     'secret-check-ended',
   ],

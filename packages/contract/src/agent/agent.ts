@@ -198,7 +198,13 @@ export const deleteAgent = operation({
   headers: ifMatchHeader,
   success: { status: 202 },
   problems: ['agent-not-found', 'agent-not-stopped', 'etag-mismatch'],
-  events: ['pipeline-execution-ended', 'secret-write-ended', 'certificate-revoked', 'agent-deleted'],
+  events: [
+    'pipeline-execution-ended',
+    'test-execution-ended',
+    'secret-write-ended',
+    'certificate-revoked',
+    'agent-deleted',
+  ],
 });
 
 export const AgentCredentials = named(

@@ -97,7 +97,7 @@ export const deleteProject = operation({
   headers: ifMatchHeader,
   success: { status: 204 },
   problems: ['etag-mismatch'],
-  events: ['pipeline-execution-ended', 'project-deleted'],
+  events: ['pipeline-execution-ended', 'test-execution-ended', 'project-deleted'],
 });
 
 export const projectOperations = [

@@ -52,7 +52,7 @@ export const extractNestedData: TransformationDefinition = {
       },
     ),
     inputAlias: textParameter(
-      'What stands, with `_`, before the second of two new columns of the same name.',
+      'Put with `_` before the name of a new column if another new column has that name.',
       { standard: 'i' },
     ),
   },

@@ -37,7 +37,12 @@ async function startWork(
     name: 'Start',
     componentType: 'start',
   };
-  await instance.report(held, { type: 'progress', steps: [{ ...step, status: 'RUNNING', startedAt: now }] });
+  await instance.report(held, {
+    type: 'progress',
+    steps: [{ ...step, status: 'RUNNING', startedAt: now }],
+    lines: [{ sequence: 1, timestamp: now, stepId: step.stepId, stream: 'component', text: 'a line' }],
+    variables: [{ pipelineRunId: work.workId, variables: [] }],
+  });
   return { instance, held };
 }
 
@@ -108,7 +113,7 @@ test('deleting a project deletes all its rows, and none of another project', asy
   const { projectId, path } = place.project;
   const before = await countRows(tables, projectId);
   const empty = Object.keys(before).filter((name) => before[name] === 0);
-  assert.deepEqual(empty, [], 'each table that a project owns has a row in this test: see furnish()');
+  assert.deepEqual(empty, [], 'each table that a project owns has a row in this test: see fillTables()');
   const others = await countRows(tables, other.project.projectId);
 
   assert.equal((await place.account.admin.delete(path)).status, 204);
