@@ -1,9 +1,18 @@
 /** Rewrites DuckDB's error messages, which suggest settings that the agent has locked and tables that nobody made. */
 import { getReason } from '../log.ts';
 
+/**
+ * Characters of a message, which may quote a value of any size. It is longer than what is searched for secrets
+ * (`../secrets/masking.ts`), so that no secret is cut before it is masked.
+ */
+const messageLimit = 200_000;
+
 export function explainError(error: unknown, memoryMegabytes: number): string {
   // The stack trace of an internal error contains addresses and paths of this machine.
-  const reason = getReason(error).split(/\n+Stack Trace:/)[0] ?? '';
+  const reason =
+    getReason(error)
+      .slice(0, messageLimit)
+      .split(/\n+Stack Trace:/)[0] ?? '';
   if (/max_temp_directory_size/.test(reason))
     return `${(reason.split(/\.?\s+This limit was set/)[0] ?? reason).trim()}; the disk space for spilling is limited: make the query smaller, or raise HEADGATE_AGENT_WAREHOUSE_TEMP_MB of the agent`;
   const [message = '', advice] = reason.split(/\n+Possible solutions:/);

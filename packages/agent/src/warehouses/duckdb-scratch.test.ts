@@ -218,6 +218,8 @@ describe('the scratch database of a test', { timeout: 120_000 }, () => {
     `use ${catalog}; delete from lines`,
     `set search_path = '${catalog}.main'; delete from lines`,
     `set schema = '${catalog}.main'; delete from lines`,
+    `explain analyze set search_path = '${catalog}.main'`,
+    `explain (analyze, format json) set schema = '${catalog}.main'`,
     `reset search_path; delete from lines`,
     `reset schema`,
     `set default_block_size = 1`,

@@ -124,6 +124,9 @@ async function checkTarget(
   { functions, filesFolder, scratch }: TargetRules,
 ): Promise<string> {
   const sql = `select ${value}\n`;
+  // Each statement would be executed, if DuckDB read more than one here.
+  const { count } = await connection.extractStatements(sql);
+  if (count !== 1) throw new Error('the target of COPY and EXPORT must be one value: write a text');
   await checkPlan(connection, sql, StatementType.SELECT, functions);
   const reader = await connection.runAndReadAll(sql);
   const written = reader.getRows()[0]?.[0];

@@ -45,6 +45,13 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
     await removeTree(root);
   });
 
+  it('says the beginning of a very long error', async () => {
+    await assert.rejects(warehouse.execute("select error(repeat('x', 1000000))"), (error: Error) => {
+      assert.match(error.message, /^Invalid Input Error: x/);
+      return error.message.length <= 200_000;
+    });
+  });
+
   it('runs in a process with no folders but its own', async () => {
     const place = { ...testPlace, environmentName: 'other' };
     const given: unknown[] = [];
