@@ -55,9 +55,7 @@ export async function findFileToRead(
 /** A file of no bytes has no columns: it would replace a table by one that nobody meant. @throws FileError */
 export async function requireContent(path: string, name: string): Promise<void> {
   if ((await stat(path)).size === 0)
-    throw new FileError(
-      `the file "${name}" is empty: it needs at least a header or a row`,
-    );
+    throw new FileError(`the file "${name}" is empty: it needs at least a header or a row`);
 }
 
 /** An error of the warehouse with the name that the pipeline gave the file, not its path on this machine. */

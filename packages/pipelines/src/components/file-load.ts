@@ -15,7 +15,7 @@ export const fileLoad: OrchestrationDefinition = {
     targetTable: textParameter('The table.', { required: true }),
     ...placeParameters,
     createReplace: choiceParameter(
-      'Replace: the file makes a new table in its place. Create: fails if the table exists. Create if not exists: loads nothing if it exists. Append: adds rows to a table that exists, by the names of the columns.',
+      'Replace: makes the table again, from the file. Create: fails if the table exists. Create if not exists: loads nothing if it exists. Append: adds rows to a table that exists, by the names of the columns.',
       ['Replace', 'Create', 'Create if not exists', 'Append'],
       { standard: 'Replace' },
     ),
