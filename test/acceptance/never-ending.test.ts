@@ -22,7 +22,7 @@ function expression(source: string): string {
     'orchestration',
     {
       Start: { type: 'start', transitions: { unconditional: ['Compute'] } },
-      Compute: { type: 'update-scalar', parameters: { scalarsToUpdate: [['x', `\${${source}}`]] } },
+      Compute: { type: 'update-scalar', parameters: { scalarsToUpdate: [['x', source]] } },
     },
     { x: text },
   );

@@ -72,7 +72,7 @@ function parametersIn(
     .filter((parameter) => parameter.in === place)
     .map((parameter) => {
       const { name, required } = parameter;
-      const one = parameterValue(parameter).map((value): [string, string][] => [[name, value]]);
+      const one = parameterValue(parameter, described.id).map((value): [string, string][] => [[name, value]]);
       return required
         ? one
         : fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: one });

@@ -37,16 +37,17 @@ export function sender(port: number): { send: Send; close(): void } {
         timeout: patienceMilliseconds,
       },
       (answer) => {
+        const { statusCode: status = 0, headers } = answer;
+        // A stream of a running execution does not end.
+        if (headers['content-type']?.startsWith('text/event-stream')) {
+          answer.destroy();
+          resolve({ status, headers, text: '' });
+          return;
+        }
         const chunks: Buffer[] = [];
         answer.on('data', (chunk: Buffer) => chunks.push(chunk));
         answer.on('error', reject);
-        answer.on('end', () =>
-          resolve({
-            status: answer.statusCode ?? 0,
-            headers: answer.headers,
-            text: Buffer.concat(chunks).toString('utf8'),
-          }),
-        );
+        answer.on('end', () => resolve({ status, headers, text: Buffer.concat(chunks).toString('utf8') }));
       },
     );
     sent.on('timeout', () => sent.destroy(new Error('no answer in time')));

@@ -33,7 +33,6 @@ const known: Record<string, readonly string[]> = {
   pipelineExecutionId: ['{{execution}}'],
   testExecutionId: ['{{testExecution}}'],
   testName: ['tests/main counts'],
-  paginationToken: ['{{more}}'],
   'If-Match': ['*', '"1"', '{{etag}}'],
   role: ['Member', 'SUPER_ADMIN', 'OWNER', 'viewer', 'OPERATOR'],
   authProvider: ['NONE', 'duckdb', 'netsuite', 'aws'],
@@ -43,16 +42,19 @@ const known: Record<string, readonly string[]> = {
 };
 
 /** Paths mostly lead to existing resources; elsewhere both cases are useful. */
-export function parameterValue({ name, schema, in: place, description }: Parameter): fc.Arbitrary<string> {
+export function parameterValue(
+  { name, schema, in: place, description }: Parameter,
+  operationId: string,
+): fc.Arbitrary<string> {
   // Case-insensitive words are listed only in the description.
   const listed = description?.match(/^(.*); not case-sensitive$/)?.[1]?.split(', ');
   if (listed !== undefined) return fc.constantFrom(...listed, ...listed.map((word) => word.toUpperCase()));
   const fitting = (text: string) => place !== 'header' || /^(?! )[\x20-\x7e]+(?<! )$/.test(text);
   const random = textOf(schema).filter(fitting);
   const words = (known[name] ?? []).filter((word) => schema.enum === undefined || schema.enum.includes(word));
+  // Opaque: only values from responses of the same operation are valid.
+  if (name === 'paginationToken') return fc.constant(`{{more.${operationId}}}`);
   if (words.length === 0) return random;
-  // Opaque: only values from responses are valid.
-  if (name === 'paginationToken') return fc.constantFrom(...words);
   return fc.oneof(
     { weight: place === 'path' ? 15 : 3, arbitrary: fc.constantFrom(...words) },
     { weight: 1, arbitrary: random },

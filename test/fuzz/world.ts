@@ -1,4 +1,5 @@
 /** Two accounts, each with a project that has resources for every operation, and all callers of requests. */
+import { makePagingToken } from '../../packages/server/src/kernel/http/paging.ts';
 import { type Account, createAccount } from '../../packages/server/src/testing/account.ts';
 import type { TestServer } from '../../packages/server/src/testing/open-server.ts';
 import { createPlace, type Place } from '../../packages/server/src/testing/place.ts';
@@ -39,7 +40,7 @@ export async function createWorld(server: TestServer): Promise<World> {
     secrets.set(`the signature of the token of ${name}`, token.slice(token.lastIndexOf('.') + 1));
   }
   const fill = (text: string) =>
-    text.replaceAll(/\{\{(foreign\.)?(\w+)\}\}/g, (_, away: string | undefined, name: string) => {
+    text.replaceAll(/\{\{(foreign\.)?([\w.]+)\}\}/g, (_, away: string | undefined, name: string) => {
       const { ids } = away === undefined ? own : foreign;
       return ids[name] ?? name;
     });
@@ -104,7 +105,8 @@ async function furnished(server: TestServer): Promise<Furnished> {
     credential: credentialId,
     execution: pipelineExecutionId,
     testExecution,
-    more,
+    'more.listPipelineExecutions': more,
+    'more.listPipelineExecutionLogs': makePagingToken('1'),
     etag: (await admin.get(`${path}/variables/city`)).etag,
   };
   return { place, ids };

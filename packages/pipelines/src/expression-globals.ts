@@ -32,10 +32,13 @@ export function defineGlobals(context: QuickJSContext, expression: string, scope
 
 // toJSON is allowed because JSON.stringify reads it. The columns of a grid are lists and are not guarded.
 const definition = `{
+  // A variable may have the name of any of these.
+  const { Array, Error, JSON, Object, Proxy, Reflect } = globalThis;
+  const scope = globalThis;
   const { globals, guarded } = JSON.parse(__globals);
-  delete globalThis.__globals;
+  delete scope.__globals;
   const { stringify } = JSON;
-  const { get, set } = Reflect;
+  const { get } = Reflect;
   const guard = (object, path) => {
     for (const name of Object.keys(object)) {
       const inner = object[name];
@@ -52,7 +55,7 @@ const definition = `{
   };
   for (const name of Object.keys(globals)) {
     const value = guarded.includes(name) ? guard(globals[name], [name]) : globals[name];
-    Object.defineProperty(globalThis, name, { value, configurable: true, writable: true, enumerable: true });
+    Object.defineProperty(scope, name, { value, configurable: true, writable: true, enumerable: true });
   }
 }`;
 

@@ -206,3 +206,17 @@ describe('resolveParameters', () => {
     });
   });
 });
+
+it('variables may have the names of built-in objects', async () => {
+  for (const name of ['Array', 'Error', 'JSON', 'Object', 'Proxy', 'Reflect', 'globalThis']) {
+    const named = createScope([
+      createProjectVariable({ name, type: 'TEXT', behaviour: 'SHARED', value: 'a' }),
+      createProjectVariable({ name: 'zone', type: 'TEXT', behaviour: 'SHARED', value: 'b' }),
+    ]);
+    const found = await interpolate(`\${${name} + zone + sysvar.environment.name}`, {
+      ...evaluation,
+      scope: named,
+    });
+    assert.equal(found, 'abdev');
+  }
+});

@@ -134,10 +134,11 @@ async function createExpressionScope(expression: string, evaluation: Evaluation)
   return { variables: resolved, sysvar };
 }
 
+/** Not as a member: in `table.length`, `length` is not a variable. */
 function isNamedIn(expression: string, name: string): boolean {
   for (let at = expression.indexOf(name); at >= 0; at = expression.indexOf(name, at + 1)) {
-    const around = `${expression[at - 1] ?? ' '}${expression[at + name.length] ?? ' '}`;
-    if (!/[\w$]/.test(around)) return true;
+    const isPart = /(?:[\w$]|(?<!\.\.)\.)$/.test(expression.slice(Math.max(0, at - 3), at));
+    if (!isPart && !/[\w$]/.test(expression[at + name.length] ?? '')) return true;
   }
   return false;
 }

@@ -31,7 +31,7 @@ export interface Variable {
   readonly settable: boolean;
   readonly columns: readonly GridColumn[];
   readonly value: VariableValue;
-  /** A default that contains `${…}`. It is resolved each time the variable is read, until a value is set. */
+  /** A value with `${…}`. It is resolved each time the variable is read, until another value is set. */
   readonly template?: Plain;
 }
 
@@ -158,17 +158,14 @@ export function isTemplate(value: Plain): boolean {
 export function createDeclaredVariable(declaration: VariableDeclaration): Variable {
   const { name, type, behaviour, visibility, columns, defaultValue } = declaration;
   const frame = { name, type, behaviour, columns, settable: visibility === 'PUBLIC' };
-  if (isTemplate(defaultValue)) {
-    const value = type === 'GRID' ? { columns, rows: [] } : type === 'TEXT' ? '' : null;
-    return { ...frame, value, template: defaultValue };
-  }
-  return {
-    ...frame,
-    value:
-      type === 'GRID'
-        ? convertGrid(name, columns, defaultValue)
-        : convertScalar({ name, type }, defaultValue),
-  };
+  return createVariable(frame, defaultValue, isTemplate(defaultValue));
+}
+
+function createVariable(frame: Omit<Variable, 'value'>, value: unknown, isResolved: boolean): Variable {
+  const { type, columns } = frame;
+  if (!isResolved) return setDefault({ ...frame, value: null }, value);
+  const empty = type === 'GRID' ? { columns, rows: [] } : type === 'TEXT' ? '' : null;
+  return { ...frame, value: empty, template: value as Plain };
 }
 
 /**
@@ -181,15 +178,19 @@ export function createProjectVariable(variable: {
   type: VariableType;
   behaviour: VariableBehaviour;
   value?: unknown;
+  /** Whether `${…}` in the value is resolved. */
+  supportsDoubleResolution?: boolean | undefined;
 }): Variable {
-  const { name, type, behaviour, value } = variable;
-  const frame = { name, type, behaviour, settable: true };
-  if (type !== 'GRID') return { ...frame, columns: [], value: convertScalar({ name, type }, value ?? '') };
-  const { columns, rows } = (value ?? { columns: [], rows: [] }) as {
-    columns: readonly GridColumn[];
-    rows: unknown;
-  };
-  return { ...frame, columns, value: convertGrid(name, columns, rows) };
+  const { name, type, behaviour, value, supportsDoubleResolution } = variable;
+  const grid = type === 'GRID' ? ((value ?? { columns: [], rows: [] }) as ProjectGrid) : undefined;
+  const given = (grid?.rows ?? value ?? '') as Plain;
+  const frame = { name, type, behaviour, columns: grid?.columns ?? [], settable: true };
+  return createVariable(frame, given, supportsDoubleResolution === true && isTemplate(given));
+}
+
+interface ProjectGrid {
+  readonly columns: readonly GridColumn[];
+  readonly rows: unknown;
 }
 
 function convertScalar(variable: { name: string; type: VariableType }, value: unknown): Scalar {

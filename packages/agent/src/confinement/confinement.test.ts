@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createSocketServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -52,6 +52,9 @@ describe('the confinement of processes', { timeout: 60_000 }, () => {
     assert.deepEqual([said[0]?.message, said[0]?.by], ['runs and warehouses have a memory limit', 'watch']);
     assert.equal(said[1]?.level, expected.level);
     assert.match(said[1]?.message, new RegExp(expected.message));
+    const isLimited = confinement.limitFolders({ readable: [], writable: [] }).length > 0;
+    const folders = isLimited ? /have only their own folders/ : /does not keep runs and warehouses to their/;
+    assert.match(said[2]?.message, folders);
   });
 
   it('is verified: the probe detects traffic and a missing launcher', async () => {
@@ -106,6 +109,43 @@ describe('the confinement of processes', { timeout: 60_000 }, () => {
     `;
     assert.match(await run([], source), /connected/);
     assert.match(await run(launcher, source), /EACCES/);
+  });
+
+  it('keeps DuckDB to its folders without any check of its SQL', async (t) => {
+    const root = mkdtempSync(join(tmpdir(), 'headgate-confinement-'));
+    t.after(() => rmSync(root, { recursive: true }));
+    const [files, artifacts, other] = ['files', 'artifacts', 'other'].map((name) => join(root, name));
+    for (const folder of [files, artifacts, other] as string[]) {
+      mkdirSync(folder);
+      writeFileSync(join(folder, 'x.csv'), 'a');
+    }
+    const launcher = confinement.limitFolders({ readable: [`${artifacts}`], writable: [`${files}`] });
+    if (launcher.length === 0) return t.skip('no Landlock or no perl here');
+    const tries = [
+      `copy (select 1) to '${files}/y.csv'`,
+      `from read_text('${artifacts}/x.csv')`,
+      `copy (select 1) to '${artifacts}/y.csv'`,
+      `copy (select 1) to '${artifacts}/x.csv' (use_tmp_file false)`,
+      `from read_text('${other}/x.csv')`,
+      `copy (select 1) to '${other}/y.csv'`,
+      `attach '${other}/y.duckdb'`,
+      `from read_text('/proc/${process.pid}/environ')`,
+      `from read_text('/proc/self/root/etc/passwd')`,
+      `from read_text('/etc/passwd')`,
+    ];
+    const source = `
+      import { DuckDBInstance } from ${JSON.stringify(duckdb)};
+      const connection = await (await DuckDBInstance.create(':memory:')).connect();
+      for (const sql of ${JSON.stringify(tries)})
+        await connection.run(sql).then(() => console.log('done'), ({ message }) => console.log(message.split(':')[0]));
+    `;
+    const whole = [...confinement.launcher, ...launcher];
+    const said = (await run(whole, source)).trim().split('\n');
+    assert.deepEqual(said, ['done', 'done', ...tries.slice(2).map(() => 'IO Error')]);
+    assert.deepEqual(
+      [readdirSync(artifacts as string), readdirSync(other as string)],
+      [['x.csv'], ['x.csv']],
+    );
   });
 
   it('keeps the process id, the exit code and the group; the kernel ends the process first', async () => {

@@ -4,6 +4,8 @@
  */
 import type { Log } from '../log.ts';
 import { getReason } from '../log.ts';
+import { findFolderFault } from './folder-probe.ts';
+import { createFolderLauncher, type FolderRules } from './folder-rules.ts';
 import { MemoryWatch } from './memory-watch.ts';
 import { openNetworkProbe } from './network-probe.ts';
 import { createSocketFilterLauncher } from './socket-filter.ts';
@@ -11,6 +13,8 @@ import { createSocketFilterLauncher } from './socket-filter.ts';
 export interface Confinement {
   /** The command prefix that starts a program without network access; empty if no launcher works here. */
   readonly launcher: readonly string[];
+  /** After it, the prefix that keeps a program to these folders; empty if that does not work here. */
+  limitFolders(rules: FolderRules): readonly string[];
   readonly memory: MemoryWatch;
   close(): Promise<void>;
 }
@@ -27,7 +31,22 @@ export async function openConfinement(log: Log): Promise<Confinement> {
   if (memory.isSupported) log.info('runs and warehouses have a memory limit', { by: 'watch' });
   else log.warn('the agent cannot limit the memory of runs and warehouses: this needs /proc of Linux');
   const launcher = await findLauncher(log);
-  return { launcher, memory, close: () => memory.close() };
+  const limitFolders = findFolderLauncher(launcher, log);
+  return { launcher, limitFolders, memory, close: () => memory.close() };
+}
+
+function findFolderLauncher(launcher: readonly string[], log: Log): Confinement['limitFolders'] {
+  const limit: Confinement['limitFolders'] = (rules) => createFolderLauncher(rules) ?? [];
+  const fault = findFolderFault((rules) => [...launcher, ...limit(rules)]);
+  if (fault === undefined) {
+    log.info('runs and warehouses have only their own folders', { by: 'landlock' });
+    return limit;
+  }
+  log.warn(
+    'the operating system does not keep runs and warehouses to their own folders, only Node.js and DuckDB do: use Linux 5.13 or later with Landlock, and install perl',
+    { landlock: fault },
+  );
+  return () => [];
 }
 
 async function findLauncher(log: Log): Promise<readonly string[]> {

@@ -40,6 +40,10 @@ syscall($prctl + 0, 22, 2, $pointer, 0, 0) == 0 or die "seccomp: $!\\n";
 exec { $command[0] } @command or die "exec: $!\\n";
 `;
 
+export function prctlNumber(architecture: NodeJS.Architecture): number | undefined {
+  return calls[architecture]?.prctl;
+}
+
 /** The command prefix that starts a program without sockets; undefined on an unknown architecture. */
 export function createSocketFilterLauncher(
   architecture: NodeJS.Architecture = process.arch,

@@ -5,7 +5,7 @@ import { assertChecks } from './assertion.ts';
 import { runCalledPipeline, runPipelineUnderTest } from './call.ts';
 import { isTrue } from './condition.ts';
 import { iterateFiles } from './file-search.ts';
-import { findFileToRead, writeFileAtomically } from './files.ts';
+import { findFileToRead, nameFile, requireContent, writeFileAtomically } from './files.ts';
 import { iterate, iterateQuery } from './iteration.ts';
 import { retry } from './retry.ts';
 import { execute, executeFile } from './script.ts';
@@ -73,8 +73,13 @@ const performers: Performers = {
   async 'load-file'({ source, before, statement }, { run }) {
     const { ports, warehouse } = run.context;
     const path = await findFileToRead(ports, run.artifact.files, source);
+    await requireContent(path, source);
     const statements = [...before, statement(path)];
-    return { ...success, ...(await warehouse.executeAll({ statements, counted: before.length })) };
+    try {
+      return { ...success, ...(await warehouse.executeAll({ statements, counted: before.length })) };
+    } catch (error) {
+      throw nameFile(error, path, source);
+    }
   },
   'run-script': runScript,
   async 'unload-file'({ target, statement }, { run }) {

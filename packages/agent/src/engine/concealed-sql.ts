@@ -1,21 +1,74 @@
-/** Errors of rewritten SQL quote parts of it, which may be parts of a secret. */
-import { type Dialect, type SecretSource, SqlError } from '@headgate/pipelines';
+/**
+ * Keeps the secrets of a run out of what it says about users' SQL.
+ *
+ * A secret inside of a text literal stays as it is when the SQL is rewritten, so it is masked. A secret that is
+ * code, such as a name or a whole expression, may become something else, so that the statement is not shown.
+ */
+import { type Dialect, type PreparedStatement, type SecretSource, SqlError } from '@headgate/pipelines';
 
-/** The dialect with errors that reveal no secret of the run. */
-export function createConcealingDialect(dialect: Dialect, { conceal }: SecretSource): Dialect {
+export interface ConcealedSql {
+  /** The dialect with errors that reveal no secret of the run. */
+  readonly dialect: Dialect;
+  /** A statement as a step shows it. */
+  show(statement: string): string;
+}
+
+const notShown = '-- not shown: a secret is a part of the code of this statement';
+/** Parts of statements that are remembered. With more, no statement of the run is shown. */
+const hiddenLimit = 10_000;
+
+export function concealSql(
+  dialect: Dialect,
+  { conceal }: Pick<SecretSource, 'conceal'>,
+  mask: (text: string) => string,
+): ConcealedSql {
+  const hidden = new Set<string>();
   const { user } = dialect;
+
+  function rewriteGuarded<T>(rewrite: (sql: string) => T, sql: string): T {
+    try {
+      return rewrite(sql);
+    } catch (error) {
+      if (error instanceof SqlError && conceal(sql) !== sql) throw new SqlError(conceal(error.message));
+      throw error;
+    }
+  }
   const guard =
-    <T>(rewrite: (sql: string) => T) =>
+    <T>(rewrite: (sql: string) => T, listParts: (result: T) => readonly string[]) =>
     (sql: string): T => {
-      try {
-        return rewrite(sql);
-      } catch (error) {
-        if (error instanceof SqlError && conceal(sql) !== sql) throw new SqlError(conceal(error.message));
-        throw error;
-      }
+      const result = rewriteGuarded(rewrite, sql);
+      if (mask(sql) === sql) return result;
+      const parts = listParts(result)
+        .map((part) => part.trim())
+        .filter((part) => part !== '');
+      if (isCode(sql, mask) || countMasks(parts.join('\n'), mask) < countMasks(sql, mask))
+        for (const part of parts) if (hidden.size < hiddenLimit) hidden.add(part);
+      return result;
     };
+  const isHidden = (statement: string) =>
+    hidden.size >= hiddenLimit || [...hidden].some((part) => statement.includes(part));
   return {
-    ...dialect,
-    user: { script: guard(user.script), query: guard(user.query), expression: guard(user.expression) },
+    dialect: {
+      ...dialect,
+      user: {
+        script: guard(user.script, (statements) => statements.flatMap(listStatements)),
+        query: guard(user.query, listStatements),
+        expression: guard(user.expression, ({ sql }) => [sql]),
+      },
+    },
+    show: (statement) => (isHidden(statement) ? notShown : mask(statement)),
   };
+}
+
+const listStatements = ({ before, sql, after }: PreparedStatement) => [...before, sql, ...after];
+
+/** Whether a secret stands outside of the text literals. */
+function isCode(sql: string, mask: (text: string) => string): boolean {
+  const code = sql.replaceAll(/'(?:[^']|'')*'/g, "''");
+  return mask(code) !== code;
+}
+
+/** How many secrets are found. */
+function countMasks(sql: string, mask: (text: string) => string): number {
+  return mask(sql).split('***').length - sql.split('***').length;
 }

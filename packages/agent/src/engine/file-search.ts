@@ -39,7 +39,7 @@ async function findFiles(
   const copied = await findInFilesFolder(search, ports.filesFolder);
   if (published.size === 0 && copied === undefined && search.folder !== '' && !hasFolder(artifact, search))
     throw new FileError(
-      `there is no folder "${search.folder}" in the artifact or in the agent's files folder: publish files in it, or create it in the files folder`,
+      `there is no folder "${search.folder}" in the version or in the agent's files folder: publish files in it, or create it in the files folder`,
     );
   return new Map([...(copied ?? []), ...published]);
 }

@@ -74,4 +74,38 @@ describe('files', () => {
     ]);
     assert.deepEqual(readdirSync(fixture.filesFolder), ['f.csv']);
   });
+
+  const loadText = async (text: string, parameters: object = {}) => {
+    await fixture.publish({
+      'data/f.csv': text,
+      'p.orch.yaml': renderOrchestration({
+        Start: start('Load'),
+        Load: {
+          type: 'file-load',
+          parameters: { source: 'data/f.csv', fileType: 'CSV', targetTable: 't', ...parameters },
+        },
+      }),
+    });
+    return (await fixture.run('p')).message;
+  };
+
+  it('that cannot be loaded fail the step by their name, not by a path of the machine', async () => {
+    for (const columns of [
+      [['id', 'INTEGER']],
+      [
+        ['id', 'INTEGER'],
+        ['day', 'DATE'],
+      ],
+    ]) {
+      const message = (await loadText('id,day\n1,x\n', { columns })) ?? '';
+      assert.match(message, /"data\/f\.csv"|file = data\/f\.csv/);
+      assert.ok(!message.includes(fixture.folder), message);
+    }
+  });
+
+  it('of no bytes fail the step and leave the table', async () => {
+    await loadText('id\n1\n');
+    assert.match((await loadText('')) ?? '', /"Load" failed: the file "data\/f.csv" is empty: /);
+    assert.deepEqual(await fixture.rows('select * from t'), [[1]]);
+  });
 });

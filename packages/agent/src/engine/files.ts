@@ -2,7 +2,7 @@
  * Files named by pipelines. A pipeline reads files from its artifact or from the agent's files folder, and
  * writes only to the files folder. A path cannot leave the folder, neither by `..` nor by a symbolic link.
  */
-import { lstat, mkdir, realpath, rename, rm } from 'node:fs/promises';
+import { lstat, mkdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import type { ArtifactFiles, RunPorts } from './ports.ts';
 
@@ -40,7 +40,7 @@ export async function findFileToRead(
   }
   if (found === undefined) {
     throw new FileError(
-      `there is no file "${path}" in the artifact or in the agent's files folder: publish it with the pipelines, or copy it to the folder`,
+      `there is no file "${path}" in the version or in the agent's files folder: publish it with the pipelines, or copy it to the folder`,
     );
   }
   if (!found.startsWith(folder + sep))
@@ -50,6 +50,18 @@ export async function findFileToRead(
   if (!(await lstat(found)).isFile())
     throw new FileError(`"${path}" is a folder, not a file: name a file inside it`);
   return found;
+}
+
+/** A file of no bytes has no columns: it would replace a table by one that nobody meant. @throws FileError */
+export async function requireContent(path: string, name: string): Promise<void> {
+  if ((await stat(path)).size === 0)
+    throw new FileError(`the file "${name}" is empty: it needs at least a header or a row`);
+}
+
+/** An error of the warehouse with the name that the pipeline gave the file, not its path on this machine. */
+export function nameFile(error: unknown, path: string, name: string): unknown {
+  if (error instanceof Error) error.message = error.message.replaceAll(path, name);
+  return error;
 }
 
 /**

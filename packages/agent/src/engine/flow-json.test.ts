@@ -260,4 +260,11 @@ it('construct-variant leaves NULLs out', async () => {
     [`{"id":1,"it's":"x"}`],
     ['{"id":2}'],
   ]);
+  await flow.sql(
+    "create table nested as select '{\"a\":null}'::json as n, 'null'::json as j, null::json as k",
+  );
+  const columnMappings = [['n'], ['j'], ['k']];
+  assert.deepEqual(await flow.apply('construct-variant', 'nested', { columnMappings, outputSlot: 'v' }), [
+    ['{"n":{"a":null},"j":null}'],
+  ]);
 });

@@ -117,6 +117,30 @@ describe('windows', () => {
     ]);
   });
 
+  it('lists in groups and windows leave NULLs out, and are empty without values', async () => {
+    await flow.sql(
+      "create table listed as select * from (values ('a', 1), ('a', null), ('b', null)) v(g, n)",
+    );
+    const words = ['List Aggregate', 'Array Aggregate', 'Array Aggregate Distinct'];
+    const expected = [
+      ['a', '1', '[1]', '[1]'],
+      ['b', '', '[]', '[]'],
+    ];
+    const aggregations = words.map((word) => ['n', word]);
+    assert.deepEqual(await flow.apply('aggregate', 'listed', { groupings: ['g'], aggregations }), expected);
+    const functions = words.map((word, index) => [word, 'n', `l${index}`]);
+    const rows = await flow.rowsOf({
+      In: readTable('listed'),
+      Window: {
+        type: 'window-calculation',
+        sources: ['In'],
+        parameters: { partitionData: ['g'], functions },
+      },
+      Last: { type: 'distinct', sources: ['Window'], parameters: { columns: ['g', 'l0', 'l1', 'l2'] } },
+    });
+    assert.deepEqual(rows, expected);
+  });
+
   it('first-last', async () => {
     const parameters = {
       groupingColumns: ['region'],
@@ -154,6 +178,11 @@ describe('several sources', () => {
       assert.equal((await both('unite', parameters, readTable('sales'), two)).length, 5);
       assert.deepEqual(await flow.columns(), ['region', 'id']);
     }
+  });
+
+  it('unite removes the duplicates of a single source', async () => {
+    await flow.sql('create table twice as select 1 as a union all select 1');
+    assert.deepEqual(await flow.apply('unite', 'twice', { removeDuplicates: 'Yes' }), [[1]]);
   });
 
   it('except and intersect', async () => {

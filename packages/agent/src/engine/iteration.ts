@@ -21,6 +21,7 @@ export async function iterate(action: Iterations, context: ActionContext): Promi
   let halted: ActionResult | undefined;
   let next = 0;
   let done = 0;
+  if (iterations.length > 0) context.step.note({ progress: computeProgress(done, iterations.length) });
   async function work(): Promise<void> {
     while (next < iterations.length && !(breakOnFailure && failures.length > 0)) {
       halted ??= context.run.context.findHalt();

@@ -286,6 +286,19 @@ describe('retry', () => {
     assert.deepEqual(fixture.waits.slice(-3), [500, 500, 500]);
   });
 
+  it('waits for a time of its own', async () => {
+    const custom = { numberOfRetries: '1', retryDelay: 'Custom' };
+    const waited = async (parameters: object) => {
+      const before = fixture.waits.length;
+      await iterate('retry', { ...custom, ...parameters }, { target: flaky(99) });
+      return fixture.waits.slice(before).reduce((sum, each) => sum + each, 0) / 1_000;
+    };
+    assert.equal(await waited({ retryInterval: '2', retryTimeUnit: 'Minute' }), 120);
+    assert.equal(await waited({}), 1);
+    const { message = '' } = await iterate('retry', { ...custom, retryInterval: '3601' });
+    assert.match(message, /"retryInterval" is 3601: it must be from 0 to 3600/);
+  });
+
   it('names itself if a pipeline that it calls fails', async () => {
     const call = { type: 'run-orchestration', parameters: { orchestrationJob: 'called' } };
     const failing = { type: 'sql-script', parameters: { sqlScript: "SELECT error('broken')" } };

@@ -71,6 +71,8 @@ export interface RunContext {
   readSecret(name: string): Promise<string>;
   /** Masks the secrets of the run in a text that leaves it. The text must be cut only after this. */
   mask(text: string): string;
+  /** A statement as a step shows it: masked, or not at all. */
+  showSql(statement: string): string;
   /** Records with which variables a pipeline starts. */
   recordVariables(started: StartedPipeline): void;
   /** What is left for the SQL that steps show. */

@@ -1,7 +1,7 @@
 /** The IPC messages between the agent and the process of a run (`engine/child.ts`). */
 import type { IgnoredPipeline, RunVariables, Step } from '@headgate/contract';
 import type { SharedPipelineUse } from '@headgate/pipelines';
-import type { ScriptJob, ScriptRequest, ScriptStream } from '../scripts/script-job.ts';
+import type { ScriptJob, ScriptStream, SentRequest } from '../scripts/script-job.ts';
 import type { LogSource, RunOutcome, RunRequest } from './ports.ts';
 
 /** An artifact on disk. */
@@ -37,7 +37,7 @@ export type ToRun =
   | { type: 'refusal'; id: number; message: string }
   /** `script`: the id of the message that started it. */
   | { type: 'script-line'; script: number; stream: ScriptStream; line: string }
-  | { type: 'script-request'; script: number; request: number; asked: ScriptRequest };
+  | { type: 'script-request'; script: number; request: number; asked: SentRequest };
 
 export type FromRun =
   /** Sent every second. Silence means that an expression blocks the process past its own time limit. */

@@ -66,6 +66,23 @@ async function run(
   });
 }
 
+test('a run has a process with no folders but its own', async (t) => {
+  const given: { readable: readonly string[]; writable: readonly string[] }[] = [];
+  const recording: RunOptions['confinement'] = {
+    ...confinement,
+    limitFolders: (rules) => {
+      given.push(rules);
+      return confinement.limitFolders(rules);
+    },
+  };
+  const outcome = await run(t, renderOrchestration({ Start: start() }, {}), { confinement: recording });
+  assert.equal(outcome.status, 'SUCCESS');
+  const [{ readable, writable } = { readable: [], writable: [] }] = given;
+  assert.deepEqual([readable.length, writable.length], [2, 1]);
+  const [artifact = '', files] = readable;
+  assert.deepEqual([files, writable], [join(artifact, 'files'), [files]]);
+});
+
 test('a run that is blocked in a built-in function is killed with a message', {
   timeout: 60_000,
 }, async (t) => {

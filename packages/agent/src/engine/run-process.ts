@@ -3,12 +3,10 @@
  * permission model lets it read only code, artifacts and the files folder, and write only the files folder.
  * Its SQL and its secrets pass through here.
  */
-import { existsSync, realpathSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { RunVariables, Secret, Step } from '@headgate/contract';
 import { getCanceller } from '../cancellation.ts';
 import { type Child, describeExit, startChild } from '../confinement/child-process.ts';
+import { findCodeFolders } from '../confinement/code-folders.ts';
 import type { Confinement } from '../confinement/confinement.ts';
 import type { WatchedProcess } from '../confinement/memory-watch.ts';
 import { getReason } from '../log.ts';
@@ -64,7 +62,7 @@ export interface RunOptions {
 export async function runInProcess(options: RunOptions): Promise<RunOutcome> {
   options.kill.throwIfAborted();
   const child = startChild(new URL('./child.ts', import.meta.url), {
-    launcher: options.confinement.launcher,
+    launcher: findLauncher(options),
     execArgv: [
       '--disable-warning=ExperimentalWarning',
       `--max-old-space-size=${options.memoryMegabytes}`,
@@ -211,38 +209,27 @@ function describeDeath(
 }
 
 function listPermissions(options: RunOptions): string[] {
-  const shared = options.shared.flatMap((one) => ('artifact' in one ? [one.artifact.folder] : []));
-  const { filesFolder, environmentFilesFolder = filesFolder } = options;
-  // The files of a test are below the environment's; Node.js does not take both.
-  const readable = [
-    ...findCodeFolders(),
-    options.artifact.folder,
-    ...new Set(shared),
-    environmentFilesFolder,
-  ];
+  const readable = [...findCodeFolders(), ...listReadable(options)];
   return [
     '--permission',
     ...readable.map((folder) => `--allow-fs-read=${folder}`),
-    `--allow-fs-write=${filesFolder}`,
+    `--allow-fs-write=${options.filesFolder}`,
   ];
 }
 
-let folders: readonly string[] | undefined;
+/** The files of a test are below the environment's; Node.js does not take both. */
+function listReadable({ artifact, shared, filesFolder, environmentFilesFolder }: RunOptions): string[] {
+  const ofShared = shared.flatMap((one) => ('artifact' in one ? [one.artifact.folder] : []));
+  return [artifact.folder, ...new Set(ofShared), environmentFilesFolder ?? filesFolder];
+}
 
-/**
- * The folders with the engine's modules: this package, its imports, and every `node_modules` on the way up.
- */
-function findCodeFolders(): readonly string[] {
-  if (folders) return folders;
-  const own = dirname(dirname(dirname(realpathSync(fileURLToPath(import.meta.url)))));
-  const found = new Set([own]);
-  for (const name of ['@headgate/contract', '@headgate/pipelines']) {
-    found.add(dirname(dirname(realpathSync(fileURLToPath(import.meta.resolve(name))))));
-  }
-  for (let folder = own; folder !== dirname(folder); folder = dirname(folder)) {
-    const modules = join(folder, 'node_modules');
-    if (existsSync(modules)) found.add(modules);
-  }
-  folders = [...found];
-  return folders;
+function findLauncher(options: RunOptions): readonly string[] {
+  const { confinement, filesFolder } = options;
+  return [
+    ...confinement.launcher,
+    ...confinement.limitFolders({
+      readable: listReadable(options),
+      writable: [filesFolder],
+    }),
+  ];
 }

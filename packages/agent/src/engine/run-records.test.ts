@@ -41,16 +41,16 @@ describe('a run', () => {
     await fixture.publish({
       'p.orch.yaml': renderOrchestration(
         { Start: start('Each'), Each: iterator, Slow: sql(slow) },
-        { n: number('0'), rows: grid({ n: 'NUMBER' }, [[1], [60_000], [60_000]]) },
+        { n: number('0'), rows: grid({ n: 'NUMBER' }, [[60_000], [1], [60_000]]) },
       ),
     });
     assert.equal((await fixture.run('p')).status, 'SUCCESS');
     const running = fixture.reports.filter(({ status }) => status === 'RUNNING');
     assert.deepEqual(running.find(({ progress }) => progress !== undefined)?.progress, {
-      done: 1,
+      done: 0,
       total: 3,
       unit: 'iterations',
-      percent: 33,
+      percent: 0,
     });
     assert.ok(running.some((step) => step.name === 'Slow' && step.sql !== undefined));
     assert.equal(find('Each')?.progress, undefined);
@@ -64,6 +64,7 @@ describe('a run', () => {
           plain: text('a'),
           given: number('1'),
           key: text(`\${secret("key")}`),
+          resolved: text(`\${given}!`),
         },
       ),
     });
@@ -85,6 +86,7 @@ describe('a run', () => {
           { name: 'ofProject', type: 'TEXT', source: 'project', value: 'x' },
           { name: 'overridden', type: 'TEXT', source: 'override', value: 'y' },
           { name: 'plain', type: 'TEXT', source: 'default', value: 'a' },
+          { name: 'resolved', type: 'TEXT', source: 'default', value: `\${given}!` },
         ],
       },
     ]);

@@ -2,7 +2,7 @@
  * The agent's side of the scripts of one run: passes lines and requests of a script to the run's process, and
  * its answers back. No script outlives the run.
  */
-import type { ScriptEnd, ScriptEvents, ScriptJob, ScriptRequest } from '../scripts/script-job.ts';
+import type { ScriptEnd, ScriptEvents, ScriptJob, SentRequest } from '../scripts/script-job.ts';
 import type { FromRun, ToRun } from './run-messages.ts';
 
 export type StartScript = (job: ScriptJob, events: ScriptEvents, kill: AbortSignal) => Promise<ScriptEnd>;
@@ -26,7 +26,7 @@ export function createRunScripts(start: StartScript, send: (message: ToRun) => v
   const waiting = new Map<number, Waiting>();
   let lastRequest = 0;
 
-  function ask(script: number, asked: ScriptRequest): Promise<unknown> {
+  function ask(script: number, asked: SentRequest): Promise<unknown> {
     const request = ++lastRequest;
     return new Promise((resolve, reject) => {
       waiting.set(request, { resolve, reject });

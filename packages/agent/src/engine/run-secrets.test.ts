@@ -109,6 +109,26 @@ test('database errors that quote the statement do not reveal the value', async (
   }
 });
 
+test('a step shows SQL with a secret in a text, but not SQL with a secret as code', async () => {
+  fixture.secrets.set('table', 'a.b.c12');
+  fixture.secrets.set('code', 'nvl(n, 7)');
+  await fixture.connection.run('create schema "a.b"; create table "a.b".c12 as select 1 as n');
+  const sqlOf = async (sql: string) => {
+    assert.equal((await run(chain(script(sql)))).status, 'SUCCESS', sql);
+    const shown = [...fixture.steps.values()].findLast(({ name }) => name === 'C0')?.sql;
+    fixture.steps.clear();
+    return shown;
+  };
+  const hidden = '-- not shown: a secret is a part of the code of this statement;';
+  assert.equal(await sqlOf('select * from ${secret("table")}'), hidden);
+  assert.equal(await sqlOf('select ${secret("code")} from a.b.c12'), hidden);
+  fixture.secrets.set('text', 'from-hell');
+  assert.equal(
+    await sqlOf('select \'${secret("text")}\' as hell from a.b.c12 where 1 = 1'),
+    `select '***' as hell from "a.b"."c12" where 1 = 1;`,
+  );
+});
+
 test('errors of SQL that is not supported do not reveal the value', async () => {
   const statements = [
     'select * from identifier(${secret("lake")})',

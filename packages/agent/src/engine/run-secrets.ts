@@ -74,8 +74,7 @@ function maskStep(step: Step, masking: Masking): Step {
     ...step,
     name: mask(step.name),
     ...(message === undefined ? {} : { message: mask(message) }),
-    // A value that is part of the SQL itself may have been rewritten with it.
-    ...(sql === undefined ? {} : { sql: masking.conceal(sql) }),
+    ...(sql === undefined ? {} : { sql: mask(sql) }),
     ...(childPipeline === undefined
       ? {}
       : { childPipeline: { ...childPipeline, name: mask(childPipeline.name) } }),

@@ -173,6 +173,44 @@ describe('variables', () => {
     ]);
   });
 
+  it('of the project are resolved when they are read if they support double resolution', async () => {
+    await fixture.publish({
+      'p.orch.yaml': renderOrchestration(
+        { Start: start('Print'), Print: print('plain', 'table', 'length', 'g', 'given') },
+        { region: text('eu') },
+      ),
+    });
+    const frame = { type: 'TEXT', behaviour: 'SHARED', value: 'sales_${region}' } as const;
+    const resolved = { ...frame, supportsDoubleResolution: true };
+    const columns = [{ name: 'a', type: 'TEXT' as const }];
+    const outcome = await fixture.run('p', {
+      variables: [
+        { ...frame, name: 'plain' },
+        { ...resolved, name: 'table' },
+        { ...resolved, name: 'given' },
+        { ...resolved, name: 'length', value: '${table.length}' },
+        { ...resolved, name: 'g', type: 'GRID', value: { columns, rows: [['${table}'], [2]] } },
+      ],
+      scalarVariables: { given: '${region}' },
+    });
+    assert.deepEqual(outcome, { status: 'SUCCESS' });
+    assert.deepEqual(fixture.lines, [
+      ...['plain = sales_${region}', 'table = sales_eu', 'length = 8'],
+      ...['g = [a] ["sales_eu"] ["2"]', 'given = ${region}'],
+    ]);
+  });
+
+  it('are not read where a member has their name', async () => {
+    await fixture.publish({
+      'p.orch.yaml': renderOrchestration(
+        { Start: start('Print'), Print: print('length', 'list') },
+        { table: text('sales'), length: number('${table.length}'), list: text('${[...table].length}') },
+      ),
+    });
+    assert.deepEqual(await fixture.run('p'), { status: 'SUCCESS' });
+    assert.deepEqual(fixture.lines, ['length = 5', 'list = 5']);
+  });
+
   it('whose defaults refer to each other fail where they are read, with words', async () => {
     await fixture.publish({
       'p.orch.yaml': renderOrchestration(

@@ -17,6 +17,7 @@ import {
   type Pipeline,
   type Variable,
   type VariableScope,
+  type VariableValue,
 } from '@headgate/pipelines';
 
 /** Characters of all records of one run. */
@@ -73,13 +74,20 @@ export function createVariableRecorder(
 
 type Rendered = Pick<RunVariable, 'value' | 'rowCount' | 'truncated'>;
 
-function renderValue({ value }: Variable, mask: (text: string) => string): Rendered {
+function renderValue(variable: Variable, mask: (text: string) => string): Rendered {
+  const value = getWritten(variable);
   if (value === null) return {};
   if (isGrid(value)) return renderGrid(value, mask);
   const text = mask(String(value));
   if (typeof value === 'number') return { value: text === String(value) ? value : text };
   if (text.length <= runTextLimit) return { value: text };
   return { value: `${text.slice(0, runTextLimit - 1).toWellFormed()}…`, truncated: true };
+}
+
+/** A value that is resolved when it is read is shown as it is written. */
+function getWritten({ value, columns, template }: Variable): VariableValue {
+  if (template === undefined) return value;
+  return (Array.isArray(template) ? { columns, rows: template } : template) as VariableValue;
 }
 
 /** The rows that fit. */

@@ -21,7 +21,7 @@ import {
 } from '@headgate/pipelines';
 import { describeCancellation } from '../cancellation.ts';
 import { createOwnArtifact, createSharedArtifacts } from './artifact.ts';
-import { createConcealingDialect } from './concealed-sql.ts';
+import { concealSql } from './concealed-sql.ts';
 import { runOrchestration } from './orchestration.ts';
 import { readOwnVariables } from './own-variables.ts';
 import type { RunBounds, RunOutcome, RunPorts, RunRequest } from './ports.ts';
@@ -122,14 +122,16 @@ function createContext(
     { milliseconds: bounds.expressionMilliseconds, bytes: bounds.expressionBytes },
     source,
   );
+  const { dialect, show: showSql } = concealSql(duckdb, source, mask);
   const context: RunContext = {
     request,
     ports,
-    dialect: createConcealingDialect(duckdb, source),
+    dialect,
     warehouse: createSession(ports.warehouse),
     expressions,
     readSecret: (name) => source.read(name),
     mask,
+    showSql,
     asserts: isTest ? createTestAsserts(mask) : undefined,
     recordVariables: createVariableRecorder(request.variables, scope, mask, ports.recordVariables),
     sqlRoom: { left: runSqlBytes },

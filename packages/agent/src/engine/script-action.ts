@@ -1,7 +1,8 @@
 /** Runs a component's script: its text and variables go to the agent, its requests are answered here. */
 import { readFile } from 'node:fs/promises';
 import { type Action, isGrid, resolveDefaults, resolveScript, type Variable } from '@headgate/pipelines';
-import type { ScriptEnd, ScriptJob, ScriptRequest } from '../scripts/script-job.ts';
+import type { ScriptEnd, ScriptJob, SentRequest } from '../scripts/script-job.ts';
+import { readRequest } from '../scripts/script-message.ts';
 import type { ActionContext, ActionResult } from './action-context.ts';
 import { findFileToRead } from './files.ts';
 import type { LogSource } from './ports.ts';
@@ -77,7 +78,8 @@ async function createJob(
   };
 }
 
-async function answer(request: ScriptRequest, { run, evaluation }: ActionContext): Promise<unknown> {
+async function answer(sent: SentRequest, { run, evaluation }: ActionContext): Promise<unknown> {
+  const request = readRequest(sent);
   const { context } = run;
   const { scope } = evaluation;
   switch (request.type) {

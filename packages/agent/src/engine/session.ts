@@ -52,7 +52,8 @@ function createTurns(warehouse: Warehouse, watched: Warehouse, runInTurn: RunInT
         return runInTurn(() => runScript(warehouse, watched, statements));
       let rowCount = 0;
       for (const statement of statements)
-        rowCount = await runInTurn(() => executePrepared(warehouse, watched, statement));
+        if (!endsTransaction(statement))
+          rowCount = await runInTurn(() => executePrepared(warehouse, watched, statement));
       return { rowCount };
     },
     executeAll: ({ statements, counted }) =>
@@ -66,7 +67,6 @@ function createTurns(warehouse: Warehouse, watched: Warehouse, runInTurn: RunInT
 
 /** A script without these words cannot begin a transaction. */
 const mayBegin = /\b(?:begin|start)\b/i;
-const endsTransaction: ReadonlySet<string> = new Set(['COMMIT', 'END', 'ROLLBACK', 'ABORT']);
 const noTransaction = /no transaction is active/i;
 const leftOpen = 'the script leaves a transaction open: end it with COMMIT or ROLLBACK';
 
@@ -79,10 +79,12 @@ async function runScript(
   try {
     let isActive = false;
     for (const statement of statements) {
+      const isEnd = endsTransaction(statement);
+      if (isEnd && !isActive) continue;
       rowCount = await executePrepared(warehouse, watched, statement, isActive);
-      const kind = typeof statement === 'string' ? '' : statement.kind;
+      const kind = readKind(statement);
       if (kind === 'BEGIN' || kind === 'START') isActive = true;
-      else if (endsTransaction.has(kind)) isActive = false;
+      else if (isEnd) isActive = false;
     }
   } catch (error) {
     // An open transaction would include the statements of the next component.
@@ -92,6 +94,13 @@ async function runScript(
   if (await rollBackIfActive(warehouse)) throw new Error(leftOpen);
   return { rowCount };
 }
+
+const readKind = (statement: string | PreparedStatement) =>
+  typeof statement === 'string' ? '' : statement.kind;
+
+/** Without an active transaction it has no effect, as in Snowflake and Redshift. */
+const endsTransaction = (statement: string | PreparedStatement) =>
+  ['COMMIT', 'END', 'ROLLBACK', 'ABORT'].includes(readKind(statement));
 
 const readSql = (statement: string | PreparedStatement) =>
   typeof statement === 'string' ? statement : statement.sql;

@@ -32,6 +32,16 @@ describe('sql-executor', () => {
     assert.deepEqual(await readDone(), ['7', '8']);
   });
 
+  it('ends no transaction where there is none', async () => {
+    const sqlScript =
+      "COMMIT; INSERT INTO done VALUES ('a'); COMMIT; BEGIN; INSERT INTO done VALUES ('b'); COMMIT; ROLLBACK;";
+    assert.deepEqual(await execute({ sqlScript: "INSERT INTO done VALUES ('c'); COMMIT WORK;" }), {
+      status: 'SUCCESS',
+    });
+    assert.deepEqual(await execute({ sqlScript }), { status: 'SUCCESS' });
+    assert.deepEqual(await readDone(), ['a', 'b', 'c']);
+  });
+
   it('runs a file of the version, with its expressions or without', async () => {
     await fixture.publish({ 'sql/fill.sql': "INSERT INTO done VALUES ('${n}')" });
     const file = { scriptLocation: 'File', fileName: 'sql/fill.sql', sqlScript: '' };

@@ -10,7 +10,7 @@ export interface SqlRoom {
 
 /** Returns the SQL of the step after each statement; undefined if there is no more room for it. */
 export function createStepSql(
-  mask: (text: string) => string,
+  show: (statement: string) => string,
   room: SqlRoom,
 ): (statement: string) => string | undefined {
   let shown = '';
@@ -18,7 +18,7 @@ export function createStepSql(
   return (statement) => {
     if (isFull) return undefined;
     const before = shown;
-    const added = `${mask(statement).trim().replace(/;$/, '')};`;
+    const added = `${show(statement).trim().replace(/;$/, '')};`;
     shown = before === '' ? added : `${before}\n${added}`;
     if (shown.length > stepSqlLimit) shown = `${shown.slice(0, stepSqlLimit - 1)}…`;
     room.left -= Buffer.byteLength(shown) - Buffer.byteLength(before);

@@ -40,7 +40,7 @@ export function startStep(
     startedAt: ports.now().toISOString(),
   };
   let waiting: NodeJS.Timeout | undefined;
-  const addStatement = createStepSql(run.context.mask, run.context.sqlRoom);
+  const addStatement = createStepSql(run.context.showSql, run.context.sqlRoom);
   const report = () => ports.report(label === undefined ? step : addLabel(step, run.context.mask(label)));
   const change = (changes: StepChange & Pick<Partial<Step>, 'finishedAt'>) => {
     clearTimeout(waiting);

@@ -311,6 +311,37 @@ time.sleep(30)
     await works();
   });
 
+  it('that sends long requests cannot fill the agent with their objects', async () => {
+    const send = `import os
+def send(start, body, end):
+    text = memoryview((start + body + end + '\\n').encode())
+    while text: text = text[os.write(3, text):]
+    return os.read(3, 200).decode()
+`;
+    const seen: string[] = [];
+    const { succeeded } = await fixture.scripts.run(
+      {
+        ...{ component: 'python-script', language: 'python', scalars: [], grids: [], packages: [] },
+        timeoutSeconds: undefined,
+        text: `${send}send('{"type":"update-grid","name":"g","rows":[', '[],' * 1000000, '[]]}')`,
+      },
+      place,
+      { onLine: () => undefined, answer: async ({ type }) => seen.push(type) },
+      new AbortController().signal,
+    );
+    assert.deepEqual([succeeded, seen], [true, ['unread']]);
+    const read = await fixture.run(
+      `${send}print(send('{"type":"sql","sql":"', 'x' * 300000, '"}'), send('{"type":"x","', 'x' * 300000, '":1}'))`,
+      { language: 'python' },
+    );
+    assert.deepEqual(
+      read.asked.map((request) => request.type === 'sql' && request.sql.length),
+      [300_000],
+    );
+    assert.match(read.stdout, /"value":null.*"error":"the script wrote to descriptor 3/s);
+    await works();
+  });
+
   it('runs as the agent’s user too, without any privilege', async (t) => {
     if (process.getuid?.() !== 0) return;
     const child = spawn(

@@ -5,16 +5,13 @@
  */
 import type { Duplex } from 'node:stream';
 import { getReason } from '../log.ts';
-import type { ScriptEvents, ScriptRequest } from './script-job.ts';
+import type { ScriptEvents, SentRequest } from './script-job.ts';
+import { describeForeign, readMessage } from './script-message.ts';
 
 /** Bytes of one message. */
 const messageLimit = 64 * 1_048_576;
-
-type Message =
-  | { type: 'started' }
-  | { type: 'failed'; error: string; line: number | null }
-  | { type: 'result'; text: string }
-  | ScriptRequest;
+/** Characters of a message that is read here. Reading a longer one could hold up the agent for seconds. */
+const readLimit = 256 * 1_024;
 
 export interface ChannelReport {
   /** The sandbox was built and the script began. */
@@ -41,11 +38,8 @@ export function serveChannel(
   };
 
   async function handle(line: string): Promise<void> {
-    const message = readMessage(line);
-    if (message === undefined)
-      return fail(
-        `the script wrote to descriptor 3, which belongs to the agent: ${JSON.stringify(line.slice(0, 80))}; write to another descriptor`,
-      );
+    const message = line.length > readLimit ? ({ type: 'unread', text: line } as const) : readMessage(line);
+    if (message === undefined) return fail(describeForeign(line));
     if (message.type === 'started') report.hasStarted = true;
     else if (message.type === 'failed')
       report.failure = { error: message.error, line: message.line ?? undefined };
@@ -78,7 +72,7 @@ export function serveChannel(
   return report;
 }
 
-async function answerRequest(request: ScriptRequest, answer: ScriptEvents['answer']): Promise<string> {
+async function answerRequest(request: SentRequest, answer: ScriptEvents['answer']): Promise<string> {
   try {
     return JSON.stringify({ value: (await answer(request)) ?? null });
   } catch (error) {
@@ -96,36 +90,4 @@ function write(channel: Duplex, line: string): Promise<void> {
     };
     channel.on('drain', settle).on('close', settle);
   });
-}
-
-/** Undefined if it is none. */
-function readMessage(line: string): Message | undefined {
-  let value: Record<string, unknown>;
-  try {
-    value = JSON.parse(line);
-  } catch {
-    return undefined;
-  }
-  if (typeof value !== 'object' || value === null) return undefined;
-  const { type, name, rows, sql, error, text } = value;
-  switch (type) {
-    case 'started':
-      return { type };
-    case 'failed':
-      return typeof error === 'string'
-        ? { type, error, line: typeof value.line === 'number' ? value.line : null }
-        : undefined;
-    case 'result':
-      return typeof text === 'string' ? { type, text } : undefined;
-    case 'sql':
-      return typeof sql === 'string' ? { type, sql } : undefined;
-    case 'update-scalar':
-      return typeof name === 'string' && (typeof value.value === 'string' || value.value === null)
-        ? { type, name, value: value.value }
-        : undefined;
-    case 'update-grid':
-      return typeof name === 'string' && Array.isArray(rows) ? { type, name, rows } : undefined;
-    default:
-      return undefined;
-  }
 }

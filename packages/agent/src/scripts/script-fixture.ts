@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { MemoryWatch } from '../confinement/memory-watch.ts';
 import { createLog } from '../log.ts';
 import type { ScriptEnd, ScriptJob, ScriptRequest } from './script-job.ts';
+import { readRequest } from './script-message.ts';
 import type { ScriptBounds, ScriptSettings } from './script-settings.ts';
 import { openScripts, type Scripts } from './scripts.ts';
 
@@ -67,7 +68,7 @@ export function createScriptsFixture(
   const logged: string[] = [];
   const scripts = openScripts({
     settings: { isOn: true, bounds: { ...bounds, ...change }, python: undefined, network: [], ...settings },
-    confinement: { launcher: [], memory, close: async () => undefined },
+    confinement: { launcher: [], limitFolders: () => [], memory, close: async () => undefined },
     hiddenFolder: folder,
     log: createLog({ level: 'info', write: (line) => logged.push(line) }),
   });
@@ -92,7 +93,8 @@ export function createScriptsFixture(
         place,
         {
           onLine: (stream, line) => printed[stream].push(line),
-          async answer(request) {
+          async answer(sent) {
+            const request = readRequest(sent);
             asked.push(request);
             return answer?.(request);
           },

@@ -38,12 +38,15 @@ export type ScriptRequest =
   | { type: 'update-grid'; name: string; rows: unknown[] }
   | { type: 'sql'; sql: string };
 
+/** A long request is read only by the run's process: its objects may take much more memory than its text. */
+export type SentRequest = ScriptRequest | { type: 'unread'; text: string };
+
 export type ScriptStream = 'stdout' | 'stderr';
 
 export interface ScriptEvents {
   onLine(stream: ScriptStream, line: string): void;
   /** @throws Error whose message the script gets */
-  answer(request: ScriptRequest): Promise<unknown>;
+  answer(request: SentRequest): Promise<unknown>;
 }
 
 /** `message`: why it failed, or what the script returned. What it printed was reported by line. */

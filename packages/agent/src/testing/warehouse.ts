@@ -20,7 +20,7 @@ export function makeWarehouseFolders(): { root: string; folders: Folders } {
 /** SQL in the warehouse meets only the checks of SQL: the network is not confined. */
 export function createOpenConfinement(): Confinement {
   const memory = new MemoryWatch();
-  return { launcher: [], memory, close: () => memory.close() };
+  return { launcher: [], limitFolders: () => [], memory, close: () => memory.close() };
 }
 
 export const errorLog = createLog({ level: 'error', write: (line) => console.log(line) });

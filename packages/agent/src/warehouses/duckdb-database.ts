@@ -1,4 +1,5 @@
 /** The agent's side of one DuckDB process: starts it, sends requests and detects its death. */
+import { dirname } from 'node:path';
 import { type Child, describeExit, startChild } from '../confinement/child-process.ts';
 import type { Confinement } from '../confinement/confinement.ts';
 import type { WatchedProcess } from '../confinement/memory-watch.ts';
@@ -41,7 +42,7 @@ export class DatabaseProcess {
   constructor(settings: DatabaseSettings, bounds: ProcessBounds) {
     this.#bounds = bounds;
     this.#child = startChild(new URL('./duckdb-process.ts', import.meta.url), {
-      launcher: bounds.confinement.launcher,
+      launcher: findLauncher(settings, bounds.confinement),
       execArgv: ['--disable-warning=ExperimentalWarning'],
       // Each running DuckDB statement blocks a thread of libuv.
       environment: { UV_THREADPOOL_SIZE: String(Math.min(1024, bounds.concurrency + 4)) },
@@ -145,6 +146,19 @@ export class DatabaseProcess {
     }
     this.#waiting.clear();
   }
+}
+
+/** SQL reads the allowed folders, but writes only the files folder. */
+function findLauncher(settings: DatabaseSettings, confinement: Confinement): readonly string[] {
+  const { databaseFile, temporaryFolder, filesFolder, allowedFolders } = settings;
+  return [
+    ...confinement.launcher,
+    ...confinement.limitFolders({
+      readable: allowedFolders,
+      // The log of the database is a new file beside it.
+      writable: [dirname(databaseFile), temporaryFolder, filesFolder],
+    }),
+  ];
 }
 
 /** DuckDB does not count memory by statement, so the message cannot name the statement. */

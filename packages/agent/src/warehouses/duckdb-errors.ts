@@ -1,9 +1,18 @@
-/** Rewrites DuckDB's error messages, which suggest settings that the agent has locked. */
+/** Rewrites DuckDB's error messages, which suggest settings that the agent has locked and tables that nobody made. */
 import { getReason } from '../log.ts';
+
+/**
+ * Characters of a message, which may quote a value of any size. It is longer than what is searched for secrets
+ * (`../secrets/masking.ts`), so that no secret is cut before it is masked.
+ */
+const messageLimit = 200_000;
 
 export function explainError(error: unknown, memoryMegabytes: number): string {
   // The stack trace of an internal error contains addresses and paths of this machine.
-  const reason = getReason(error).split(/\n+Stack Trace:/)[0] ?? '';
+  const reason =
+    getReason(error)
+      .slice(0, messageLimit)
+      .split(/\n+Stack Trace:/)[0] ?? '';
   if (/max_temp_directory_size/.test(reason))
     return `${(reason.split(/\.?\s+This limit was set/)[0] ?? reason).trim()}; the disk space for spilling is limited: make the query smaller, or raise HEADGATE_AGENT_WAREHOUSE_TEMP_MB of the agent`;
   const [message = '', advice] = reason.split(/\n+Possible solutions:/);
@@ -12,10 +21,29 @@ export function explainError(error: unknown, memoryMegabytes: number): string {
   }
   if (/configuration has been locked/.test(reason))
     return `settings cannot be changed in this warehouse: ${reason}. Use only SET VARIABLE, USE, SET schema and SET search_path`;
-  return removeHints(reason);
+  if (/^Invalid Input Error: Error when sniffing file/.test(reason)) return explainUnknownFormat(reason);
+  if (/CSV Error on Line: \d/.test(reason)) return explainWrongLine(reason);
+  return reason.replace(/\n+Did you mean "(?:pg_|pragma_|duckdb_|sqlite_)\w*"\?/, '');
 }
 
-/** DuckDB proposes the tables of its own catalog, which have nothing to do with the user's. */
-function removeHints(reason: string): string {
-  return reason.replace(/\s*Did you mean "(?:pg_|sqlite_|duckdb_)\w*(?: or [^"\n]*)?"\?/g, '');
+/** A CSV file whose form is not what was asked for. DuckDB lists all that it tried. */
+function explainUnknownFormat(reason: string): string {
+  const [, file = ''] = /^Invalid Input Error: Error when sniffing file "([^"]*)"/.exec(reason) ?? [];
+  const counts =
+    /they contain: (\d+) columns\. It does not match the number of columns found by the sniffer: (\d+)/;
+  const [, given, found] = counts.exec(reason) ?? [];
+  if (given !== undefined && found !== undefined)
+    return `the file "${file}" has ${found} ${found === '1' ? 'column' : 'columns'}, but ${given} are named: name each column of the file in its order, and check the delimiter`;
+  return `the file "${file}" cannot be read as CSV: check the delimiter, the quotes and the number of cells in each line`;
+}
+
+/** A line of a CSV file that does not fit. DuckDB adds the settings of its reader. */
+function explainWrongLine(reason: string): string {
+  const lines = (reason.split(/\n\s*file = /)[0] ?? reason).split('\n');
+  return lines
+    .filter(
+      (line) => !/^(?:\* |Possible fixes:|This type was either|Column \S+ is being converted)/.test(line),
+    )
+    .join('\n')
+    .trim();
 }

@@ -176,7 +176,9 @@ describe('SQL in the shared warehouse of an environment', { timeout: 60_000 }, (
     ];
     await warehouse.execute(`set variable place = '${temporary}/out.csv'`);
     const lost = /use a relative path, which is in the files folder/;
+    await warehouse.execute('create table "to" (a integer)');
     for (const target of targets) {
+      await refused(`copy main.to to ${target}`, lost);
       await refused(`copy (select 1) to ${target}`, lost);
       await refused(`explain analyze copy (select 1) to ${target} (format csv)`, lost);
     }
@@ -187,6 +189,51 @@ describe('SQL in the shared warehouse of an environment', { timeout: 60_000 }, (
     await refused(`set variable later = '${temporary}/x'; copy t to (getvariable('later'))`, lost);
     await refused(`export database E'${spelled}/out'`, lost);
     await refused(`export database dev to '${up}/out'`, lost);
+    assert.deepEqual(readdirSync(temporary), []);
+  });
+
+  it('writes neither over its database nor over its log', async () => {
+    const database = folders.database(testPlace);
+    for (const target of [
+      `'${database}' (use_tmp_file false)`,
+      `'${database}.wal'`,
+      `'file:${database}.wal'`,
+      `'file://localhost${database}.wal'`,
+      `(if(nextval('turn') = 1, 'first.csv', '${database}.wal'))`,
+    ]) {
+      await warehouse.execute('create or replace sequence turn');
+      await warehouse.execute(`copy (select 1) to ${target}`).catch((error) => {
+        assert.match(String(error), /use a relative path, which is in the files folder/);
+      });
+      assert.equal((await warehouse.query('select 1 as a', 1)).rows.length, 1);
+    }
+    assert.equal(existsSync(join(files, 'first.csv')), true);
+  });
+
+  it('writes no file out of the folder that a COPY names', async () => {
+    const up = relative(join(files, 'd'), temporary);
+    for (const option of [
+      `filename_pattern '${up}/x_{i}'`,
+      `filename_pattern E'${up.replaceAll('/', '\\x2f')}\\x2fx_{i}'`,
+      `filename_pattern ('${up}' || '/x_{i}')`,
+      `file_extension '/../${up}/x'`,
+    ])
+      await refused(
+        `copy (select 1) to 'd' (per_thread_output, ${option})`,
+        /must be a text without a folder/,
+      );
+    await warehouse.execute(`copy (select 1) to 'd' (per_thread_output, filename_pattern 'part_{i}')`);
+    const partitions = `select 1 as a, '..' as b, '../../x' as "../c"`;
+    await warehouse.execute(`copy (${partitions}) to 'partitions' (format csv, partition_by (b, "../c"))`);
+    await warehouse.execute(
+      `copy (${partitions}) to 'flat' (format csv, hive_file_pattern false, partition_by (b, "../c"))`,
+    );
+    assert.deepEqual(
+      ['partitions', 'flat'].map((folder) =>
+        readdirSync(join(files, folder), { recursive: true }).filter((path) => String(path).endsWith('.csv')),
+      ),
+      [[join('b=..', '..%2Fc=..%2F..%2Fx', 'data_0.csv')], ['data_0.csv']],
+    );
     assert.deepEqual(readdirSync(temporary), []);
   });
 

@@ -18,10 +18,11 @@ export interface ScratchRequest {
   filesFolder: string;
 }
 
-/** `open`, `execute`, `query` and `close` are answered with their id; `start` and `end` are not. */
+/** All but `start` and `end` are answered with their id. `enter-scratch` is the first after `open`. */
 export type DatabaseRequest =
   | { type: 'start'; settings: DatabaseSettings }
-  | { type: 'open'; id: number; connection: number; scratch?: ScratchRequest }
+  | { type: 'open'; id: number; connection: number }
+  | { type: 'enter-scratch'; id: number; connection: number; scratch: ScratchRequest }
   | { type: 'execute'; id: number; connection: number; sql: string }
   | { type: 'query'; id: number; connection: number; sql: string; maxRows: number }
   | { type: 'close'; id: number; connection: number }

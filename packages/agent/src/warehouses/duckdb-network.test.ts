@@ -122,7 +122,7 @@ describe('SQL that tries to reach the network', { timeout: 120_000 }, () => {
 
   it('is refused inside of queries, views, macros and files', async () => {
     const denied =
-      /disabled by configuration|httpfs to be loaded|Expected a single SELECT|too many entries|syntax error|does not exist|(?:function "query"|IMPORT DATABASE) is not allowed/;
+      /disabled by configuration|httpfs to be loaded|Expected a single SELECT|too many entries|syntax error|does not exist|files are written only in the files folder|(?:function "query"|IMPORT DATABASE) is not allowed/;
     const readers = [
       'read_csv',
       'read_json',
@@ -229,7 +229,7 @@ describe('SQL that tries to reach the network', { timeout: 120_000 }, () => {
       `/tmp/${secret}.csv`,
       `${folders.files(testPlace)}/../${secret}.csv`,
     ]) {
-      await refused(`copy t to '${path}'`, /disabled by configuration/);
+      await refused(`copy t to '${path}'`, /files are written only in the files folder/);
       assert.equal(existsSync(path), false);
     }
     assert.ok(!readdirSync(root).some((name) => name.includes(secret)));

@@ -28,6 +28,8 @@ interface Session {
   turn: Promise<unknown>;
   closed: boolean;
   rules: StatementRules;
+  /** A scratch database is there, or a part of it. */
+  hasScratch: boolean;
 }
 
 const sessions = new Map<number, Session>();
@@ -55,21 +57,19 @@ async function start(settings: DatabaseSettings): Promise<void> {
   }
 }
 
-async function readRules(
-  opened: DuckDBInstance,
-  { temporaryFolder }: DatabaseSettings,
-): Promise<StatementRules> {
+async function readRules(opened: DuckDBInstance, { filesFolder }: DatabaseSettings): Promise<StatementRules> {
   const connection = await opened.connect();
   const functions = await readBuiltInFunctions(connection);
   connection.closeSync();
-  return { functions, temporaryFolder };
+  return { functions, filesFolder };
 }
 
 async function answer(request: Exclude<DatabaseRequest, { type: 'start' | 'end' }>): Promise<unknown> {
-  if (request.type === 'open') return open(request.connection, request.scratch);
+  if (request.type === 'open') return open(request.connection);
   const session = sessions.get(request.connection);
   if (!session) throw new Error('this connection to the warehouse is closed');
   if (request.type === 'close') return close(request.connection, session);
+  if (request.type === 'enter-scratch') return enterScratch(request.connection, session, request.scratch);
   const mine: Promise<unknown> = session.turn.then((): Promise<unknown> => {
     if (session.closed) throw new Error('this connection to the warehouse is closed');
     return request.type === 'execute'
@@ -80,19 +80,24 @@ async function answer(request: Exclude<DatabaseRequest, { type: 'start' | 'end' 
   return mine;
 }
 
-async function open(id: number, wanted: ScratchRequest | undefined): Promise<void> {
+async function open(id: number): Promise<void> {
   if (!instance || !rules) throw new Error('the warehouse is not open');
   const connection = await instance.connect();
   try {
     await checkHealth(connection);
-    const scratch = wanted && (await openScratch(connection, { name: nameScratch(id), ...wanted }));
-    const own = scratch === undefined ? rules : { ...rules, scratch };
-    sessions.set(id, { connection, turn: Promise.resolve(), closed: false, rules: own });
+    sessions.set(id, { connection, turn: Promise.resolve(), closed: false, rules, hasScratch: false });
   } catch (error) {
     connection.closeSync();
-    await dropScratch(nameScratch(id));
     throw error;
   }
+}
+
+/** If it fails, the session must be closed. */
+async function enterScratch(id: number, session: Session, wanted: ScratchRequest): Promise<void> {
+  session.hasScratch = true;
+  const entering = openScratch(session.connection, { name: nameScratch(id), ...wanted });
+  session.turn = entering.catch(() => undefined);
+  session.rules = { ...session.rules, scratch: await entering };
 }
 
 /** Connections are numbered, so the name is unique in this process, which is how long the database lives. */
@@ -113,7 +118,7 @@ async function close(id: number, session: Session): Promise<void> {
   clearInterval(interrupting);
   session.connection.closeSync();
   sessions.delete(id);
-  if (session.rules.scratch !== undefined) await dropScratch(session.rules.scratch.name);
+  if (session.hasScratch) await dropScratch(nameScratch(id));
 }
 
 async function end(): Promise<void> {

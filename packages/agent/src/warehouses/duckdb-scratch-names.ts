@@ -1,5 +1,5 @@
 /**
- * The tables that a statement of a test writes to, by its words. They get a copy before the statement runs. A
+ * The tables that a statement of a test writes to, by its words, and those whose `rowid` it may read. They get a copy before the statement runs. A
  * table that is missed here has none, and then DuckDB refuses the statement: nothing depends on this list for
  * the safety of the real data.
  */
@@ -41,7 +41,16 @@ export function listWrittenNames(words: readonly Word[]): WrittenName[] {
     for (at = add(at, false); words[at]?.value === ','; ) at = add(at + 1, false);
   }
   if (first?.value === 'create') addCreated(words, add);
+  if (words.some(isRowId)) addRead(words, add);
   return found;
+}
+
+const isRowId = ({ kind, value }: Word) => kind !== 'text' && value.toLowerCase() === 'rowid';
+
+/** A table has a `rowid`, the view that stands in for it has none. So the tables that are read get a copy, too. */
+function addRead(words: readonly Word[], add: Add): void {
+  for (const [index, { kind, value }] of words.entries())
+    if (kind === 'name' && ['from', 'join', 'using'].includes(value)) add(index + 1, true);
 }
 
 /** Whether a name may stop meaning a table of the test, so that it must not mean the real one. */

@@ -3,6 +3,15 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import {
+  createExpressionEngine,
+  createScope,
+  duckdb,
+  parsePipeline,
+  planTransformation,
+  resolveParameters,
+  type TransformationComponent,
+} from '@headgate/pipelines';
 import { removeTree } from '../host/folders.ts';
 import { createScratchFixture } from './duckdb-scratch-fixture.ts';
 import type { WarehouseConnection } from './warehouse.ts';
@@ -27,6 +36,21 @@ async function withTest(work: (test: WarehouseConnection) => Promise<void>): Pro
 
 const read = async (test: WarehouseConnection, sql: string) => (await test.query(sql, 1_000)).rows;
 
+async function planTableUpdate(query: string, parameters: object): Promise<readonly string[]> {
+  const components = {
+    New: { type: 'sql', parameters: { query } },
+    Out: { type: 'table-update', sources: ['New'], parameters },
+  };
+  const file = JSON.stringify({ type: 'transformation', version: '1.0', pipeline: { components } });
+  const { pipeline } = parsePipeline('p.tran.yaml', file);
+  assert.equal(pipeline?.type, 'transformation');
+  const evaluation = { engine: createExpressionEngine(), scope: createScope([]), sysvar: {} };
+  const resolve = (component: TransformationComponent) => resolveParameters(component.parameters, evaluation);
+  const noQuery = { query: () => Promise.reject(new Error('there is no query')) };
+  const { outputs } = await planTransformation(pipeline, duckdb, resolve, noQuery);
+  return outputs.flatMap(({ statements }) => statements);
+}
+
 describe('the scratch database of a test', { timeout: 120_000 }, () => {
   it('lets statements behave as in the environment, and keeps what they write', () =>
     withTest(async (test) => {
@@ -43,6 +67,20 @@ describe('the scratch database of a test', { timeout: 120_000 }, () => {
       assert.deepEqual(await read(test, 'select total()'), [[60]]);
       assert.deepEqual(await read(test, 'select count(*) from all_orders()'), [[3]]);
       assert.deepEqual(await read(test, 'select customer from sales.larger order by 1'), [['Bo'], ['Cy']]);
+    }));
+
+  it('runs a table-update', () =>
+    withTest(async (test) => {
+      const parameters = {
+        schema: 'sales',
+        targetTable: 'Gräße 表',
+        joinExpression: [['"input"."old" = "target"."a"', 'Case']],
+        whenMatched: [['true', 'Update']],
+        updateMapping: [['new', 'a']],
+      };
+      for (const statement of await planTableUpdate('select 1 as old, 2 as new', parameters))
+        await test.execute(statement);
+      assert.deepEqual(await read(test, 'select a from sales."Gräße 表"'), [[2]]);
     }));
 
   it('runs every kind of statement that writes', () =>
@@ -79,6 +117,16 @@ describe('the scratch database of a test', { timeout: 120_000 }, () => {
         await test.execute(sql);
       assert.deepEqual(await read(test, 'select a from "an.A".q order by 1'), [[9], [10]]);
       assert.deepEqual(await read(test, 'select n from lines'), [[2]]);
+    }));
+
+  it('reads the rowid of tables of the environment, as the check of a merge does', () =>
+    withTest(async (test) => {
+      assert.deepEqual(await read(test, 'select count(distinct rowid), count(o.ROWID) from orders o'), [
+        [2, 2],
+      ]);
+      const joined =
+        'select count(l."rowid") from sales.larger s, orders o left join lines l on l.order_id = o.id';
+      assert.deepEqual(await read(test, joined), [[1]]);
     }));
 
   it('lists its own tables in the information schema, once each', () =>
@@ -170,6 +218,8 @@ describe('the scratch database of a test', { timeout: 120_000 }, () => {
     `use ${catalog}; delete from lines`,
     `set search_path = '${catalog}.main'; delete from lines`,
     `set schema = '${catalog}.main'; delete from lines`,
+    `explain analyze set search_path = '${catalog}.main'`,
+    `explain (analyze, format json) set schema = '${catalog}.main'`,
     `reset search_path; delete from lines`,
     `reset schema`,
     `set default_block_size = 1`,
@@ -249,5 +299,31 @@ describe('the scratch database of a test', { timeout: 120_000 }, () => {
     assert.deepEqual(await read(real, 'select database_name from duckdb_databases() where not internal'), [
       ['dev'],
     ]);
+  });
+
+  it('continues sequences, also those that have no value left', async () => {
+    await real.execute('create sequence used_up maxvalue 2');
+    await real.execute('create sequence around increment by -1 minvalue 1 maxvalue 2 start 1 cycle');
+    await real.execute("select nextval('used_up'), nextval('around'); select nextval('used_up')");
+    const test = await fixture.connect();
+    try {
+      await assert.rejects(read(test, "select nextval('used_up')"), /reached maximum value/);
+      assert.deepEqual(await read(test, "select nextval('around')"), [[2]]);
+    } finally {
+      await test.close();
+      await real.execute('drop sequence used_up; drop sequence around');
+    }
+  });
+
+  it('leaves other connections alone if it cannot be opened', async () => {
+    await real.execute('create schema headgate_test; create table headgate_test.mark (a integer)');
+    try {
+      await real.execute('begin; create table unfinished (a integer)');
+      await assert.rejects(fixture.connect(), /"mark" already exists/);
+      assert.deepEqual(await read(real, 'select * from unfinished'), []);
+      await real.execute('rollback');
+    } finally {
+      await real.execute('drop schema headgate_test cascade');
+    }
   });
 });

@@ -100,18 +100,27 @@ async function createStandIns(connection: DuckDBConnection, scratch: string, rea
   }
 }
 
-/** A value that a test takes from a sequence is not taken from the real one. */
+/**
+ * A value that a test takes from a sequence is not taken from the real one. The next value is in the definition:
+ * `last_value` means the next one after the database was opened again.
+ */
 async function createSequences(connection: DuckDBConnection, real: string): Promise<void> {
   const sequences = await readTexts(
     connection,
     `select schema_name, sequence_name, increment_by, min_value, max_value, cycle,
-      coalesce(last_value + increment_by, start_value)
+      regexp_extract(sql, ' START (-?\\d+) (?:NO )?CYCLE;?$', 1)
     from system.main.duckdb_sequences() where database_name = ${quoteText(real)}`,
   );
-  for (const [schema = '', name = '', by, least, most, cycle, next] of sequences)
+  for (const [schema = '', name = '', by, least = '', most = '', cycle, next = ''] of sequences) {
+    const sequence = `${quoteName(schema)}.${quoteName(name)}`;
+    const isAbove = BigInt(next) > BigInt(most);
+    const isUsedUp = isAbove || BigInt(next) < BigInt(least);
+    const start = isUsedUp ? (isAbove ? most : least) : next;
     await connection.run(
-      `create sequence ${quoteName(schema)}.${quoteName(name)} increment by ${by} minvalue ${least} maxvalue ${most} start ${next} ${cycle === 'true' ? 'cycle' : 'no cycle'}`,
+      `create sequence ${sequence} increment by ${by} minvalue ${least} maxvalue ${most} start ${start} ${cycle === 'true' ? 'cycle' : 'no cycle'}`,
     );
+    if (isUsedUp) await connection.run(`select nextval(${quoteText(sequence)})`);
+  }
 }
 
 /**

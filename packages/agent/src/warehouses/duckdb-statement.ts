@@ -22,7 +22,7 @@ import type { Scratch } from './duckdb-scratch.ts';
 import { redirectCatalog } from './duckdb-scratch-catalog.ts';
 import { runInScratch } from './duckdb-scratch-guard.ts';
 import { checkStatementKind, parseExplain } from './duckdb-statement-kinds.ts';
-import { checkTarget, writtenTargets } from './duckdb-targets.ts';
+import { bindTarget } from './duckdb-targets.ts';
 import { splitStatements } from './sql-words.ts';
 
 /** Bytes of text that one query may return. */
@@ -31,7 +31,8 @@ const resultLimit = 64 * 1024 * 1024;
 /** What users' SQL is checked against. */
 export interface StatementRules {
   functions: BuiltInFunctions;
-  temporaryFolder: string;
+  /** The base of relative paths, and the only folder to which SQL may write. */
+  filesFolder: string;
   /** Of a test: where all of its writes land. */
   scratch?: Scratch;
 }
@@ -90,21 +91,19 @@ async function forEachStatement(
 
 async function runStatement(
   connection: DuckDBConnection,
-  sql: string,
+  written: string,
   rules: StatementRules,
   run: (statement: DuckDBPreparedStatement) => Promise<void>,
   isAlone: boolean,
 ): Promise<void> {
   const { functions } = rules;
+  const sql = await bindTarget(connection, written, rules);
+  // DuckDB creates the folder of an export when it prepares the statement.
   const statements = await connection.extractStatements(sql);
   // DuckDB makes a PIVOT of several statements.
   if (statements.count !== 1 && !/\bpivot/i.test(sql))
     throw new Error('the SQL cannot be divided into statements: write one statement for each component');
   if (statements.count !== 1) refuseNamesOfFunctions(sql, functions);
-  const { copies, exports } = writtenTargets(sql);
-  const check = (target: string) => checkTarget(connection, target, rules);
-  // DuckDB creates the folder of an export when it prepares the statement.
-  for (const target of exports) await check(target);
   for (let index = 0; index < statements.count; index++) {
     const statement = await statements.prepare(index);
     const type = statement.statementType;
@@ -114,8 +113,6 @@ async function runStatement(
         await explain(connection, isAlone ? sql : undefined, rules, run);
         continue;
       }
-      const target = type === StatementType.COPY ? copies.shift() : undefined;
-      if (target !== undefined) await check(target);
       if (statements.count === 1) await checkPlan(connection, sql, type, functions);
       await run(statement);
       if (type === StatementType.CREATE) await checkCreated(connection, sql, functions);
@@ -135,12 +132,13 @@ async function explain(
   const explained = sql === undefined ? undefined : parseExplain(sql);
   if (explained === undefined)
     throw new Error('EXPLAIN is not allowed with other statements: make it the only statement of the SQL');
-  await checkExplained(connection, explained.statement, rules);
-  const statement = await connection.prepare(explained.prefix + explained.statement);
+  const checked = await bindTarget(connection, explained.statement, rules);
+  await checkExplained(connection, checked, rules);
+  const statement = await connection.prepare(explained.prefix + checked);
   try {
     await run(statement);
     // EXPLAIN ANALYZE executes its statement.
-    await checkCreated(connection, explained.statement, rules.functions);
+    await checkCreated(connection, checked, rules.functions);
   } finally {
     statement.destroySync();
   }
@@ -160,8 +158,6 @@ async function checkExplained(
   statement.destroySync();
   if (type === StatementType.EXPLAIN) throw new Error('EXPLAIN is not allowed after EXPLAIN: remove one');
   checkStatementKind(type);
-  for (const target of writtenTargets(sql).copies)
-    if (target !== undefined) await checkTarget(connection, target, rules);
   await checkPlan(connection, sql, type, rules.functions);
 }
 

@@ -45,6 +45,34 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
     await removeTree(root);
   });
 
+  it('says the beginning of a very long error', async () => {
+    await assert.rejects(warehouse.execute("select error(repeat('x', 1000000))"), (error: Error) => {
+      assert.match(error.message, /^Invalid Input Error: x/);
+      return error.message.length <= 200_000;
+    });
+  });
+
+  it('runs in a process with no folders but its own', async () => {
+    const place = { ...testPlace, environmentName: 'other' };
+    const given: unknown[] = [];
+    const recording: typeof confinement = {
+      ...confinement,
+      limitFolders: (rules) => {
+        given.push(rules);
+        return confinement.limitFolders(rules);
+      },
+    };
+    const own = createTestDriver(folders, recording);
+    await (await own.connect(place)).execute("copy (select 1) to 'a.csv'");
+    await own.close();
+    assert.deepEqual(given, [
+      {
+        readable: [folders.projectArtifacts(place.projectId), folders.files(place)],
+        writable: [dirname(folders.database(place)), folders.warehouseTemporary(place), folders.files(place)],
+      },
+    ]);
+  });
+
   it('loads a file of the artifact, and counts the rows of each kind of statement', async () => {
     const file = join(artifact, 'towns.csv');
     const made = await warehouse.execute(`create table towns as select * from read_csv('${file}')`);
@@ -138,7 +166,11 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
       `select * from read_text('${folders.database({ ...testPlace, environmentName: 'prod' })}')`,
     ];
     for (const sql of outside) {
-      await assert.rejects(warehouse.execute(sql), /disabled by configuration|httpfs to be loaded/, sql);
+      await assert.rejects(
+        warehouse.execute(sql),
+        /disabled by configuration|httpfs to be loaded|files are written only in the files folder/,
+        sql,
+      );
     }
     assert.deepEqual(readdirSync(root).includes('out.csv'), false);
   });

@@ -62,7 +62,8 @@ class EnvironmentDatabase {
       database = undefined;
       if (death) throw death;
       if (scratch !== undefined && wasOpen) throw new Error(lostScratch);
-      database = await this.#openOn(connection, scratch);
+      database = await this.#openOn(connection);
+      if (scratch !== undefined) await this.#enterScratch(database, connection, scratch);
       wasOpen = true;
       return database;
     };
@@ -101,8 +102,8 @@ class EnvironmentDatabase {
   }
 
   /** Restarts the process once if the database does not answer a trivial query. */
-  async #openOn(connection: number, scratch: ScratchRequest | undefined): Promise<DatabaseProcess> {
-    const request = { type: 'open', connection, ...(scratch === undefined ? {} : { scratch }) } as const;
+  async #openOn(connection: number): Promise<DatabaseProcess> {
+    const request = { type: 'open', connection } as const;
     const first = await this.#running();
     try {
       await first.ask(request);
@@ -115,6 +116,16 @@ class EnvironmentDatabase {
       const second = await this.#running();
       await second.ask(request);
       return second;
+    }
+  }
+
+  /** A failure does not restart the process, which other runs use. */
+  async #enterScratch(database: DatabaseProcess, connection: number, scratch: ScratchRequest): Promise<void> {
+    try {
+      await database.ask({ type: 'enter-scratch', connection, scratch });
+    } catch (error) {
+      if (database.alive) await this.#closeOn(database, connection);
+      throw error;
     }
   }
 

@@ -18,7 +18,7 @@ export async function createSqlFixture(): Promise<SqlFixture> {
     default_null_order: 'nulls_last_on_asc_first_on_desc',
   });
   const connection = await instance.connect();
-  const rules = { functions: await readBuiltInFunctions(connection), temporaryFolder: '/nowhere' };
+  const rules = { functions: await readBuiltInFunctions(connection), filesFolder: '/nowhere' };
   const session = createSession({
     execute: (sql) => execute(connection, sql, rules),
     query: (sql, maxRows) => query(connection, sql, rules, maxRows),

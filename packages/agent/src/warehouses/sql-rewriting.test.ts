@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, before, beforeEach, describe, it } from 'node:test';
 import { createSqlFixture, type SqlFixture } from './sql-rewriting-fixture.ts';
 
 let sql: SqlFixture;
@@ -231,6 +231,41 @@ describe('a division by 0', () => {
     assert.deepEqual(await sql.rows('select 1 / nullif(0, 0), div0(1, 0), 7 / 2, 7 % 4'), [
       [null, 0, 3.5, 3],
     ]));
+});
+
+describe('MERGE with several rows of the source for one row', () => {
+  const source = "(select 1 id, 'a' v union all select 1, 'b')";
+  beforeEach(() =>
+    sql.rows(
+      "create schema if not exists kept; create or replace table kept.one as select 1 as id, 'old' as v",
+    ),
+  );
+  const values = () => sql.rows('select v from kept.one');
+
+  for (const [into, on] of [
+    ['kept.one t', 't.id = s.id'],
+    ['kept.one', 'one.id = s.id and one.v = (select max(x.v) from kept.one x where x.id = one.id)'],
+  ])
+    it(`fails if it updates: ${into}`, async () => {
+      const merge = `merge into ${into} using ${source} s on ${on} when matched then update set v = s.v`;
+      await assert.rejects(sql.rows(merge), /several rows of the source match the same row of the table/);
+      assert.deepEqual(await values(), [['old']]);
+    });
+
+  it('runs if only one of them updates, or all delete', async () => {
+    const merge = `merge into kept.one t using ${source} s on t.id = s.id when matched`;
+    await sql.rows(`${merge} and s.v = 'a' then update set v = s.v`);
+    assert.deepEqual(await values(), [['a']]);
+    await sql.rows(`${merge} then delete`);
+    assert.deepEqual(await values(), []);
+  });
+
+  it('is not checked if columns are written with their schema', async () => {
+    await sql.rows(
+      "merge into kept.one using (select 1 id, 'new' v) s on kept.one.id = s.id when matched then update set v = s.v",
+    );
+    assert.deepEqual(await values(), [['new']]);
+  });
 });
 
 describe('a statement with several parts', () => {

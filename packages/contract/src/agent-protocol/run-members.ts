@@ -14,6 +14,9 @@ export const ProjectVariable = Type.Object({
   isOverride: Type.Optional(
     Type.Boolean({ description: 'True if the value is an override of the environment' }),
   ),
+  supportsDoubleResolution: Type.Optional(
+    Type.Boolean({ description: 'True if references in the value are resolved when the variable is read' }),
+  ),
 });
 /**
  * A variable of the project as the run sees it: with the environment's override already in place; a NUMBER

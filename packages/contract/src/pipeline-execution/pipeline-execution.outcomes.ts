@@ -1,6 +1,13 @@
 /** Problems and events of pipeline executions. */
 import { didYouMean, kind, quoted } from '../problem-kind.ts';
 import type { Outcomes } from '../sum-of-outcomes.ts';
+import type { VariableType } from '../variable/variable-value.ts';
+
+const remedies: Readonly<Record<VariableType, string>> = {
+  TEXT: 'set it in `scalarVariables`',
+  NUMBER: 'set it in `scalarVariables` to a number, such as 7 or "7.5"',
+  GRID: 'set it in `gridVariables` to a list of rows',
+};
 
 const startProblems = {
   'pipeline-not-found': kind<{ name: string; versionName: string; nearest: string | undefined }>(
@@ -33,10 +40,10 @@ const startProblems = {
     ({ field, name, nearest }) =>
       `${field} names ${quoted(name)}, which is neither a public variable of the pipeline nor a variable of the project.${didYouMean(nearest)}`,
   ),
-  'pipeline-variable-type': kind<{ field: string; name: string; type: string }>(
+  'pipeline-variable-type': kind<{ field: string; name: string; type: VariableType }>(
     422,
     'The request sets a variable to a value that does not have its type.',
-    ({ field, name, type }) => `${field} sets ${quoted(name)}, whose type is ${type}.`,
+    ({ field, name, type }) => `${field} sets ${quoted(name)}, whose type is ${type}: ${remedies[type]}.`,
   ),
 } as const;
 

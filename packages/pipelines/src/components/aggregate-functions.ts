@@ -17,9 +17,8 @@ const functions: Readonly<Record<string, (column: string) => string>> = {
   'approximate count distinct': (column) => `approx_count_distinct(${column})`,
   'list aggregate': (column) => `string_agg(CAST(${column} AS VARCHAR), ',')`,
   listagg: (column) => `string_agg(CAST(${column} AS VARCHAR), ',')`,
-  'array aggregate': (column) => `to_json(list(${column}) FILTER (WHERE ${column} IS NOT NULL))`,
-  'array aggregate distinct': (column) =>
-    `to_json(list(DISTINCT ${column}) FILTER (WHERE ${column} IS NOT NULL))`,
+  'array aggregate': (column) => `list(${column}) FILTER (WHERE ${column} IS NOT NULL)`,
+  'array aggregate distinct': (column) => `list(DISTINCT ${column}) FILTER (WHERE ${column} IS NOT NULL)`,
   'standard deviation': (column) => `stddev_samp(${column})`,
   'standard deviation sample': (column) => `stddev_samp(${column})`,
   'sample standard deviation': (column) => `stddev_samp(${column})`,
@@ -42,13 +41,26 @@ const functions: Readonly<Record<string, (column: string) => string>> = {
   'boolean or': (column) => `bool_or(${column})`,
 };
 
+/** What is computed from the result. A list of no values is empty, as in SQL's LISTAGG and ARRAY_AGG. */
+const completions: Readonly<Record<string, (aggregate: string) => string>> = {
+  'list aggregate': (aggregate) => `coalesce(${aggregate}, '')`,
+  listagg: (aggregate) => `coalesce(${aggregate}, '')`,
+  'array aggregate': (aggregate) => `coalesce(to_json(${aggregate}), CAST('[]' AS JSON))`,
+  'array aggregate distinct': (aggregate) => `coalesce(to_json(${aggregate}), CAST('[]' AS JSON))`,
+};
+
 /** The words of the most used functions, for the documentation. */
 export const aggregateWords =
   'Count, Count Distinct, Sum, Average, Min, Max, Median, Any Value, List Aggregate, Standard Deviation, Variance';
 
-/** @param column quoted @throws ParameterError listing the known functions */
-export function renderAggregate(word: string, column: string): string {
-  return findFunction(word, functions, 'an aggregation')(column);
+/**
+ * @param column quoted
+ * @param over the window, if it is not an aggregate of groups
+ * @throws ParameterError listing the known functions
+ */
+export function renderAggregate(word: string, column: string, over = ''): string {
+  const aggregate = `${findFunction(word, functions, 'an aggregation')(column)}${over}`;
+  return completions[toWords(word)]?.(aggregate) ?? aggregate;
 }
 
 export function findFunction<T>(word: string, known: Readonly<Record<string, T>>, what: string): T {

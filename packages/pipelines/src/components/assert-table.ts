@@ -47,7 +47,7 @@ export const assertTable: OrchestrationDefinition = {
     }),
     expectedColumns: namesParameter('The columns of `expectedRows`.'),
     expectedRows: rowsParameter(
-      'The rows that the table must have, in any order, and no others. An empty cell stands for NULL and for an empty text.',
+      'The rows that the table must have, in any order, and no others. Cells are compared as texts: a NUMBER(10, 2) is 5.00, not 5. An empty cell stands for NULL and for an empty text.',
       ['value'],
       { otherNames: ['expectedValues'] },
     ),

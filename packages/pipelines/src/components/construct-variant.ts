@@ -22,13 +22,13 @@ parameters:
   sources: [1, 1],
   plan(context) {
     const { parameters, dialect } = context;
-    const pairs = readMapping(parameters, 'columnMappings').map(
-      ([column, key]) => `${dialect.literal(key)}, ${dialect.name(column)}`,
+    const members = readMapping(parameters, 'columnMappings').map(
+      ([column, key]) => `${dialect.literal(`${JSON.stringify(key)}:`)} || to_json(${dialect.name(column)})`,
     );
-    if (pairs.length === 0) throw new ParameterError('"columnMappings" is empty: map a column');
+    if (members.length === 0) throw new ParameterError('"columnMappings" is empty: map a column');
     const slot = parameters.text('outputSlot');
-    // Merging into an empty object drops the keys whose value is null.
-    const object = `json_merge_patch('{}', json_object(${pairs.join(', ')}))`;
+    // concat_ws leaves NULLs out, but not nulls inside of JSON.
+    const object = `CAST('{' || concat_ws(',', ${members.join(', ')}) || '}' AS JSON)`;
     return {
       select: `SELECT ${object} AS ${dialect.name(slot)} FROM ${getOnlySource(context).name}`,
       columns: [slot],

@@ -15,16 +15,14 @@ export const fileLoad: OrchestrationDefinition = {
     targetTable: textParameter('The table.', { required: true }),
     ...placeParameters,
     createReplace: choiceParameter(
-      'What to do if the table exists.',
+      'Replace: makes the table again, from the file. Create: fails if the table exists. Create if not exists: loads nothing if it exists. Append: adds rows to a table that exists, by the names of the columns.',
       ['Replace', 'Create', 'Create if not exists', 'Append'],
       { standard: 'Replace' },
     ),
-    columns: rowsParameter('The columns. None: they are read from the file.', [
-      'name',
-      'type',
-      'size?',
-      'precision?',
-    ]),
+    columns: rowsParameter(
+      'The columns: all of a CSV file in their order, whatever its header says; of a JSON or Parquet file those with these names. A NUMBER without size and precision has no fraction. None: the columns are those of the file.',
+      ['name', 'type', 'size?', 'precision?'],
+    ),
   },
   example: `type: file-load
 parameters:

@@ -25,7 +25,7 @@ export const ifComponent: OrchestrationDefinition = {
       required: true,
     }),
     condition: rowsParameter(
-      'The conditions of the mode Simple.',
+      'The conditions of the mode Simple, with these [comparators](../transformations.md#comparators).',
       ['variable', 'Is or Not', 'comparator', 'value'],
       { variable: { as: 'scalar', cell: 0 } },
     ),

@@ -2,7 +2,7 @@
 import { iterationLimit } from '../bounds.ts';
 import { ParameterError, type Parameters } from '../parameters.ts';
 import type { OrchestrationDefinition } from './component.ts';
-import { numberParameter, textParameter } from './declared-parameters.ts';
+import { choiceParameter, numberParameter, textParameter } from './declared-parameters.ts';
 import { readIterationMode } from './iteration-mode.ts';
 
 /** Seconds before a retry, by its number from 1. */
@@ -20,6 +20,9 @@ const delays: Readonly<Record<string, Delay>> = {
   'Long delay with backoff': (retry) => double(15, retry),
 };
 
+const custom = 'Custom';
+const unitSeconds = { Second: 1, Seconds: 1, Minute: 60, Minutes: 60, Hour: 3_600, Hours: 3_600 };
+
 export const retry: OrchestrationDefinition = {
   kind: 'orchestration',
   iterates: true,
@@ -31,11 +34,18 @@ export const retry: OrchestrationDefinition = {
       required: true,
     }),
     retryDelay: textParameter(
-      `The wait before each retry: seconds (up to ${longestDelay}), or ${Object.keys(delays)
+      `The wait before each retry: seconds (up to ${longestDelay}), or ${[...Object.keys(delays), custom]
         .map((word) => `\`${word}\``)
         .join(', ')}.`,
       { standard: 'Retry immediately' },
     ),
+    retryInterval: numberParameter(
+      `${custom}: how many units the wait has, from 0 to ${longestDelay}. The time limit of the run counts too.`,
+      { standard: '1' },
+    ),
+    retryTimeUnit: choiceParameter(`${custom}: the unit.`, ['Second', 'Minute', 'Hour'], {
+      standard: 'Second',
+    }),
   },
   example: `type: retry
 iterationTarget: Load orders
@@ -55,16 +65,26 @@ function readRetries(parameters: Parameters): { retries: number; delaySeconds: D
   const retries = parameters.integer('numberOfRetries');
   if (retries < 0 || retries > iterationLimit)
     throw new ParameterError(`"numberOfRetries" is ${retries}: it must be from 0 to ${iterationLimit}`);
-  return { retries, delaySeconds: readDelay(parameters.optionalText('retryDelay')) };
+  return { retries, delaySeconds: readDelay(parameters) };
 }
 
-function readDelay(text = 'Retry immediately'): Delay {
+function readDelay(parameters: Parameters): Delay {
+  const text = parameters.optionalText('retryDelay') ?? 'Retry immediately';
   const wanted = text.trim().toLowerCase();
+  if (wanted === custom.toLowerCase()) return readCustomDelay(parameters);
   const word = Object.keys(delays).find((each) => each.toLowerCase() === wanted);
   if (word !== undefined) return delays[word] as Delay;
   const seconds = /^\d{1,4}(?:\.\d{1,3})?$/.test(wanted) ? Number(wanted) : Number.NaN;
   if (seconds <= longestDelay) return () => seconds;
   throw new ParameterError(
-    `"retryDelay" is "${text}": use seconds from 0 to ${longestDelay}, or one of ${Object.keys(delays).join(', ')}`,
+    `"retryDelay" is "${text}": use seconds from 0 to ${longestDelay}, or one of ${[...Object.keys(delays), custom].join(', ')}`,
   );
+}
+
+function readCustomDelay(parameters: Parameters): Delay {
+  const interval = parameters.optionalInteger('retryInterval') ?? 1;
+  if (interval < 0 || interval > longestDelay)
+    throw new ParameterError(`"retryInterval" is ${interval}: it must be from 0 to ${longestDelay}`);
+  const seconds = interval * parameters.choice<number>('retryTimeUnit', unitSeconds, 1);
+  return () => seconds;
 }

@@ -1,6 +1,7 @@
 /** Updates, deletes and inserts rows of a table: MERGE. */
 import { ParameterError, type Parameters, readCellText } from '../parameters.ts';
 import type { Dialect, StatementList } from '../sql/dialect.ts';
+import { type MatchedRule, renderMergeCheck } from '../sql/merge-check.ts';
 import {
   getOnlySource,
   readMapping,
@@ -9,11 +10,6 @@ import {
   wrapUserExpression,
 } from './component.ts';
 import { placeParameters, rowsParameter, textParameter, yesNoParameter } from './declared-parameters.ts';
-
-interface MatchedRule {
-  readonly condition: string | undefined;
-  readonly isUpdate: boolean;
-}
 
 interface Merge {
   readonly table: string;
@@ -94,11 +90,11 @@ function readMerge(parameters: Parameters, table: string, dialect: Dialect): Mer
     const isAlways = ['', '<none>', 'true'].includes(condition.toLowerCase());
     return {
       condition: isAlways ? undefined : wrapUserExpression(condition, dialect),
-      isUpdate: action === 'update',
-    };
+      action,
+    } as const;
   });
   const updates = readMapping(parameters, 'updateMapping');
-  if (rules.some(({ isUpdate }) => isUpdate) && updates.length === 0)
+  if (rules.some((rule) => rule.action === 'update') && updates.length === 0)
     throw new ParameterError('"updateMapping" is empty, but "whenMatched" has an Update: map a column');
   const isInserting = parameters.yes('includeNotMatched', false);
   const inserts = isInserting ? readMapping(parameters, 'insertMapping') : [];
@@ -121,14 +117,15 @@ function renderMerge(merge: Merge, query: string, dialect: Dialect): StatementLi
   const assignments = updates.map(([from, to]) => `${dialect.name(to)} = ${column(from)}`);
   const clauses = rules.map((rule) => {
     const when = `WHEN MATCHED${rule.condition === undefined ? '' : ` AND ${rule.condition}`} THEN`;
-    return rule.isUpdate ? `${when} UPDATE SET ${assignments.join(', ')}` : `${when} DELETE`;
+    return rule.action === 'update' ? `${when} UPDATE SET ${assignments.join(', ')}` : `${when} DELETE`;
   });
   if (inserts.length > 0) {
     const names = inserts.map(([, to]) => dialect.name(to)).join(', ');
     const values = inserts.map(([from]) => column(from)).join(', ');
     clauses.push(`WHEN NOT MATCHED THEN INSERT (${names}) VALUES (${values})`);
   }
-  const checks = rules.length === 0 ? [] : [renderAmbiguityCheck(merge, aside, dialect)];
+  const check = { table, alias: target, source: `${aside} AS ${source}`, condition, rules };
+  const checks = rules.length === 0 ? [] : [renderMergeCheck(check)];
   return {
     statements: [
       dialect.createTemporaryTable(aside, query),
@@ -140,21 +137,4 @@ function renderMerge(merge: Merge, query: string, dialect: Dialect): StatementLi
     ],
     counted: 1 + checks.length,
   };
-}
-
-/** Which of several updates of a row would win is not defined, so the warehouse is made to fail. */
-function renderAmbiguityCheck(merge: Merge, aside: string, dialect: Dialect): string {
-  const { table, target, source, condition, rules } = merge;
-  const cases = rules.map(
-    (rule) => `WHEN ${rule.condition ?? 'TRUE'} THEN ${rule.isUpdate ? "'update'" : "'delete'"}`,
-  );
-  const message = dialect.literal(
-    'several rows of the source match the same row of the table: make the rows of the source distinct, or the conditions stricter',
-  );
-  return `SELECT error(${message}) FROM (
-SELECT count(*) FILTER (WHERE "headgate_action" = 'update') AS updates, count("headgate_action") AS matches
-FROM (SELECT ${target}.rowid AS "headgate_row", CASE ${cases.join(' ')} END AS "headgate_action"
-FROM ${table} AS ${target} JOIN ${aside} AS ${source} ON ${condition})
-GROUP BY "headgate_row"
-) WHERE updates >= 1 AND matches > 1 LIMIT 1`;
 }

@@ -37,16 +37,16 @@ parameters:
     parameters.yes('castTypes', false);
     const withComponent = parameters.yes('addSourceComponentColumn', false);
     const columns = all ? listAllColumns(sources) : listCommonColumns(sources);
+    const isDistinct = parameters.yes('removeDuplicates', false);
     const kept = all || columns === undefined ? '*' : columns.map(dialect.name).join(', ');
     const selects = sources.map((source) => {
       const list = [kept];
       if (withComponent)
         list.push(`${dialect.literal(source.component)} AS ${dialect.name(componentColumn)}`);
-      return `SELECT ${list.join(', ')} FROM ${source.name}`;
+      return `SELECT ${isDistinct && sources.length === 1 ? 'DISTINCT ' : ''}${list.join(', ')} FROM ${source.name}`;
     });
-    const union = parameters.yes('removeDuplicates', false) ? 'UNION BY NAME' : 'UNION ALL BY NAME';
     return {
-      select: selects.join(`\n${union}\n`),
+      select: selects.join(`\nUNION ${isDistinct ? '' : 'ALL '}BY NAME\n`),
       columns: columns && (withComponent ? [...columns, componentColumn] : columns),
     };
   },

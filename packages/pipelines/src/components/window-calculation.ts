@@ -45,16 +45,18 @@ parameters:
     const computed = readFunctions(parameters, 2).map((row) => {
       const [word, column] = [readCellText(row, 0), readCellText(row, 1)];
       const name = readCellText(row, 2) || nameFunctionColumn(word, column);
-      return { name, sql: `${renderFunction(word, dialect.name(column))} OVER (${text}${frame})` };
+      return { name, sql: renderFunction(word, dialect.name(column), ` OVER (${text}${frame})`) };
     });
     const include = parameters.yes('includeInputColumns', true);
     return addColumns(getOnlySource(context), computed, include, dialect);
   },
 };
 
-function renderFunction(word: string, column: string): string {
+function renderFunction(word: string, column: string, over: string): string {
   const [, place] = /^\s*(first|last)[\s_]+value\s*$/i.exec(word) ?? [];
-  return place === undefined ? renderAggregate(word, column) : `${place.toLowerCase()}_value(${column})`;
+  return place === undefined
+    ? renderAggregate(word, column, over)
+    : `${place.toLowerCase()}_value(${column})${over}`;
 }
 
 /** Without bounds the window is the whole partition. */

@@ -35,6 +35,8 @@ interface Clauses {
 export function parseCall(nodes: readonly Node[], at: number, end: number, frame: Frame): Operand {
   const [first, group] = [nodes[at], nodes[end]];
   if (!isGroup(group) || first === undefined) throw new TypeError('a call was expected');
+  if (group.nodes.length === 1 && isSymbol(group.nodes[0], '+'))
+    refuse(frame, group, 'an outer join by (+) is not supported here: write LEFT JOIN … ON');
   const name = first.kind === 'word' && end === at + 1 ? first.value : '';
   if (name === 'CAST' || name === 'TRY_CAST') {
     const cast = renderCastCall(name, group.nodes, frame);

@@ -91,6 +91,9 @@ describe('a script', () => {
   }
 
   const refused: [sql: string, fault: RegExp][] = [
+    ['select 1 from a, b where a.x = b.x (+)', /outer join by \(\+\) is not supported here: write LEFT JOIN/],
+    ["select * from t, lateral split_to_table(t.a, ',')", /^SPLIT_TO_TABLE is not supported here: write/],
+    ["select * from table(split_to_table('a', ','))", /^SPLIT_TO_TABLE is not supported here: write/],
     ['select 1;\ncopy into t from @s', /^COPY INTO is not supported here: .*\(line 2\)$/],
     ["copy t from 's3://b' iam_role 'x'", /COPY from a bucket/],
     ['insert all into a values (1) into b values (2) select 1', /INSERT ALL/],

@@ -100,11 +100,18 @@ function renderTableFunction(nodes: readonly Node[], at: number, frame: Frame): 
   if (!isGroup(group)) return undefined;
   if (node.value === 'FLATTEN')
     return { sql: renderFlatten(group, frame), next: at + 2, isFlatten: true, columns: '' };
+  if (node.value === 'SPLIT_TO_TABLE' || node.value === 'STRTOK_SPLIT_TO_TABLE')
+    refuse(
+      frame,
+      node,
+      `${node.value} is not supported here: write LATERAL FLATTEN(input => SPLIT(text, delimiter))`,
+    );
   if (node.value === 'IDENTIFIER')
     return { sql: renderIdentifier(group, frame), next: at + 2, isFlatten: false, columns: '' };
   if (node.value !== 'TABLE') return undefined;
   const inner = group.nodes;
   const [name, args] = inner;
+  if (isWord(name, 'SPLIT_TO_TABLE', 'STRTOK_SPLIT_TO_TABLE')) return renderTableFunction(inner, 0, frame);
   if (isWord(name, 'FLATTEN') && isGroup(args))
     return { sql: renderFlatten(args, frame), next: at + 2, isFlatten: true, columns: '' };
   if (isWord(name, 'GENERATOR') && isGroup(args))

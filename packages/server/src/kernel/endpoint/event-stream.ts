@@ -42,11 +42,15 @@ export function createEventStreams(): EventStreams {
         throw withHeaders(problem('too-many-streams', { limit: mostOfAccount }), { 'retry-after': '10' });
       if (total >= mostOfServer) throw problem('overloaded');
       const closing = new AbortController();
-      count(accountId, 1);
-      reply.raw.once('close', () => {
-        closing.abort();
-        count(accountId, -1);
-      });
+      // If the client has already left, there is no `close` any more, which would end the count.
+      if (reply.raw.closed) closing.abort();
+      else {
+        count(accountId, 1);
+        reply.raw.once('close', () => {
+          closing.abort();
+          count(accountId, -1);
+        });
+      }
       const source = await open(closing.signal);
       reply.headers({
         'content-type': 'text/event-stream; charset=utf-8',

@@ -34,7 +34,8 @@ test('an agent of another protocol version gets an error with the supported one'
 test('work contains everything that the run needs, with the overrides of its environment', async () => {
   const { admin, made, instance, start } = await createRunnable(server);
   const variables = `${made.path}/variables`;
-  await admin.post(variables, { name: 'region', type: 'TEXT', behaviour: 'SHARED', value: 'north' });
+  const region = { name: 'region', type: 'TEXT', behaviour: 'SHARED', supportsDoubleResolution: true };
+  await admin.post(variables, { ...region, value: 'north' });
   await admin.post(variables, { name: 'factor', type: 'NUMBER', behaviour: 'COPIED' });
   await admin.post(`${variables}/region/environment-overrides`, [
     { environmentName: 'dev', value: 'south' },
@@ -62,7 +63,14 @@ test('work contains everything that the run needs, with the overrides of its env
     versionName: 'v1',
     variables: [
       { name: 'factor', type: 'NUMBER', behaviour: 'COPIED' },
-      { name: 'region', type: 'TEXT', behaviour: 'SHARED', value: 'south', isOverride: true },
+      {
+        name: 'region',
+        type: 'TEXT',
+        behaviour: 'SHARED',
+        value: 'south',
+        isOverride: true,
+        supportsDoubleResolution: true,
+      },
     ],
     scalarVariables: { city: 'Bergen', limit: 3 },
     gridVariables: { table: [['x']] },

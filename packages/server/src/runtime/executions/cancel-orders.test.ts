@@ -106,11 +106,16 @@ test('the steps and the message name the caller that cancelled', async () => {
     status: 'RUNNING' as const,
     startedAt: server.clock.now().toISOString(),
   };
-  await instance.report(work, { type: 'progress', steps: [step] });
+  const iteration = { ...step, stepId: randomUUID(), name: 'Second', message: 'iteration 1 of 3' };
+  await instance.report(work, { type: 'progress', steps: [step, iteration] });
   await cancel(id, true);
   await instance.report(work, { type: 'completed', outcome: { status: 'CANCELLED' } });
-  const [shown] = (await admin.get<Page<ExecutionStep>>(`${executions}/${id}/steps`)).body.results;
+  const [shown, second] = (await admin.get<Page<ExecutionStep>>(`${executions}/${id}/steps`)).body.results;
   assert.equal(shown?.result.status, 'CANCELLED');
   assert.equal(shown?.result.message, 'Cancelled by "a SUPER_ADMIN"; the step may have had effects.');
+  assert.equal(
+    second?.result.message,
+    'iteration 1 of 3\nCancelled by "a SUPER_ADMIN"; the step may have had effects.',
+  );
   assert.equal((await read(id)).message, 'Cancelled by "a SUPER_ADMIN".');
 });

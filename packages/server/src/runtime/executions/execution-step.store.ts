@@ -88,7 +88,7 @@ const closeSteps = statement(
     },
   },
   `
-  update execution_step set status = $status, message = coalesce(message, $message), progress = null, finished_at = $finished_at
+  update execution_step set status = $status, message = concat_ws(e'\\n', left(message, 9000), $message::text), progress = null, finished_at = $finished_at
   where account_id = $account_id and execution_id = any ($execution_ids::uuid[]) and status = 'RUNNING'`,
 );
 

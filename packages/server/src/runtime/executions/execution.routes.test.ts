@@ -71,7 +71,11 @@ test('a start sets public variables of the pipeline and variables of the project
   requireProblem(await scalar({ nothing: 1 }), 422, 'unknown-pipeline-variable');
   requireProblem(await scalar({ inner: 'x' }), 422, 'unknown-pipeline-variable');
   requireProblem(await scalar({ constructor: 'x' }), 422, 'unknown-pipeline-variable');
-  requireProblem(await scalar({ limit: 'many' }), 422, 'pipeline-variable-type');
+  const { detail } = requireProblem(await scalar({ limit: 'many' }), 422, 'pipeline-variable-type');
+  assert.equal(
+    detail,
+    'body.scalarVariables sets "limit", whose type is NUMBER: set it in `scalarVariables` to a number, such as 7 or "7.5".',
+  );
   requireProblem(await scalar({ table: 'x' }), 422, 'pipeline-variable-type');
   requireProblem(await start({ gridVariables: { city: [['x']] } }), 422, 'pipeline-variable-type');
   requireProblem(await scalar({ city: true }), 400, 'invalid-request');

@@ -7,7 +7,7 @@
 export const selectVariablesOfPlaces = (name: string, kind: string) => `
   ${name} as (
     select place.project_id, place.environment_name, coalesce((
-      select json_agg(json_strip_nulls(json_build_object('name', v.name, 'type', v.type, 'behaviour', v.behaviour, 'value', coalesce(o.value, v.value), 'isOverride', case when o.value is not null then true end))
+      select json_agg(json_strip_nulls(json_build_object('name', v.name, 'type', v.type, 'behaviour', v.behaviour, 'value', coalesce(o.value, v.value), 'isOverride', case when o.value is not null then true end, 'supportsDoubleResolution', case when v.supports_double_resolution then true end))
         order by v.name)
       from variable v
       left join variable_override o on o.account_id = v.account_id and o.project_id = v.project_id and o.variable_name = v.name

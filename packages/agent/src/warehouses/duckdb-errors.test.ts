@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { explainError } from './duckdb-errors.ts';
+
+let folder: string;
+let connection: DuckDBConnection;
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'headgate-errors-'));
+  connection = await (await DuckDBInstance.create()).connect();
+});
+after(() => {
+  connection.closeSync();
+  rmSync(folder, { recursive: true });
+});
+
+async function explain(sql: string): Promise<string> {
+  const error: unknown = await connection.run(sql).then(
+    () => assert.fail('it did not fail'),
+    (reason: unknown) => reason,
+  );
+  return explainError(error, 64);
+}
+
+function explainFile(text: string, options: string): Promise<string> {
+  const file = join(folder, 'f.csv');
+  writeFileSync(file, text);
+  return explain(`select * from read_csv('${file}', header = true, delim = ',', columns = {${options}})`);
+}
+
+describe('errors of DuckDB', () => {
+  it('propose no table of the system instead of one that does not exist', async () => {
+    assert.equal(
+      await explain('insert into nope values (1)'),
+      'Catalog Error: Table with name nope does not exist!',
+    );
+    assert.match(await explain('select * from loop_1'), /^Catalog Error: .* does not exist!\n\nLINE 1: /);
+    await connection.run('create table invoices (id integer)');
+    assert.match(await explain('insert into invoice values (1)'), /Did you mean "invoices"\?$/);
+  });
+
+  it('say how many columns a CSV file has', async () => {
+    assert.equal(
+      await explainFile('id,name,amount\n1,Ada,5\n', "'id': 'INTEGER', 'name': 'VARCHAR'"),
+      `the file "${join(folder, 'f.csv')}" has 3 columns, but 2 are named: name each column of the file in its order, and check the delimiter`,
+    );
+  });
+
+  it('say in which line of a CSV file a value is wrong, without the settings of the reader', async () => {
+    assert.equal(
+      await explainFile('id,day\n1,x\n', "'id': 'INTEGER', 'day': 'DATE'"),
+      `Conversion Error: CSV Error on Line: 2\nOriginal Line: 1,x\nError when converting column "day". Could not convert string "x" to 'DATE'`,
+    );
+  });
+
+  it('say which line of a CSV file has other cells', async () => {
+    const rows = Array.from({ length: 30_000 }, (_, i) => `${i},x\n`).join('');
+    const message = await explainFile(`id,name\n${rows}7,y,z\n`, "'id': 'INTEGER', 'name': 'VARCHAR'");
+    assert.equal(
+      message,
+      'Invalid Input Error: CSV Error on Line: 30002\nOriginal Line: 7,y,z\nExpected Number of Columns: 2 Found: 3',
+    );
+  });
+});
