@@ -77,6 +77,15 @@ describe('columns', () => {
     assert.deepEqual(await flow.columns(), ['region', 'id', 'AMOUNT']);
   });
 
+  it('fixed-flow reads dates in the usual forms', async () => {
+    const parameters = {
+      columns: [['d', 'DATE', '', '']],
+      values: [['02/29/2024'], ['2024-03-01 10:00:00.123'], ['']],
+    };
+    const Last = { type: 'fixed-flow', parameters };
+    assert.deepEqual(await flow.rowsOf({ Last }), [['2024-02-29'], ['2024-03-01'], [null]]);
+  });
+
   it('convert-type reads dates and times in the usual forms', async () => {
     await flow.sql("create table moments as select '02/29/2024' as d, '2024-02-29T10:00:00.5+0200' as t");
     const conversions = [
