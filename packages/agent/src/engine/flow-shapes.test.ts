@@ -159,6 +159,8 @@ describe('windows', () => {
       ['b', 20, 20],
     ]);
     assert.deepEqual(await flow.columns(), ['region', 'first_amount', 'last_amount']);
+    await flow.apply('first-last', 'sales', { ...parameters, firstLastColumns: [['amount', 'Last']] });
+    assert.deepEqual(await flow.columns(), ['region', 'amount']);
   });
 });
 

@@ -1,14 +1,14 @@
 /** One row of each group, with its first or last values. */
 import { ParameterError, readCellText } from '../parameters.ts';
 import { nameFunctionColumn } from './aggregate-functions.ts';
-import { getOnlySource, renderOrderTerm, type TransformationDefinition } from './component.ts';
+import { getOnlySource, isSameName, renderOrderTerm, type TransformationDefinition } from './component.ts';
 import { namesParameter, rowsParameter, yesNoParameter } from './declared-parameters.ts';
 
 export const firstLast: TransformationDefinition = {
   kind: 'transformation',
   output: false,
   about:
-    'One row of each group, with the first or last values of some columns. First of `name` becomes the column `first_name`.',
+    'One row of each group, with the first or last values of some columns. A column keeps its name; if it is taken twice, First of `name` becomes the column `first_name`.',
   group: 'transform',
   parameters: {
     groupingColumns: namesParameter('The columns of the groups. None: one group.'),
@@ -37,12 +37,15 @@ parameters:
     const groups = parameters.names('groupingColumns');
     const order = parameters.rows('orderingInPartitions', 1).map((row) => renderOrderTerm(row, dialect));
     const isSkipping = parameters.yes('ignoreNulls', false);
-    const columns = parameters.rows('firstLastColumns', 2).map((row) => {
+    const rows = parameters.rows('firstLastColumns', 2);
+    const taken = [...groups, ...rows.map((row) => readCellText(row, 0))];
+    const isTakenTwice = (column: string) => taken.filter((each) => isSameName(each, column)).length > 1;
+    const columns = rows.map((row) => {
       const [column, word] = [readCellText(row, 0), readCellText(row, 1)];
       const side = word.trim().toLowerCase();
       if (side !== 'first' && side !== 'last')
         throw new ParameterError(`"firstLastColumns" has "${word}" for "${column}": use First or Last`);
-      const name = readCellText(row, 2) || nameFunctionColumn(word, column);
+      const name = readCellText(row, 2) || (isTakenTwice(column) ? nameFunctionColumn(word, column) : column);
       const sql = dialect.name(column);
       const clause = order.length === 0 ? '' : ` ORDER BY ${order.join(', ')}`;
       const filter = isSkipping ? ` FILTER (WHERE ${sql} IS NOT NULL)` : '';
