@@ -319,3 +319,11 @@ check('RLIKE as a function', [
     [[true, true, true]],
   ],
 ]);
+
+check('names and dates as in Databricks', [
+  [
+    'create table `a b`.`s`.`t` (`n` int); insert into `a b`.s.`t` values (1); select `t`.`n` from `a b`.`s`.`t` -- `',
+    [[1]],
+  ],
+  ["select '`a`', datediff('2024-03-01', `d`) from (select date '2024-02-28' as `d`)", [['`a`', 2]]],
+]);

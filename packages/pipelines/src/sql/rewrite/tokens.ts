@@ -29,11 +29,15 @@ const lineComment = /--[^\n\r]*/y;
 const slashComment = /\/\/[^\n\r]*/y;
 const word = /[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*/y;
 const number = /(?:\d[\d_]*(?:\.(?!\.)[\d_]*)?|\.\d[\d_]*)(?:[eE][+-]?\d+)?/y;
+/** A name as Databricks quotes it. It has the same length in double quotes. */
+const tickedName = /`[^`"]+`/y;
 const variable = /\$(?:\d+|[A-Za-z_][\w$]*)/y;
 const dollarTag = /\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$/y;
 const symbol = /::|:=|=>|->>|->|<=>|<=|>=|<>|!=|==|\|\||\/\/|\*\*|!~~\*?|~~\*?|[\s\S]/y;
 
 /**
+ * The source with comments and names as DuckDB writes them, at the same positions.
+ *
  * @param escapes whether a backslash escapes the next character of a text, as in Snowflake and Redshift
  * @throws UnterminatedError
  */
@@ -54,6 +58,10 @@ export function tokenize(sql: string, escapes: boolean): Tokens {
     }
     const token = readToken(sql, from, escapes);
     tokens.push(token);
+    if (sql[from] === '`' && token.kind === 'quoted') {
+      source += `${sql.slice(copied, from)}"${token.value}"`;
+      copied = token.to;
+    }
     from = token.to;
   }
   return { tokens, source: source + sql.slice(copied) };
@@ -85,6 +93,11 @@ function readToken(sql: string, from: number, escapes: boolean): Token {
     const to = findQuoteEnd(sql, from, false);
     const text = sql.slice(from + 1, to - 1).replaceAll('""', '"');
     return { kind: 'quoted', value: text, text, from, to };
+  }
+  const ticked = character === '`' ? matchEnd(tickedName, sql, from) : undefined;
+  if (ticked !== undefined) {
+    const text = sql.slice(from + 1, ticked - 1);
+    return { kind: 'quoted', value: text, text, from, to: ticked };
   }
   if ((character === 'e' || character === 'E') && sql[from + 1] === "'")
     return createToken(sql, 'text', from, findQuoteEnd(sql, from + 1, true));

@@ -229,12 +229,19 @@ function keepTypeOfSlice(moment: string, slice: (moment: string) => string): str
 const dateAdd = define(2, 3, addToDate);
 const dateDiff = define(3, 3, countBoundaries);
 
+/** With two dates, as in Databricks: the days from the second to the first. */
+const dateDiffOrDays = define(2, 3, (call) => {
+  if (call.args.length === 3) return countBoundaries(call);
+  const [end, start] = [0, 1].map((index) => `CAST(${asMoment(argumentAt(call, index))} AS DATE)`);
+  return `date_diff('day', ${start}, ${end})`;
+});
+
 export const dateArithmetic: FunctionTable = {
   DATEADD: dateAdd,
   DATE_ADD: dateAdd,
   TIMEADD: dateAdd,
   TIMESTAMPADD: dateAdd,
-  DATEDIFF: dateDiff,
+  DATEDIFF: dateDiffOrDays,
   DATE_DIFF: dateDiff,
   TIMEDIFF: dateDiff,
   TIMESTAMPDIFF: dateDiff,
