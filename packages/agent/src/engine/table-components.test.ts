@@ -73,6 +73,7 @@ describe('create-table', () => {
       createMethod: 'Replace',
       table: 't',
       tableMetadata: [['b', 'DATE', '', '', 'when']],
+      tableType: 'Managed',
     });
     assert.deepEqual(await describeColumns(), [['b', 'DATE', true, null, 'when']]);
   });

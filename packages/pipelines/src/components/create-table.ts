@@ -22,7 +22,7 @@ const creations = {
 } as const;
 /** Other spellings of Replace. */
 const replacing = { 'Create or replace': creations.Replace, 'Create/Replace': creations.Replace };
-const tableTypes = { Permanent: false, Transient: false, Temporary: true };
+const tableTypes = { Permanent: false, Transient: false, Managed: false, Temporary: true };
 
 /** Defaults that are SQL. Any other default is rendered as a literal. */
 const defaultWords = ['CURRENT_TIMESTAMP', 'CURRENT_DATE', 'CURRENT_TIME', 'NULL'];
