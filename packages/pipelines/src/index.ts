@@ -20,6 +20,7 @@ export type {
   QueryResult,
   ScriptLanguage,
 } from './components/component.ts';
+export { indexOfColumn } from './components/query-result.ts';
 export {
   findDefinition,
   listComponentTypes,

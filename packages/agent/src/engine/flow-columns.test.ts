@@ -77,6 +77,17 @@ describe('columns', () => {
     assert.deepEqual(await flow.columns(), ['region', 'id', 'AMOUNT']);
   });
 
+  it('convert-type reads dates and times in the usual forms', async () => {
+    await flow.sql("create table moments as select '02/29/2024' as d, '2024-02-29T10:00:00.5+0200' as t");
+    const conversions = [
+      ['d', 'DATE', '', ''],
+      ['t', 'TIMESTAMP', '', ''],
+    ];
+    assert.deepEqual(await flow.apply('convert-type', 'moments', { conversions }), [
+      ['2024-02-29', '2024-02-29T10:00:00.5'],
+    ]);
+  });
+
   it('distinct, split-field and generate-sequence', async () => {
     assert.deepEqual(await flow.apply('distinct', 'sales', { columns: ['region'] }), [['a'], ['b']]);
     await flow.sql("create table people as select 'Ann B Cole' as name");
@@ -93,6 +104,15 @@ describe('columns', () => {
     };
     assert.deepEqual(await flow.apply('split-field', 'people', parameters), [['Ann', 'B', 'Cole', '']]);
     assert.deepEqual(await flow.columns(), ['first', 'second', 'third', 'fourth']);
+    const numbered = {
+      ...parameters,
+      outputColumns: [
+        ['2', 'last'],
+        ['0', 'first'],
+      ],
+    };
+    assert.deepEqual(await flow.apply('split-field', 'people', numbered), [['Cole', 'Ann']]);
+    assert.deepEqual(await flow.columns(), ['last', 'first']);
     const sequence = { startValue: '10', incrementValue: '-4', endValue: '1', outputColumn: 'n' };
     const Last = { type: 'generate-sequence', parameters: sequence };
     assert.deepEqual(await flow.rowsOf({ Last }), [[2], [6], [10]]);

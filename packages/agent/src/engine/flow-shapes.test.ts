@@ -222,7 +222,21 @@ describe('several sources', () => {
     ]);
     const standard = { ...parameters, outputColumnMapping: [], compareColumns: ['n'], indicatorColumn: '' };
     await both('detect-changes', standard, readTable('old'), readTable('new'));
-    assert.deepEqual(await flow.columns(), ['master_id', 'compare_id', 'master_n', 'compare_n', 'Indicator']);
+    assert.deepEqual(await flow.columns(), [
+      'id',
+      'master_id',
+      'compare_id',
+      'master_n',
+      'compare_n',
+      'Indicator',
+    ]);
+    const unmapped = { ...parameters, outputColumnMapping: [['compare_n', 'n']] };
+    assert.deepEqual(await both('detect-changes', unmapped, readTable('old'), readTable('new')), [
+      [1, 2, 'C'],
+      [2, null, 'I'],
+      [3, null, 'D'],
+      [4, 4, 'N'],
+    ]);
   });
 
   it('limit, order and replicate', async () => {

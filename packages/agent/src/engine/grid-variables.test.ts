@@ -55,6 +55,15 @@ describe('query-to-grid', () => {
       gridVariableMapping: ['NAME'],
     });
     assert.equal(names, '["b",null,null]');
+    const expressions = await change('query-to-grid', {
+      ...query,
+      query: "SELECT COUNT(*), nvl(max(name),\n'x') FROM orders",
+      gridVariableMapping: [
+        ['COUNT(*)', 'number'],
+        ["NVL(MAX(NAME), 'x')", 'name'],
+      ],
+    });
+    assert.equal(expressions, '["a",2,null]');
   });
 
   it('Basic: reads a table with conditions and an order', async () => {
@@ -65,7 +74,7 @@ describe('query-to-grid', () => {
       table: 'orders',
       tableColumns: ['ID'],
       filterConditions: [['ID', 'Is', 'Greater than', '0']],
-      combineCondition: 'And',
+      combineConditions: 'And',
       orderBy: ['ID'],
       sort: 'Descending',
       limit: '1',

@@ -2,6 +2,7 @@
 import {
   type Action,
   type Evaluation,
+  indexOfColumn,
   interpolate,
   type Plain,
   type QueryResult,
@@ -50,7 +51,7 @@ export async function queryScalars(
     };
   }
   for (const [variable, column] of mapping) {
-    const index = columns.findIndex((each) => each.toLowerCase() === column.toLowerCase());
+    const index = indexOfColumn(columns, column);
     if (index < 0) {
       return {
         status: 'FAILED',

@@ -40,7 +40,27 @@ check('names', [
   ['use schema other2.s; with u as (select 9 x) select x from u', [[9]]],
   ["set t = 'd.s.t3'; select x from identifier($t)", [[7]]],
   ["select x from table('d.s.t3')", [[7]]],
-  ["select count(*) from d.information_schema.tables where table_schema = 'd.s'", [[1]]],
+  [
+    "select table_catalog, table_schema from d.information_schema.tables where table_schema = 's'",
+    [['D', 'S']],
+  ],
+  [
+    "select count(*) from information_schema.tables where table_catalog = 'd' and table_name in ('T3', 't3')",
+    [[1]],
+  ],
+  [
+    "select information_schema.schemata.schema_name from information_schema.schemata where catalog_name = 'D' and schema_name = 's'",
+    [['S']],
+  ],
+  [
+    "create table d.info.x (a number(9, 2), b string, c int, t timestamp_ntz, v variant); select c.data_type, c.numeric_precision, c.numeric_scale, c.character_maximum_length from d.information_schema.columns c where c.table_catalog = 'D' and c.table_schema = 'INFO' and c.column_name <> 'C' order by c.ordinal_position",
+    [
+      ['NUMBER', 9, 2, null],
+      ['TEXT', null, null, 16_777_216],
+      ['TIMESTAMP_NTZ', null, null, null],
+      ['VARIANT', null, null, null],
+    ],
+  ],
   [
     'create or replace temporary table d.s.tmp as select 4 x; update d.s.tmp set x = 5; select x from d.s.tmp',
     [[5]],
@@ -140,11 +160,11 @@ check('definitions', [
   [
     "create or replace transient table ct (id number(10,0) not null comment 'the id', s string, v variant, t timestamp_ntz(9), b varchar(max)) cluster by (id) data_retention_time_in_days = 1 copy grants comment = 'x'; select column_name, data_type from information_schema.columns where table_name = 'ct' order by ordinal_position",
     [
-      ['id', 'DECIMAL(10,0)'],
-      ['s', 'VARCHAR'],
-      ['v', 'JSON'],
-      ['t', 'TIMESTAMP'],
-      ['b', 'VARCHAR'],
+      ['id', 'NUMBER'],
+      ['s', 'TEXT'],
+      ['v', 'VARIANT'],
+      ['t', 'TIMESTAMP_NTZ'],
+      ['b', 'TEXT'],
     ],
   ],
   [
@@ -263,3 +283,39 @@ describe('a statement with several parts', () => {
     );
   });
 });
+
+check('texts beside numbers are numbers', [
+  [
+    "select sum(case when x > 1 then v else 0 end) from (values (1, '5'), (2, '7'), (3, '1.5')) t(x, v)",
+    [[8.5]],
+  ],
+  [
+    "select case x when 1 then -1 when 2 then case when v = '7' then v end end + 1 from (values (1, '5'), (2, '7')) t(x, v)",
+    [[0], [8]],
+  ],
+  ["select case when true then date '2024-05-06' else null end", [['2024-05-06']]],
+  ["select case when v = '5' then v else 'none' end from (values ('5')) t(v)", [['5']]],
+]);
+
+check('queries in parentheses at the start', [
+  ['select iff((select count(*) from (values (1), (2)) t) > 1, (select 7), 0)', [[7]]],
+  ['select nvl((select max(x) from (values (4)) t(x)), 0), abs((select 2) - 5)', [[4, 3]]],
+  ['select * from ((select 1 x) a join (select 1 x, zeroifnull(null) y) b on a.x = b.x)', [[1, 1, 0]]],
+  ['select x from ((select zeroifnull(null) x) union all select 2 order by 1)', [[0], [2]]],
+]);
+
+check('names of expressions without an alias', [
+  [
+    "create table unnamed as select nvl(1, 2), iff(true, 'aB', null), dateadd(day, 1, '2024-01-01'::date) as d; select column_name from information_schema.columns where table_name = 'unnamed' order by ordinal_position",
+    [['NVL(1, 2)'], ["IFF(TRUE, 'aB', NULL)"], ['d']],
+  ],
+  ['select distinct nvl(x, 0) from (values (1), (null)) t(x) order by nvl(x, 0)', [[0], [1]]],
+  ['select nvl(max(x), 0) from (values (1), (null)) t(x) minus select 5', [[1]]],
+]);
+
+check('RLIKE as a function', [
+  [
+    "select rlike(x, 'a.*'), not rlike(x, 'b'), x rlike 'a1' from (values ('a1')) t(x) where rlike(x, '[a-z][0-9]') and x not rlike 'z'",
+    [[true, true, true]],
+  ],
+]);

@@ -36,6 +36,10 @@ const cases: readonly (readonly [script: string, rows: unknown[][]])[] = [
     "select j:s = '12', j:f > 1, j:f + 1, j:s || 'x', upper(j:o.k1), j:yes = true, case when j:yes then 1 else 0 end from src where id = 1",
     [[true, true, 2.5, '12x', 'V1', true, 1]],
   ],
+  [
+    "select case j:o.k1 when 'v1' then 'one' else 'other' end, case j:f when 1.5 then 1 end, case when j:s = '12' then 2 end from src where id = 1",
+    [['one', 1, 2]],
+  ],
   ["select count(*) from src where j:s in ('12', '13') and j:o.k1 like 'v%' and j:f between 1 and 2", [[1]]],
   [
     "select coalesce(j:missing::string, 'none'), nvl(j:o.k1, 'none'), iff(j:yes, 1, 2) from src where id = 1",

@@ -33,7 +33,7 @@ parameters:
         precision: readCellText(row, 3),
       });
       const name = dialect.name(column);
-      replaced.set(column.toLowerCase(), `CAST(${name} AS ${type}) AS ${name}`);
+      replaced.set(column.toLowerCase(), `${dialect.cast(name, type, false)} AS ${name}`);
     }
     if (replaced.size === 0) throw new ParameterError('"conversions" is empty: add a column');
     return {

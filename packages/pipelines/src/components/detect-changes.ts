@@ -1,7 +1,7 @@
 /** Compares two sources by a key: the rows of the master and those of the second source. */
 import { ParameterError, readCellText } from '../parameters.ts';
 import type { Dialect } from '../sql/dialect.ts';
-import type { Source, TransformationDefinition } from './component.ts';
+import { isSameName, type Source, type TransformationDefinition } from './component.ts';
 import { namesParameter, rowsParameter, textParameter } from './declared-parameters.ts';
 
 const prefixes = ['master', 'compare'] as const;
@@ -17,7 +17,7 @@ export const detectChanges: TransformationDefinition = {
     matchKeys: namesParameter('The columns of the key.', { required: true }),
     compareColumns: namesParameter('The columns whose values are compared.', { required: true }),
     outputColumnMapping: rowsParameter(
-      'The columns of the result: `master_X` is the column X of the master, `compare_X` that of the second source. None: both for all keys and compared columns.',
+      'The columns of the result beside those of the key: `master_X` is the column X of the master, `compare_X` that of the second source. None: both for all keys and compared columns.',
       ['master_X or compare_X', 'column'],
     ),
     indicatorColumn: textParameter('The column with the letter.', { standard: 'Indicator' }),
@@ -29,7 +29,6 @@ parameters:
   matchKeys: [id]
   compareColumns: [name, city]
   outputColumnMapping:
-    - [compare_id, id]
     - [compare_name, name]
   indicatorColumn: change`,
   sources: [2, 2],
@@ -48,7 +47,13 @@ parameters:
         to: `${prefix}_${column}`,
       })),
     );
-    const columns = mappings.length === 0 ? standard : mappings;
+    const mapped = mappings.length === 0 ? standard : mappings;
+    const columns = [
+      ...keys
+        .filter((key) => !mapped.some(({ to }) => isSameName(to, key)))
+        .map((key) => ({ from: renderKey(key, dialect), to: key })),
+      ...mapped,
+    ];
     const indicator = parameters.optionalText('indicatorColumn') ?? 'Indicator';
     const list = columns.map(({ from, to }) => `${from} AS ${dialect.name(to)}`);
     return {
@@ -84,6 +89,10 @@ function renderSide(text: string, dialect: Dialect): string {
 
 function renderKeyed({ name }: Source, keys: readonly string[], dialect: Dialect): string {
   return `(SELECT * FROM ${name} WHERE ${keys.map((key) => `${dialect.name(key)} IS NOT NULL`).join(' AND ')})`;
+}
+
+function renderKey(key: string, dialect: Dialect): string {
+  return `coalesce("master".${dialect.name(key)}, "compare".${dialect.name(key)})`;
 }
 
 function renderPair(column: string, operator: string, dialect: Dialect): string {

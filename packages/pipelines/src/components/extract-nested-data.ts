@@ -96,7 +96,10 @@ parameters:
       const isTolerant = tolerance === 'all' || (tolerance === 'times' && isTime);
       const isTaken = columns.some(({ name }) => isSameName(name, node.alias));
       const prefix = isTaken ? `${parameters.optionalText('inputAlias') ?? 'i'}_` : '';
-      columns.push({ name: `${prefix}${node.alias}`, sql: renderJsonCast(json, node.type, isTolerant) });
+      columns.push({
+        name: `${prefix}${node.alias}`,
+        sql: renderJsonCast(json, node.type, isTolerant, dialect),
+      });
     };
     for (const root of roots.filter(isUsed))
       walk(root, stages.readColumn(root.column), { stages, dialect, isOuter, take });

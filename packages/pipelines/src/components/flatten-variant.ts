@@ -46,12 +46,12 @@ parameters:
       const type = dialect.type(readType(readCellText(row, 2)));
       const target = readCellText(row, 3) || path || name;
       if (element === undefined && path.trim() === '' && type !== 'JSON')
-        return { name: target, sql: renderColumnCast(dialect.name(name), type) };
+        return { name: target, sql: renderColumnCast(dialect.name(name), type, dialect) };
       const json = element ?? stages.readColumn(name);
       const at = renderAt(json, readPath(path), dialect);
       // An element itself is called its value.
       const value = element !== undefined && isSameName(path, 'value') ? `coalesce(${at}, ${json})` : at;
-      return { name: target, sql: renderJsonCast(value, type, false) };
+      return { name: target, sql: renderJsonCast(value, type, false, dialect) };
     });
     if (columns.length === 0) throw new ParameterError('"columnMapping" is empty: map a value');
     return stages.render(columns, parameters.yes('includeInputColumns', true));

@@ -43,17 +43,16 @@ export function renderAt(json: string, keys: readonly string[], dialect: Dialect
 }
 
 /** A JSON value as a type of the warehouse. A JSON null is NULL. */
-export function renderJsonCast(json: string, type: string, isTolerant: boolean): string {
+export function renderJsonCast(json: string, type: string, isTolerant: boolean, dialect: Dialect): string {
   if (type === 'JSON') return json;
   const text = `json_extract_string(${json}, '$')`;
-  if (type === 'VARCHAR') return text;
-  return `${isTolerant ? 'TRY_CAST' : 'CAST'}(${text} AS ${type})`;
+  return type === 'VARCHAR' ? text : dialect.cast(text, type, isTolerant);
 }
 
 /** A whole column, which may hold JSON or a value of any other type. */
-export function renderColumnCast(column: string, type: string): string {
+export function renderColumnCast(column: string, type: string, dialect: Dialect): string {
   const text = `CASE WHEN typeof(${column}) = 'JSON' THEN json_extract_string(${asJson(column)}, '$') ELSE CAST(${column} AS VARCHAR) END`;
-  return type === 'VARCHAR' ? text : `CAST(${text} AS ${type})`;
+  return type === 'VARCHAR' ? text : dialect.cast(text, type, false);
 }
 
 /** The elements of an array or the values of an object, as a list. NULL if it is neither. */

@@ -3,11 +3,23 @@ import { ParameterError } from '../parameters.ts';
 import type { Scalar } from '../variables.ts';
 import type { QueryResult } from './component.ts';
 
+/** The position of a column, in any case; -1 if there is none. */
+export function indexOfColumn(columns: readonly string[], wanted: string): number {
+  for (const fold of [(name: string) => name, (name: string) => name.toLowerCase(), foldExpression]) {
+    const found = columns.findIndex((column) => fold(column) === fold(wanted));
+    if (found >= 0) return found;
+  }
+  return -1;
+}
+
+/** A column without an alias has the expression as its name. DuckDB calls COUNT(*) `count_star()`. */
+function foldExpression(name: string): string {
+  return name.toLowerCase().replaceAll(/\s+/g, '').replaceAll('count_star()', 'count(*)');
+}
+
 /** The position of a column. @throws ParameterError if there is none */
 export function findResultColumn({ columns }: QueryResult, wanted: string): number {
-  const exact = columns.indexOf(wanted);
-  if (exact >= 0) return exact;
-  const found = columns.findIndex((column) => column.toLowerCase() === wanted.toLowerCase());
+  const found = indexOfColumn(columns, wanted);
   if (found < 0)
     throw new ParameterError(`the query returned no column "${wanted}": use one of ${columns.join(', ')}`);
   return found;

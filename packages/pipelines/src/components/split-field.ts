@@ -1,5 +1,6 @@
 /** Splits a text into columns. */
 import { ParameterError, readCellText } from '../parameters.ts';
+import type { Resolved } from '../resolve.ts';
 import { getOnlySource, isSameName, type TransformationDefinition } from './component.ts';
 import { rowsParameter, textParameter, yesNoParameter } from './declared-parameters.ts';
 import { addColumns } from './projection.ts';
@@ -12,9 +13,11 @@ export const splitField: TransformationDefinition = {
   parameters: {
     inputColumn: textParameter('The column.', { required: true }),
     delimiter: textParameter('What stands between the parts.', { required: true }),
-    outputColumns: rowsParameter('The new columns, in the order of the parts.', ['column', 'size?'], {
-      required: true,
-    }),
+    outputColumns: rowsParameter(
+      'The new columns, in the order of the parts: `[column]`, or `[part, column]` with the number of the part from 0.',
+      ['part or column', 'column?'],
+      { required: true },
+    ),
     includeInputColumn: yesNoParameter('Whether the column itself is kept.', 'Yes', {
       otherNames: ['includeInputColumns'],
     }),
@@ -25,18 +28,21 @@ parameters:
   inputColumn: full name
   delimiter: " "
   outputColumns:
-    - [first name, "50"]
-    - [last name, "50"]`,
+    - ["0", first name]
+    - ["1", last name]`,
   sources: [1, 1],
   plan(context) {
     const { parameters, dialect } = context;
     const source = getOnlySource(context);
     const input = parameters.text('inputColumn');
     const delimiter = dialect.literal(parameters.text('delimiter'));
-    const parts = parameters.rows('outputColumns', 1).map((row, index) => ({
-      name: readCellText(row, 0),
-      sql: `split_part(CAST(${dialect.name(input)} AS VARCHAR), ${delimiter}, ${index + 1})`,
-    }));
+    const parts = parameters.rows('outputColumns', 1).map((row, index) => {
+      const { name, part } = readOutput(row, index);
+      return {
+        name,
+        sql: `split_part(CAST(${dialect.name(input)} AS VARCHAR), ${delimiter}, ${part + 1})`,
+      };
+    });
     if (parts.length === 0) throw new ParameterError('"outputColumns" is empty: add a column');
     if (parameters.yes('includeInputColumn', true)) return addColumns(source, parts, true, dialect);
     const isReplaced = parts.some(({ name }) => isSameName(name, input));
@@ -54,3 +60,10 @@ parameters:
     };
   },
 };
+
+/** `[column]`, `[column, size]` or `[part, column]`: a size is a number, and a column rarely is one. */
+function readOutput(row: readonly Resolved[], index: number): { name: string; part: number } {
+  const [first, second] = [readCellText(row, 0), readCellText(row, 1)];
+  const isPart = /^\d{1,4}$/.test(first) && second !== '' && !/^\d+$/.test(second);
+  return isPart ? { name: second, part: Number(first) } : { name: first, part: index };
+}

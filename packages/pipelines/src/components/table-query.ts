@@ -31,6 +31,7 @@ export const tableQueryParameters = {
   filterConditions: rowsParameter('Which rows.', conditionCells),
   combineCondition: choiceParameter('Whether all or any of the conditions must hold.', ['And', 'Or'], {
     standard: 'And',
+    otherNames: ['combineConditions'],
   }),
   ...orderParameters,
   limit: numberParameter('At most how many rows are read.'),

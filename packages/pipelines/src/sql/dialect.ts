@@ -84,6 +84,11 @@ export interface Dialect {
   literal(value: ExpressionValue): string;
   /** @throws SqlError listing the known types */
   type(column: ColumnType): string;
+  /**
+   * A value as a type that `type` gave. Texts may be dates and times in the formats that the vendor's
+   * warehouse recognizes. `isTolerant`: NULL instead of an error.
+   */
+  cast(sql: string, type: string, isTolerant: boolean): string;
   table(reference: TableReference): string;
   /** Statements that make the schema of a table that is about to be made; none if it is always there. */
   makeSchema(reference: TableReference): readonly string[];

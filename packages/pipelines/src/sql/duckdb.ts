@@ -10,6 +10,7 @@ import {
   type StatementList,
   type TableReference,
 } from './dialect.ts';
+import { translateCast } from './rewrite/functions/index.ts';
 import { placeSchema } from './rewrite/names.ts';
 import { createUserSql } from './rewrite/rewriter.ts';
 import { translateType } from './rewrite/types.ts';
@@ -45,6 +46,21 @@ function type({ type: word, size, precision }: ColumnType): string {
     throw new SqlError(`"${word}" is not a type: use one of ${decimalTypes.join(', ')}, ${namedTypes}`);
   }
   return found;
+}
+
+/** The names of DuckDB's types of dates and times in Snowflake. */
+const momentTypes: Readonly<Record<string, string>> = {
+  DATE: 'DATE',
+  TIMESTAMP: 'TIMESTAMP_NTZ',
+  'TIMESTAMP WITH TIME ZONE': 'TIMESTAMP_TZ',
+};
+
+function cast(sql: string, target: string, isTolerant: boolean): string {
+  const moment = momentTypes[target];
+  const plain = `${isTolerant ? 'TRY_CAST' : 'CAST'}(${sql} AS ${target})`;
+  if (moment === undefined) return plain;
+  const value = { value: sql, type: moment, args: [], safe: isTolerant, dialect: 'snowflake' } as const;
+  return translateCast(value) ?? plain;
 }
 
 /** A number without a size has 38 digits and no fraction, as in Snowflake. */
@@ -170,6 +186,7 @@ export const duckdb: Dialect = {
     return typeof value === 'string' ? quoteText(value) : String(value);
   },
   type,
+  cast,
   table,
   makeSchema,
   tableExists: (reference) =>

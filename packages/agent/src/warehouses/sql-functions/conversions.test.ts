@@ -5,6 +5,8 @@ import { type Case, describeCases, openSample } from './sample-data.ts';
 import { translateCastOf } from './translate-expression.ts';
 
 const toText: readonly Case[] = [
+  ["TO_CHAR(255, '000x')", '00ff'],
+  ["TO_CHAR(i, 'XXXX')", '  2A'],
   ["TO_CHAR(d, 'YYYY-MM-DD')", '2024-02-29'],
   ["TO_CHAR(ts, 'YYYYMMDDHH24MISS')", '20240229131415'],
   ["TO_VARCHAR(ts, 'DD-MON-YYYY HH12:MI:SS AM')", '29-Feb-2024 01:14:15 PM'],
@@ -47,6 +49,8 @@ const toMoment: readonly Case[] = [
   ["TO_DATE('2024-02-29')", '2024-02-29'],
   ["TO_DATE('02/29/2024')", '2024-02-29'],
   ["TO_DATE('29-Feb-2024')", '2024-02-29'],
+  ["TO_DATE('Thu, 29 Feb 2024 10:00:00 +0000')", '2024-02-29'],
+  ["TO_DATE('02/29/2024 10:00:00')", '2024-02-29'],
   ["TO_DATE('2024.02.29', 'YYYY.MM.DD')", '2024-02-29'],
   ["TO_DATE('20240229', 'YYYYMMDD')", '2024-02-29'],
   ["TO_DATE(20240229, 'YYYYMMDD')", '2024-02-29'],

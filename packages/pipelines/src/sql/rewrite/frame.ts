@@ -2,7 +2,7 @@
 import { SqlError, type TableReference } from '../dialect.ts';
 import type { NameMapping } from './names.ts';
 import type { Token } from './tokens.ts';
-import { findLine, type Group, type Node } from './tree.ts';
+import { findLine, type Group, isWord, type Node } from './tree.ts';
 import type { IsVariant } from './variants.ts';
 
 /** What a script's statements share. */
@@ -31,6 +31,8 @@ export interface Frame {
   readonly flattened: Set<string>;
   /** Whether a column may hold a VARIANT, so that a cast to text must look. */
   readonly hasVariants: boolean;
+  /** Whether the names of the columns of a query can matter. */
+  readonly hasNames: boolean;
   readonly render: Render;
   /** Each operand is rendered once, by its first node: otherwise the time would double with each parenthesis. */
   readonly operands: Map<Node, Operand | undefined>;
@@ -73,6 +75,7 @@ export function createFrame(
     placed: [],
     flattened: new Set(),
     hasVariants: showsVariants(nodes),
+    hasNames: !isWord(nodes[0], 'INSERT', 'MERGE', 'UPDATE', 'DELETE'),
     render,
     operands: new Map(),
   };

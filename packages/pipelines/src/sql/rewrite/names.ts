@@ -29,6 +29,9 @@ function isDefault(part: string | undefined): part is undefined {
 
 const escapePart = (part: string) => part.replaceAll('%', '%25').replaceAll('.', '%2E');
 
+/** The name of a database before the dot in the name of a schema. */
+export const encodeDatabase = (database: string) => escapePart(database.trim().toLowerCase());
+
 /** DuckDB's own databases. `temp.main` has the temporary tables. */
 const systemDatabases = ['temp', 'system'];
 const systemSchemas = ['information_schema', 'pg_catalog'];

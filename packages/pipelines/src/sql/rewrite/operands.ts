@@ -3,6 +3,7 @@
  * paths (`a:b.c[0]`) and casts (`::type`) after it.
  */
 import { parseCall } from './calls.ts';
+import { parseCase } from './cases.ts';
 import { castTo, isSameCast } from './casts.ts';
 import { copyNodes, copyText, type Frame, type Operand, refuse, startsPath, writtenText } from './frame.ts';
 import { translateFunction } from './functions/index.ts';
@@ -16,7 +17,6 @@ import {
   isName,
   isQuery,
   isSymbol,
-  isWord,
   NestingError,
   type Node,
   readChain,
@@ -113,26 +113,6 @@ function renderStruct(nodes: readonly Node[], frame: Frame): string {
     start = index + 1;
   }
   return sql;
-}
-
-/** CASE in CASE. Each looks for its own END. */
-const caseLimit = 200;
-
-function parseCase(nodes: readonly Node[], at: number, frame: Frame): Operand | undefined {
-  let depth = 0;
-  for (let index = at; index < nodes.length; index += 1) {
-    if (isWord(nodes[index], 'CASE')) depth += 1;
-    if (depth > caseLimit) throw new NestingError();
-    if (!isWord(nodes[index], 'END')) continue;
-    depth -= 1;
-    if (depth > 0) continue;
-    const [start, end] = [nodes[at] as Node, nodes[index] as Node];
-    const inner = nodes.slice(at + 1, index);
-    const [first, last] = [inner[0] ?? end, inner.at(-1) ?? start];
-    const sql = `${copyText(frame, start.from, first.from)}${frame.render.expression(inner, frame)}${copyText(frame, last.to, end.to)}`;
-    return { sql, next: index + 1, isVariant: 'no' };
-  }
-  return undefined;
 }
 
 function renderVariable(token: Token, frame: Frame): string {

@@ -1,5 +1,6 @@
 /** Looks at all tables of a statement beforehand: the columns before FROM refer to them. */
 import type { Frame } from './frame.ts';
+import { isInformationSchema } from './information-schema.ts';
 import { placeTable } from './table-names.ts';
 import { readAlias } from './tables.ts';
 import { findChainEnd, isGroup, isSymbol, isWord, type Node, readChain } from './tree.ts';
@@ -30,6 +31,10 @@ function addTable(nodes: readonly Node[], at: number, frame: Frame): void {
   const end = findChainEnd(nodes, at);
   const names = readChain(nodes.slice(at, end));
   if (names.length < 2 || names.length > 3 || isGroup(nodes[end])) return;
+  if (isInformationSchema(names)) {
+    frame.placed.push({ names, place: names.slice(-1) });
+    return;
+  }
   const { sql, path, reference } = placeTable(names, '', frame, nodes[at]);
   if (sql !== '') frame.placed.push({ names, place: [...path, reference.table] });
 }

@@ -7,6 +7,7 @@ import { Cursor } from './cursor.ts';
 import { copyNodes, copyText, type Frame, type Render, refuse } from './frame.ts';
 import { refuseZero } from './functions/index.ts';
 import { parseOperand } from './operands.ts';
+import { renderName } from './select-names.ts';
 import { lacksCondition, renderTable } from './tables.ts';
 import { findChainEnd, isGroup, isName, isQuery, isSymbol, isWord, type Node, splitByComma } from './tree.ts';
 import { comparisons, renderInContext } from './variant-context.ts';
@@ -22,6 +23,20 @@ class Walk extends Cursor {
   /** `SELECT TOP n` becomes LIMIT at the end. */
   limit: string | undefined;
   isJoin = false;
+  /** Where the item of a SELECT begins: the index of its node, and of its piece. */
+  item: { readonly at: number; readonly piece: number } | undefined;
+
+  startItem(): void {
+    if (this.frame.hasNames) this.item = { at: this.at, piece: this.pieces.length };
+  }
+
+  endItem(): void {
+    if (this.item === undefined) return;
+    const { at, piece } = this.item;
+    const name = renderName(this.nodes.slice(at, this.at), this.pieces.slice(piece).join(''), this.frame);
+    if (name !== '') this.pieces.push(name);
+    this.item = undefined;
+  }
 }
 
 export const render: Render = {
@@ -36,6 +51,7 @@ function renderSequence(nodes: readonly Node[], frame: Frame, clause: Clause, ex
   walk.clause = clause;
   walk.expectsTable = expectsTable;
   while (walk.at < nodes.length) step(walk);
+  walk.endItem();
   if (walk.limit !== undefined) walk.pieces.push(` LIMIT ${walk.limit}`);
   return walk.sql;
 }
@@ -49,7 +65,10 @@ function step(walk: Walk): void {
   }
   if (node.kind === 'word' && stepWord(walk, node.value)) return;
   if (isSymbol(node, ',')) {
+    const isItem = walk.item !== undefined;
+    walk.endItem();
     walk.keep();
+    if (isItem) walk.startItem();
     walk.expectsTable = walk.clause === 'from';
     walk.isJoin = false;
     walk.termStart = walk.pieces.length;
@@ -151,6 +170,7 @@ function stepWord(walk: Walk, word: string): boolean {
 function stepClause(walk: Walk, word: string): boolean {
   const { nodes, at, frame } = walk;
   if (word === 'FROM' && !isWord(nodes[at - 1], 'DISTINCT')) {
+    walk.endItem();
     walk.keep();
     walk.clause = 'from';
     walk.expectsTable = true;
@@ -165,6 +185,7 @@ function stepClause(walk: Walk, word: string): boolean {
     return true;
   }
   if (word === 'MINUS' && isSetOperator(nodes, at)) {
+    walk.endItem();
     walk.add('EXCEPT', at + 1);
     walk.clause = 'other';
     return true;
@@ -189,8 +210,10 @@ function stepClause(walk: Walk, word: string): boolean {
     return false;
   }
   if (word === 'START') return false;
+  walk.endItem();
   walk.keep();
   walk.clause = word === 'SELECT' ? 'select' : 'other';
+  if (word === 'SELECT') walk.startItem();
   walk.termStart = walk.pieces.length;
   return true;
 }
@@ -248,6 +271,8 @@ function stepLike(walk: Walk, word: string): boolean {
   if (word !== 'LIKE' && word !== 'ILIKE' && word !== 'RLIKE' && word !== 'REGEXP') return false;
   const isNegated = isWord(nodes[at - 1], 'NOT');
   if (word === 'RLIKE' || word === 'REGEXP') {
+    const start = isNegated ? walk.pieces.length - 1 : walk.pieces.length;
+    if (isGroup(nodes[at + 1]) && start <= walk.termStart) return false;
     const pattern = parseOperand(nodes, at + 1, frame);
     if (pattern === undefined) return false;
     replaceTerm(walk, isNegated, (left) => `regexp_full_match(${left}, ${pattern.sql}, 's')`, pattern.next);

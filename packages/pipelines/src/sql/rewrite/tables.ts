@@ -2,6 +2,7 @@
 
 import { renderFlatten, renderGenerator } from './flatten.ts';
 import { copyNodes, copyText, type Frame, refuse } from './frame.ts';
+import { isInformationSchema, renderInformationSchema } from './information-schema.ts';
 import { placeTable } from './table-names.ts';
 import { quoteNames, readText } from './tokens.ts';
 import {
@@ -67,7 +68,9 @@ export function renderTable(nodes: readonly Node[], at: number, frame: Frame): R
   }
   const sql = renderTableName(chain, frame);
   const tail = renderTail(nodes, end, frame, '');
-  return { sql: `${lateral}${sql}${tail.sql}`, next: tail.next, isFlatten: false };
+  const isNamed = sql.startsWith('(') && readAlias(nodes, end).alias === '';
+  const alias = isNamed ? ` AS ${quoteNames(readChain(chain).slice(-1))}` : '';
+  return { sql: `${lateral}${sql}${alias}${tail.sql}`, next: tail.next, isFlatten: false };
 }
 
 /** The name of a table that is read. */
@@ -78,7 +81,8 @@ function renderTableName(chain: readonly Node[], frame: Frame): string {
   if (names.length === 1 && only !== undefined && frame.commonTables.has(only.toLowerCase())) return written;
   const table = placeTable(names, written, frame, chain[0]);
   frame.reads.push(table.reference);
-  return table.sql;
+  const described = isInformationSchema(names) ? renderInformationSchema(table.reference) : undefined;
+  return described ?? table.sql;
 }
 
 interface Special {

@@ -68,10 +68,14 @@ export function hasWords(nodes: readonly Node[], at: number, ...words: readonly 
 
 const queryWords = ['SELECT', 'WITH', 'FROM', 'VALUES', 'TABLE', 'PIVOT', 'UNPIVOT', 'DESCRIBE', 'SUMMARIZE'];
 
-/** Whether the nodes are a query, such as those of a subquery. */
+/** Words that may follow a query in parentheses and belong to the whole query. */
+const queryEnds = ['UNION', 'INTERSECT', 'EXCEPT', 'MINUS', 'ORDER', 'LIMIT', 'OFFSET', 'FETCH'];
+
+/** Whether the nodes are a query, such as those of a subquery. `(SELECT …) > 0` is an expression. */
 export function isQuery(nodes: readonly Node[]): boolean {
-  const [first] = nodes;
-  return isWord(first, ...queryWords) || (isGroup(first) && isQuery(first.nodes));
+  const [first, second] = nodes;
+  if (!isGroup(first)) return isWord(first, ...queryWords);
+  return (second === undefined || isWord(second, ...queryEnds)) && isQuery(first.nodes);
 }
 
 /** The parts between commas. The names of a lambda belong to one part. */

@@ -62,6 +62,8 @@ function findCompared(nodes: readonly Node[], at: number, next: number): Node | 
   if (isWord(nodes[word], 'LIKE', 'ILIKE', 'RLIKE')) return nodes[word];
   const group = nodes[word + 1];
   if (isWord(nodes[word], 'IN')) return isGroup(group) ? (group.nodes[0] ?? group) : nodes[word];
+  // CASE value WHEN compared
+  if (before === undefined && isWord(after, 'WHEN')) return nodes[next + 1] ?? after;
   if (isWord(before, 'CASE') || (isWord(after, 'WHEN') && isWord(before, 'CASE'))) return after;
   return undefined;
 }

@@ -57,7 +57,6 @@ const reserved = new Set([
   'QUALIFY',
   'RENAME',
   'RETURNING',
-  'RLIKE',
   'SEMI',
   'SELECT',
   'SET',
@@ -74,7 +73,16 @@ const reserved = new Set([
 ]);
 
 /** Words that are a function only with a parenthesis, and a keyword otherwise. */
-const functionsOrWords = new Set(['LEFT', 'RIGHT', 'REPLACE', 'ANY', 'GLOB', 'SAMPLE', 'TABLESAMPLE']);
+const functionsOrWords = new Set([
+  'RLIKE',
+  'LEFT',
+  'RIGHT',
+  'REPLACE',
+  'ANY',
+  'GLOB',
+  'SAMPLE',
+  'TABLESAMPLE',
+]);
 
 export function isReserved(nodes: readonly Node[], at: number): boolean {
   const node = nodes[at];

@@ -7,32 +7,34 @@ import {
   type FunctionTable,
   many,
 } from './call.ts';
-import { asBoolean, asText, bindOnce, group, isLiteral, mayBeJson } from './expressions.ts';
+import { alignNumbers, asBoolean, asText, bindOnce, group, isLiteral, mayBeJson } from './expressions.ts';
 import { readText } from './literals.ts';
 
-/** A JSON value beside a text is a text, because a text is rarely valid JSON. */
-function alignTexts(args: readonly string[]): readonly string[] {
+/** A JSON value beside a text is a text, because a text is rarely valid JSON. A text beside a number is a number. */
+function alignValues(args: readonly string[]): readonly string[] {
   const hasText = args.some((each) => readText(each) !== undefined);
-  return hasText ? args.map((each) => (mayBeJson(each) ? asText(each) : each)) : args;
+  if (!hasText) return alignNumbers(args);
+  return args.map((each) => (mayBeJson(each) ? asText(each) : each));
 }
 
-const coalesce: FunctionEntry = define(1, many, ({ args }) => `coalesce(${alignTexts(args).join(', ')})`);
+const coalesce: FunctionEntry = define(1, many, ({ args }) => `coalesce(${alignValues(args).join(', ')})`);
 
 /** NULL equals NULL here. */
 function decode(call: FunctionCall): string | undefined {
   // DuckDB's decode(blob).
   if (call.args.length < 3) return undefined;
-  const [value = '', ...rest] = alignTexts(call.args);
+  const [first = '', ...pairs] = call.args;
+  const isResult = (index: number) => index % 2 === 1 || index === pairs.length - 1;
+  const [value = '', ...searches] = alignValues([first, ...pairs.filter((_, index) => !isResult(index))]);
+  const results = alignValues(pairs.filter((_, index) => isResult(index)));
   return bindOnce([value], (name = '') => {
-    const cases: string[] = [];
-    for (let index = 0; index + 1 < rest.length; index += 2) {
-      const search = rest[index] ?? '';
+    const cases = searches.map((search, index) => {
       const isNull = search.trim().toUpperCase() === 'NULL';
       const plain = isLiteral(search) && !isNull;
       const test = plain ? `${name} = ${search}` : `${name} IS NOT DISTINCT FROM ${group(search)}`;
-      cases.push(`WHEN ${isNull ? `${name} IS NULL` : test} THEN ${rest[index + 1]}`);
-    }
-    const otherwise = rest.length % 2 === 1 ? ` ELSE ${rest.at(-1)}` : '';
+      return `WHEN ${isNull ? `${name} IS NULL` : test} THEN ${results[index]}`;
+    });
+    const otherwise = results.length > searches.length ? ` ELSE ${results.at(-1)}` : '';
     return `CASE ${cases.join(' ')}${otherwise} END`;
   });
 }
@@ -53,23 +55,26 @@ const truth = (sql: string | undefined) => `CAST(${sql} AS BOOLEAN)`;
 
 export const conditionals: FunctionTable = {
   IFF: define(3, 3, ({ args: [condition = '', yes = '', no = ''] }) => {
-    const [first, second] = alignTexts([yes, no]);
+    const [first, second] = alignValues([yes, no]);
     return `CASE WHEN ${asBoolean(condition)} THEN ${first} ELSE ${second} END`;
   }),
   NVL: coalesce,
   IFNULL: coalesce,
   COALESCE: define(1, many, ({ args }) => {
-    const aligned = alignTexts(args);
+    const aligned = alignValues(args);
     return aligned === args || aligned.every((each, index) => each === args[index])
       ? undefined
       : `coalesce(${aligned.join(', ')})`;
   }),
-  NVL2: define(3, 3, ({ args }) => `CASE WHEN ${args[0]} IS NOT NULL THEN ${args[1]} ELSE ${args[2]} END`),
+  NVL2: define(3, 3, ({ args: [value, yes = '', no = ''] }) => {
+    const [first, second] = alignValues([yes, no]);
+    return `CASE WHEN ${value} IS NOT NULL THEN ${first} ELSE ${second} END`;
+  }),
   NULLIF: define(2, 2, ({ args }) => {
-    const aligned = alignTexts(args);
+    const aligned = alignValues(args);
     return aligned === args ? undefined : `nullif(${aligned.join(', ')})`;
   }),
-  ZEROIFNULL: define(1, 1, (call) => `coalesce(${argumentAt(call, 0)}, 0)`),
+  ZEROIFNULL: define(1, 1, (call) => `coalesce(${alignValues([argumentAt(call, 0), '0']).join(', ')})`),
   NULLIFZERO: define(1, 1, (call) => `nullif(${argumentAt(call, 0)}, 0)`),
   DECODE: define(1, many, decode),
   EQUAL_NULL: define(

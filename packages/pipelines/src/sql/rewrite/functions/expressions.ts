@@ -207,6 +207,12 @@ export function asNumber(sql: string): string {
   return `replace_type(${inner}, NULL::VARCHAR, NULL::DOUBLE)`;
 }
 
+/** If one of the values is written as a number, the others are numbers, as in Snowflake. JSON stays JSON. */
+export function alignNumbers(values: readonly string[]): readonly string[] {
+  if (!values.some((value) => /^-?\d+(?:\.\d+)?$/.test(value.trim()))) return values;
+  return values.map((value) => (isLiteral(value) || mayBeJson(value) ? value : asNumber(value)));
+}
+
 export function asBoolean(sql: string): string {
   return mayBeJson(sql) ? `CAST(${sql} AS BOOLEAN)` : sql;
 }

@@ -5,9 +5,9 @@ import { asText, bindOnce } from './expressions.ts';
 import { quoteText, readText } from './literals.ts';
 
 /** The formats that Snowflake tries by itself, besides ISO 8601, which DuckDB reads. */
-const dateFormats = ['%d-%b-%Y', '%m/%d/%Y'];
-const timeFormats = [
-  ...dateFormats,
+const formats = [
+  '%d-%b-%Y',
+  '%m/%d/%Y',
   '%d-%b-%Y %H:%M:%S',
   '%m/%d/%Y %H:%M:%S',
   '%m/%d/%Y %H:%M:%S.%f',
@@ -48,10 +48,12 @@ export function readMoment(text: string, type: string, { zoned, safe }: Reading)
   return bindOnce([text], (name = '') => {
     // The offset of the text does not count for a TIMESTAMP, as in TIMESTAMP_NTZ.
     const local = zoned ? name : `regexp_replace(${name}, '${zoneOfText}', '\\1')`;
-    const formats = type === 'DATE' ? dateFormats : timeFormats;
-    const readings = [`TRY_CAST(${local} AS ${wide})`, `try_strptime(${name}, ${renderList(formats)})`];
-    if (type !== 'DATE') readings.push(`CAST(try_strptime(${name}, ${renderList(zonedFormats)}) AS ${wide})`);
-    readings.push(readEpoch(`TRY_CAST(${name} AS BIGINT)`, zoned));
+    const readings = [
+      `TRY_CAST(${local} AS ${wide})`,
+      `try_strptime(${name}, ${renderList(formats)})`,
+      `CAST(try_strptime(${name}, ${renderList(zonedFormats)}) AS ${wide})`,
+      readEpoch(`TRY_CAST(${name} AS BIGINT)`, zoned),
+    ];
     if (!safe) readings.push(`CAST(${name} AS ${wide})`);
     const read = `coalesce(${readings.join(', ')})`;
     return type === wide ? read : `CAST(${read} AS ${type})`;

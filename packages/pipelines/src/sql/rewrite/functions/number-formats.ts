@@ -61,6 +61,24 @@ export function parseNumberFormat(call: FunctionCall, format: string): NumberFor
   return { whole, fraction, point: point !== '', dollar, fill, sign, before, after };
 }
 
+/** `0000000x`: digits of base 16, in the case of the letter. */
+export function isHexFormat(format: string): boolean {
+  return /^(?:FM)?0*(?:x+|X+)$/.test(format);
+}
+
+/** The number in base 16. Places without a 0 in the format are blank. */
+export function writeHex(number: string, format: string): string {
+  const places = format.replace(/^FM/, '');
+  const digits = places.includes('X') ? `hex(${number})` : `lower(hex(${number}))`;
+  const isFilled = !format.startsWith('FM') || places.startsWith('0');
+  if (!isFilled || places.length === 1) return digits;
+  return bindOnce(
+    [digits],
+    (text = '') =>
+      `lpad(${text}, CAST(greatest(length(${text}), ${places.length}) AS INTEGER), '${places.startsWith('0') ? '0' : ' '}')`,
+  );
+}
+
 /** The text of a number as the format asks. Digits that do not fit give '#', as in Snowflake and PostgreSQL. */
 export function writeNumber(call: FunctionCall, number: string, format: string): string {
   const parsed = parseNumberFormat(call, format);

@@ -1,9 +1,18 @@
 /** TO_CHAR and TO_VARCHAR, and casts to text as the warehouses write dates and numbers. */
 import { argumentAt, define, type FunctionCall, type FunctionTable, refuseCall } from './call.ts';
 import { isDateFormat, usesMomentOnce, writeMoment } from './date-formats.ts';
-import { asMoment, asNumber, asText, bindOnce, isSimple, mayBeJson, readKnownType } from './expressions.ts';
+import {
+  asBigint,
+  asMoment,
+  asNumber,
+  asText,
+  bindOnce,
+  isSimple,
+  mayBeJson,
+  readKnownType,
+} from './expressions.ts';
 import { readText, requireText } from './literals.ts';
-import { writeNumber } from './number-formats.ts';
+import { isHexFormat, writeHex, writeNumber } from './number-formats.ts';
 
 /** The expression as a text, as Snowflake writes each type by default. */
 export function writeDefaultText(sql: string): string {
@@ -33,6 +42,7 @@ function writeText(call: FunctionCall): string {
   if (call.args.length === 1) return writeDefaultText(value);
   const format = requireText(call, 1, 'format');
   if (/^(?:hex|base64|utf-?8)$/i.test(format)) return writeBinary(value, format);
+  if (isHexFormat(format)) return writeHex(asBigint(asNumber(value)), format);
   if (isNumberFormat(format)) return writeNumber(call, asNumber(value), format);
   if (/^TM[9E]?$/i.test(format)) return writeDefaultText(value);
   if (/^AUTO$/i.test(format)) return writeDefaultText(value);
