@@ -103,6 +103,27 @@ describe('files', () => {
     }
   });
 
+  it('with named columns in another order than the header fail the step', async () => {
+    const columns = [
+      ['name', 'TEXT'],
+      ['id', 'NUMBER'],
+    ];
+    assert.match(
+      (await loadText('id,Name\n1,a\n', { columns })) ?? '',
+      /its header is "id", "Name", but the columns are named in the order "name", "id": name them in the order/,
+    );
+    assert.equal(await loadText('a,b\nx,1\n', { columns }), undefined);
+    assert.deepEqual(await fixture.rows('select name, id from t'), [['x', 1]]);
+  });
+
+  it('with another delimiter fail the step', async () => {
+    assert.match(
+      (await loadText('id;name\n1;a\n')) ?? '',
+      /"data\/f\.csv" was not loaded: the header has one column, "id;name", with ";" in its name: set the delimiter/,
+    );
+    assert.equal(await loadText('id;name\n1\n', { columns: [['both', 'TEXT']] }), undefined);
+  });
+
   it('of no bytes fail the step and leave the table', async () => {
     await loadText('id\n1\n');
     assert.match((await loadText('')) ?? '', /"Load" failed: the file "data\/f.csv" is empty: /);

@@ -4,7 +4,9 @@
  */
 import { lstat, mkdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
+import type { Action } from '@headgate/pipelines';
 import type { ArtifactFiles, RunPorts } from './ports.ts';
+import type { Session } from './session.ts';
 
 /** A path that is not allowed, or a file that does not exist. */
 export class FileError extends Error {}
@@ -56,6 +58,20 @@ export async function findFileToRead(
 export async function requireContent(path: string, name: string): Promise<void> {
   if ((await stat(path)).size === 0)
     throw new FileError(`the file "${name}" is empty: it needs at least a header or a row`);
+}
+
+/** @throws FileError if the first line of a CSV file does not fit */
+export async function requireHeader(
+  { query, findFault }: NonNullable<Extract<Action, { action: 'load-file' }>['header']>,
+  path: string,
+  name: string,
+  warehouse: Pick<Session, 'query'>,
+): Promise<void> {
+  // A file that cannot be read at all is refused by the load, which says more.
+  const first = await warehouse.query(query(path), 1).catch(() => undefined);
+  const cells = first?.rows[0]?.map((cell) => String(cell ?? ''));
+  const fault = cells === undefined ? undefined : findFault(cells);
+  if (fault !== undefined) throw new FileError(`the file "${name}" was not loaded: ${fault}`);
 }
 
 /** An error of the warehouse with the name that the pipeline gave the file, not its path on this machine. */

@@ -102,10 +102,13 @@ describe('a run fails, and loses nothing silently, when', () => {
     assert.deepEqual(await fixture.rows('select table_name from information_schema.tables'), [['kept']]);
   });
 
-  it('a script ends a transaction that was never begun', async () => {
-    for (const word of ['commit', 'rollback']) {
+  it('a script rolls back a transaction that was never begun', async () => {
+    for (const begun of ['', 'begin; commit; ']) {
       await fixture.publish({
-        'main.orch.yaml': renderOrchestration({ Start: start('End'), End: script(`select 1; ${word}`) }),
+        'main.orch.yaml': renderOrchestration({
+          Start: start('End'),
+          End: script(`${begun}select 1; rollback`),
+        }),
       });
       const { status, message = '' } = await fixture.run('main');
       assert.equal(status, 'FAILED');

@@ -46,12 +46,11 @@ describe('a run', () => {
     });
     assert.equal((await fixture.run('p')).status, 'SUCCESS');
     const running = fixture.reports.filter(({ status }) => status === 'RUNNING');
-    assert.deepEqual(running.find(({ progress }) => progress !== undefined)?.progress, {
-      done: 0,
-      total: 3,
-      unit: 'iterations',
-      percent: 0,
-    });
+    const shown = running.find(({ progress }) => progress !== undefined)?.progress;
+    // How many are done when the first report is due depends on the machine.
+    const { done = 3 } = shown ?? {};
+    assert.ok(done < 3);
+    assert.deepEqual(shown, { done, total: 3, unit: 'iterations', percent: Math.floor((100 * done) / 3) });
     assert.ok(running.some((step) => step.name === 'Slow' && step.sql !== undefined));
     assert.equal(find('Each')?.progress, undefined);
   });

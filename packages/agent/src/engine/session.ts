@@ -52,7 +52,7 @@ function createTurns(warehouse: Warehouse, watched: Warehouse, runInTurn: RunInT
         return runInTurn(() => runScript(warehouse, watched, statements));
       let rowCount = 0;
       for (const statement of statements)
-        if (!endsTransaction(statement))
+        if (!commits(statement))
           rowCount = await runInTurn(() => executePrepared(warehouse, watched, statement));
       return { rowCount };
     },
@@ -79,12 +79,11 @@ async function runScript(
   try {
     let isActive = false;
     for (const statement of statements) {
-      const isEnd = endsTransaction(statement);
-      if (isEnd && !isActive) continue;
+      if (commits(statement) && !isActive) continue;
       rowCount = await executePrepared(warehouse, watched, statement, isActive);
       const kind = readKind(statement);
       if (kind === 'BEGIN' || kind === 'START') isActive = true;
-      else if (isEnd) isActive = false;
+      else if (commits(statement) || rollsBack(statement)) isActive = false;
     }
   } catch (error) {
     // An open transaction would include the statements of the next component.
@@ -98,9 +97,11 @@ async function runScript(
 const readKind = (statement: string | PreparedStatement) =>
   typeof statement === 'string' ? '' : statement.kind;
 
-/** Without an active transaction it has no effect, as in Snowflake and Redshift. */
-const endsTransaction = (statement: string | PreparedStatement) =>
-  ['COMMIT', 'END', 'ROLLBACK', 'ABORT'].includes(readKind(statement));
+/** Without an active transaction it has no effect, as in Snowflake and Redshift: everything is committed. */
+const commits = (statement: string | PreparedStatement) => ['COMMIT', 'END'].includes(readKind(statement));
+/** Without an active transaction it fails: it would undo nothing. */
+const rollsBack = (statement: string | PreparedStatement) =>
+  ['ROLLBACK', 'ABORT'].includes(readKind(statement));
 
 const readSql = (statement: string | PreparedStatement) =>
   typeof statement === 'string' ? statement : statement.sql;

@@ -51,13 +51,16 @@ export class LineReader {
 
   add(bytes: Buffer): void {
     const text = this.#decoder.write(bytes);
-    const parts = text.slice(0, this.#budget.take(text.length)).split('\n');
+    const taken = this.#budget.take(text.length);
+    const parts = text.slice(0, taken).split('\n');
     const last = parts.pop() ?? '';
     for (const part of parts) {
       this.#append(part);
       this.#flush();
     }
-    this.#append(last);
+    // A line without its end is dropped: it may end with a part of a secret, which is not found to be masked.
+    if (taken < text.length) this.#line = '';
+    else this.#append(last);
   }
 
   end(): void {

@@ -90,7 +90,17 @@ export type Action =
   | ({ action: 'iterate-query'; query: string; list(result: QueryResult): Iteration[] } & IterationMode)
   | ({ action: 'iterate-files'; search: FileSearch; list(file: FoundFile): Iteration } & IterationMode)
   | { action: 'retry'; target: string; retries: number; delaySeconds(retry: number): number }
-  | { action: 'load-file'; source: string; before: readonly string[]; statement(path: string): string }
+  | {
+      action: 'load-file';
+      source: string;
+      before: readonly string[];
+      statement(path: string): string;
+      /** `query` reads the first line; `findFault` says what is wrong with it. */
+      header?: {
+        query(path: string): string;
+        findFault(names: readonly string[]): string | undefined;
+      };
+    }
   | { action: 'unload-file'; target: string; statement(path: string): string }
   | {
       action: 'run-script';

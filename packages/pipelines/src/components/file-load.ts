@@ -1,6 +1,7 @@
 /** Loads a file from the artifact or the agent's files folder into a table. */
 import { readCellText } from '../parameters.ts';
 import { type OrchestrationDefinition, readTableReference } from './component.ts';
+import { findHeaderFault } from './csv-header.ts';
 import { choiceParameter, placeParameters, rowsParameter, textParameter } from './declared-parameters.ts';
 import { fileFormatParameters, readFileFormat } from './file-format.ts';
 
@@ -20,7 +21,7 @@ export const fileLoad: OrchestrationDefinition = {
       { standard: 'Replace' },
     ),
     columns: rowsParameter(
-      'The columns: all of a CSV file in their order, whatever its header says; of a JSON or Parquet file those with these names. A NUMBER without size and precision has no fraction. None: the columns are those of the file.',
+      'The columns: all of a CSV file in their order; the header may have other names, but not the same names in another order; of a JSON or Parquet file those with these names. A NUMBER without size and precision has no fraction. None: the columns are those of the file.',
       ['name', 'type', 'size?', 'precision?'],
     ),
   },
@@ -53,6 +54,19 @@ parameters:
       source: parameters.text('source'),
       before: dialect.makeSchema(reference),
       statement: (path) => create(dialect.readFile(path, format, columns)),
+      ...(format.type === 'CSV' && format.header
+        ? {
+            header: {
+              query: (path) => dialect.readFirstLine(path, format.delimiter),
+              findFault: (names) =>
+                findHeaderFault(
+                  names,
+                  columns.map((column) => column.name),
+                  format.delimiter,
+                ),
+            },
+          }
+        : {}),
     };
   },
 };

@@ -145,9 +145,15 @@ function replaceRows(target: string, query: string, columns: readonly string[] |
   };
 }
 
+/** Wildcards in brackets are literal. */
+const quotePath = (path: string) => quoteText(path.replaceAll(/[*?[]/g, '[$&]'));
+
+function readFirstLine(path: string, delimiter: string): string {
+  return `SELECT * FROM read_csv(${quotePath(path)}, header = false, skip = 0, delim = ${quoteText(delimiter)}, all_varchar = true, null_padding = true, ignore_errors = true) LIMIT 1`;
+}
+
 function readFile(path: string, format: FileFormat, columns: readonly FileColumn[]): string {
-  // Wildcards in brackets are literal.
-  const file = quoteText(path.replaceAll(/[*?[]/g, '[$&]'));
+  const file = quotePath(path);
   if (format.type === 'PARQUET') {
     const list = columns.map(
       (column) => `CAST(${name(column.name)} AS ${column.type}) AS ${name(column.name)}`,
@@ -197,5 +203,6 @@ export const duckdb: Dialect = {
   replaceRows,
   insertRows,
   readFile,
+  readFirstLine,
   writeFile,
 };
