@@ -7,6 +7,7 @@
  * - **component**: one node of a pipeline. Its map key is its name; its `type` selects what it does.
  * - **name** of a pipeline: its path in the project without the extension.
  */
+import type { Attempts, WrongAttempt } from './attempts.ts';
 
 export type PipelineType = 'orchestration' | 'transformation';
 
@@ -42,6 +43,9 @@ interface ComponentFrame {
   readonly name: string;
   readonly type: string;
   readonly parameters: PlainMap;
+  /** Absent: one attempt, whose time is not limited. */
+  readonly attempts?: Attempts;
+  readonly wrongAttempts?: readonly WrongAttempt[];
   /** Unknown members whose names are close to a known one. */
   readonly misspelled?: readonly MisspelledMember[];
 }

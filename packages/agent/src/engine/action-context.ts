@@ -1,7 +1,7 @@
 /** The context of an action and its result. */
 import type { Evaluation, OrchestrationComponent, VariableScope } from '@headgate/pipelines';
 import type { PipelineRun } from './run-context.ts';
-import type { RunningStep } from './step.ts';
+import type { RunningStep, StepPlace } from './step.ts';
 
 /** How an action ended. `fromChild`: the message already names its pipeline and component. */
 export interface ActionResult {
@@ -15,11 +15,8 @@ export interface ActionResult {
   childScope?: VariableScope;
 }
 
-/**
- * Runs a component of the same pipeline in its own scope. Iterators run their target with it. `label`: which
- * iteration it is, for the step's message.
- */
-export type RunTarget = (target: string, evaluation: Evaluation, label: string) => Promise<ActionResult>;
+/** Runs a component of the same pipeline in its own scope. Iterators run their target with it. */
+export type RunTarget = (target: string, evaluation: Evaluation, place: StepPlace) => Promise<ActionResult>;
 
 export interface ActionContext {
   readonly run: PipelineRun;

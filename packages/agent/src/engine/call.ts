@@ -14,7 +14,9 @@ export async function runCalledPipeline(
   const onFound = (path: string) =>
     step.change({ childPipeline: { id: pipelineRunId, name: `${artifact.checked.prefix}${path}` } });
   const call = { name: pipelineName, type, artifact, onFound, pipelineRunId, chain, scope, scalars, grids };
-  const { scope: childScope, ...outcome } = await context.call(call);
+  // The statements of the called pipeline belong to its own steps.
+  const within = { ...context, warehouse: context.warehouse.watch(() => undefined) };
+  const { scope: childScope, ...outcome } = await context.call(call, within);
   return { ...outcome, ...(childScope === undefined ? {} : { childScope }), fromChild: true };
 }
 

@@ -10,15 +10,16 @@ import {
 } from '@headgate/pipelines';
 import { perform } from './action.ts';
 import type { ActionResult, RunTarget } from './action-context.ts';
+import { runAttempts } from './attempts.ts';
 import { addNotes } from './notes.ts';
 import { createSystemVariables, getMessage, type PipelineRun } from './run-context.ts';
-import { type RunningStep, startStep } from './step.ts';
+import { type RunningStep, type StepPlace, startStep } from './step.ts';
 import { assign, assignGrid } from './variable-actions.ts';
 
-/** The iterators around a component, and which iteration of the innermost one it is. */
+/** The iterators around a component, and where its step stands in them. */
 interface Iterated {
   readonly iterators: readonly string[];
-  readonly label?: string;
+  readonly place?: StepPlace;
 }
 
 /** Never rejects: an error is the component's failure. */
@@ -26,39 +27,39 @@ export async function runComponent(
   run: PipelineRun<Orchestration>,
   component: OrchestrationComponent,
   scope: VariableScope = run.scope,
-  { iterators, label }: Iterated = { iterators: [] },
+  { iterators, place = {} }: Iterated = { iterators: [] },
 ): Promise<ActionResult & { skipped?: boolean }> {
-  const step = startStep(run, component, label);
   if (component.skipped) {
-    step.finish('SKIPPED');
+    startStep(run, component, place).finish('SKIPPED');
     return { status: 'SUCCESS', skipped: true };
   }
+  const inside = [...iterators, component.name];
+  return runAttempts(run, component, place, {
+    perform: (limited, step) => performComponent(limited, component, step, scope, inside),
+    complete: (step, result) => postProcess(run, component, step, scope, result),
+  });
+}
+
+async function performComponent(
+  run: PipelineRun<Orchestration>,
+  component: OrchestrationComponent,
+  step: RunningStep,
+  scope: VariableScope,
+  iterators: readonly string[],
+): Promise<ActionResult> {
   const engine = run.context.expressions;
   const evaluation: Evaluation = { engine, scope, sysvar: createSystemVariables(run, step.current()) };
-  const inside = [...iterators, component.name];
-  const runTarget: RunTarget = (target, { scope: branch }, label) =>
-    runIterationTarget(run, target, branch, { iterators: inside, label });
-  let result: ActionResult;
-  try {
-    const { action, withoutEffect } = await planComponent(
-      run.pipeline,
-      component,
-      run.context.dialect,
-      evaluation,
-    );
-    const watched = showStatements(run, step);
-    result = await perform(action, { run: watched, component, step, evaluation, runTarget });
-    result = addNotes(result, withoutEffect);
-  } catch (error) {
-    result = { status: 'FAILED', message: getMessage(error) };
-  }
-  result = await postProcess(run, component, step, scope, result);
-  const { status, message, rowCount } = result;
-  step.finish(status, {
-    ...(message === undefined ? {} : { message }),
-    ...(rowCount === undefined ? {} : { rowCount }),
-  });
-  return result;
+  const runTarget: RunTarget = (target, { scope: branch }, place) =>
+    runIterationTarget(run, target, branch, { iterators, place });
+  const { action, withoutEffect } = await planComponent(
+    run.pipeline,
+    component,
+    run.context.dialect,
+    evaluation,
+  );
+  const watched = showStatements(run, step);
+  const result = await perform(action, { run: watched, component, step, evaluation, runTarget });
+  return addNotes(result, withoutEffect);
 }
 
 /** The same run, with a warehouse session that shows its statements in the step. */

@@ -58,7 +58,7 @@ async function runIteration(
   const scope = context.evaluation.scope.branch();
   for (const [variable, value] of iteration) scope.setScalar(variable, value);
   const label = describeIteration(number + 1, iterations.length, iteration, context.run.context.mask);
-  return context.runTarget(target, { ...context.evaluation, scope }, label);
+  return context.runTarget(target, { ...context.evaluation, scope }, { label });
 }
 
 function computeProgress(done: number, total: number): StepProgress {

@@ -17,15 +17,16 @@ export interface Warehouse {
   /**
    * Runs one statement.
    *
+   * @param limit interrupts the statement when it is aborted
    * @returns `rowCount`: the rows changed or returned.
    * @throws Error with the message of the warehouse.
    */
-  execute(sql: string): Promise<{ rowCount: number }>;
+  execute(sql: string, limit?: AbortSignal): Promise<{ rowCount: number }>;
   /**
    * Runs one query. More than `maxRows` rows are an error. Values are strings, numbers, booleans or null. A
    * bigint is a number if it is a safe integer, else a string. A date is an ISO 8601 string.
    */
-  query(sql: string, maxRows: number): Promise<{ columns: string[]; rows: unknown[][] }>;
+  query(sql: string, maxRows: number, limit?: AbortSignal): Promise<{ columns: string[]; rows: unknown[][] }>;
 }
 
 /** The files of an artifact, by path. */
@@ -88,8 +89,10 @@ export interface RunPorts {
   /** The name of the caller that cancelled, if it is known. */
   getCanceller(): string | undefined;
   now(): Date;
-  /** Resolves after a time. */
-  wait(milliseconds: number): Promise<void>;
+  /** Resolves after a time, or as soon as the run is cancelled or `limit` is aborted. */
+  wait(milliseconds: number, limit?: AbortSignal): Promise<void>;
+  /** Calls `onTime` after a time. Returns what stops the timer. */
+  startTimer(milliseconds: number, onTime: () => void): () => void;
   /** A new uuid. */
   newId(): string;
 }

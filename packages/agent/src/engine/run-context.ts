@@ -67,6 +67,8 @@ export interface RunContext {
   readonly dialect: Dialect;
   readonly warehouse: Session;
   readonly expressions: ExpressionEngine;
+  /** Aborted when the time of a component around the present one runs out; absent if it is not limited. */
+  readonly limit?: AbortSignal;
   /** @throws Error that names the secret reference and gives the reason */
   readSecret(name: string): Promise<string>;
   /** Masks the secrets of the run in a text that leaves it. The text must be cut only after this. */
@@ -85,7 +87,8 @@ export interface RunContext {
   getHaltOutcome(): RunOutcome | undefined;
   /** Checks a pipeline and the pipelines it can call, once. Returns a message if there are errors. */
   check(artifact: RunArtifact, path: string): Promise<string | undefined>;
-  call(call: PipelineCall): Promise<CallOutcome>;
+  /** `context`: that of the caller, whose time limits bound the called pipeline. */
+  call(call: PipelineCall, context: RunContext): Promise<CallOutcome>;
   /** @throws Error if there is no version for the use; the message says what to do */
   getSharedArtifact(use: SharedPipelineUse): RunArtifact;
   /** Runs one task at a time, so that a variable's new value is computed from its latest value. */

@@ -90,7 +90,7 @@ async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOut
     const entered = await enterScratchIfTest(artifact, request, secrets);
     const context = createContext(request, entered.secrets, { scope, isTest: entered.isTest });
     if (entered.isTest) await refuseUnsafeTest(artifact, request.pipelineName, context);
-    const outcome = await context.call({
+    const root = {
       artifact,
       name: request.pipelineName,
       type: pipelineTypeOf(request.pipelineName),
@@ -99,7 +99,8 @@ async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOut
       scope,
       scalars: Object.entries(request.scalarVariables),
       grids: Object.entries(request.gridVariables),
-    });
+    };
+    const outcome = await context.call(root, context);
     const { scope: _, ...ended } = outcome;
     const tested = context.asserts?.getOutcome();
     return { ...(context.getHaltOutcome() ?? ended), ...(tested === undefined ? {} : { tested }) };
@@ -154,7 +155,7 @@ function createContext(
         message: `the run has more than ${bounds.steps} steps, which is the limit: check iterators and calls that run too often`,
       };
     },
-    call: (call) => callPipeline(context, call),
+    call: (call, within) => callPipeline(within, call),
     getSharedArtifact: getSharedArtifact,
     runExclusively(work) {
       const result = last.then(work);

@@ -23,11 +23,18 @@ export interface RunningStep {
   finish(status: Exclude<Step['status'], 'RUNNING'>, change?: StepChange): void;
 }
 
-/** @param label which iteration it is; it stands before the message in reports */
+/** Where a step stands among those of the same component. */
+export interface StepPlace {
+  /** Which iteration or attempt it is; it stands before the message in reports. */
+  readonly label?: string;
+  /** From 1; absent if the component has one attempt. */
+  readonly attempt?: number;
+}
+
 export function startStep(
   run: PipelineRun,
   component: { name: string; type: string },
-  label?: string,
+  { label, attempt }: StepPlace = {},
 ): RunningStep {
   const { ports } = run.context;
   run.context.countStep();
@@ -38,6 +45,7 @@ export function startStep(
     componentType: component.type,
     status: 'RUNNING',
     startedAt: ports.now().toISOString(),
+    ...(attempt === undefined ? {} : { attempt }),
   };
   let waiting: NodeJS.Timeout | undefined;
   const addStatement = createStepSql(run.context.mask, run.context.sqlRoom);

@@ -18,13 +18,15 @@ export interface ScratchRequest {
   filesFolder: string;
 }
 
-/** `open`, `execute`, `query` and `close` are answered with their id; `start` and `end` are not. */
+/** `open`, `execute`, `query` and `close` are answered with their id; the others are not. */
 export type DatabaseRequest =
   | { type: 'start'; settings: DatabaseSettings }
   | { type: 'open'; id: number; connection: number; scratch?: ScratchRequest }
   | { type: 'execute'; id: number; connection: number; sql: string }
   | { type: 'query'; id: number; connection: number; sql: string; maxRows: number }
   | { type: 'close'; id: number; connection: number }
+  /** `statement`: the id of an `execute` or `query`, which is then answered as failed, unless it has ended. */
+  | { type: 'interrupt'; connection: number; statement: number }
   | { type: 'end' };
 
 export type DatabaseMessage =

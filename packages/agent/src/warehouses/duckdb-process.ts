@@ -28,6 +28,10 @@ interface Session {
   turn: Promise<unknown>;
   closed: boolean;
   rules: StatementRules;
+  /** The ids of the statements that wait or run, and of those among them that have to end. */
+  open: Set<number>;
+  interrupted: Set<number>;
+  running: number | undefined;
 }
 
 const sessions = new Map<number, Session>();
@@ -65,19 +69,44 @@ async function readRules(
   return { functions, temporaryFolder };
 }
 
-async function answer(request: Exclude<DatabaseRequest, { type: 'start' | 'end' }>): Promise<unknown> {
+async function answer(
+  request: Exclude<DatabaseRequest, { type: 'start' | 'end' | 'interrupt' }>,
+): Promise<unknown> {
   if (request.type === 'open') return open(request.connection, request.scratch);
   const session = sessions.get(request.connection);
   if (!session) throw new Error('this connection to the warehouse is closed');
   if (request.type === 'close') return close(request.connection, session);
-  const mine: Promise<unknown> = session.turn.then((): Promise<unknown> => {
+  const { id } = request;
+  session.open.add(id);
+  const mine: Promise<unknown> = session.turn.then(async (): Promise<unknown> => {
     if (session.closed) throw new Error('this connection to the warehouse is closed');
+    if (session.interrupted.has(id)) throw new Error('the statement was interrupted before it began');
+    session.running = id;
     return request.type === 'execute'
       ? execute(session.connection, request.sql, session.rules)
       : query(session.connection, request.sql, session.rules, request.maxRows);
   });
-  session.turn = mine.catch(() => undefined);
+  session.turn = mine
+    .catch(() => undefined)
+    .then(() => {
+      session.running = undefined;
+      session.open.delete(id);
+      session.interrupted.delete(id);
+    });
   return mine;
+}
+
+/** Interrupts repeatedly, because DuckDB ignores an interrupt between two parts of a statement. */
+function interrupt(id: number, statement: number): void {
+  const session = sessions.get(id);
+  if (!session?.open.has(statement)) return;
+  session.interrupted.add(statement);
+  const repeating = setInterval(interruptOnce, 50);
+  function interruptOnce(): void {
+    if (!session?.open.has(statement)) clearInterval(repeating);
+    else if (session.running === statement) session.connection.interrupt();
+  }
+  interruptOnce();
 }
 
 async function open(id: number, wanted: ScratchRequest | undefined): Promise<void> {
@@ -87,7 +116,8 @@ async function open(id: number, wanted: ScratchRequest | undefined): Promise<voi
     await checkHealth(connection);
     const scratch = wanted && (await openScratch(connection, { name: nameScratch(id), ...wanted }));
     const own = scratch === undefined ? rules : { ...rules, scratch };
-    sessions.set(id, { connection, turn: Promise.resolve(), closed: false, rules: own });
+    const empty = { turn: Promise.resolve(), open: new Set<number>(), interrupted: new Set<number>() };
+    sessions.set(id, { connection, ...empty, closed: false, rules: own, running: undefined });
   } catch (error) {
     connection.closeSync();
     await dropScratch(nameScratch(id));
@@ -128,6 +158,7 @@ process.on('disconnect', () => void end());
 process.on('message', (request: DatabaseRequest) => {
   if (request.type === 'start') return void start(request.settings);
   if (request.type === 'end') return void end();
+  if (request.type === 'interrupt') return interrupt(request.connection, request.statement);
   answer(request).then(
     (value) => send({ type: 'answer', id: request.id, value }),
     (error: unknown) =>

@@ -28,6 +28,12 @@ export type StepProgress = Static<typeof StepProgress>;
 /** Characters of the SQL of one step. */
 export const stepSqlLimit = 10_000;
 
+export const StepAttempt = Type.Integer({
+  minimum: 1,
+  maximum: 1_000_000,
+  description: 'Which attempt of the component it is; absent if the component has only one',
+});
+
 export const Step = Type.Object({
   stepId: Uuid,
   pipelineRunId: Uuid,
@@ -45,6 +51,7 @@ export const Step = Type.Object({
   sql: Type.Optional(
     Type.String({ maxLength: stepSqlLimit, description: 'The statements as they were run' }),
   ),
+  attempt: Type.Optional(StepAttempt),
 });
 /**
  * One run of one component. `pipelineRunId` is the execution's id for the pipeline that was started and an id
