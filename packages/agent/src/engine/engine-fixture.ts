@@ -216,12 +216,17 @@ const baseRequest = {
 function createWarehouse(connection: DuckDBConnection): Warehouse {
   async function readAll(sql: string, limit: AbortSignal | undefined) {
     limit?.throwIfAborted();
-    const interrupt = () => connection.interrupt();
+    // DuckDB ignores an interrupt before the statement has begun.
+    let repeating: NodeJS.Timeout | undefined;
+    const interrupt = () => {
+      repeating = setInterval(() => connection.interrupt(), 20);
+    };
     limit?.addEventListener('abort', interrupt);
     try {
       return await connection.runAndReadAll(sql);
     } finally {
       limit?.removeEventListener('abort', interrupt);
+      clearInterval(repeating);
     }
   }
   return {
