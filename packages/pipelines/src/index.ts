@@ -7,7 +7,7 @@ export {
   listCandidatePaths,
   type RunCheck,
 } from './check-run.ts';
-export type { ComponentEnd } from './component-end.ts';
+export { type ComponentEnd, listTargets } from './component-end.ts';
 export type {
   Action,
   AssertionCheck,
@@ -21,6 +21,7 @@ export type {
   QueryResult,
   ScriptLanguage,
 } from './components/component.ts';
+export { mayHaveEffect } from './components/effects.ts';
 export {
   findDefinition,
   listComponentTypes,

@@ -2,7 +2,7 @@
 import type { Attempts, Pipeline } from '@headgate/pipelines';
 import type { ActionResult } from './action-context.ts';
 import { getMessage, type PipelineRun } from './run-context.ts';
-import { type RunningStep, type StepPlace, startStep } from './step.ts';
+import { type EndRecord, type RunningStep, type StepPlace, startStep } from './step.ts';
 import { findLateness, limitTime } from './time-limit.ts';
 import { waitUnlessHalted } from './waiting.ts';
 
@@ -17,6 +17,8 @@ export interface AttemptWork<P extends Pipeline> {
   perform(run: PipelineRun<P>, step: RunningStep): Promise<ActionResult>;
   /** What follows the last attempt, as a part of its step. Never rejects. */
   complete?(step: RunningStep, result: ActionResult): Promise<ActionResult>;
+  /** What a restart needs to know of the last attempt's end. */
+  describeEnd?(result: ActionResult): EndRecord;
 }
 
 /** Never rejects. */
@@ -24,7 +26,7 @@ export async function runAttempts<P extends Pipeline>(
   run: PipelineRun<P>,
   component: Attempted,
   place: StepPlace,
-  { perform, complete = async (_, result) => result }: AttemptWork<P>,
+  { perform, complete = async (_, result) => result, describeEnd = () => ({ next: [] }) }: AttemptWork<P>,
 ): Promise<ActionResult> {
   const { retries = 0, delaySeconds = 0, timeoutSeconds } = component.attempts ?? {};
   const total = retries + 1;
@@ -36,7 +38,7 @@ export async function runAttempts<P extends Pipeline>(
     const halted = run.context.findHalt();
     if (result.status !== 'FAILED' || attempt === total || halted !== undefined) {
       const completed = await complete(step, result);
-      finishStep(step, completed);
+      finishStep(step, completed, describeEnd(completed));
       return attempt === 1 ? completed : addCount(completed, attempt);
     }
     finishStep(step, result);
@@ -68,11 +70,16 @@ function describeLateness({ context }: PipelineRun, result: ActionResult): Actio
   return late === undefined ? result : { ...result, message: late.message };
 }
 
-function finishStep(step: RunningStep, { status, message, rowCount }: ActionResult): void {
-  step.finish(status, {
+function finishStep(
+  step: RunningStep,
+  { status, message, rowCount }: ActionResult,
+  end: EndRecord = {},
+): void {
+  const change = {
     ...(message === undefined ? {} : { message }),
     ...(rowCount === undefined ? {} : { rowCount }),
-  });
+  };
+  step.finish(status, change, end);
 }
 
 function addAttempt({ label, ...place }: StepPlace, attempt: number, total: number): StepPlace {

@@ -1,7 +1,9 @@
 /** One run of one component of an orchestration: its step, its action, its post-processing. */
 import {
+  type ComponentEnd,
   type Evaluation,
   interpolate,
+  listTargets,
   type Orchestration,
   type OrchestrationComponent,
   type Pipeline,
@@ -9,17 +11,18 @@ import {
   type VariableScope,
 } from '@headgate/pipelines';
 import { perform } from './action.ts';
-import type { ActionResult, RunTarget } from './action-context.ts';
+import type { ActionResult, RestartedComponent, RunTarget } from './action-context.ts';
 import { runAttempts } from './attempts.ts';
 import { addNotes } from './notes.ts';
 import { createSystemVariables, getMessage, type PipelineRun } from './run-context.ts';
-import { type RunningStep, type StepPlace, startStep } from './step.ts';
+import { type EndRecord, type RunningStep, type StepPlace, startStep } from './step.ts';
 import { assign, assignGrid } from './variable-actions.ts';
 
 /** The iterators around a component, and where its step stands in them. */
 interface Iterated {
   readonly iterators: readonly string[];
   readonly place?: StepPlace;
+  readonly restarted?: RestartedComponent | undefined;
 }
 
 /** Never rejects: an error is the component's failure. */
@@ -27,17 +30,40 @@ export async function runComponent(
   run: PipelineRun<Orchestration>,
   component: OrchestrationComponent,
   scope: VariableScope = run.scope,
-  { iterators, place = {} }: Iterated = { iterators: [] },
+  { iterators, place = {}, restarted }: Iterated = { iterators: [] },
 ): Promise<ActionResult & { skipped?: boolean }> {
+  const inScope = { ...place, scope };
   if (component.skipped) {
-    startStep(run, component, place).finish('SKIPPED');
+    startStep(run, component, inScope).finish('SKIPPED', {}, { next: listTargets(component, 'SKIPPED') });
     return { status: 'SUCCESS', skipped: true };
   }
-  const inside = [...iterators, component.name];
-  return runAttempts(run, component, place, {
-    perform: (limited, step) => performComponent(limited, component, step, scope, inside),
+  const inside = { iterators: [...iterators, component.name] };
+  // Only the first attempt continues what was done before.
+  let continued = restarted;
+  return runAttempts(run, component, inScope, {
+    perform(limited, step) {
+      const before = continued;
+      continued = undefined;
+      return performComponent(limited, component, step, scope, { ...inside, restarted: before });
+    },
     complete: (step, result) => postProcess(run, component, step, scope, result),
+    describeEnd: (result) => describeEnd(component, result),
   });
+}
+
+/** How the component ended, for the walk. */
+export function getEnd(result: ActionResult & { skipped?: boolean }): ComponentEnd {
+  if (result.skipped === true) return 'SKIPPED';
+  if (result.status !== 'SUCCESS') return 'FAILED';
+  if (result.branch === undefined) return 'SUCCESS';
+  return result.branch ? 'TRUE' : 'FALSE';
+}
+
+/** A cancelled component leads nowhere. */
+function describeEnd(component: OrchestrationComponent, result: ActionResult): EndRecord {
+  if (result.status === 'CANCELLED') return {};
+  const { branch } = result;
+  return { next: listTargets(component, getEnd(result)), ...(branch === undefined ? {} : { branch }) };
 }
 
 async function performComponent(
@@ -45,12 +71,13 @@ async function performComponent(
   component: OrchestrationComponent,
   step: RunningStep,
   scope: VariableScope,
-  iterators: readonly string[],
+  { iterators, restarted }: Iterated,
 ): Promise<ActionResult> {
   const engine = run.context.expressions;
   const evaluation: Evaluation = { engine, scope, sysvar: createSystemVariables(run, step.current()) };
-  const runTarget: RunTarget = (target, { scope: branch }, place) =>
-    runIterationTarget(run, target, branch, { iterators, place });
+  const parent = step.current().stepId;
+  const runTarget: RunTarget = (target, { scope: branch }, place, before) =>
+    runIterationTarget(run, target, branch, { iterators, place: { ...place, parent }, restarted: before });
   const { action, withoutEffect } = await planComponent(
     run.pipeline,
     component,
@@ -58,7 +85,9 @@ async function performComponent(
     evaluation,
   );
   const watched = showStatements(run, step);
-  const result = await perform(action, { run: watched, component, step, evaluation, runTarget });
+  const continued = restarted === undefined ? {} : { restarted };
+  const given = { run: watched, component, step, evaluation, runTarget, ...continued };
+  const result = await perform(action, given);
   return addNotes(result, withoutEffect);
 }
 

@@ -5,7 +5,7 @@
  * - **pipeline run**: one run of one pipeline, with its own id and variables.
  * - **halt**: the reason why no further step may start: a cancel, or an exceeded limit of the run.
  */
-import type { Step } from '@headgate/contract';
+import type { RestartedRun, Step } from '@headgate/contract';
 import {
   type CheckedArtifact,
   type Dialect,
@@ -21,6 +21,7 @@ import {
 import type { ArtifactFiles, RunOutcome, RunPorts, RunRequest } from './ports.ts';
 import type { StartedPipeline } from './run-variables.ts';
 import type { Session } from './session.ts';
+import type { StepRecords } from './step-records.ts';
 import type { SqlRoom } from './step-sql.ts';
 import type { TestAsserts } from './test-asserts.ts';
 
@@ -54,6 +55,8 @@ export interface PipelineCall {
   readonly scope: VariableScope;
   readonly scalars: Iterable<readonly [string, unknown]>;
   readonly grids: Iterable<readonly [string, Resolved | readonly (readonly unknown[])[]]>;
+  /** From where it continues; absent: it runs from its start. */
+  readonly restarted?: RestartedRun;
 }
 
 export type CallOutcome = RunOutcome & {
@@ -75,6 +78,8 @@ export interface RunContext {
   mask(text: string): string;
   /** Records with which variables a pipeline starts. */
   recordVariables(started: StartedPipeline): void;
+  /** What the steps record for a restart. */
+  readonly records: StepRecords;
   /** What is left for the SQL that steps show. */
   readonly sqlRoom: SqlRoom;
   /** Counts a started step. */
@@ -104,6 +109,8 @@ export interface PipelineRun<P extends Pipeline = Pipeline> {
   /** Paths of the pipelines from the root to this one. */
   readonly chain: readonly string[];
   readonly scope: VariableScope;
+  /** From where it continues; absent: it runs from its start. */
+  readonly restarted?: RestartedRun;
 }
 
 /**

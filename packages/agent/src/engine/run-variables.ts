@@ -73,7 +73,8 @@ export function createVariableRecorder(
 
 type Rendered = Pick<RunVariable, 'value' | 'rowCount' | 'truncated'>;
 
-function renderValue({ value }: Variable, mask: (text: string) => string): Rendered {
+/** The value as it is recorded. */
+export function renderValue({ value }: Variable, mask: (text: string) => string): Rendered {
   if (value === null) return {};
   if (isGrid(value)) return renderGrid(value, mask);
   const text = mask(String(value));

@@ -33,6 +33,7 @@ export async function runScript(action: RunScriptAction, context: ActionContext)
     onLine: (stream: ScriptStream, line: string) => print(line, stream),
     answer: (request: ScriptRequest) => answer(request, context),
   };
+  context.step.noteEffect();
   const end = await ports.runScript(job, events, limit);
   const message = createMessage(end, printed);
   return { status: end.succeeded ? 'SUCCESS' : 'FAILED', ...(message === '' ? {} : { message }) };

@@ -12,7 +12,7 @@ import { showStatements } from './component-run.ts';
 import { addNotes } from './notes.ts';
 import type { RunOutcome } from './ports.ts';
 import { createSystemVariables, getMessage, type PipelineRun } from './run-context.ts';
-import { type RunningStep, skipCancelled, startStep } from './step.ts';
+import { type RunningStep, reportKept, skipCancelled, startStep } from './step.ts';
 
 /** Tables that one component may read. */
 const catalogRowLimit = 10_000;
@@ -31,12 +31,17 @@ export async function runTransformation(run: PipelineRun<Transformation>): Promi
     }
     return createFailure(run, failure.component, failure.error);
   }
+  const kept = new Set(run.restarted?.kept.map((each) => each.component));
   for (const [index, { component, type, withoutEffect, ...list }] of outputs.entries()) {
     const halted = context.findHalt();
     if (halted !== undefined) {
       for (const { component: name, type } of outputs.slice(index))
         skipCancelled(run, { name, type }, halted);
       return halted;
+    }
+    if (kept.has(component)) {
+      reportKept(run, { name: component, type }, 'SUCCESS');
+      continue;
     }
     const attempts = run.pipeline.components.get(component)?.attempts;
     const output = { name: component, type, ...(attempts === undefined ? {} : { attempts }) };

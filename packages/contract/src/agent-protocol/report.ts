@@ -5,6 +5,7 @@ import { DateTime, Name, oneOf, Uuid } from '../primitives.ts';
 import { receiptLimit } from '../secret/secret-value.ts';
 import { CheckedSecrets } from '../secret-reference/secret-check.ts';
 import { LogLine } from './run-log.ts';
+import { StepRecord } from './run-restart.ts';
 import { RunVariables } from './run-variables.ts';
 import { TestResult } from './test-execution-work.ts';
 import { Holding, reportLimit } from './work.ts';
@@ -52,6 +53,7 @@ export const Step = Type.Object({
     Type.String({ maxLength: stepSqlLimit, description: 'The statements as they were run' }),
   ),
   attempt: Type.Optional(StepAttempt),
+  restart: Type.Optional(StepRecord),
 });
 /**
  * One run of one component. `pipelineRunId` is the execution's id for the pipeline that was started and an id
