@@ -42,9 +42,11 @@ export function findStepFault(
   return { code: 'too-many-steps', detail };
 }
 
-/** Most steps change few variables, or none. */
+/** Most steps change no variable, and lead to few components. */
 function measureRecord(record: Step['restart']): number {
-  return record?.variables === undefined ? 0 : Buffer.byteLength(JSON.stringify(record));
+  if (record === undefined) return 0;
+  const isSmall = record.variables === undefined && (record.next ?? []).length <= 10;
+  return isSmall ? 0 : Buffer.byteLength(JSON.stringify(record));
 }
 
 function findTimeFault(steps: readonly Step[], now: number, runMilliseconds: number): string | undefined {

@@ -25,7 +25,13 @@ export function executionRestartRoutes({ write }: Endpoints, services: Execution
     );
     requireRestartable(ended, id);
     const restartOf = ended.execution_id;
-    const { steps, variables } = await readRecords(services.database.read, scope.accountId, restartOf);
+    const records = await readRecords(services.database.read, scope.accountId, restartOf);
+    if (records === undefined)
+      throw problem('execution-not-restartable', {
+        id,
+        reason: 'the records of its steps are larger than 32 MB',
+      });
+    const { steps, variables } = records;
     const planned = planRestart(
       {
         id: restartOf,

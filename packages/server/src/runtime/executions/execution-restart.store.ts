@@ -70,7 +70,20 @@ const selectSteps = statement(
   `
   select step_id, pipeline_run_id, name, component_type, status, child_pipeline_id, restart from execution_step
   where account_id = $account_id and execution_id = $execution_id
-  order by started_at, ordinal`,
+  order by ordinal`,
+);
+
+/** Bytes of the records of one execution that a restart reads. */
+const recordsLimit = 32 * 1_048_576;
+
+const measureRecords = statement(
+  {
+    parameters: { account_id: 'uuid', execution_id: 'uuid' },
+    row: { bytes: 'double precision' },
+  },
+  `
+  select coalesce(sum(octet_length(restart::text)), 0)::double precision as bytes from execution_step
+  where account_id = $account_id and execution_id = $execution_id`,
 );
 
 const selectVariables = statement(
@@ -83,13 +96,18 @@ const selectVariables = statement(
   where account_id = $account_id and execution_id = $execution_id and pipeline_run_id = $execution_id`,
 );
 
-/** The steps of an execution in the order of their starts, and the variables with which it started. */
+/**
+ * The steps of an execution in the order in which they were first reported, and the variables with which it started. Undefined if
+ * they are too large.
+ */
 export async function readRecords(
   read: Read,
   accountId: string,
   executionId: string,
-): Promise<{ steps: RecordedStep[]; variables: RunVariable[] }> {
+): Promise<{ steps: RecordedStep[]; variables: RunVariable[] } | undefined> {
   const parameters = { account_id: accountId, execution_id: executionId };
+  const [measured] = await read(measureRecords, parameters);
+  if (measured === undefined || measured.bytes > recordsLimit) return undefined;
   const [steps, records] = await Promise.all([
     read(selectSteps, parameters),
     read(selectVariables, parameters),

@@ -38,19 +38,17 @@ export function listRepeated(
     }
     if (execution.isLost) for (const name of listNext(own)) add(name, 'was next when the agent was lost');
   }
-  /** A step of an earlier attempt is like the last one. */
-  function isKept(step: RecordedStep): boolean {
-    if (kept.has(step.id)) return true;
-    const { parent, iteration } = step.record ?? {};
-    const alike =
-      parent === undefined
-        ? steps.tops(step.runId).filter(({ name }) => name === step.name)
-        : steps
-            .inside(parent)
-            .filter(({ record }) => iteration !== undefined && record?.iteration === iteration);
-    if (alike.some(({ id }) => kept.has(id))) return true;
-    const around = parent === undefined ? undefined : steps.byId(parent);
-    return around !== undefined && isKept(around);
+  const places = new Set<string>();
+  for (const id of kept) {
+    const place = describePlace(steps.byId(id));
+    if (place !== undefined) places.add(place);
+  }
+  function isKept(step: RecordedStep | undefined): boolean {
+    if (step === undefined) return false;
+    const place = describePlace(step);
+    if (kept.has(step.id) || (place !== undefined && places.has(place))) return true;
+    const parent = step.record?.parent;
+    return parent !== undefined && isKept(steps.byId(parent));
   }
   const hasInside = (step: RecordedStep) =>
     steps.inside(step.id).length > 0 || (step.childId !== null && steps.of(step.childId).length > 0);
@@ -58,6 +56,14 @@ export function listRepeated(
   if (execution.isLost && steps.of(execution.id).length === 0)
     add(execution.pipelineName, 'its agent was lost before it reported a step');
   return [...repeated.values()];
+}
+
+/** The same for all attempts of a component, or of an iteration. */
+function describePlace(step: RecordedStep | undefined): string | undefined {
+  if (step === undefined) return undefined;
+  const { parent, iteration } = step.record ?? {};
+  if (parent === undefined) return JSON.stringify([step.runId, step.name]);
+  return iteration === undefined ? undefined : JSON.stringify([parent, iteration, 0]);
 }
 
 function judge(

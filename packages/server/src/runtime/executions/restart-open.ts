@@ -69,17 +69,19 @@ function planPartial(
   base: readonly Partial[],
   done: readonly string[],
 ): { node: Partial; kept: readonly string[] }[] {
+  const isDone = new Set(done);
+  const earlier = new Map(base.map((each) => [each.iteration, each]));
   const last = new Map<string, RecordedStep>();
   for (const inner of planning.steps.inside(step.id)) {
     const key = inner.record?.iteration;
-    if (key !== undefined && !done.includes(key)) last.set(key, inner);
+    if (key !== undefined && !isDone.has(key)) last.set(key, inner);
   }
   const planned = [...last].flatMap(([iteration, inner]) => {
-    const before = base.find((each) => each.iteration === iteration);
+    const before = earlier.get(iteration);
     const { resumed, kept } = planStep(planning, inner, before);
     return isWorthIt(resumed) ? [{ node: { iteration, ...resumed }, kept }] : [];
   });
-  const unreached = base.filter(({ iteration }) => !last.has(iteration) && !done.includes(iteration));
+  const unreached = base.filter(({ iteration }) => !last.has(iteration) && !isDone.has(iteration));
   const copied = unreached.map((each) => ({
     node: { iteration: each.iteration, ...copy(planning, each) },
     kept: [],

@@ -25,7 +25,7 @@ export type Planned = { plan: RestartPlan; repeated: readonly Repeated[] } | Pla
 export function planRestart(execution: EndedExecution, from: string | undefined): Planned {
   if (execution.steps.some((step) => step.record === null && step.status !== 'SKIPPED'))
     return { reason: 'the agent that ran it is of an earlier version, which keeps nothing for a restart' };
-  const steps = createSteps(execution.steps);
+  const steps = createSteps(execution.steps, execution.id);
   const planning: Planning = {
     execution,
     steps,
