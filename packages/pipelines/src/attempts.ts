@@ -2,22 +2,8 @@
  * The members `retries`, `retryDelay` and `timeout` of a component: how often it is run again if it fails, and
  * how long one attempt may take.
  */
-import type { Plain, PlainMap } from './pipeline.ts';
+import type { Attempts, Plain, PlainMap, WrongAttempt } from './pipeline.ts';
 import { shorten } from './template.ts';
-
-export interface Attempts {
-  /** Attempts after the first one. */
-  readonly retries: number;
-  /** The wait before each of them. */
-  readonly delaySeconds: number;
-  /** Of one attempt; absent if its time is not limited. */
-  readonly timeoutSeconds?: number;
-}
-
-export interface WrongAttempt {
-  readonly member: string;
-  readonly message: string;
-}
 
 export const retriesLimit = 100;
 export const retryDelayLimit = 3_600;

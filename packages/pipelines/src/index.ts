@@ -1,4 +1,3 @@
-export type { Attempts } from './attempts.ts';
 export * from './bounds.ts';
 export {
   type CheckedArtifact,
@@ -52,6 +51,7 @@ export {
 export { ParameterError } from './parameters.ts';
 export { describeSyntaxError, type ParseResult, type PipelineSyntaxError, parsePipeline } from './parse.ts';
 export {
+  type Attempts,
   type Orchestration,
   type OrchestrationComponent,
   type Pipeline,

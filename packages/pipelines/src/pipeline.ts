@@ -7,7 +7,6 @@
  * - **component**: one node of a pipeline. Its map key is its name; its `type` selects what it does.
  * - **name** of a pipeline: its path in the project without the extension.
  */
-import type { Attempts, WrongAttempt } from './attempts.ts';
 
 export type PipelineType = 'orchestration' | 'transformation';
 
@@ -37,6 +36,21 @@ export interface VariableDeclaration {
   /** The columns of a GRID, in order; empty for other types. */
   readonly columns: readonly GridColumn[];
   readonly defaultValue: Plain;
+}
+
+/** How often a component is run, and for how long. */
+export interface Attempts {
+  /** Attempts after the first one. */
+  readonly retries: number;
+  /** The wait before each of them. */
+  readonly delaySeconds: number;
+  /** Of one attempt; absent if its time is not limited. */
+  readonly timeoutSeconds?: number;
+}
+
+export interface WrongAttempt {
+  readonly member: string;
+  readonly message: string;
 }
 
 interface ComponentFrame {

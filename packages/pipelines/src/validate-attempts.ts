@@ -1,7 +1,7 @@
 /** Checks `retries`, `retryDelay` and `timeout` of a component. */
-import type { Attempts, WrongAttempt } from './attempts.ts';
 import type { ComponentDefinition } from './components/component.ts';
 import type { Report } from './finding.ts';
+import type { Attempts, WrongAttempt } from './pipeline.ts';
 
 interface Component {
   readonly name: string;
