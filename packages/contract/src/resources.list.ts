@@ -11,6 +11,7 @@ import { credentialOperations } from './credential/credential.ts';
 import { environmentOperations } from './environment/environment.ts';
 import { pipelineExecutionOperations } from './pipeline-execution/pipeline-execution.ts';
 import { executionLogOperations } from './pipeline-execution/execution-log.ts';
+import { executionRestartOperations } from './pipeline-execution/execution-restart.ts';
 import { executionVariableOperations } from './pipeline-execution/execution-variable.ts';
 import { projectTagOperations } from './project-tag/project-tag.ts';
 import { projectOperations } from './project/project.ts';
@@ -31,6 +32,7 @@ export * from './agent-protocol/presence.ts';
 export * from './agent-protocol/report.ts';
 export * from './agent-protocol/run-log.ts';
 export * from './agent-protocol/run-members.ts';
+export * from './agent-protocol/run-restart.ts';
 export * from './agent-protocol/run-variables.ts';
 export * from './agent-protocol/secret-lookup.ts';
 export * from './agent-protocol/test-execution-work.ts';
@@ -47,6 +49,7 @@ export * from './environment/environment.ts';
 export * from './environment/environment-connection.ts';
 export * from './pipeline-execution/pipeline-execution.ts';
 export * from './pipeline-execution/execution-log.ts';
+export * from './pipeline-execution/execution-restart.ts';
 export * from './pipeline-execution/execution-variable.ts';
 export * from './project-tag/project-tag.ts';
 export * from './project/project.ts';
@@ -73,6 +76,7 @@ export const operationLists = [
   environmentOperations,
   pipelineExecutionOperations,
   executionLogOperations,
+  executionRestartOperations,
   executionVariableOperations,
   projectTagOperations,
   projectOperations,

@@ -29,3 +29,11 @@ export function listTakenKinds(component: Ending): readonly TransitionKind[] {
   const taken = new Set(listEnds(component).flatMap((end) => takenKinds[end]));
   return transitionKinds.filter((kind) => taken.has(kind));
 }
+
+/** The components to which this end leads. */
+export function listTargets(
+  { transitions }: Pick<OrchestrationComponent, 'transitions'>,
+  end: ComponentEnd,
+): string[] {
+  return [...new Set(takenKinds[end].flatMap((kind) => transitions[kind]))];
+}

@@ -6,7 +6,7 @@ export {
   listCandidatePaths,
   type RunCheck,
 } from './check-run.ts';
-export type { ComponentEnd } from './component-end.ts';
+export { type ComponentEnd, listTargets } from './component-end.ts';
 export type {
   Action,
   AssertionCheck,
@@ -20,6 +20,7 @@ export type {
   QueryResult,
   ScriptLanguage,
 } from './components/component.ts';
+export { mayHaveEffect } from './components/effects.ts';
 export { indexOfColumn } from './components/query-result.ts';
 export {
   findDefinition,
@@ -51,6 +52,7 @@ export {
 export { ParameterError } from './parameters.ts';
 export { describeSyntaxError, type ParseResult, type PipelineSyntaxError, parsePipeline } from './parse.ts';
 export {
+  type Attempts,
   type Orchestration,
   type OrchestrationComponent,
   type Pipeline,

@@ -1,4 +1,5 @@
 /** Finds unknown members whose names are close to a known one. Other unknown members are ignored. */
+import { attemptMembers } from './attempts.ts';
 import { findNearestName } from './nearest.ts';
 import type { MisspelledMember, PlainMap } from './pipeline.ts';
 
@@ -13,6 +14,7 @@ const members = [
   'iterationTarget',
   'postProcessing',
   'sources',
+  ...attemptMembers,
 ];
 
 const postProcessingMembers = ['updateScalarVariables', 'updateGridVariables', 'updateOutputMessage'];

@@ -2,6 +2,7 @@
  * Parses the text of a pipeline file to a typed pipeline, or returns the place of the error. Unknown members
  * are ignored; unknown component types are kept.
  */
+import { readAttempts } from './attempts.ts';
 import { componentLimit, componentNameLimit, descriptionLimit, variableLimit } from './bounds.ts';
 import { findMisspelled, findMisspelledMembers } from './misspelled-members.ts';
 import {
@@ -161,7 +162,13 @@ function readFrame(name: string, raw: Plain) {
   checkLength(type, [...path, 'type'], `the type of "${shorten(name)}"`);
   const parameters = asMap(component.parameters ?? {}, [...path, 'parameters']);
   const misspelled = findMisspelledMembers(component);
-  const frame = { name, type, parameters, ...(misspelled.length === 0 ? {} : { misspelled }) };
+  const frame = {
+    name,
+    type,
+    parameters,
+    ...readAttempts(component),
+    ...(misspelled.length === 0 ? {} : { misspelled }),
+  };
   return { path, component, frame };
 }
 

@@ -38,10 +38,28 @@ export interface VariableDeclaration {
   readonly defaultValue: Plain;
 }
 
+/** How often a component is run, and for how long. */
+export interface Attempts {
+  /** Attempts after the first one. */
+  readonly retries: number;
+  /** The wait before each of them. */
+  readonly delaySeconds: number;
+  /** Of one attempt; absent if its time is not limited. */
+  readonly timeoutSeconds?: number;
+}
+
+export interface WrongAttempt {
+  readonly member: string;
+  readonly message: string;
+}
+
 interface ComponentFrame {
   readonly name: string;
   readonly type: string;
   readonly parameters: PlainMap;
+  /** Absent: one attempt, whose time is not limited. */
+  readonly attempts?: Attempts;
+  readonly wrongAttempts?: readonly WrongAttempt[];
   /** Unknown members whose names are close to a known one. */
   readonly misspelled?: readonly MisspelledMember[];
 }

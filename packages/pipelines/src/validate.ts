@@ -6,6 +6,7 @@ import { describeUnknownType, findDefinition, listComponentTypes } from './compo
 import type { Draft, Notes } from './finding.ts';
 import { createSuggestions, type Suggestions } from './nearest.ts';
 import type { Pipeline, PlainMap } from './pipeline.ts';
+import { checkAttempts } from './validate-attempts.ts';
 import { checkOrchestration } from './validate-orchestration.ts';
 import { checkEffect, checkParameterNames } from './validate-parameters.ts';
 import { checkPlan } from './validate-plan.ts';
@@ -44,6 +45,7 @@ function checkComponents(pipeline: Pipeline, notes: Notes, suggest: Suggestions)
       continue;
     }
     checkParameterNames(component, definition, report);
+    checkAttempts(component, definition, report);
     const { scripts, others } = takeScripts(omitLiteralParameters(parameters, definition), definition);
     checkExpressions(name, others, pipeline, { ...notes, report });
     checkSecrets({ component: name }, scripts, notes);

@@ -8,6 +8,7 @@ interface Component {
   parameters?: Record<string, unknown>;
   transitions?: Record<string, string[]>;
   sources?: string[];
+  iterationTarget?: string;
 }
 
 /** The text of a pipeline file, in JSON, which is also YAML. */

@@ -1,7 +1,8 @@
 /** The context of an action and its result. */
+import type { OpenComponent } from '@headgate/contract';
 import type { Evaluation, OrchestrationComponent, VariableScope } from '@headgate/pipelines';
 import type { PipelineRun } from './run-context.ts';
-import type { RunningStep } from './step.ts';
+import type { RunningStep, StepPlace } from './step.ts';
 
 /** How an action ended. `fromChild`: the message already names its pipeline and component. */
 export interface ActionResult {
@@ -15,11 +16,16 @@ export interface ActionResult {
   childScope?: VariableScope;
 }
 
-/**
- * Runs a component of the same pipeline in its own scope. Iterators run their target with it. `label`: which
- * iteration it is, for the step's message.
- */
-export type RunTarget = (target: string, evaluation: Evaluation, label: string) => Promise<ActionResult>;
+/** A component or an iteration that was under way when the restarted execution ended. */
+export type RestartedComponent = Pick<OpenComponent, 'run' | 'iterations' | 'partial'>;
+
+/** Runs a component of the same pipeline in its own scope. Iterators run their target with it. */
+export type RunTarget = (
+  target: string,
+  evaluation: Evaluation,
+  place: StepPlace,
+  restarted?: RestartedComponent,
+) => Promise<ActionResult>;
 
 export interface ActionContext {
   readonly run: PipelineRun;
@@ -27,4 +33,6 @@ export interface ActionContext {
   readonly step: RunningStep;
   readonly evaluation: Evaluation;
   readonly runTarget: RunTarget;
+  /** What the component has done before, in a restarted run; absent: it starts from its beginning. */
+  readonly restarted?: RestartedComponent;
 }

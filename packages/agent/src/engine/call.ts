@@ -6,15 +6,21 @@ import type { RunArtifact } from './run-context.ts';
 export async function runCalledPipeline(
   { pipelineName, scalars, grids }: CallArguments & { pipelineName: string },
   { artifact, type }: { artifact: RunArtifact; type: PipelineType | undefined },
-  { run, step, evaluation }: ActionContext,
+  { run, step, evaluation, restarted }: ActionContext,
 ): Promise<ActionResult> {
   const { context, chain } = run;
   const pipelineRunId = context.ports.newId();
   const scope = evaluation.scope;
   const onFound = (path: string) =>
     step.change({ childPipeline: { id: pipelineRunId, name: `${artifact.checked.prefix}${path}` } });
-  const call = { name: pipelineName, type, artifact, onFound, pipelineRunId, chain, scope, scalars, grids };
-  const { scope: childScope, ...outcome } = await context.call(call);
+  const continued = restarted?.run === undefined ? undefined : context.request.restart?.runs[restarted.run];
+  const call = {
+    ...{ name: pipelineName, type, artifact, onFound, pipelineRunId, chain, scope, scalars, grids },
+    ...(continued === undefined ? {} : { restarted: continued }),
+  };
+  // The statements of the called pipeline belong to its own steps.
+  const within = { ...context, warehouse: context.warehouse.watch(() => undefined) };
+  const { scope: childScope, ...outcome } = await context.call(call, within);
   return { ...outcome, ...(childScope === undefined ? {} : { childScope }), fromChild: true };
 }
 

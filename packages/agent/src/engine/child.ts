@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as startTimer } from 'node:timers';
 import { setTimeout } from 'node:timers/promises';
 import type { SharedPipelineUse } from '@headgate/pipelines';
 import { getReason } from '../log.ts';
@@ -24,6 +25,8 @@ const waiting = new Map<number, Waiting>();
 const scripts = new Map<number, ScriptEvents>();
 let lastId = 0;
 let cancelled: Extract<ToRun, { type: 'cancel' }> | undefined;
+/** Ends waits of the run when it is cancelled. */
+const cancelling = new AbortController();
 
 function send(message: FromRun, sent?: () => void): void {
   process.send?.(message, undefined, undefined, () => sent?.());
@@ -36,24 +39,31 @@ type Question =
   | { type: 'scratch' }
   | { type: 'script'; job: ScriptJob };
 
-function ask(message: Question, id = ++lastId) {
-  return new Promise<unknown>((resolve, reject) => {
-    waiting.set(id, { resolve, reject });
-    send({ ...message, id });
-  });
+async function ask(message: Question, limit?: AbortSignal, id = ++lastId): Promise<unknown> {
+  const interrupt = () => send({ type: 'interrupt', asked: id });
+  limit?.throwIfAborted();
+  limit?.addEventListener('abort', interrupt);
+  try {
+    return await new Promise<unknown>((resolve, reject) => {
+      waiting.set(id, { resolve, reject });
+      send({ ...message, id });
+    });
+  } finally {
+    limit?.removeEventListener('abort', interrupt);
+  }
 }
 
 const warehouse: Warehouse = {
-  execute: async (sql) => (await ask({ type: 'execute', sql })) as { rowCount: number },
-  query: async (sql, maxRows) =>
-    (await ask({ type: 'query', sql, maxRows })) as { columns: string[]; rows: unknown[][] },
+  execute: async (sql, limit) => (await ask({ type: 'execute', sql }, limit)) as { rowCount: number },
+  query: async (sql, maxRows, limit) =>
+    (await ask({ type: 'query', sql, maxRows }, limit)) as { columns: string[]; rows: unknown[][] },
 };
 
-async function runScript(job: ScriptJob, events: ScriptEvents): Promise<ScriptEnd> {
+async function runScript(job: ScriptJob, events: ScriptEvents, limit?: AbortSignal): Promise<ScriptEnd> {
   const id = ++lastId;
   scripts.set(id, events);
   try {
-    return (await ask({ type: 'script', job }, id)) as ScriptEnd;
+    return (await ask({ type: 'script', job }, limit, id)) as ScriptEnd;
   } finally {
     scripts.delete(id);
   }
@@ -89,9 +99,18 @@ function createPorts(start: RunStart): RunPorts {
     isCancelled: () => cancelled !== undefined,
     getCanceller: () => cancelled?.requestedBy,
     now: () => new Date(),
-    wait: (milliseconds) => setTimeout(milliseconds),
+    wait: (milliseconds, limit) => waitUnlessAborted(milliseconds, [cancelling.signal, limit]),
+    startTimer(milliseconds, onTime) {
+      const timer = startTimer(onTime, milliseconds);
+      return () => clearTimeout(timer);
+    },
     newId: () => randomUUID(),
   };
+}
+
+async function waitUnlessAborted(milliseconds: number, signals: (AbortSignal | undefined)[]): Promise<void> {
+  const signal = AbortSignal.any(signals.filter((each) => each !== undefined));
+  await setTimeout(milliseconds, undefined, { signal }).catch(() => undefined);
 }
 
 function createFiles({ folder, paths, ignored }: PlacedArtifact): ArtifactFiles {
@@ -139,8 +158,10 @@ function settle(message: Extract<ToRun, { id: number }>): void {
 setInterval(() => send({ type: 'alive' }), 1_000).unref();
 process.on('disconnect', () => process.exit(1));
 process.on('message', (message: ToRun) => {
-  if (message.type === 'cancel') cancelled = message;
-  else if (message.type === 'start') {
+  if (message.type === 'cancel') {
+    cancelled = message;
+    cancelling.abort();
+  } else if (message.type === 'start') {
     void run(message.start).then((outcome) => send({ type: 'finished', outcome }, () => process.exit(0)));
   } else if (message.type === 'script-line')
     scripts.get(message.script)?.onLine(message.stream, message.line);

@@ -1,7 +1,9 @@
 /** One run of one component of an orchestration: its step, its action, its post-processing. */
 import {
+  type ComponentEnd,
   type Evaluation,
   interpolate,
+  listTargets,
   type Orchestration,
   type OrchestrationComponent,
   type Pipeline,
@@ -9,16 +11,18 @@ import {
   type VariableScope,
 } from '@headgate/pipelines';
 import { perform } from './action.ts';
-import type { ActionResult, RunTarget } from './action-context.ts';
+import type { ActionResult, RestartedComponent, RunTarget } from './action-context.ts';
+import { runAttempts } from './attempts.ts';
 import { addNotes } from './notes.ts';
 import { createSystemVariables, getMessage, type PipelineRun } from './run-context.ts';
-import { type RunningStep, startStep } from './step.ts';
+import { type EndRecord, type RunningStep, type StepPlace, startStep } from './step.ts';
 import { assign, assignGrid } from './variable-actions.ts';
 
-/** The iterators around a component, and which iteration of the innermost one it is. */
+/** The iterators around a component, and where its step stands in them. */
 interface Iterated {
   readonly iterators: readonly string[];
-  readonly label?: string;
+  readonly place?: StepPlace;
+  readonly restarted?: RestartedComponent | undefined;
 }
 
 /** Never rejects: an error is the component's failure. */
@@ -26,39 +30,65 @@ export async function runComponent(
   run: PipelineRun<Orchestration>,
   component: OrchestrationComponent,
   scope: VariableScope = run.scope,
-  { iterators, label }: Iterated = { iterators: [] },
+  { iterators, place = {}, restarted }: Iterated = { iterators: [] },
 ): Promise<ActionResult & { skipped?: boolean }> {
-  const step = startStep(run, component, label);
+  const inScope = { ...place, scope };
   if (component.skipped) {
-    step.finish('SKIPPED');
+    startStep(run, component, inScope).finish('SKIPPED', {}, { next: listTargets(component, 'SKIPPED') });
     return { status: 'SUCCESS', skipped: true };
   }
+  const inside = { iterators: [...iterators, component.name] };
+  // Only the first attempt continues what was done before.
+  let continued = restarted;
+  return runAttempts(run, component, inScope, {
+    perform(limited, step) {
+      const before = continued;
+      continued = undefined;
+      return performComponent(limited, component, step, scope, { ...inside, restarted: before });
+    },
+    complete: (step, result) => postProcess(run, component, step, scope, result),
+    describeEnd: (result) => describeEnd(component, result),
+  });
+}
+
+/** How the component ended, for the walk. */
+export function getEnd(result: ActionResult & { skipped?: boolean }): ComponentEnd {
+  if (result.skipped === true) return 'SKIPPED';
+  if (result.status !== 'SUCCESS') return 'FAILED';
+  if (result.branch === undefined) return 'SUCCESS';
+  return result.branch ? 'TRUE' : 'FALSE';
+}
+
+/** A cancelled component leads nowhere. */
+function describeEnd(component: OrchestrationComponent, result: ActionResult): EndRecord {
+  if (result.status === 'CANCELLED') return {};
+  const { branch } = result;
+  return { next: listTargets(component, getEnd(result)), ...(branch === undefined ? {} : { branch }) };
+}
+
+async function performComponent(
+  run: PipelineRun<Orchestration>,
+  component: OrchestrationComponent,
+  step: RunningStep,
+  scope: VariableScope,
+  { iterators, restarted }: Iterated,
+): Promise<ActionResult> {
   const engine = run.context.expressions;
   const evaluation: Evaluation = { engine, scope, sysvar: createSystemVariables(run, step.current()) };
-  const inside = [...iterators, component.name];
-  const runTarget: RunTarget = (target, { scope: branch }, label) =>
-    runIterationTarget(run, target, branch, { iterators: inside, label });
-  let result: ActionResult;
-  try {
-    const { action, withoutEffect } = await planComponent(
-      run.pipeline,
-      component,
-      run.context.dialect,
-      evaluation,
-    );
-    const watched = showStatements(run, step);
-    result = await perform(action, { run: watched, component, step, evaluation, runTarget });
-    result = addNotes(result, withoutEffect);
-  } catch (error) {
-    result = { status: 'FAILED', message: getMessage(error) };
-  }
-  result = await postProcess(run, component, step, scope, result);
-  const { status, message, rowCount } = result;
-  step.finish(status, {
-    ...(message === undefined ? {} : { message }),
-    ...(rowCount === undefined ? {} : { rowCount }),
-  });
-  return result;
+  const parent = step.current().stepId;
+  const runTarget: RunTarget = (target, { scope: branch }, place, before) =>
+    runIterationTarget(run, target, branch, { iterators, place: { ...place, parent }, restarted: before });
+  const { action, withoutEffect } = await planComponent(
+    run.pipeline,
+    component,
+    run.context.dialect,
+    evaluation,
+  );
+  const watched = showStatements(run, step);
+  const continued = restarted === undefined ? {} : { restarted };
+  const given = { run: watched, component, step, evaluation, runTarget, ...continued };
+  const result = await perform(action, given);
+  return addNotes(result, withoutEffect);
 }
 
 /** The same run, with a warehouse session that shows its statements in the step. */

@@ -42,6 +42,8 @@ export interface Fixture {
   countScratch(): number;
   /** The waits of the run, in milliseconds. No time passes in them. */
   waits: number[];
+  /** Lets the time of all running timers pass. Returns their milliseconds. */
+  runTimers(): number[];
   /** Calls a function in each wait. */
   onWait(call: () => unknown): void;
   cancel(): void;
@@ -79,6 +81,7 @@ export async function createFixture(runScript: RunScript = refuseScripts): Promi
   const secrets = new Map<string, string>();
   const secretsRead: string[] = [];
   const waits: number[] = [];
+  const timers = new Set<{ milliseconds: number; onTime: () => void }>();
   let onWait: () => unknown = () => undefined;
   let cancelled = false;
   let ids = 0;
@@ -123,6 +126,11 @@ export async function createFixture(runScript: RunScript = refuseScripts): Promi
       waits.push(milliseconds);
       await onWait();
     },
+    startTimer(milliseconds, onTime) {
+      const timer = { milliseconds, onTime };
+      timers.add(timer);
+      return () => timers.delete(timer);
+    },
     newId() {
       ids += 1;
       return `00000000-0000-4000-8000-${String(ids).padStart(12, '0')}`;
@@ -142,6 +150,12 @@ export async function createFixture(runScript: RunScript = refuseScripts): Promi
     ignored,
     countScratch: () => entered,
     waits,
+    runTimers() {
+      const running = [...timers];
+      timers.clear();
+      for (const { onTime } of running) onTime();
+      return running.map(({ milliseconds }) => milliseconds);
+    },
     onWait(call) {
       onWait = call;
     },
@@ -200,15 +214,30 @@ const baseRequest = {
 };
 
 function createWarehouse(connection: DuckDBConnection): Warehouse {
+  async function readAll(sql: string, limit: AbortSignal | undefined) {
+    limit?.throwIfAborted();
+    // DuckDB ignores an interrupt before the statement has begun.
+    let repeating: NodeJS.Timeout | undefined;
+    const interrupt = () => {
+      repeating = setInterval(() => connection.interrupt(), 20);
+    };
+    limit?.addEventListener('abort', interrupt);
+    try {
+      return await connection.runAndReadAll(sql);
+    } finally {
+      limit?.removeEventListener('abort', interrupt);
+      clearInterval(repeating);
+    }
+  }
   return {
-    async execute(sql) {
-      const result = await connection.runAndReadAll(sql);
+    async execute(sql, limit) {
+      const result = await readAll(sql, limit);
       const [first] = result.getRowsJson();
       const counted = result.columnNames()[0] === 'Count' ? Number(first?.[0]) : result.currentRowCount;
       return { rowCount: counted };
     },
-    async query(sql, maxRows) {
-      const result = await connection.runAndReadAll(sql);
+    async query(sql, maxRows, limit) {
+      const result = await readAll(sql, limit);
       const types = result.columnTypes();
       const rows = result
         .getRows()

@@ -1,7 +1,8 @@
 /** Runs an iterator's target once for each iteration, sequentially or concurrently. */
+import { createHash } from 'node:crypto';
 import type { StepProgress } from '@headgate/contract';
 import { type Action, concurrencyLimit, type Iteration, type IterationMode } from '@headgate/pipelines';
-import type { ActionContext, ActionResult } from './action-context.ts';
+import type { ActionContext, ActionResult, RestartedComponent } from './action-context.ts';
 import { describeTooManyRows, queryUpTo } from './variable-actions.ts';
 
 interface Iterations extends IterationMode {
@@ -19,25 +20,57 @@ export async function iterate(action: Iterations, context: ActionContext): Promi
   }
   const failures: { iteration: number; result: ActionResult }[] = [];
   let halted: ActionResult | undefined;
+  const { left, kept, partial } = chooseIterations(iterations, context.restarted);
   let next = 0;
-  let done = 0;
+  let done = kept;
   if (iterations.length > 0) context.step.note({ progress: computeProgress(done, iterations.length) });
   async function work(): Promise<void> {
-    while (next < iterations.length && !(breakOnFailure && failures.length > 0)) {
+    while (next < left.length && !(breakOnFailure && failures.length > 0)) {
       halted ??= context.run.context.findHalt();
       if (halted !== undefined) return;
-      const iteration = next;
+      const iteration = left[next] ?? 0;
       next += 1;
-      const result = await runIteration(action, iteration, context);
+      const result = await runIteration(action, iteration, context, partial);
       done += 1;
       context.step.note({ progress: computeProgress(done, iterations.length) });
       if (result.status === 'CANCELLED') halted ??= result;
       else if (result.status === 'FAILED') failures.push({ iteration, result });
     }
   }
-  const workers = concurrent ? Math.min(concurrencyLimit, iterations.length) : 1;
+  const workers = concurrent ? Math.min(concurrencyLimit, left.length) : 1;
   await Promise.all(Array.from({ length: workers }, work));
-  return halted ?? summarize(action, done, failures);
+  const summary = summarize(action, done, failures);
+  return halted ?? (kept === 0 ? summary : addKept(summary, kept));
+}
+
+/** By the digest of an iteration. */
+type PartialIterations = Map<string, RestartedComponent>;
+
+/** An iteration of a restarted run is kept if one with the same values succeeded before. */
+function chooseIterations(
+  iterations: readonly Iteration[],
+  { iterations: done = [], partial = [] }: RestartedComponent = {},
+): { left: number[]; kept: number; partial: PartialIterations } {
+  const counts = new Map<string, number>();
+  for (const key of done) counts.set(key, (counts.get(key) ?? 0) + 1);
+  const left = [...iterations.keys()].filter((index) => {
+    if (counts.size === 0) return true;
+    const key = digestIteration(iterations[index] ?? []);
+    const count = counts.get(key) ?? 0;
+    counts.set(key, count - 1);
+    return count <= 0;
+  });
+  const under = new Map(partial.map(({ iteration, ...each }) => [iteration, each]));
+  return { left, kept: iterations.length - left.length, partial: under };
+}
+
+function digestIteration(iteration: Iteration): string {
+  return createHash('sha256').update(JSON.stringify(iteration)).digest('hex').slice(0, 32);
+}
+
+function addKept(result: ActionResult, kept: number): ActionResult {
+  const note = `${kept} of them done before the restart`;
+  return { ...result, message: result.message === undefined ? note : `${result.message}; ${note}` };
 }
 
 export async function iterateQuery(
@@ -54,12 +87,16 @@ async function runIteration(
   { iterations, target }: Iterations,
   number: number,
   context: ActionContext,
+  partial: PartialIterations,
 ): Promise<ActionResult> {
   const iteration = iterations[number] ?? [];
   const scope = context.evaluation.scope.branch();
   for (const [variable, value] of iteration) scope.setScalar(variable, value);
   const label = describeIteration(number + 1, iterations.length, iteration, context.run.context.mask);
-  return context.runTarget(target, { ...context.evaluation, scope }, label);
+  const key = digestIteration(iteration);
+  const before = partial.get(key);
+  partial.delete(key);
+  return context.runTarget(target, { ...context.evaluation, scope }, { label, iteration: key }, before);
 }
 
 function computeProgress(done: number, total: number): StepProgress {

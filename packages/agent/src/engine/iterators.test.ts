@@ -283,7 +283,7 @@ describe('retry', () => {
       8_000,
     );
     await retry('1.5', 99, '1');
-    assert.deepEqual(fixture.waits.slice(-3), [500, 500, 500]);
+    assert.deepEqual(fixture.waits.slice(-1), [1_500]);
   });
 
   it('waits for a time of its own', async () => {
@@ -314,7 +314,7 @@ describe('retry', () => {
     fixture.onWait(() => fixture.cancel());
     const outcome = await retry('3600', 9);
     assert.equal(outcome.status, 'CANCELLED');
-    assert.deepEqual(fixture.waits, [500]);
+    assert.deepEqual(fixture.waits, [3_600_000]);
   });
 
   it('refuses an unknown delay and a negative number', async () => {

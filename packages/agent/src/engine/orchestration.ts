@@ -1,25 +1,28 @@
 /** Walks an orchestration: starts ready components, several at a time, until the walk has an outcome. */
 import {
-  type ComponentEnd,
   concurrencyLimit,
   createWalk,
   type Orchestration,
   type OrchestrationComponent,
+  type Walk,
 } from '@headgate/pipelines';
 import type { ActionResult } from './action-context.ts';
-import { runComponent } from './component-run.ts';
+import { getEnd, runComponent } from './component-run.ts';
 import type { RunOutcome } from './ports.ts';
 import type { PipelineRun } from './run-context.ts';
-import { skipCancelled } from './step.ts';
+import { reportKept, skipCancelled } from './step.ts';
 
 export async function runOrchestration(run: PipelineRun<Orchestration>): Promise<RunOutcome> {
   const walk = createWalk(run.pipeline);
   const running = new Set<Promise<void>>();
   const failures = new Map<string, string>();
   let halted: RunOutcome | undefined;
+  const waiting = passKept(run, walk);
+  const open = new Map(run.restarted?.open.map((each) => [each.component, each]));
 
   async function runOne(component: OrchestrationComponent): Promise<void> {
-    const result = await runComponent(run, component);
+    const restarted = open.get(component.name);
+    const result = await runComponent(run, component, run.scope, { iterators: [], restarted });
     if (result.status === 'CANCELLED') {
       halted ??= result;
       return;
@@ -30,8 +33,9 @@ export async function runOrchestration(run: PipelineRun<Orchestration>): Promise
   }
 
   for (;;) {
-    const ready = walk.takeReady(concurrencyLimit - running.size);
-    for (const component of ready) {
+    const first = waiting.splice(0, concurrencyLimit - running.size);
+    const ready = walk.takeReady(concurrencyLimit - running.size - first.length);
+    for (const component of [...first, ...ready]) {
       halted ??= run.context.findHalt();
       if (halted !== undefined) {
         skipCancelled(run, component, halted);
@@ -54,11 +58,25 @@ export async function runOrchestration(run: PipelineRun<Orchestration>): Promise
   return { status, message };
 }
 
-function getEnd(result: ActionResult & { skipped?: boolean }): ComponentEnd {
-  if (result.skipped === true) return 'SKIPPED';
-  if (result.status !== 'SUCCESS') return 'FAILED';
-  if (result.branch === undefined) return 'SUCCESS';
-  return result.branch ? 'TRUE' : 'FALSE';
+/**
+ * Passes the components that a restart keeps, before any other one runs: one that runs may end the walk. Returns
+ * the components that are ready then.
+ */
+function passKept(run: PipelineRun<Orchestration>, walk: Walk): OrchestrationComponent[] {
+  const kept = new Map(run.restarted?.kept.map((each) => [each.component, each]));
+  if (kept.size === 0) return [];
+  const waiting: OrchestrationComponent[] = [];
+  for (let ready = walk.takeReady(); ready.length > 0; ready = walk.takeReady()) {
+    for (const component of ready) {
+      const before = kept.get(component.name);
+      if (before === undefined) waiting.push(component);
+      else {
+        reportKept(run, component, before.end);
+        walk.finish(component.name, before.end);
+      }
+    }
+  }
+  return waiting;
 }
 
 /** The message of a called pipeline already says where it failed. */

@@ -8,7 +8,7 @@
  *   pipelines. A pipeline finds the pipelines and files that it names in its own artifact only.
  * - **files folder**: the folder of one environment in which pipelines may read and write files.
  */
-import type { LogStream, ProjectVariable, RunVariables, Step } from '@headgate/contract';
+import type { LogStream, ProjectVariable, RestartPlan, RunVariables, Step } from '@headgate/contract';
 import type { SharedPipelineUse, Unreadable } from '@headgate/pipelines';
 import type { RunScript } from '../scripts/script-job.ts';
 
@@ -17,15 +17,16 @@ export interface Warehouse {
   /**
    * Runs one statement.
    *
+   * @param limit interrupts the statement when it is aborted
    * @returns `rowCount`: the rows changed or returned.
    * @throws Error with the message of the warehouse.
    */
-  execute(sql: string): Promise<{ rowCount: number }>;
+  execute(sql: string, limit?: AbortSignal): Promise<{ rowCount: number }>;
   /**
    * Runs one query. More than `maxRows` rows are an error. Values are strings, numbers, booleans or null. A
    * bigint is a number if it is a safe integer, else a string. A date is an ISO 8601 string.
    */
-  query(sql: string, maxRows: number): Promise<{ columns: string[]; rows: unknown[][] }>;
+  query(sql: string, maxRows: number, limit?: AbortSignal): Promise<{ columns: string[]; rows: unknown[][] }>;
 }
 
 /** The files of an artifact, by path. */
@@ -88,8 +89,10 @@ export interface RunPorts {
   /** The name of the caller that cancelled, if it is known. */
   getCanceller(): string | undefined;
   now(): Date;
-  /** Resolves after a time. */
-  wait(milliseconds: number): Promise<void>;
+  /** Resolves after a time, or as soon as the run is cancelled or `limit` is aborted. */
+  wait(milliseconds: number, limit?: AbortSignal): Promise<void>;
+  /** Calls `onTime` after a time. Returns what stops the timer. */
+  startTimer(milliseconds: number, onTime: () => void): () => void;
   /** A new uuid. */
   newId(): string;
 }
@@ -123,6 +126,8 @@ export interface RunRequest {
   scalarVariables: Readonly<Record<string, unknown>>;
   gridVariables: Readonly<Record<string, readonly (readonly unknown[])[]>>;
   bounds: RunBounds;
+  /** The run continues another one. */
+  restart?: RestartPlan;
   /** The run is a test, and its warehouse a scratch database from the beginning. */
   isTest?: boolean;
 }

@@ -5,7 +5,7 @@
  * - **pipeline run**: one run of one pipeline, with its own id and variables.
  * - **halt**: the reason why no further step may start: a cancel, or an exceeded limit of the run.
  */
-import type { Step } from '@headgate/contract';
+import type { RestartedRun, Step } from '@headgate/contract';
 import {
   type CheckedArtifact,
   type Dialect,
@@ -21,6 +21,7 @@ import {
 import type { ArtifactFiles, RunOutcome, RunPorts, RunRequest } from './ports.ts';
 import type { StartedPipeline } from './run-variables.ts';
 import type { Session } from './session.ts';
+import type { StepRecords } from './step-records.ts';
 import type { SqlRoom } from './step-sql.ts';
 import type { TestAsserts } from './test-asserts.ts';
 
@@ -54,6 +55,8 @@ export interface PipelineCall {
   readonly scope: VariableScope;
   readonly scalars: Iterable<readonly [string, unknown]>;
   readonly grids: Iterable<readonly [string, Resolved | readonly (readonly unknown[])[]]>;
+  /** From where it continues; absent: it runs from its start. */
+  readonly restarted?: RestartedRun;
 }
 
 export type CallOutcome = RunOutcome & {
@@ -67,6 +70,8 @@ export interface RunContext {
   readonly dialect: Dialect;
   readonly warehouse: Session;
   readonly expressions: ExpressionEngine;
+  /** Aborted when the time of a component around the present one runs out; absent if it is not limited. */
+  readonly limit?: AbortSignal;
   /** @throws Error that names the secret reference and gives the reason */
   readSecret(name: string): Promise<string>;
   /** Masks the secrets of the run in a text that leaves it. The text must be cut only after this. */
@@ -75,6 +80,8 @@ export interface RunContext {
   showSql(statement: string): string;
   /** Records with which variables a pipeline starts. */
   recordVariables(started: StartedPipeline): void;
+  /** What the steps record for a restart. */
+  readonly records: StepRecords;
   /** What is left for the SQL that steps show. */
   readonly sqlRoom: SqlRoom;
   /** Counts a started step. */
@@ -87,7 +94,8 @@ export interface RunContext {
   getHaltOutcome(): RunOutcome | undefined;
   /** Checks a pipeline and the pipelines it can call, once. Returns a message if there are errors. */
   check(artifact: RunArtifact, path: string): Promise<string | undefined>;
-  call(call: PipelineCall): Promise<CallOutcome>;
+  /** `context`: that of the caller, whose time limits bound the called pipeline. */
+  call(call: PipelineCall, context: RunContext): Promise<CallOutcome>;
   /** @throws Error if there is no version for the use; the message says what to do */
   getSharedArtifact(use: SharedPipelineUse): RunArtifact;
   /** Runs one task at a time, so that a variable's new value is computed from its latest value. */
@@ -103,6 +111,8 @@ export interface PipelineRun<P extends Pipeline = Pipeline> {
   /** Paths of the pipelines from the root to this one. */
   readonly chain: readonly string[];
   readonly scope: VariableScope;
+  /** From where it continues; absent: it runs from its start. */
+  readonly restarted?: RestartedRun;
 }
 
 /**

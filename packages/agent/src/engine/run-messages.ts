@@ -50,6 +50,8 @@ export type FromRun =
   | { type: 'scratch'; id: number }
   /** Answered with a `ScriptEnd` when the script has ended. */
   | { type: 'script'; id: number; job: ScriptJob }
+  /** Ends the statement or script that the message `asked` started. It is then answered as failed. */
+  | { type: 'interrupt'; asked: number }
   | { type: 'script-answer'; request: number; value: unknown }
   | { type: 'script-refusal'; request: number; message: string }
   | { type: 'step'; step: Step }

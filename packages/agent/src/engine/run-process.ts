@@ -103,6 +103,7 @@ function converse(
       child.kill();
     }, 1_000);
     let lastMessageAt = performance.now();
+    const interrupts = new Map<number, AbortController>();
     child.process.on('message', (message: FromRun) => {
       lastMessageAt = performance.now();
       if (message.type === 'alive') return;
@@ -114,7 +115,8 @@ function converse(
         // The run is over. Kill the group to end processes that it may have started.
         child.kill();
       } else if ('request' in message) scripts.settle(message);
-      else void answerRequest(child, scripts, options, message);
+      else if (message.type === 'interrupt') interrupts.get(message.asked)?.abort();
+      else void answerRequest(child, scripts, options, interrupts, message);
     });
     child.process.once('error', (error) => {
       clearInterval(watch);
@@ -153,13 +155,19 @@ async function answerRequest(
   child: Child,
   scripts: RunScripts,
   options: RunOptions,
+  interrupts: Map<number, AbortController>,
   message: Extract<FromRun, { id: number }>,
 ): Promise<void> {
   const { id } = message;
+  const interrupt = new AbortController();
+  interrupts.set(id, interrupt);
   try {
-    send(child, { type: 'answer', id, value: await carryOut(options, scripts, message) });
+    const value = await carryOut(options, scripts, message, interrupt.signal);
+    send(child, { type: 'answer', id, value });
   } catch (error) {
     send(child, { type: 'refusal', id, message: getReason(error) });
+  } finally {
+    interrupts.delete(id);
   }
 }
 
@@ -167,18 +175,19 @@ async function carryOut(
   { warehouse, readSecret, enterScratch }: RunOptions,
   scripts: RunScripts,
   message: Extract<FromRun, { id: number }>,
+  interrupt: AbortSignal,
 ): Promise<unknown> {
   switch (message.type) {
     case 'execute':
-      return warehouse.execute(message.sql);
+      return warehouse.execute(message.sql, interrupt);
     case 'query':
-      return warehouse.query(message.sql, message.maxRows);
+      return warehouse.query(message.sql, message.maxRows, interrupt);
     case 'secret':
       return (await readSecret(message.name)).reveal();
     case 'scratch':
       return enterScratch();
     case 'script':
-      return scripts.run(message.id, message.job);
+      return scripts.run(message.id, message.job, interrupt);
   }
 }
 

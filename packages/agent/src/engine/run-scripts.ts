@@ -8,8 +8,11 @@ import type { FromRun, ToRun } from './run-messages.ts';
 export type StartScript = (job: ScriptJob, events: ScriptEvents, kill: AbortSignal) => Promise<ScriptEnd>;
 
 export interface RunScripts {
-  /** @param id of the message that asks for it */
-  run(id: number, job: ScriptJob): Promise<ScriptEnd>;
+  /**
+   * @param id of the message that asks for it
+   * @param interrupt kills the script
+   */
+  run(id: number, job: ScriptJob, interrupt: AbortSignal): Promise<ScriptEnd>;
   settle(answer: Extract<FromRun, { request: number }>): void;
   /** Kills all scripts of the run. Resolves when none of their processes is left. */
   close(): Promise<void>;
@@ -35,14 +38,14 @@ export function createRunScripts(start: StartScript, send: (message: ToRun) => v
   }
 
   return {
-    async run(id, job) {
+    async run(id, job, interrupt) {
       const script = start(
         job,
         {
           onLine: (stream, line) => send({ type: 'script-line', script: id, stream, line }),
           answer: (asked) => ask(id, asked),
         },
-        closing.signal,
+        AbortSignal.any([closing.signal, interrupt]),
       );
       running.add(script);
       try {

@@ -61,8 +61,8 @@ function createConcealingWarehouse(warehouse: Warehouse, masking: Masking): Ware
     throw error;
   };
   return {
-    execute: (sql) => warehouse.execute(sql).catch(conceal(sql)),
-    query: (sql, maxRows) => warehouse.query(sql, maxRows).catch(conceal(sql)),
+    execute: (sql, limit) => warehouse.execute(sql, limit).catch(conceal(sql)),
+    query: (sql, maxRows, limit) => warehouse.query(sql, maxRows, limit).catch(conceal(sql)),
   };
 }
 

@@ -74,7 +74,8 @@ export function createVariableRecorder(
 
 type Rendered = Pick<RunVariable, 'value' | 'rowCount' | 'truncated'>;
 
-function renderValue(variable: Variable, mask: (text: string) => string): Rendered {
+/** The value as it is recorded. */
+export function renderValue(variable: Variable, mask: (text: string) => string): Rendered {
   const value = getWritten(variable);
   if (value === null) return {};
   if (isGrid(value)) return renderGrid(value, mask);

@@ -25,6 +25,7 @@ import { concealSql } from './concealed-sql.ts';
 import { runOrchestration } from './orchestration.ts';
 import { readOwnVariables } from './own-variables.ts';
 import type { RunBounds, RunOutcome, RunPorts, RunRequest } from './ports.ts';
+import { restoreProjectVariables, restoreVariables } from './restart-values.ts';
 import { createRunCheck } from './run-check.ts';
 import {
   type CallOutcome,
@@ -38,6 +39,7 @@ import { createRunSecrets, type RunSecrets } from './run-secrets.ts';
 import { createVariableRecorder } from './run-variables.ts';
 import { createSession } from './session.ts';
 import { cutMessage } from './step.ts';
+import { createStepRecords } from './step-records.ts';
 import { runSqlBytes } from './step-sql.ts';
 import { createTestAsserts } from './test-asserts.ts';
 import { refuseUnsafeTest } from './test-check.ts';
@@ -85,12 +87,14 @@ async function enterScratchIfTest(
 
 async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOutcome> {
   try {
-    const scope = createScope(request.variables.map(createProjectVariable));
+    const { restart, variables } = request;
+    const given = restart === undefined ? variables : restoreProjectVariables(variables, restart);
+    const scope = createScope(given.map(createProjectVariable));
     const artifact = createOwnArtifact(request, secrets.ports);
     const entered = await enterScratchIfTest(artifact, request, secrets);
     const context = createContext(request, entered.secrets, { scope, isTest: entered.isTest });
     if (entered.isTest) await refuseUnsafeTest(artifact, request.pipelineName, context);
-    const outcome = await context.call({
+    const root = {
       artifact,
       name: request.pipelineName,
       type: pipelineTypeOf(request.pipelineName),
@@ -99,7 +103,9 @@ async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOut
       scope,
       scalars: Object.entries(request.scalarVariables),
       grids: Object.entries(request.gridVariables),
-    });
+      ...(restart?.runs[0] === undefined ? {} : { restarted: restart.runs[0] }),
+    };
+    const outcome = await context.call(root, context);
     const { scope: _, ...ended } = outcome;
     const tested = context.asserts?.getOutcome();
     return { ...(context.getHaltOutcome() ?? ended), ...(tested === undefined ? {} : { tested }) };
@@ -134,6 +140,7 @@ function createContext(
     showSql,
     asserts: isTest ? createTestAsserts(mask) : undefined,
     recordVariables: createVariableRecorder(request.variables, scope, mask, ports.recordVariables),
+    records: createStepRecords(mask),
     sqlRoom: { left: runSqlBytes },
     countStep: () => {
       steps += 1;
@@ -156,7 +163,7 @@ function createContext(
         message: `the run has more than ${bounds.steps} steps, which is the limit: check iterators and calls that run too often`,
       };
     },
-    call: (call) => callPipeline(context, call),
+    call: (call, within) => callPipeline(within, call),
     getSharedArtifact: getSharedArtifact,
     runExclusively(work) {
       const result = last.then(work);
@@ -183,9 +190,12 @@ async function callPipeline(context: RunContext, call: PipelineCall): Promise<Ca
     const given = new Set([...scalars, ...grids].map(([name]) => name));
     const scope = call.scope.call(await readOwnVariables(context, pipeline, given));
     setArguments(scope, scalars, grids);
-    const { pipelineRunId, artifact } = call;
+    const { pipelineRunId, artifact, restarted } = call;
+    restoreVariables(scope, restarted?.variables ?? []);
+    context.records.open(pipelineRunId, scope);
     context.recordVariables({ pipelineRunId, pipeline, scope, given, isRoot: call.chain.length === 0 });
-    const run = { context, pipelineRunId, pipeline, artifact, chain, scope };
+    const frame = { context, pipelineRunId, pipeline, artifact, chain, scope };
+    const run = restarted === undefined ? frame : { ...frame, restarted };
     const outcome = await (pipeline.type === 'orchestration'
       ? runOrchestration(run as PipelineRun<Orchestration>)
       : runTransformation(run as PipelineRun<Transformation>));

@@ -1,7 +1,7 @@
 /** Runs a component's script: its text and variables go to the agent, its requests are answered here. */
 import { readFile } from 'node:fs/promises';
 import { type Action, isGrid, resolveDefaults, resolveScript, type Variable } from '@headgate/pipelines';
-import type { ScriptEnd, ScriptJob, SentRequest } from '../scripts/script-job.ts';
+import type { ScriptEnd, ScriptJob, ScriptStream, SentRequest } from '../scripts/script-job.ts';
 import { readRequest } from '../scripts/script-message.ts';
 import type { ActionContext, ActionResult } from './action-context.ts';
 import { findFileToRead } from './files.ts';
@@ -18,7 +18,7 @@ const messageCharacters = 4_000;
 const lineCharacters = 60_000;
 
 export async function runScript(action: RunScriptAction, context: ActionContext): Promise<ActionResult> {
-  const { ports, mask } = context.run.context;
+  const { ports, mask, limit } = context.run.context;
   const printed: string[] = [];
   const print = (line: string, stream: LogSource['stream']) => {
     const masked = mask(line);
@@ -29,10 +29,13 @@ export async function runScript(action: RunScriptAction, context: ActionContext)
   };
   const { variables, faults } = await readVariables(context);
   for (const fault of faults) print(fault, 'component');
-  const end = await ports.runScript(await createJob(action, variables, context), {
-    onLine: (stream, line) => print(line, stream),
-    answer: (request) => answer(request, context),
-  });
+  const job = await createJob(action, variables, context);
+  const events = {
+    onLine: (stream: ScriptStream, line: string) => print(line, stream),
+    answer: (request: SentRequest) => answer(request, context),
+  };
+  context.step.noteEffect();
+  const end = await ports.runScript(job, events, limit);
   const message = createMessage(end, printed);
   return { status: end.succeeded ? 'SUCCESS' : 'FAILED', ...(message === '' ? {} : { message }) };
 }

@@ -2,7 +2,9 @@
 import type { PreparedStatement, StatementList } from '@headgate/pipelines';
 import type { Warehouse } from './ports.ts';
 
-export interface Session extends Warehouse {
+export interface Session extends Omit<Warehouse, 'execute' | 'query'> {
+  execute(sql: string): Promise<{ rowCount: number }>;
+  query(sql: string, maxRows: number): Promise<{ columns: string[]; rows: unknown[][] }>;
   /**
    * Runs a user's statements in order. Returns the `rowCount` of the last one.
    *
@@ -13,36 +15,56 @@ export interface Session extends Warehouse {
   executeAll(list: StatementList): Promise<{ rowCount: number }>;
   /** The same session. `onStatement` gets each statement of a component before it runs. */
   watch(onStatement: (sql: string) => void): Session;
+  /** The same session. When `signal` is aborted, a running statement is interrupted and no other one starts. */
+  limit(signal: AbortSignal): Session;
 }
 
 export function createSession(warehouse: Warehouse): Session {
   let last: Promise<unknown> = Promise.resolve();
-  function runInTurn<T>(work: () => Promise<T>): Promise<T> {
-    const result = last.then(work);
+  function runInTurn<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    // It must not wait for the end of another branch's statement.
+    const stopWaiting = () => reject(signal?.reason);
+    signal?.addEventListener('abort', stopWaiting, { once: true });
+    const result = last.then(() => {
+      signal?.removeEventListener('abort', stopWaiting);
+      signal?.throwIfAborted();
+      return work();
+    });
     last = result.catch(() => undefined);
-    return result;
+    return Promise.race([result, late]);
   }
-  return createView(() => undefined);
+  return createView(() => undefined, undefined);
 
-  function createView(onStatement: (sql: string) => void): Session {
+  function createView(onStatement: (sql: string) => void, signal: AbortSignal | undefined): Session {
     const watched: Warehouse = {
-      execute(sql) {
+      async execute(sql) {
+        signal?.throwIfAborted();
         onStatement(sql);
-        return warehouse.execute(sql);
+        return warehouse.execute(sql, signal);
       },
-      query(sql, maxRows) {
+      async query(sql, maxRows) {
+        signal?.throwIfAborted();
         onStatement(sql);
-        return warehouse.query(sql, maxRows);
+        return warehouse.query(sql, maxRows, signal);
       },
     };
-    return { ...createTurns(warehouse, watched, runInTurn), watch: createView };
+    return {
+      ...createTurns(warehouse, watched, (work) => runInTurn(work, signal)),
+      watch: (next) => createView(next, signal),
+      limit: (next) => createView(onStatement, next),
+    };
   }
 }
 
 type RunInTurn = <T>(work: () => Promise<T>) => Promise<T>;
 
 /** `watched`: the same warehouse, for the statements of components. */
-function createTurns(warehouse: Warehouse, watched: Warehouse, runInTurn: RunInTurn): Omit<Session, 'watch'> {
+function createTurns(
+  warehouse: Warehouse,
+  watched: Warehouse,
+  runInTurn: RunInTurn,
+): Omit<Session, 'watch' | 'limit'> {
   return {
     execute: (sql) => runInTurn(() => watched.execute(sql)),
     query: (sql, maxRows) => runInTurn(() => watched.query(sql, maxRows)),

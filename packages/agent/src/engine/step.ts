@@ -1,6 +1,8 @@
 /** Reports a step in full each time it starts, changes or ends. */
-import type { Step } from '@headgate/contract';
+import type { Step, StepRecord } from '@headgate/contract';
+import type { ComponentEnd, VariableScope } from '@headgate/pipelines';
 import type { RunOutcome } from './ports.ts';
+import { onlyReads } from './reading-sql.ts';
 import type { PipelineRun } from './run-context.ts';
 import { createStepSql } from './step-sql.ts';
 
@@ -20,16 +22,38 @@ export interface RunningStep {
   note(change: StepChange): void;
   /** Shows a statement that the step runs. */
   noteStatement(sql: string): void;
-  finish(status: Exclude<Step['status'], 'RUNNING'>, change?: StepChange): void;
+  /** It begins what may change more than variables. */
+  noteEffect(): void;
+  finish(status: Exclude<Step['status'], 'RUNNING'>, change?: StepChange, end?: EndRecord): void;
 }
 
-/** @param label which iteration it is; it stands before the message in reports */
+/** Where a step stands among those of the same component. */
+export interface StepPlace {
+  /** Which iteration or attempt it is; it stands before the message in reports. */
+  readonly label?: string;
+  /** From 1; absent if the component has one attempt. */
+  readonly attempt?: number;
+  /** The step of the iterator or retry that runs it. */
+  readonly parent?: string;
+  /** A digest of the values of its iteration. */
+  readonly iteration?: string;
+  /** Its variables; absent for those of its pipeline. */
+  readonly scope?: VariableScope;
+  /** A restart does not need it. */
+  readonly isUnrecorded?: true;
+  /** It does not run, because a restart keeps what it did. */
+  readonly isKept?: true;
+}
+
+/** What a restart needs to know of the end of a component. */
+export type EndRecord = Pick<StepRecord, 'next' | 'branch'>;
+
 export function startStep(
   run: PipelineRun,
   component: { name: string; type: string },
-  label?: string,
+  { label, attempt, parent, iteration, scope = run.scope, isUnrecorded, isKept }: StepPlace = {},
 ): RunningStep {
-  const { ports } = run.context;
+  const { ports, records } = run.context;
   run.context.countStep();
   let step: Step = {
     stepId: ports.newId(),
@@ -38,7 +62,19 @@ export function startStep(
     componentType: component.type,
     status: 'RUNNING',
     startedAt: ports.now().toISOString(),
+    ...(attempt === undefined ? {} : { attempt }),
   };
+  let record: StepRecord = {
+    began: records.countEnds(),
+    ...(parent === undefined ? {} : { parent }),
+    ...(iteration === undefined ? {} : { iteration }),
+    ...(isKept === undefined ? {} : { kept: true }),
+  };
+  const addRecord = (changes: Partial<StepRecord> = {}) => {
+    record = { ...record, ...changes };
+    if (isUnrecorded !== true) step = { ...step, restart: record };
+  };
+  addRecord();
   let waiting: NodeJS.Timeout | undefined;
   const addStatement = createStepSql(run.context.showSql, run.context.sqlRoom);
   const report = () => ports.report(label === undefined ? step : addLabel(step, run.context.mask(label)));
@@ -54,19 +90,33 @@ export function startStep(
     waiting ??= setTimeout(change, noteMilliseconds, {}).unref();
   };
   report();
+  const noteEffect = () => {
+    if (record.effect === true) return;
+    addRecord({ effect: true });
+    // The server should know of it before it happens.
+    change({});
+  };
   return {
     current: () => step,
+    noteEffect,
     change,
     note,
     noteStatement(statement) {
       const sql = addStatement(statement);
       if (sql !== undefined) note({ sql });
+      if (!onlyReads(statement)) noteEffect();
     },
-    finish(status, changes = {}) {
+    finish(status, changes = {}, end = {}) {
       // The machine's clock may have been set back.
       const now = ports.now().toISOString();
       const { progress, ...rest } = step;
       step = rest;
+      const variables = records.takeChanges(run.pipelineRunId, scope, scope !== run.scope);
+      addRecord({
+        ...end,
+        ended: records.addEnd(),
+        ...(variables.length === 0 ? {} : { variables }),
+      });
       change({ ...changes, status, finishedAt: now < step.startedAt ? step.startedAt : now });
     },
   };
@@ -84,7 +134,18 @@ export function skipCancelled(
   { status, message }: RunOutcome,
 ): void {
   if (status !== 'CANCELLED') return;
-  startStep(run, component).finish('SKIPPED', { message: `not run: ${message}` });
+  startStep(run, component, { isUnrecorded: true }).finish('SKIPPED', { message: `not run: ${message}` });
+}
+
+/** Reports a component that does not run, because it ended in the restarted execution. */
+export function reportKept(
+  run: PipelineRun,
+  component: { name: string; type: string },
+  end: ComponentEnd,
+): void {
+  const how = end === 'FAILED' ? 'failed there, and the failure was handled' : 'ended there';
+  const message = `not run again, see the execution ${run.context.request.restart?.restartOf}: it ${how}`;
+  startStep(run, component, { isKept: true }).finish('SKIPPED', { message });
 }
 
 export function cutMessage(message: string): string {

@@ -6,11 +6,13 @@ import {
   type Transformation,
   type TransformationComponent,
 } from '@headgate/pipelines';
+import type { ActionResult } from './action-context.ts';
+import { runAttempts } from './attempts.ts';
 import { showStatements } from './component-run.ts';
 import { addNotes } from './notes.ts';
 import type { RunOutcome } from './ports.ts';
 import { createSystemVariables, getMessage, type PipelineRun } from './run-context.ts';
-import { type RunningStep, skipCancelled, startStep } from './step.ts';
+import { type RunningStep, reportKept, skipCancelled, startStep } from './step.ts';
 
 /** Tables that one component may read. */
 const catalogRowLimit = 10_000;
@@ -29,6 +31,7 @@ export async function runTransformation(run: PipelineRun<Transformation>): Promi
     }
     return createFailure(run, failure.component, failure.error);
   }
+  const kept = new Set(run.restarted?.kept.map((each) => each.component));
   for (const [index, { component, type, withoutEffect, ...list }] of outputs.entries()) {
     const halted = context.findHalt();
     if (halted !== undefined) {
@@ -36,9 +39,22 @@ export async function runTransformation(run: PipelineRun<Transformation>): Promi
         skipCancelled(run, { name, type }, halted);
       return halted;
     }
-    const step = startStep(run, { name: component, type });
-    const error = await execute(run, step, list, withoutEffect);
-    if (error !== undefined) return createFailure(run, component, error);
+    if (kept.has(component)) {
+      reportKept(run, { name: component, type }, 'SUCCESS');
+      continue;
+    }
+    const attempts = run.pipeline.components.get(component)?.attempts;
+    const output = { name: component, type, ...(attempts === undefined ? {} : { attempts }) };
+    const { status, message } = await runAttempts(
+      run,
+      output,
+      {},
+      {
+        perform: async (limited, step) => addNotes(await execute(limited, step, list), withoutEffect),
+      },
+    );
+    if (status === 'FAILED') return createFailure(run, component, new Error(message ?? 'no message'));
+    if (status === 'CANCELLED') return { status, ...(message === undefined ? {} : { message }) };
   }
   return { status: 'SUCCESS' };
 }
@@ -65,21 +81,9 @@ function plan(run: PipelineRun<Transformation>) {
   });
 }
 
-async function execute(
-  run: PipelineRun,
-  step: RunningStep,
-  list: StatementList,
-  withoutEffect: readonly string[],
-): Promise<unknown> {
-  try {
-    const { rowCount } = await showStatements(run, step).context.warehouse.executeAll(list);
-    const { status, ...change } = addNotes({ status: 'SUCCESS' as const, rowCount }, withoutEffect);
-    step.finish(status, change);
-    return undefined;
-  } catch (error) {
-    step.finish('FAILED', { message: getMessage(error) });
-    return error ?? new Error('no message');
-  }
+async function execute(run: PipelineRun, step: RunningStep, list: StatementList): Promise<ActionResult> {
+  const { rowCount } = await showStatements(run, step).context.warehouse.executeAll(list);
+  return { status: 'SUCCESS', rowCount };
 }
 
 function createFailure(run: PipelineRun, component: string, error: unknown): RunOutcome {

@@ -77,6 +77,7 @@ async function run(
           variables: payload.variables,
           scalarVariables: payload.scalarVariables,
           gridVariables: payload.gridVariables,
+          ...(payload.restart === undefined ? {} : { restart: payload.restart }),
         },
         artifact: held.artifact,
         shared: held.shared,

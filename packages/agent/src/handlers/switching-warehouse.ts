@@ -11,8 +11,8 @@ export function createSwitchingWarehouse(first: WarehouseConnection): SwitchingW
   let close = () => first.close();
   let isClosed = false;
   return {
-    execute: (sql) => warehouse.execute(sql),
-    query: (sql, maxRows) => warehouse.query(sql, maxRows),
+    execute: (sql, limit) => warehouse.execute(sql, limit),
+    query: (sql, maxRows, limit) => warehouse.query(sql, maxRows, limit),
     async close() {
       isClosed = true;
       await close();

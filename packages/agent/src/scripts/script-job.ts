@@ -55,4 +55,5 @@ export interface ScriptEnd {
   message: string | undefined;
 }
 
-export type RunScript = (job: ScriptJob, events: ScriptEvents) => Promise<ScriptEnd>;
+/** `limit`: kills the script when it is aborted. */
+export type RunScript = (job: ScriptJob, events: ScriptEvents, limit?: AbortSignal) => Promise<ScriptEnd>;

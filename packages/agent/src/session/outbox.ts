@@ -23,6 +23,7 @@ import { getReason, type Log } from '../log.ts';
 import type { Time } from '../time.ts';
 import { cleanText } from './clean-text.ts';
 import { ControlPlaneError, isTransient } from './control-plane.ts';
+import { limitRecord } from './reported-records.ts';
 import { limitVariables } from './reported-variables.ts';
 
 /** Progress is collected for this time before it is sent. */
@@ -348,12 +349,13 @@ function takeBatches<Item>(items: Item[], most: number): Item[][] {
 }
 
 function limitStep(step: Step, mask: (text: string) => string): Step {
-  const { name, message, sql, childPipeline } = step;
+  const { name, message, sql, childPipeline, restart } = step;
   return {
     ...step,
     name: cleanText(mask(name), nameLimit),
     ...(message === undefined ? {} : { message: cleanText(mask(message), messageLimit) }),
     ...(sql === undefined ? {} : { sql: cleanText(mask(sql), stepSqlLimit) }),
+    ...(restart === undefined ? {} : { restart: limitRecord(restart, mask) }),
     ...(childPipeline === undefined
       ? {}
       : { childPipeline: { ...childPipeline, name: mask(childPipeline.name) } }),

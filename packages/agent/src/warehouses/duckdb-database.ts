@@ -14,7 +14,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-type Numbered = Exclude<DatabaseRequest, { type: 'start' | 'end' }>;
+type Numbered = Exclude<DatabaseRequest, { type: 'start' | 'end' | 'interrupt' }>;
 type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
 
 interface ProcessBounds {
@@ -75,9 +75,25 @@ export class DatabaseProcess {
   }
 
   /** @throws Error with DuckDB's message, or with a message about the death of the process. */
-  async ask(request: WithoutId<Numbered>): Promise<unknown> {
-    if (this.#death) throw this.#death;
+  ask(request: WithoutId<Numbered>): Promise<unknown> {
+    return this.#ask(request, ++this.#lastId);
+  }
+
+  /** The same for a statement, which `interrupt` ends. */
+  askInterruptibly(request: WithoutId<Extract<Numbered, { sql: string }>>): {
+    answer: Promise<unknown>;
+    interrupt(): void;
+  } {
     const id = ++this.#lastId;
+    const { connection } = request;
+    return {
+      answer: this.#ask(request, id),
+      interrupt: () => this.#send({ type: 'interrupt', connection, statement: id }),
+    };
+  }
+
+  async #ask(request: WithoutId<Numbered>, id: number): Promise<unknown> {
+    if (this.#death) throw this.#death;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { connection: request.connection, resolve, reject });
       this.#send({ ...request, id } as Numbered);

@@ -18,7 +18,10 @@ export interface ScratchRequest {
   filesFolder: string;
 }
 
-/** All but `start` and `end` are answered with their id. `enter-scratch` is the first after `open`. */
+/**
+ * `open`, `enter-scratch`, `execute`, `query` and `close` are answered with their id; the others are not.
+ * `enter-scratch` is the first after `open`.
+ */
 export type DatabaseRequest =
   | { type: 'start'; settings: DatabaseSettings }
   | { type: 'open'; id: number; connection: number }
@@ -26,6 +29,8 @@ export type DatabaseRequest =
   | { type: 'execute'; id: number; connection: number; sql: string }
   | { type: 'query'; id: number; connection: number; sql: string; maxRows: number }
   | { type: 'close'; id: number; connection: number }
+  /** `statement`: the id of an `execute` or `query`, which is then answered as failed, unless it has ended. */
+  | { type: 'interrupt'; connection: number; statement: number }
   | { type: 'end' };
 
 export type DatabaseMessage =

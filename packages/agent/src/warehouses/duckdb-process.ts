@@ -30,6 +30,10 @@ interface Session {
   rules: StatementRules;
   /** A scratch database is there, or a part of it. */
   hasScratch: boolean;
+  /** The ids of the statements that wait or run, and of those among them that have to end. */
+  open: Set<number>;
+  interrupted: Set<number>;
+  running: number | undefined;
 }
 
 const sessions = new Map<number, Session>();
@@ -64,20 +68,45 @@ async function readRules(opened: DuckDBInstance, { filesFolder }: DatabaseSettin
   return { functions, filesFolder };
 }
 
-async function answer(request: Exclude<DatabaseRequest, { type: 'start' | 'end' }>): Promise<unknown> {
+async function answer(
+  request: Exclude<DatabaseRequest, { type: 'start' | 'end' | 'interrupt' }>,
+): Promise<unknown> {
   if (request.type === 'open') return open(request.connection);
   const session = sessions.get(request.connection);
   if (!session) throw new Error('this connection to the warehouse is closed');
   if (request.type === 'close') return close(request.connection, session);
   if (request.type === 'enter-scratch') return enterScratch(request.connection, session, request.scratch);
-  const mine: Promise<unknown> = session.turn.then((): Promise<unknown> => {
+  const { id } = request;
+  session.open.add(id);
+  const mine: Promise<unknown> = session.turn.then(async (): Promise<unknown> => {
     if (session.closed) throw new Error('this connection to the warehouse is closed');
+    if (session.interrupted.has(id)) throw new Error('the statement was interrupted before it began');
+    session.running = id;
     return request.type === 'execute'
       ? execute(session.connection, request.sql, session.rules)
       : query(session.connection, request.sql, session.rules, request.maxRows);
   });
-  session.turn = mine.catch(() => undefined);
+  session.turn = mine
+    .catch(() => undefined)
+    .then(() => {
+      session.running = undefined;
+      session.open.delete(id);
+      session.interrupted.delete(id);
+    });
   return mine;
+}
+
+/** Interrupts repeatedly, because DuckDB ignores an interrupt between two parts of a statement. */
+function interrupt(id: number, statement: number): void {
+  const session = sessions.get(id);
+  if (!session?.open.has(statement)) return;
+  session.interrupted.add(statement);
+  const repeating = setInterval(interruptOnce, 50);
+  function interruptOnce(): void {
+    if (!session?.open.has(statement)) clearInterval(repeating);
+    else if (session.running === statement) session.connection.interrupt();
+  }
+  interruptOnce();
 }
 
 async function open(id: number): Promise<void> {
@@ -85,7 +114,8 @@ async function open(id: number): Promise<void> {
   const connection = await instance.connect();
   try {
     await checkHealth(connection);
-    sessions.set(id, { connection, turn: Promise.resolve(), closed: false, rules, hasScratch: false });
+    const empty = { turn: Promise.resolve(), open: new Set<number>(), interrupted: new Set<number>() };
+    sessions.set(id, { connection, ...empty, closed: false, rules, running: undefined, hasScratch: false });
   } catch (error) {
     connection.closeSync();
     throw error;
@@ -133,6 +163,7 @@ process.on('disconnect', () => void end());
 process.on('message', (request: DatabaseRequest) => {
   if (request.type === 'start') return void start(request.settings);
   if (request.type === 'end') return void end();
+  if (request.type === 'interrupt') return interrupt(request.connection, request.statement);
   answer(request).then(
     (value) => send({ type: 'answer', id: request.id, value }),
     (error: unknown) =>

@@ -74,10 +74,12 @@ class EnvironmentDatabase {
       throw error;
     }
     return {
-      execute: async (sql) =>
-        (await (await openProcess()).ask({ type: 'execute', connection, sql })) as { rowCount: number },
-      query: async (sql, maxRows) =>
-        (await (await openProcess()).ask({ type: 'query', connection, sql, maxRows })) as {
+      execute: async (sql, limit) =>
+        (await this.#askWithin(await openProcess(), { type: 'execute', connection, sql }, limit)) as {
+          rowCount: number;
+        },
+      query: async (sql, maxRows, limit) =>
+        (await this.#askWithin(await openProcess(), { type: 'query', connection, sql, maxRows }, limit)) as {
           columns: string[];
           rows: unknown[][];
         },
@@ -126,6 +128,35 @@ class EnvironmentDatabase {
     } catch (error) {
       if (database.alive) await this.#closeOn(database, connection);
       throw error;
+    }
+  }
+
+  /** `limit` interrupts the statement. If it ignores that, the process is killed. */
+  async #askWithin(
+    database: DatabaseProcess,
+    request: Parameters<DatabaseProcess['askInterruptibly']>[0],
+    limit: AbortSignal | undefined,
+  ): Promise<unknown> {
+    limit?.throwIfAborted();
+    const { answer, interrupt } = database.askInterruptibly(request);
+    let bound: NodeJS.Timeout | undefined;
+    const end = () => {
+      interrupt();
+      bound = setTimeout(() => {
+        this.#settings.log.warn('a statement did not stop; killing the warehouse process', {
+          ...this.#place,
+        });
+        database.kill(
+          'the warehouse’s process was killed because a statement whose time ran out did not stop: start the run again',
+        );
+      }, closeTimeoutMilliseconds);
+    };
+    limit?.addEventListener('abort', end);
+    try {
+      return await answer;
+    } finally {
+      limit?.removeEventListener('abort', end);
+      clearTimeout(bound);
     }
   }
 

@@ -77,6 +77,8 @@
  *   - Lines of the log are numbered in the order in which the run prints them, and sent with a report of
  *     steps. A line of a step that the server does not know is not kept. Variables are sent once for each
  *     pipeline of the run.
+ *   - `restart` of a step is what a restart of the execution needs to know of it. `restart` of claimed work is
+ *     the plan of such a restart; only an instance with the ability `restarted-execution` gets it.
  *   - Both sides ignore unknown members.
  */
 import { Type } from 'typebox';

@@ -5,6 +5,7 @@ import { SecretWriteWork } from '../secret/secret-value.ts';
 import { SecretCheckWork } from '../secret-reference/secret-check.ts';
 import { GridRow, NumberValue, TextValue } from '../variable/variable-value.ts';
 import { runMembers } from './run-members.ts';
+import { RestartPlan } from './run-restart.ts';
 import { TestExecutionWork } from './test-execution-work.ts';
 import { agentCommands, Command, claimLimit, claimWaitLimitSeconds, type WorkKind } from './work.ts';
 
@@ -15,6 +16,7 @@ export const PipelineExecutionWork = Type.Object({
   pipelineType: oneOf(['ORCHESTRATION', 'TRANSFORMATION']),
   scalarVariables: mapOf(Type.Union([TextValue, NumberValue]), { maxProperties: 500 }),
   gridVariables: mapOf(Type.Array(GridRow, { maxItems: 10_000 }), { maxProperties: 100 }),
+  restart: Type.Optional(RestartPlan),
 });
 export type PipelineExecutionWork = Static<typeof PipelineExecutionWork>;
 

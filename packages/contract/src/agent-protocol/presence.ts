@@ -6,8 +6,11 @@ import { agentCommands, claimWaitLimitSeconds, Holding, RequestedBy, workCommand
 
 export const agentProtocolVersion = 1;
 
-/** What an instance may be able to do beside kinds of work: `restart`, obeying the command. */
-export const instanceAbilities = ['restart'] as const;
+/**
+ * What an instance may be able to do beside kinds of work: `restart`, obeying the command;
+ * `restarted-execution`, continuing an execution by its plan. Others would run it from its start.
+ */
+export const instanceAbilities = ['restart', 'restarted-execution'] as const;
 /** The exit code of an agent that obeys `restart` (EX_TEMPFAIL of sysexits.h): start it again. */
 export const restartExitCode = 75;
 

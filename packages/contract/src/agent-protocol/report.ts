@@ -5,6 +5,7 @@ import { DateTime, Name, oneOf, Uuid } from '../primitives.ts';
 import { receiptLimit } from '../secret/secret-value.ts';
 import { CheckedSecrets } from '../secret-reference/secret-check.ts';
 import { LogLine } from './run-log.ts';
+import { StepRecord } from './run-restart.ts';
 import { RunVariables } from './run-variables.ts';
 import { TestResult } from './test-execution-work.ts';
 import { Holding, reportLimit } from './work.ts';
@@ -28,6 +29,12 @@ export type StepProgress = Static<typeof StepProgress>;
 /** Characters of the SQL of one step. */
 export const stepSqlLimit = 10_000;
 
+export const StepAttempt = Type.Integer({
+  minimum: 1,
+  maximum: 1_000_000,
+  description: 'Which attempt of the component it is; absent if the component has only one',
+});
+
 export const Step = Type.Object({
   stepId: Uuid,
   pipelineRunId: Uuid,
@@ -45,6 +52,8 @@ export const Step = Type.Object({
   sql: Type.Optional(
     Type.String({ maxLength: stepSqlLimit, description: 'The statements as they were run' }),
   ),
+  attempt: Type.Optional(StepAttempt),
+  restart: Type.Optional(StepRecord),
 });
 /**
  * One run of one component. `pipelineRunId` is the execution's id for the pipeline that was started and an id

@@ -64,6 +64,23 @@ export const pipelineExecutionOutcomes = {
       'The project has no such pipeline execution.',
       ({ id }) => `There is no pipeline execution ${id}.`,
     ),
+    'execution-not-restartable': kind<{ id: string; reason: string }>(
+      409,
+      'The execution cannot be restarted: it has not failed, or what it needs is not kept.',
+      ({ id, reason }) => `The pipeline execution ${id} cannot be restarted: ${reason}.`,
+    ),
+    'restart-repeats-effects': kind<{ components: readonly string[]; more: number }>(
+      409,
+      'Steps that would run again may have had an effect.',
+      ({ components, more }) =>
+        `These components may have had an effect, and would run again: ${components.map(quoted).join(', ')}${more > 0 ? ` and ${more} more` : ''}. See \`violations\`. To run them again, send their names as \`acceptEffects\`.`,
+    ),
+    'unknown-restart-component': kind<{ name: string; id: string; nearest: string | undefined }>(
+      422,
+      '`from` names a component that did not run in the execution.',
+      ({ name, id, nearest }) =>
+        `body.from is ${quoted(name)}, but no component with this name ran in the started pipeline of the execution ${id}: use FAILED, or the name of one that ran.${didYouMean(nearest)}`,
+    ),
     'execution-ended': kind<{ id: string; status: string }>(
       409,
       'The execution has already ended.',

@@ -1,6 +1,6 @@
 /** Pipeline executions: interface.md E23, shapes.md Executions. */
 import { type Static, Type } from 'typebox';
-import { StepProgress, StepStatus, stepSqlLimit } from '../agent-protocol/report.ts';
+import { StepAttempt, StepProgress, StepStatus, stepSqlLimit } from '../agent-protocol/report.ts';
 import { sharedArtifactLimit } from '../agent-protocol/run-members.ts';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
@@ -61,6 +61,7 @@ const executionMembers = {
   finishedAt: Type.Optional(DateTime),
   message: Type.Optional(Type.String({ maxLength: 10_000 })),
   user: Type.Optional(Type.String({ maxLength: 255, description: 'The caller that started the execution' })),
+  restartOf: Type.Optional({ ...Uuid, description: 'The execution that this one continues' }),
 };
 export const PipelineExecution = named('PipelineExecution', Type.Object(executionMembers));
 export type PipelineExecution = Static<typeof PipelineExecution>;
@@ -196,6 +197,7 @@ export const ExecutionStep = named(
       finishedAt: Type.Optional(DateTime),
       message: Type.Optional(Type.String({ maxLength: 10_000 })),
       rowCount: Type.Optional(Type.Integer({ minimum: 0 })),
+      attempt: Type.Optional(StepAttempt),
       progress: Type.Optional(StepProgress),
       sql: Type.Optional(
         Type.String({

@@ -1,4 +1,5 @@
 /** The JSON Schemas of pipeline files for editors (JSON Schema 2020-12). They are written from the definitions. */
+import { retriesLimit, retryDelayLimit, timeoutLimit } from '../attempts.ts';
 import type { ParameterDeclaration } from '../components/declared-parameters.ts';
 import { findDefinition, listComponentTypes } from '../components/registry.ts';
 import { type PipelineType, transitionKinds } from '../pipeline.ts';
@@ -17,6 +18,32 @@ const fromGrid: Schema = {
       required: ['variable', 'columns'],
       properties: { variable: { type: 'string' }, columns: { type: 'array', items: scalar } },
     },
+  },
+};
+const attempts: Schema = {
+  retries: {
+    description: 'How often the component is run again if it fails.',
+    anyOf: [
+      { type: 'integer', minimum: 0, maximum: retriesLimit },
+      { type: 'string', pattern: String.raw`^\s*\d+\s*$` },
+      { type: 'null' },
+    ],
+  },
+  retryDelay: {
+    description: 'Seconds before each retry.',
+    anyOf: [
+      { type: 'number', minimum: 0, maximum: retryDelayLimit },
+      { type: 'string', pattern: String.raw`^\s*\d+(?:\.\d+)?\s*$` },
+      { type: 'null' },
+    ],
+  },
+  timeout: {
+    description: 'Seconds that one attempt may take.',
+    anyOf: [
+      { type: 'integer', minimum: 1, maximum: timeoutLimit },
+      { type: 'string', pattern: String.raw`^\s*\d+\s*$` },
+      { type: 'null' },
+    ],
   },
 };
 const nameList: Schema = { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] };
@@ -52,7 +79,7 @@ export function createPipelineSchema(kind: PipelineType): Schema {
       component: {
         type: 'object',
         required: ['type'],
-        properties: { type: createTypeSchema(types, aliases), ...members[kind] },
+        properties: { type: createTypeSchema(types, aliases), ...members[kind], ...attempts },
         allOf: types.map(createConditionalSchema),
       },
       variable,

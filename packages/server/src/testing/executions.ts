@@ -66,6 +66,44 @@ export async function createEndedExecution(place: Place): Promise<string> {
   return path;
 }
 
+/** Creates an execution that failed in a step that may have had an effect. */
+export async function createFailedExecution(place: Place): Promise<string> {
+  const path = await createExecution(place);
+  const id = path.split('/').at(-1) ?? '';
+  const instance = createInstance(place.agent);
+  await instance.hello();
+  const { work } = await instance.claim(claimLimit);
+  const claimed = work.find(({ payload }) => payload.pipelineExecutionId === id);
+  if (claimed === undefined) throw new Error('no execution to claim');
+  const at = place.now.toISOString();
+  const step = { pipelineRunId: id, startedAt: at, finishedAt: at };
+  await instance.report(claimed, { type: 'started' });
+  await instance.report(claimed, {
+    type: 'progress',
+    steps: [
+      {
+        ...step,
+        stepId: randomUUID(),
+        name: 'Start',
+        componentType: 'start',
+        status: 'SUCCESS',
+        restart: { began: 0, ended: 1, next: ['Load orders'] },
+      },
+      {
+        ...step,
+        stepId: randomUUID(),
+        name: 'Load orders',
+        componentType: 'sql-script',
+        status: 'FAILED',
+        restart: { began: 1, ended: 2, next: [], effect: true },
+      },
+    ],
+  });
+  const message = 'main.orch.yaml: "Load orders" failed: there is no table "orders"';
+  await instance.report(claimed, { type: 'completed', outcome: { status: 'FAILED', message } });
+  return path;
+}
+
 /** The instance of the agent that claims. */
 export const instanceId = randomUUID();
 

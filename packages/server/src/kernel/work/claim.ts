@@ -71,6 +71,7 @@ export function declareClaim(owners: WorkOwners) {
       where account_id = $account_id and agent_id = $agent_id and state = 'queued' and command is null
         and (select may_claim from claimant)
         and ((select abilities from claimant) is null or kind = any ((select abilities from claimant)::text[]))
+        and (ability is null or ability = any ((select abilities from claimant)::text[]))
         and (not (select restricted_access from claimant) or ${isAllowed('work')})
         and (key_id is null or exists (
           select from agent_certificate c

@@ -209,7 +209,10 @@ function sweepKind(
   }
   const ends = works
     .filter((work) => work.fate !== 'silent' && !untouched.includes(work))
-    .map((work) => describeEnd(work, times));
+    .map((work) => ({
+      ...describeEnd(work, times),
+      isLost: work.state !== 'queued' && work.report_sequence > 0,
+    }));
   if (ends.length > 0) {
     endWork(
       tx,

@@ -16,7 +16,7 @@
  * States: queued → held ⇄ silent → ended; held or silent → queued when it is given back. A holder with an old
  * epoch is refused. Claims are in claim.ts, reports in held-work.ts, time limits in work-sweep.ts.
  */
-import type { TestResult, WorkCommand } from '@headgate/contract';
+import type { instanceAbilities, TestResult, WorkCommand } from '@headgate/contract';
 import { addSeconds } from '../clock.ts';
 import { insertStatement, statement, type Transaction, typed } from '../database/database.ts';
 import type { EventSource } from '../database/events.ts';
@@ -79,6 +79,8 @@ export interface WorkEnd {
   result?: unknown;
   /** The name of the caller that cancelled it, if it was cancelled. */
   requestedBy?: string | undefined;
+  /** The holder had begun and did not report the end, so it may have done more than it reported. */
+  isLost?: boolean;
 }
 
 /** Implements a kind of work. Each call is about several rows of one account. */
@@ -128,6 +130,7 @@ const insertWork = insertStatement(
     key_id: 'text?',
     claimable_until: 'timestamptz?',
     requested_by: 'uuid?',
+    ability: 'text?',
   },
   {
     derived: {
@@ -153,6 +156,8 @@ export function enqueueWork(
   work: Omit<WorkRow, 'epoch'> & {
     /** The credential that must still have permission to run pipelines there when the work is claimed. */
     requested_by?: string;
+    /** What an instance must be able to do beside the kind. */
+    ability?: (typeof instanceAbilities)[number];
   },
   now: Date,
   sealing?: Sealing,
@@ -169,6 +174,7 @@ export function enqueueWork(
     key_id: sealing?.keyId ?? null,
     claimable_until: sealing?.claimableUntil ?? null,
     requested_by: work.requested_by ?? null,
+    ability: work.ability ?? null,
   });
 }
 

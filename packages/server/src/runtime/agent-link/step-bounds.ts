@@ -3,7 +3,7 @@ import type { ReportRefusal, Step } from '@headgate/contract';
 import { stepLimit } from '@headgate/pipelines';
 import type { StepTotals } from '../executions/index.ts';
 
-/** The limit for the messages and statements of all steps of one work. */
+/** The limit for the messages, statements and recorded values of all steps of one work. */
 const messageBytesLimit = 256 * 1_048_576;
 const dayMilliseconds = 86_400_000;
 
@@ -35,11 +35,18 @@ export function findStepFault(
     return { code: 'too-many-steps', detail };
   }
   let bytes = before.bytes;
-  for (const { message = '', sql = '' } of heard.values())
-    bytes += Buffer.byteLength(message) + Buffer.byteLength(sql);
+  for (const { message = '', sql = '', restart } of heard.values())
+    bytes += Buffer.byteLength(message) + Buffer.byteLength(sql) + measureRecord(restart);
   if (bytes <= messageBytesLimit) return undefined;
-  const detail = `The messages and statements of the work's steps have more than ${messageBytesLimit} bytes. Print less.`;
+  const detail = `The messages, statements and values of the work's steps have more than ${messageBytesLimit} bytes. Print less.`;
   return { code: 'too-many-steps', detail };
+}
+
+/** Most steps change no variable, and lead to few components. */
+function measureRecord(record: Step['restart']): number {
+  if (record === undefined) return 0;
+  const isSmall = record.variables === undefined && (record.next ?? []).length <= 10;
+  return isSmall ? 0 : Buffer.byteLength(JSON.stringify(record));
 }
 
 function findTimeFault(steps: readonly Step[], now: number, runMilliseconds: number): string | undefined {

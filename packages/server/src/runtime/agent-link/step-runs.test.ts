@@ -188,7 +188,7 @@ test('work with more than 50,000 steps, or with too large messages, ends as FAIL
   );
   const refused = await report(large, stepOf(large.id, { message: 'x' }));
   assert.ok(!refused.accepted && refused.code === 'too-many-steps', JSON.stringify(refused));
-  await requireEnded(large, /messages and statements of the work's steps have more than/);
+  await requireEnded(large, /messages, statements and values of the work's steps have more than/);
 });
 
 test('work with implausible times of steps ends as FAILED', async () => {

@@ -18,6 +18,7 @@ const stepRow = {
   row_count: 'bigint?',
   sql: 'text?',
   progress: typed<StepProgress | null>('jsonb'),
+  attempt: 'integer?',
   child_pipeline_id: 'uuid?',
   child_pipeline_name: 'text?',
   started_at: 'timestamptz',
@@ -37,7 +38,7 @@ export const stepsOfRun = guardedPage(
   },
   {
     rows: `
-    select s.step_id, s.name, s.status, s.message, s.row_count, s.sql, s.progress, s.child_pipeline_id, s.child_pipeline_name, s.started_at, s.finished_at
+    select s.step_id, s.name, s.status, s.message, s.row_count, s.sql, s.progress, s.attempt, s.child_pipeline_id, s.child_pipeline_name, s.started_at, s.finished_at
     from execution_step s where ${ofRun}
     order by s.started_at, s.ordinal limit $limit offset $offset`,
     total: `
@@ -50,16 +51,17 @@ const upsertSteps = statement(
   { parameters: { account_id: 'uuid', steps: 'jsonb' } },
   `
   insert into execution_step (account_id, execution_id, step_id, pipeline_run_id, name, component_type, status, message, row_count, sql, progress,
-    child_pipeline_id, child_pipeline_name, started_at, finished_at)
+    child_pipeline_id, child_pipeline_name, started_at, finished_at, attempt, restart)
   select $account_id, s."executionId", s."stepId", s."pipelineRunId", s.name, s."componentType", s.status,
     s.message, s."rowCount", s.sql, s.progress,
-    s."childId", s."childName", s."startedAt", s."finishedAt"
+    s."childId", s."childName", s."startedAt", s."finishedAt", s.attempt, s.restart
   from jsonb_to_recordset($steps) as s ("executionId" uuid, "stepId" uuid, "pipelineRunId" uuid, name text,
     "componentType" text,
-    status text, message text, "rowCount" bigint, sql text, progress jsonb, "childId" uuid, "childName" text, "startedAt" timestamptz, "finishedAt" timestamptz)
+    status text, message text, "rowCount" bigint, sql text, progress jsonb, "childId" uuid, "childName" text, "startedAt" timestamptz, "finishedAt" timestamptz,
+    attempt integer, restart jsonb)
   on conflict (account_id, execution_id, step_id) do update set status = excluded.status, message = excluded.message,
     row_count = excluded.row_count, sql = excluded.sql, progress = excluded.progress, child_pipeline_id = coalesce(execution_step.child_pipeline_id, excluded.child_pipeline_id),
-    child_pipeline_name = coalesce(execution_step.child_pipeline_name, excluded.child_pipeline_name), finished_at = excluded.finished_at`,
+    child_pipeline_name = coalesce(execution_step.child_pipeline_name, excluded.child_pipeline_name), finished_at = excluded.finished_at, restart = excluded.restart`,
 );
 
 /** Writes steps. If a step occurs more than once, its last state counts. */
@@ -114,6 +116,7 @@ export function presentStep(row: StepRow): ExecutionStep {
   if (row.finished_at !== null) result.finishedAt = row.finished_at.toISOString();
   if (row.message !== null) result.message = row.message;
   if (row.row_count !== null) result.rowCount = row.row_count;
+  if (row.attempt !== null) result.attempt = row.attempt;
   if (row.progress !== null) result.progress = row.progress;
   if (row.sql !== null) result.sql = row.sql;
   const step: ExecutionStep = { id: row.step_id, name: row.name, result };

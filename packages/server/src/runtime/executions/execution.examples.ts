@@ -1,5 +1,5 @@
 /** A successful request for each operation on executions. */
-import { createEndedExecution, createExecution } from '../../testing/executions.ts';
+import { createEndedExecution, createExecution, createFailedExecution } from '../../testing/executions.ts';
 import type { Examples } from '../../testing/place.ts';
 
 export const executionExamples: Examples = {
@@ -25,6 +25,10 @@ export const executionExamples: Examples = {
   listPipelineExecutionLogs: async (place) => ({ path: `${await createEndedExecution(place)}/logs` }),
   streamPipelineExecutionLogs: async (place) => ({
     path: `${await createEndedExecution(place)}/logs/stream`,
+  }),
+  restartPipelineExecution: async (place) => ({
+    path: `${await createFailedExecution(place)}/restart`,
+    body: { from: 'FAILED', acceptEffects: ['Load orders'] },
   }),
   cancelPipelineExecution: async (place) => ({
     path: await createExecution(place),

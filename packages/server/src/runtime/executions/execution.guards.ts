@@ -13,7 +13,11 @@ export const executionGuards: SliceGuards = {
       'listPipelineExecutionLogs',
       'streamPipelineExecutionLogs',
     ],
-    'start and stop executions in an environment': ['startPipelineExecution', 'cancelPipelineExecution'],
+    'start and stop executions in an environment': [
+      'startPipelineExecution',
+      'restartPipelineExecution',
+      'cancelPipelineExecution',
+    ],
     'lists of what the caller may read': ['listPipelineExecutions'],
   },
   uniqueNames: {

@@ -4,6 +4,7 @@ import type {
   ExecutionStatus,
   PipelineExecution,
   PipelineExecutionDetail,
+  RestartPlan,
   SharedArtifact,
 } from '@headgate/contract';
 import {
@@ -39,6 +40,7 @@ export const executionRow = {
   message: 'text?',
   started_at: 'timestamptz',
   finished_at: 'timestamptz?',
+  restart_of: 'uuid?',
 } satisfies ColumnTypes;
 export type ExecutionRow = RowOf<typeof executionRow>;
 
@@ -49,7 +51,7 @@ const detailRow = {
 type DetailRow = RowOf<typeof detailRow>;
 
 export const executionColumns = `execution_id, project_id, environment_name, pipeline_name, pipeline_type, version_name, status, trigger,
-  execution_tag, user_name, message, started_at, finished_at`;
+  execution_tag, user_name, message, started_at, finished_at, restart_of`;
 
 /**
  * A child pipeline as an execution, by its id. Its status is that of its step, or of its execution while
@@ -84,7 +86,7 @@ export const executionById = guardedRead(
   union all
   select s.child_pipeline_id, e.project_id, e.environment_name, s.child_pipeline_name,
     case when s.child_pipeline_name like '%.tran.yaml' then 'TRANSFORMATION' else 'ORCHESTRATION' end, e.version_name, ${childStatus},
-    e.trigger, e.execution_tag, e.user_name, s.message, s.started_at, s.finished_at, e.shared_artifacts
+    e.trigger, e.execution_tag, e.user_name, s.message, s.started_at, s.finished_at, null, e.shared_artifacts
   ${childOfId}`,
 );
 
@@ -122,6 +124,8 @@ const insertOne = insertStatement(
     user_name: 'text',
     started_at: 'timestamptz',
     shared_artifacts: 'jsonb?',
+    restart_of: 'uuid?',
+    restart: 'jsonb?',
   },
   {
     derived: {
@@ -152,6 +156,8 @@ export interface NewExecution {
   gridVariables: object;
   /** The chosen versions of shared pipelines. */
   sharedArtifacts?: readonly SharedArtifact[];
+  restartOf?: string;
+  restart?: RestartPlan;
 }
 
 export function insertExecution(tx: Transaction, scope: Scope, made: NewExecution, now: Date): void {
@@ -175,6 +181,8 @@ export function insertExecution(tx: Transaction, scope: Scope, made: NewExecutio
     user_name: made.userName,
     started_at: now,
     shared_artifacts: made.sharedArtifacts === undefined ? null : JSON.stringify(made.sharedArtifacts),
+    restart_of: made.restartOf ?? null,
+    restart: made.restart === undefined ? null : JSON.stringify(made.restart),
   });
 }
 
@@ -299,6 +307,7 @@ export function presentExecution(row: ExecutionRow): PipelineExecution {
   if (row.finished_at !== null) execution.finishedAt = row.finished_at.toISOString();
   if (row.message !== null) execution.message = row.message;
   if (row.user_name !== null) execution.user = row.user_name;
+  if (row.restart_of !== null) execution.restartOf = row.restart_of;
   return execution;
 }
 

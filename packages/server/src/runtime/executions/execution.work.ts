@@ -19,8 +19,17 @@ import { getLogKey } from './log-stream.ts';
 import { selectVariablesOfPlaces } from './place-variables.ts';
 
 /** A PipelineExecutionWork. */
-const selectPayload = (runLimitSeconds: number) => `
-  select json_build_object('pipelineExecutionId', e.execution_id, 'projectId', e.project_id, 'environmentName', e.environment_name,
+const selectPayload = (runLimitSeconds: number) => {
+  const members = listMembers(runLimitSeconds);
+  return `
+  select case when e.restart is null then json_build_object(${members})
+    else json_build_object(${members}, 'restart', e.restart) end
+  from pipeline_execution e where e.account_id = claimed.account_id and e.execution_id = claimed.work_id`;
+};
+
+const listMembers = (
+  runLimitSeconds: number,
+) => `'pipelineExecutionId', e.execution_id, 'projectId', e.project_id, 'environmentName', e.environment_name,
     'pipelineName', e.pipeline_name, 'pipelineType', e.pipeline_type, 'versionName', e.version_name, 'artifactDigest', e.manifest_digest,
     'variables', (
       select p.variables from variables_of_place p
@@ -32,8 +41,7 @@ const selectPayload = (runLimitSeconds: number) => `
         and v.version_name = e.version_name), '[]'),
     'warehouse', (
       select json_build_object('kind', lower(p.warehouse)) from project p
-      where p.account_id = e.account_id and p.project_id = e.project_id))
-  from pipeline_execution e where e.account_id = claimed.account_id and e.execution_id = claimed.work_id`;
+      where p.account_id = e.account_id and p.project_id = e.project_id)`;
 
 export function createExecutionOwner({ times, metrics, wakes }: WorkServices): WorkOwner {
   return {
@@ -62,6 +70,8 @@ export function createExecutionOwner({ times, metrics, wakes }: WorkServices): W
         moveExecutionsWithEvents(moment, { to: status, executions }, 'pipeline-execution-ended');
         const ids = executions.map((each) => each.id);
         if (status === 'FAILED' || status === 'CANCELLED') closeStepsOf(moment, status, alike);
+        const lost = alike.filter((end) => end.isLost).map((end) => end.workId);
+        if (lost.length > 0) moment.tx.send(markLost, { account_id: moment.accountId, execution_ids: lost });
         moment.tx.afterCommit(() => {
           for (const id of ids) {
             metrics.countEndedWork('pipeline-execution', status);
@@ -106,6 +116,13 @@ function recordWorkEvents(
   }));
   recordEvents(tx, source, events, now, newId);
 }
+
+const markLost = statement(
+  { parameters: { account_id: 'uuid', execution_ids: 'uuid[]' } },
+  `
+  update pipeline_execution set agent_lost = true
+  where account_id = $account_id and execution_id = any ($execution_ids::uuid[])`,
+);
 
 // An execution that was being cancelled returns to CANCELLING.
 const wakeUp = statement(

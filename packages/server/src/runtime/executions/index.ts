@@ -3,6 +3,7 @@ import type { Slice } from '../../kernel/slice/slice.ts';
 import { createExecutionRetention, executionsUse, type KeptDays } from './execution.retention.ts';
 import { type ExecutionServices, executionRoutes } from './execution.routes.ts';
 import { createExecutionOwner } from './execution.work.ts';
+import { executionRestartRoutes } from './execution-restart.routes.ts';
 import type { LogStreamServices } from './log-stream.ts';
 import { runRecordRoutes } from './run-record.routes.ts';
 
@@ -25,6 +26,7 @@ export const executions: Slice<ExecutionServices & LogStreamServices & { config:
   name: 'executions',
   routes(endpoints, services) {
     executionRoutes(endpoints, services);
+    executionRestartRoutes(endpoints, services);
     runRecordRoutes(endpoints, services);
   },
   workKinds: { 'pipeline-execution': createExecutionOwner },

@@ -3,7 +3,7 @@ import { type Read, statement } from '../../kernel/database/database.ts';
 
 export interface StepTotal {
   steps: number;
-  /** The size of the messages and statements. */
+  /** The size of the messages, statements and records for a restart. */
   bytes: number;
 }
 
@@ -16,7 +16,8 @@ const selectTotals = statement(
     row: { execution_id: 'uuid', steps: 'integer', bytes: 'double precision' },
   },
   `
-  select execution_id, count(*)::integer as steps, coalesce(sum(coalesce(octet_length(message), 0) + coalesce(octet_length(sql), 0)), 0)::double precision as bytes
+  select execution_id, count(*)::integer as steps, coalesce(sum(coalesce(octet_length(message), 0) + coalesce(octet_length(sql), 0)
+    + coalesce(pg_column_size(restart), 0)), 0)::double precision as bytes
   from execution_step where account_id = $account_id and execution_id = any ($execution_ids::uuid[])
     and step_id <> all ($step_ids::uuid[])
   group by execution_id`,

@@ -1,0 +1,139 @@
+/** Restarts an execution: another one that continues where it ended. */
+import { fromFailed, restartPipelineExecution } from '@headgate/contract';
+import { createVersionProblem } from '../../delivery/artifacts/index.ts';
+import { requireRow } from '../../kernel/database/database.ts';
+import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import { type Problem, problem, withViolations } from '../../kernel/http/problems.ts';
+import { readTimeOfId, toUuid } from '../../kernel/identifiers.ts';
+import { enqueueWork } from '../../kernel/work/work.ts';
+import type { ExecutionServices } from './execution.routes.ts';
+import { insertExecution } from './execution.store.ts';
+import { type EndedRow, endedExecution, readRecords } from './execution-restart.store.ts';
+import type { Repeated } from './restart-effects.ts';
+import { planRestart } from './restart-plan.ts';
+
+/** Components that the detail of a problem names, and those in its violations. */
+const namedLimit = 10;
+const violationLimit = 100;
+
+export function executionRestartRoutes({ write }: Endpoints, services: ExecutionServices): void {
+  write(restartPipelineExecution, async ({ tx, rows, scope, params, body, now, newId }) => {
+    const { projectId, pipelineExecutionId: id } = params;
+    const { from = fromFailed, acceptEffects = [] } = body;
+    const ended = requireRow(await rows(endedExecution, { run_id: toUuid(id) }), () =>
+      problem('execution-not-found', { id }),
+    );
+    requireRestartable(ended, id);
+    const restartOf = ended.execution_id;
+    const records = await readRecords(services.database.read, scope.accountId, restartOf);
+    if (records === undefined)
+      throw problem('execution-not-restartable', {
+        id,
+        reason: 'the records of its steps are larger than 32 MB',
+      });
+    const { steps, variables } = records;
+    const planned = planRestart(
+      {
+        id: restartOf,
+        pipelineName: ended.pipeline_name,
+        steps,
+        base: ended.restart ?? undefined,
+        isLost: ended.agent_lost,
+        projectVariables: variables.filter(({ source }) => source === 'project' || source === 'override'),
+      },
+      from === fromFailed ? undefined : from,
+    );
+    if ('unknown' in planned)
+      throw problem('unknown-restart-component', { name: planned.unknown, id, nearest: planned.nearest });
+    if ('reason' in planned) throw problem('execution-not-restartable', { id, reason: planned.reason });
+    requireAccepted(planned.repeated, acceptEffects);
+    const executionId = newId();
+    const execution = {
+      executionId,
+      projectId,
+      environmentName: ended.environment_name,
+      pipelineName: ended.pipeline_name,
+      pipelineType: ended.pipeline_type,
+      versionName: ended.version_name,
+      manifestDigest: ended.manifest_digest,
+      agentId: ended.agent_id,
+      executionTag: ended.execution_tag ?? undefined,
+      restartOf,
+    };
+    tx.onConstraint('pipeline_execution_restarted_once', () =>
+      problem('execution-not-restartable', { id, reason: 'it was restarted by another request' }),
+    );
+    insertExecution(
+      tx,
+      scope,
+      {
+        ...execution,
+        userName: ended.user_name,
+        scalarVariables: ended.scalar_variables,
+        gridVariables: ended.grid_variables,
+        ...(ended.shared_artifacts === null ? {} : { sharedArtifacts: ended.shared_artifacts }),
+        restart: planned.plan,
+      },
+      readTimeOfId(executionId),
+    );
+    const work = {
+      account_id: scope.accountId,
+      work_id: executionId,
+      project_id: projectId,
+      environment_name: ended.environment_name,
+      agent_id: ended.agent_id,
+      name: ended.pipeline_name,
+      requested_by: scope.actorId,
+    };
+    enqueueWork(tx, { ...work, kind: 'pipeline-execution', ability: 'restarted-execution' }, now);
+    // Some waiting instances may be too old for it.
+    tx.afterCommit(() => services.wakes.wake(ended.agent_id, 'all'));
+    return {
+      body: { pipelineExecutionId: executionId, restartOf },
+      location: `/v1/projects/${projectId}/pipeline-executions/${executionId}`,
+      events: [
+        {
+          name: 'pipeline-execution-requested',
+          projectId,
+          subject: { type: 'pipeline-execution', id: executionId, name: ended.pipeline_name },
+          after: { ...execution, from, status: 'RUNNING' },
+        },
+      ],
+    };
+  });
+}
+
+/** Throws `execution-not-restartable`, `artifact-not-found`, `artifact-disabled` and `unknown-agent`. */
+function requireRestartable(ended: EndedRow, id: string): void {
+  const { status, restarted_by: other, environment_name: environmentName, version_name: versionName } = ended;
+  if (status !== 'FAILED' && status !== 'CANCELLED')
+    throw problem('execution-not-restartable', {
+      id,
+      reason: `its status is ${status}; only one that is FAILED or CANCELLED can be restarted`,
+    });
+  if (other !== null)
+    throw problem('execution-not-restartable', {
+      id,
+      reason: `it was restarted by the execution ${other}: restart that one`,
+    });
+  if (ended.enabled === null) throw createVersionProblem(environmentName, versionName);
+  if (!ended.enabled) throw problem('artifact-disabled', { versionName, environmentName });
+  if (!ended.has_agent) throw problem('unknown-agent', { id: ended.agent_id });
+}
+
+/** Throws `restart-repeats-effects`. */
+function requireAccepted(repeated: readonly Repeated[], accepted: readonly string[]): void {
+  const left = repeated.filter(({ component }) => !accepted.includes(component));
+  if (left.length > 0) throw createRepeatsProblem(left);
+}
+
+function createRepeatsProblem(repeated: readonly Repeated[]): Problem {
+  const components = repeated.slice(0, namedLimit).map(({ component }) => component);
+  const about = { components, more: repeated.length - components.length };
+  const violations = repeated.slice(0, violationLimit).map(({ component, why }) => ({
+    field: 'body.acceptEffects',
+    pointer: '/body/acceptEffects',
+    detail: `${JSON.stringify(component)} ${why}`,
+  }));
+  return withViolations(problem('restart-repeats-effects', about), violations);
+}
