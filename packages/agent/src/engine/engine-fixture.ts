@@ -1,4 +1,5 @@
 /** Test fixture: a real DuckDB in this process, files in a temporary folder, and a record of all reports. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -8,6 +9,7 @@ import { type DuckDBConnection, DuckDBInstance, type DuckDBType } from '@duckdb/
 import type { RunVariables, Step } from '@headgate/contract';
 import type { SharedPipelineUse, Unreadable } from '@headgate/pipelines';
 import type { RunScript } from '../scripts/script-job.ts';
+import { behaviour } from '../warehouses/duckdb-confinement.ts';
 import { toJavaScript } from '../warehouses/duckdb-statement.ts';
 import type {
   ArtifactFiles,
@@ -66,9 +68,7 @@ export async function createFixture(runScript: RunScript = refuseScripts): Promi
   const filesFolder = join(folder, 'files');
   await mkdir(artifact);
   await mkdir(filesFolder);
-  const instance = await DuckDBInstance.create(':memory:', {
-    default_null_order: 'nulls_last_on_asc_first_on_desc',
-  });
+  const instance = await DuckDBInstance.create(':memory:', behaviour);
   const connection = await instance.connect();
   const files = new Map<string, string>();
   const ignored = new Map<string, Unreadable>();

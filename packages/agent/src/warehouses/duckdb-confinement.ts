@@ -16,6 +16,14 @@ import type { DatabaseSettings } from './duckdb-messages.ts';
 /** Outside the allowed folders, so that DuckDB refuses to install an extension before downloading it. */
 const noFolder = '/dev/null';
 
+/** Settings by which DuckDB does as Snowflake and Redshift do. */
+export const behaviour = {
+  /** NULL sorts as the largest value. */
+  default_null_order: 'nulls_last_on_asc_first_on_desc',
+  /** A number or date is a text where a text is needed, and a text beside a number is compared as a number. */
+  old_implicit_casting: 'true',
+} as const;
+
 /** @throws DuckDB's error, for example if another process has the file open. */
 export async function openConfined(settings: DatabaseSettings): Promise<DuckDBInstance> {
   const instance = await DuckDBInstance.create(settings.databaseFile, {
@@ -33,8 +41,7 @@ export async function openConfined(settings: DatabaseSettings): Promise<DuckDBIn
   const allowed = settings.allowedFolders.map(quoteText).join(', ');
   // DuckDB ignores this limit if it is given when the database is opened.
   await connection.run(`set max_temp_directory_size = '${settings.temporaryMegabytes}MiB'`);
-  // As Snowflake and Redshift: NULL sorts as the largest value.
-  await connection.run("set default_null_order = 'nulls_last_on_asc_first_on_desc'");
+  for (const [name, value] of Object.entries(behaviour)) await connection.run(`set ${name} = '${value}'`);
   // The order matters: external access cannot be enabled again, and nothing can be set after the lock.
   await connection.run(`set allowed_directories = [${allowed}]`);
   await connection.run('set enable_external_access = false');

@@ -1,7 +1,9 @@
 /** Test fixture: scripts of users in a real DuckDB, through the rewriter and the checks of the warehouse. */
+
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { sqlRewriter } from '@headgate/pipelines';
 import { createSession } from '../engine/session.ts';
+import { behaviour } from './duckdb-confinement.ts';
 import { readBuiltInFunctions } from './duckdb-functions.ts';
 import { execute, query } from './duckdb-statement.ts';
 
@@ -14,9 +16,7 @@ export interface SqlFixture {
 }
 
 export async function createSqlFixture(): Promise<SqlFixture> {
-  const instance = await DuckDBInstance.create(':memory:', {
-    default_null_order: 'nulls_last_on_asc_first_on_desc',
-  });
+  const instance = await DuckDBInstance.create(':memory:', behaviour);
   const connection = await instance.connect();
   const rules = { functions: await readBuiltInFunctions(connection), filesFolder: '/nowhere' };
   const session = createSession({

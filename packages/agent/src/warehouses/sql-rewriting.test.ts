@@ -297,6 +297,17 @@ check('texts beside numbers are numbers', [
   ["select case when v = '5' then v else 'none' end from (values ('5')) t(v)", [['5']]],
 ]);
 
+const mixed = "from (values ('7', 10, date '2024-01-02')) t(a, b, d)";
+check('columns of texts, numbers and dates together', [
+  [
+    `select length(b), upper(b), replace(b, '1', '2'), trim(b), left(d, 4), reverse(b) ${mixed}`,
+    [[2, '10', '20', '10', '2024', '01']],
+  ],
+  [`select b like '1%', d like '2024%', contains(b, '0') ${mixed}`, [[true, true, true]]],
+  [`select a > 5, a > b, a < b, a between 1 and 8 ${mixed}`, [[true, false, true, true]]],
+  [`select coalesce(a, b), iff(b > 5, a, b) ${mixed}`, [['7', '7']]],
+]);
+
 check('queries in parentheses at the start', [
   ['select iff((select count(*) from (values (1), (2)) t) > 1, (select 7), 0)', [[7]]],
   ['select nvl((select max(x) from (values (4)) t(x)), 0), abs((select 2) - 5)', [[4, 3]]],
