@@ -7,12 +7,7 @@
  * not read yet, evaluation stops, the secret is read, and the expression is evaluated again. This is safe
  * because expressions have no side effects, and it reads only the secrets that are needed.
  */
-import {
-  newQuickJSWASMModule,
-  type QuickJSContext,
-  type QuickJSHandle,
-  type QuickJSWASMModule,
-} from 'quickjs-emscripten';
+import type { QuickJSContext, QuickJSHandle, QuickJSWASMModule } from 'quickjs-emscripten';
 import {
   expressionBytesLimit,
   expressionMillisecondsLimit,
@@ -21,6 +16,7 @@ import {
 } from './bounds.ts';
 import { defineGlobals, type ExpressionScope, explainMember, memberError } from './expression-globals.ts';
 import { compileAll, describeUnreadable, tooDeepMessage, wrapExpression } from './expression-syntax.ts';
+import { createQuickJs } from './quickjs-module.ts';
 import type { SecretSource } from './secret-calls.ts';
 import {
   createSecrets,
@@ -57,20 +53,26 @@ export interface ExpressionEngine {
 const stackBytes = 256 * 1024;
 const identifier = /^\s*([A-Za-z_$][\w$]*)\s*$/;
 
+/** @param onBroken called when an expression made an instance of QuickJS unusable */
 export function createExpressionEngine(
   bounds: ExpressionBounds = { milliseconds: expressionMillisecondsLimit, bytes: expressionBytesLimit },
   source: SecretSource = noSecrets,
+  onBroken: () => void = () => undefined,
 ): ExpressionEngine {
   let loading: Promise<QuickJSWASMModule> | undefined;
+  const discard = () => {
+    loading = undefined;
+    onBroken();
+  };
   return {
     async check(expressions) {
       const found: (string | undefined)[] = [];
       while (found.length < expressions.length) {
-        loading ??= newQuickJSWASMModule();
+        loading ??= createQuickJs();
         const limits = { bytes: bounds.bytes, stackBytes };
         const { faults, broken } = compileAll(await loading, limits, expressions.slice(found.length));
         found.push(...faults);
-        if (broken) loading = undefined;
+        if (broken) discard();
       }
       return found;
     },
@@ -84,9 +86,9 @@ export function createExpressionEngine(
       if (named !== undefined) return named;
       const secrets = collectSecrets(expression, scope, source);
       for (;;) {
-        loading ??= newQuickJSWASMModule();
+        loading ??= createQuickJs();
         const result = run(await loading, bounds, expression, scope, secrets);
-        if (result.broken) loading = undefined;
+        if (result.broken) discard();
         if (secrets.wanted !== undefined) await readWanted(secrets, source);
         else if (result.error !== undefined) throw new ExpressionError(result.error);
         else return result.value;

@@ -65,6 +65,7 @@ export {
   type VariableDeclaration,
 } from './pipeline.ts';
 export type { PlacedExpression } from './pipeline-expressions.ts';
+export { compileQuickJs } from './quickjs-module.ts';
 export {
   type Evaluation,
   evaluateExpression,

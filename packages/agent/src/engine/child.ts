@@ -1,149 +1,45 @@
 /**
- * The entry point of a run's process, started by `run-process.ts`. It provides the engine's ports: SQL,
- * secrets, steps and log lines go to the agent over IPC, and files are read from the sealed artifacts. The
- * process exits with the run or with the agent.
+ * The entry point of a process of runs, started by `pool/run-process.ts`. It does one run after the other. When
+ * its code is loaded it gives up its right to read files, and nothing of it can change any more: all that a run
+ * leaves is in objects of that run. The process exits with the agent.
  */
-import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
-import type { SharedPipelineUse } from '@headgate/pipelines';
-import { getReason } from '../log.ts';
-import type { ScriptEnd, ScriptEvents, ScriptJob } from '../scripts/script-job.ts';
-import type { ArtifactFiles, RunOutcome, RunPorts, SharedVersion, Warehouse } from './ports.ts';
-import { runBounds, runPipeline } from './run.ts';
-import type { FromRun, PlacedArtifact, PlacedShared, RunStart, ToRun } from './run-messages.ts';
+import { compileQuickJs } from '@headgate/pipelines';
+import { createKeptBetweenRuns } from './kept-between-runs.ts';
+import { watchLeftovers } from './leftovers.ts';
+import type { ArtifactIndex, FromRun, ToRun } from './run-messages.ts';
+import { createRunningRun, type RunningRun } from './running-run.ts';
 
-interface Waiting {
-  resolve(value: unknown): void;
-  reject(error: Error): void;
+const kept = createKeptBetweenRuns();
+const indexes = new Map<string, ArtifactIndex>();
+let current: RunningRun | undefined;
+
+function send(message: FromRun): void {
+  if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
 }
 
-const waiting = new Map<number, Waiting>();
-/** The running scripts, by the id of the message that started each. */
-const scripts = new Map<number, ScriptEvents>();
-let lastId = 0;
-let cancelled: Extract<ToRun, { type: 'cancel' }> | undefined;
+await compileQuickJs();
+// The declared types are older than this function.
+const permission = process.permission as unknown as { drop?(scope: string): void } | undefined;
+permission?.drop?.('fs.read');
+const leftovers = watchLeftovers();
 
-function send(message: FromRun, sent?: () => void): void {
-  process.send?.(message, undefined, undefined, () => sent?.());
+async function start(message: Extract<ToRun, { type: 'start' }>): Promise<void> {
+  const { run } = message;
+  if (message.forget === true) indexes.clear();
+  for (const { digest, index } of message.start.artifacts)
+    if (index !== undefined) indexes.set(digest, index);
+  const running = createRunningRun(message, { kept, indexes, send });
+  current = running;
+  const alive = leftovers.keep(setInterval(() => send({ type: 'alive', run }), 1_000).unref());
+  const { outcome, faults } = await running.run();
+  clearInterval(alive);
+  current = undefined;
+  send({ type: 'finished', run, outcome, faults: [...faults, ...leftovers.take()] });
 }
 
-type Question =
-  | { type: 'execute'; sql: string }
-  | { type: 'query'; sql: string; maxRows: number }
-  | { type: 'secret'; name: string }
-  | { type: 'scratch' }
-  | { type: 'script'; job: ScriptJob };
-
-function ask(message: Question, id = ++lastId) {
-  return new Promise<unknown>((resolve, reject) => {
-    waiting.set(id, { resolve, reject });
-    send({ ...message, id });
-  });
-}
-
-const warehouse: Warehouse = {
-  execute: async (sql) => (await ask({ type: 'execute', sql })) as { rowCount: number },
-  query: async (sql, maxRows) =>
-    (await ask({ type: 'query', sql, maxRows })) as { columns: string[]; rows: unknown[][] },
-};
-
-async function runScript(job: ScriptJob, events: ScriptEvents): Promise<ScriptEnd> {
-  const id = ++lastId;
-  scripts.set(id, events);
-  try {
-    return (await ask({ type: 'script', job }, id)) as ScriptEnd;
-  } finally {
-    scripts.delete(id);
-  }
-}
-
-async function answerScript({
-  script,
-  request,
-  asked,
-}: Extract<ToRun, { type: 'script-request' }>): Promise<void> {
-  try {
-    send({ type: 'script-answer', request, value: await scripts.get(script)?.answer(asked) });
-  } catch (error) {
-    send({ type: 'script-refusal', request, message: getReason(error) });
-  }
-}
-
-function createPorts(start: RunStart): RunPorts {
-  return {
-    warehouse,
-    artifact: createFiles(start.artifact),
-    secret: async (name) => (await ask({ type: 'secret', name })) as string,
-    runScript,
-    findShared: createSharedLookup(start.shared),
-    filesFolder: start.filesFolder,
-    ...(start.environmentFilesFolder === undefined
-      ? {}
-      : { environmentFilesFolder: start.environmentFilesFolder }),
-    enterScratch: async () => (await ask({ type: 'scratch' })) as string,
-    report: (step) => send({ type: 'step', step }),
-    log: (line, source) => send({ type: 'line', line, source, timestamp: new Date().toISOString() }),
-    recordVariables: (variables) => send({ type: 'variables', variables }),
-    isCancelled: () => cancelled !== undefined,
-    getCanceller: () => cancelled?.requestedBy,
-    now: () => new Date(),
-    wait: (milliseconds) => setTimeout(milliseconds),
-    newId: () => randomUUID(),
-  };
-}
-
-function createFiles({ folder, paths, ignored }: PlacedArtifact): ArtifactFiles {
-  const known = new Set(paths);
-  const place = (path: string) => (known.has(path) ? join(folder, path) : undefined);
-  return {
-    paths,
-    ignored: new Map(ignored.map(({ path, reason, line = 1 }) => [path, { reason, line }])),
-    place,
-    async read(path) {
-      const file = place(path);
-      return file === undefined ? undefined : readFile(file, 'utf8');
-    },
-  };
-}
-
-function createSharedLookup(shared: readonly PlacedShared[]): RunPorts['findShared'] {
-  const getKey = ({ prefix, versionName }: SharedPipelineUse) => JSON.stringify([prefix, versionName]);
-  const chosen = new Map(
-    shared.map((one): [string, SharedVersion] => [
-      getKey(one.use),
-      'fault' in one
-        ? { fault: one.fault }
-        : { versionName: one.versionName, files: createFiles(one.artifact) },
-    ]),
-  );
-  return (use) => chosen.get(getKey(use));
-}
-
-async function run(start: RunStart): Promise<RunOutcome> {
-  try {
-    return await runPipeline({ ...start.request, bounds: runBounds }, createPorts(start));
-  } catch (error) {
-    return { status: 'FAILED', message: getReason(error) };
-  }
-}
-
-function settle(message: Extract<ToRun, { id: number }>): void {
-  const asker = waiting.get(message.id);
-  waiting.delete(message.id);
-  if (message.type === 'answer') asker?.resolve(message.value);
-  else asker?.reject(new Error(message.message));
-}
-
-setInterval(() => send({ type: 'alive' }), 1_000).unref();
 process.on('disconnect', () => process.exit(1));
 process.on('message', (message: ToRun) => {
-  if (message.type === 'cancel') cancelled = message;
-  else if (message.type === 'start') {
-    void run(message.start).then((outcome) => send({ type: 'finished', outcome }, () => process.exit(0)));
-  } else if (message.type === 'script-line')
-    scripts.get(message.script)?.onLine(message.stream, message.line);
-  else if (message.type === 'script-request') void answerScript(message);
-  else settle(message);
+  if (message.type === 'start') void start(message);
+  else if (message.run === current?.number) current.receive(message);
 });
+send({ type: 'ready' });

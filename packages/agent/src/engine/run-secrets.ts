@@ -61,8 +61,8 @@ function createConcealingWarehouse(warehouse: Warehouse, masking: Masking): Ware
     throw error;
   };
   return {
-    execute: (sql) => warehouse.execute(sql).catch(conceal(sql)),
-    query: (sql, maxRows) => warehouse.query(sql, maxRows).catch(conceal(sql)),
+    execute: (sql, session) => warehouse.execute(sql, session).catch(conceal(sql)),
+    query: (sql, maxRows, session) => warehouse.query(sql, maxRows, session).catch(conceal(sql)),
   };
 }
 

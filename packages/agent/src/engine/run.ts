@@ -71,25 +71,22 @@ async function enterScratchIfTest(
   artifact: RunArtifact,
   request: RunRequest,
   secrets: RunSecrets,
-): Promise<{ secrets: RunSecrets; isTest: boolean }> {
-  if (request.isTest === true) return { secrets, isTest: true };
-  const path = listCandidatePaths(request.pipelineName).find((each) => artifact.files.paths.includes(each));
+): Promise<boolean> {
+  if (request.isTest === true) return true;
+  const path = listCandidatePaths(request.pipelineName).find((each) => artifact.files.has(each));
   const outline = path === undefined ? undefined : await artifact.checked.outline(path);
-  if (outline === undefined || 'reason' in outline || outline.testedPipelines === undefined)
-    return { secrets, isTest: false };
-  const { ports } = secrets;
-  const filesFolder = await ports.enterScratch();
-  const inScratch = { ...ports, filesFolder, environmentFilesFolder: ports.filesFolder };
-  return { secrets: { ...secrets, ports: inScratch }, isTest: true };
+  if (outline === undefined || 'reason' in outline || outline.testedPipelines === undefined) return false;
+  await secrets.ports.enterScratch();
+  return true;
 }
 
 async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOutcome> {
   try {
     const scope = createScope(request.variables.map(createProjectVariable));
     const artifact = createOwnArtifact(request, secrets.ports);
-    const entered = await enterScratchIfTest(artifact, request, secrets);
-    const context = createContext(request, entered.secrets, { scope, isTest: entered.isTest });
-    if (entered.isTest) await refuseUnsafeTest(artifact, request.pipelineName, context);
+    const isTest = await enterScratchIfTest(artifact, request, secrets);
+    const context = createContext(request, secrets, { scope, isTest });
+    if (isTest) await refuseUnsafeTest(artifact, request.pipelineName, context);
     const outcome = await context.call({
       artifact,
       name: request.pipelineName,
@@ -121,6 +118,7 @@ function createContext(
   const expressions = createExpressionEngine(
     { milliseconds: bounds.expressionMilliseconds, bytes: bounds.expressionBytes },
     source,
+    () => ports.reportFault('a broken instance of QuickJS'),
   );
   const context: RunContext = {
     request,
@@ -140,7 +138,7 @@ function createContext(
       ended ??= outcome;
     },
     getHaltOutcome: () => ended,
-    check: createRunCheck(request, expressions, getSharedArtifact),
+    check: createRunCheck(request, { expressions, kept: ports.kept }, getSharedArtifact),
     findHalt() {
       if (ended !== undefined) return ended;
       if (ports.isCancelled())
@@ -203,7 +201,7 @@ async function findSoundPipeline(context: RunContext, call: PipelineCall): Promi
   const { name, type, artifact } = call;
   const paths = type === undefined ? listCandidatePaths(name) : [pipelinePath(name, type)];
   for (const path of paths) {
-    if (!artifact.files.paths.includes(path) && !artifact.files.ignored.has(path)) continue;
+    if (!artifact.files.has(path) && !artifact.files.ignored.has(path)) continue;
     call.onFound?.(path);
     const wrong = await context.check(artifact, path);
     const pipeline = wrong === undefined ? await artifact.pipeline(path) : undefined;

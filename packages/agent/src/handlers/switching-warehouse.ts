@@ -11,8 +11,8 @@ export function createSwitchingWarehouse(first: WarehouseConnection): SwitchingW
   let close = () => first.close();
   let isClosed = false;
   return {
-    execute: (sql) => warehouse.execute(sql),
-    query: (sql, maxRows) => warehouse.query(sql, maxRows),
+    execute: (sql, session) => warehouse.execute(sql, session),
+    query: (sql, maxRows, session) => warehouse.query(sql, maxRows, session),
     async close() {
       isClosed = true;
       await close();
