@@ -45,7 +45,7 @@ export function watchLeftovers(): Leftovers {
     take() {
       const found = timers.clear();
       const now = describeGlobals();
-      if (now.some((each, index) => each !== globals[index])) found.push('a changed global');
+      if (now.some((each, index) => !Object.is(each, globals[index]))) found.push('a changed global');
       const open = process.getActiveResourcesInfo().filter((name) => !ownResources.has(name));
       if (open.length > 0) found.push(`open resources (${[...new Set(open)].join(', ')})`);
       return found;
