@@ -52,6 +52,8 @@ export interface RunPool {
    * @throws the reason of `kill`, after all processes of the run are gone.
    */
   run(options: RunOptions): Promise<RunOutcome>;
+  /** The process ids of its processes. */
+  listProcesses(): number[];
   /** Kills all processes. */
   close(): Promise<void>;
 }
@@ -87,6 +89,10 @@ class Pool implements RunPool {
     } finally {
       this.#release(process);
     }
+  }
+
+  listProcesses(): number[] {
+    return [...this.#processes].flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
   }
 
   async close(): Promise<void> {
