@@ -28,6 +28,17 @@ function listDescendants(pid: number): number[] {
   return children.flatMap((child) => [child, ...listDescendants(child)]);
 }
 
+/** The Node.js processes below the server: the starter of its agent, the agent, and the agent's processes. */
+export function listAgentProcesses(serverPid: number): number[] {
+  return listDescendants(serverPid).filter((pid) => {
+    try {
+      return /node/.test(readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0')[0] ?? '');
+    } catch {
+      return false;
+    }
+  });
+}
+
 export interface ProcessMemory {
   mebibytes: number;
   description: string;
@@ -35,13 +46,7 @@ export interface ProcessMemory {
 
 /** @param serverPid the server, whose agent is meant. PostgreSQL is not part of it */
 export function measureProcesses(serverPid: number): ProcessMemory {
-  const ofAgent = listDescendants(serverPid).filter((pid) => {
-    try {
-      return /node/.test(readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0')[0] ?? '');
-    } catch {
-      return false;
-    }
-  });
+  const ofAgent = listAgentProcesses(serverPid);
   const sizes = ofAgent.map(readMebibytes);
   const mebibytes = sizes.reduce((sum, size) => sum + size, 0);
   const shown = sizes.map((size) => size.toFixed(0)).join(' + ');

@@ -3,11 +3,13 @@
  * warehouse. A poll of the status costs the server as much as a small part of a run, so that many runs are
  * watched by one statement in the database.
  */
+import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { environmentName } from './agent-scene.ts';
 import { type Finding, median, percentile, spread, verdictAtLeast, verdictAtMost } from './finding.ts';
-import { measureProcesses } from './process-memory.ts';
+import { listAgentProcesses, measureProcesses } from './process-memory.ts';
+import { postgresSeconds, processorSeconds } from './processor-time.ts';
 import { RawConnection } from './raw-connection.ts';
 import { requestText } from './request.ts';
 import { publishRunPipelines, type RunPipeline } from './run-pipelines.ts';
@@ -46,7 +48,9 @@ export const runs: Work = async ({ rounds, milliseconds, profileFolder }) => {
   const measureRate = async (pipeline: RunPipeline, least: number): Promise<Finding> => {
     await runMany(scene, pipeline, 2_000);
     const rates: number[] = [];
+    const stop = watchProcessors(scene);
     for (let round = 0; round < rounds; round++) rates.push(await runMany(scene, pipeline, milliseconds));
+    console.log(`  ${pipeline}: ${await stop()}`);
     return {
       work: `runs a second, ${inFlight} at a time: ${pipeline}`,
       measured: `${spread(rates, 0)} a second`,
@@ -121,6 +125,34 @@ async function runOne(scene: Scene, pipeline: RunPipeline): Promise<number> {
   }
 }
 
+/**
+ * Processor time of each run from now on. On a machine with other work it says more than runs a second. The
+ * command line tells the agent from its processes.
+ */
+function watchProcessors(scene: Scene): () => Promise<string> {
+  const { server } = scene;
+  const before = countEnded(scene);
+  const read = () => new Map(listAgentProcesses(server.pid).map((pid) => [pid, processorSeconds(pid)]));
+  const others = () => [processorSeconds(server.pid), postgresSeconds(server.dataDirectory)];
+  const first = { processes: read(), others: others() };
+  return async () => {
+    const last = { processes: read(), others: others() };
+    const runs = (await countEnded(scene)) - (await before);
+    const sums = { agent: 0, runs: 0, warehouse: 0 };
+    for (const [pid, seconds] of last.processes)
+      sums[getPart(pid)] += seconds - (first.processes.get(pid) ?? 0);
+    const show = (seconds: number) => `${((seconds * 1_000) / runs).toFixed(2)} ms`;
+    const [ofServer = 0, ofPostgres = 0] = last.others.map((now, index) => now - (first.others[index] ?? 0));
+    return `a run takes ${show(ofServer)} of the server, ${show(ofPostgres)} of PostgreSQL, ${show(sums.agent)} of the agent, ${show(sums.runs)} of its process, ${show(sums.warehouse)} of DuckDB`;
+  };
+}
+
+function getPart(pid: number): 'agent' | 'runs' | 'warehouse' {
+  const command = readFileSync(`/proc/${pid}/cmdline`, 'latin1');
+  if (command.includes('run-code-')) return 'runs';
+  return command.includes('duckdb-process') ? 'warehouse' : 'agent';
+}
+
 /** Runs that ended each second while a fixed number was under way. */
 async function runMany(scene: Scene, pipeline: RunPipeline, milliseconds: number): Promise<number> {
   const before = await countEnded(scene);
@@ -134,9 +166,8 @@ async function runMany(scene: Scene, pipeline: RunPipeline, milliseconds: number
     await delay(4);
     ended = (await countEnded(scene)) - before;
   }
-  const rate = ended / ((performance.now() - startedAt) / 1_000);
   await waitForEnd(scene, before + started);
-  return rate;
+  return started / ((performance.now() - startedAt) / 1_000);
 }
 
 /** Milliseconds until all runs of a burst have ended. */

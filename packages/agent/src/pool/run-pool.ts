@@ -34,8 +34,17 @@ export const defaultPoolBounds: PoolBounds = {
 /** Processes that start at one time. More only take time from each other and from the runs. */
 const startsAtOnce = 2;
 
+/**
+ * How long a run waits for one of the processes of its environment that are all busy, before it takes another.
+ * Most runs are shorter. A process that does many runs is warm: a new one takes ten times as long for each of
+ * its first runs.
+ */
+const patienceMilliseconds = 25;
+
 interface Waiting {
   environment: string;
+  /** It may take a process that belongs to no environment yet. */
+  isImpatient: boolean;
   take(process: RunProcess): void;
   fail(error: Error): void;
 }
@@ -108,10 +117,12 @@ class Pool implements RunPool {
   async #acquire(environment: string, kill: AbortSignal): Promise<RunProcess> {
     kill.throwIfAborted();
     if (this.#isClosed) throw new Error('the agent was stopped');
-    const free = this.#takeFree(environment);
+    const isKnown = [...this.#processes].some((each) => each.environment === environment);
+    const free = this.#takeIdle(environment) ?? (isKnown ? undefined : this.#takeSpare());
     if (free !== undefined) return free;
     const { promise, resolve, reject } = Promise.withResolvers<RunProcess>();
-    const waiting: Waiting = { environment, take: resolve, fail: reject };
+    const waiting: Waiting = { environment, isImpatient: !isKnown, take: resolve, fail: reject };
+    const late = setTimeout(() => this.#hurry(waiting), patienceMilliseconds);
     const giveUp = () => {
       const place = this.#waiting.indexOf(waiting);
       if (place >= 0) this.#waiting.splice(place, 1);
@@ -120,19 +131,33 @@ class Pool implements RunPool {
     kill.addEventListener('abort', giveUp);
     this.#waiting.push(waiting);
     this.#fill();
-    return promise.finally(() => kill.removeEventListener('abort', giveUp));
+    return promise.finally(() => {
+      clearTimeout(late);
+      kill.removeEventListener('abort', giveUp);
+    });
   }
 
-  /** The most recently used process of the environment, else a spare. */
-  #takeFree(environment: string): RunProcess | undefined {
+  #hurry(waiting: Waiting): void {
+    waiting.isImpatient = true;
+    const spare = this.#takeSpare();
+    if (spare !== undefined) this.#offer(spare);
+    else this.#fill();
+  }
+
+  /** The most recently used process of the environment. */
+  #takeIdle(environment: string): RunProcess | undefined {
     for (;;) {
       const place = this.#idle.findLastIndex(({ process }) => process.environment === environment);
       const [idle] = place < 0 ? [] : this.#idle.splice(place, 1);
-      const process = idle?.process ?? this.#spares.shift();
-      if (idle === undefined && process !== undefined) this.#fill();
-      if (process === undefined || process.retired === undefined) return process;
-      this.#retire(process);
+      if (idle === undefined || idle.process.retired === undefined) return idle?.process;
+      this.#retire(idle.process);
     }
+  }
+
+  #takeSpare(): RunProcess | undefined {
+    const spare = this.#spares.shift();
+    if (spare !== undefined) this.#fill();
+    return spare;
   }
 
   #release(process: RunProcess): void {
@@ -145,12 +170,13 @@ class Pool implements RunPool {
   /** Gives a free process to a run that waits for one, or keeps it. */
   #offer(process: RunProcess): void {
     const { environment } = process;
-    const place = this.#waiting.findIndex(
-      (each) => environment === undefined || each.environment === environment,
+    const place = this.#waiting.findIndex((each) =>
+      environment === undefined ? each.isImpatient : each.environment === environment,
     );
     const [waiting] = place < 0 ? [] : this.#waiting.splice(place, 1);
     if (waiting !== undefined) waiting.take(process);
     else if (environment === undefined) this.#spares.push(process);
+    else if (process.retired !== undefined) this.#retire(process);
     else {
       this.#idle.push({ process, since: performance.now() });
       this.#limitIdle();
@@ -181,7 +207,7 @@ class Pool implements RunPool {
   /** Starts what is missing: one process for each waiting run, and the spares. */
   #fill(): void {
     if (this.#isClosed) return;
-    const wanted = this.#waiting.length + this.#bounds.spares;
+    const wanted = this.#waiting.filter(({ isImpatient }) => isImpatient).length + this.#bounds.spares;
     while (this.#starting < startsAtOnce && this.#starting + this.#spares.length < wanted) void this.#start();
   }
 
