@@ -3,43 +3,7 @@
  * its code is loaded it gives up its right to read files, and nothing of it can change any more: all that a run
  * leaves is in objects of that run. The process exits with the agent.
  */
-import { compileQuickJs } from '@headgate/pipelines';
 import { createKeptBetweenRuns } from './kept-between-runs.ts';
-import { watchLeftovers } from './leftovers.ts';
-import type { ArtifactIndex, FromRun, ToRun } from './run-messages.ts';
-import { createRunningRun, type RunningRun } from './running-run.ts';
+import { listenForRuns } from './process-of-runs.ts';
 
-const kept = createKeptBetweenRuns();
-const indexes = new Map<string, ArtifactIndex>();
-let current: RunningRun | undefined;
-
-function send(message: FromRun): void {
-  if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
-}
-
-await compileQuickJs();
-// The declared types are older than this function.
-const permission = process.permission as unknown as { drop?(scope: string): void } | undefined;
-permission?.drop?.('fs.read');
-const leftovers = watchLeftovers();
-
-async function start(message: Extract<ToRun, { type: 'start' }>): Promise<void> {
-  const { run } = message;
-  if (message.forget === true) indexes.clear();
-  for (const { digest, index } of message.start.artifacts)
-    if (index !== undefined) indexes.set(digest, index);
-  const running = createRunningRun(message, { kept, indexes, send });
-  current = running;
-  const alive = leftovers.keep(setInterval(() => send({ type: 'alive', run }), 1_000).unref());
-  const { outcome, faults } = await running.run();
-  clearInterval(alive);
-  current = undefined;
-  send({ type: 'finished', run, outcome, faults: [...faults, ...leftovers.take()] });
-}
-
-process.on('disconnect', () => process.exit(1));
-process.on('message', (message: ToRun) => {
-  if (message.type === 'start') void start(message);
-  else if (message.run === current?.number) current.receive(message);
-});
-send({ type: 'ready' });
+await listenForRuns(createKeptBetweenRuns());

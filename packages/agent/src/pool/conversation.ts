@@ -16,6 +16,8 @@ export interface Conversation {
   /** Passes a message of the run. @throws Error about a message that the process cannot send at this time */
   receive(message: Exclude<FromRun, { type: 'ready' }>): void;
   cancel(): void;
+  /** The process has sent a message of this run. Before, the run has had no effect. */
+  readonly hasBegun: boolean;
   /** The run was given a secret. */
   readonly gotSecret: boolean;
   /** Settles when the run has finished, or `fail` was called. */
@@ -39,6 +41,7 @@ export function createConversation(
   let lastQuestion = 0;
   let isOver = false;
   let gotSecret = false;
+  let hasBegun = false;
 
   async function readSecret(name: string): Promise<string> {
     gotSecret = true;
@@ -107,6 +110,7 @@ export function createConversation(
   return {
     receive(message) {
       if (isOver) throw new Error('a message after its end');
+      hasBegun = true;
       switch (message.type) {
         case 'alive':
           return;
@@ -130,6 +134,9 @@ export function createConversation(
       }
     },
     cancel: () => send({ type: 'cancel', requestedBy: getCanceller(options.cancel) }),
+    get hasBegun() {
+      return hasBegun;
+    },
     get gotSecret() {
       return gotSecret;
     },

@@ -12,6 +12,18 @@ import { prepareRunCode } from './run-code.ts';
 import type { RunOptions } from './run-options.ts';
 import { createRunPool, type RunPool, type RunPoolSettings } from './run-pool.ts';
 
+export const request: RunOptions['request'] = {
+  pipelineExecutionId: '00000000-0000-7000-8000-000000000001',
+  projectId: '00000000-0000-7000-8000-000000000002',
+  environmentName: 'dev',
+  pipelineName: 'main',
+  versionName: '1',
+  warehouse: 'DUCKDB',
+  variables: [],
+  scalarVariables: {},
+  gridVariables: {},
+};
+
 export interface PoolFixture {
   folder: string;
   filesFolder: string;
@@ -76,17 +88,7 @@ export async function createPoolFixture(
     publish,
     run: (files, { environmentName = 'dev', ...options } = {}) =>
       pool.run({
-        request: {
-          pipelineExecutionId: '00000000-0000-7000-8000-000000000001',
-          projectId: '00000000-0000-7000-8000-000000000002',
-          environmentName,
-          pipelineName: 'main',
-          versionName: '1',
-          warehouse: 'DUCKDB',
-          variables: [],
-          scalarVariables: {},
-          gridVariables: {},
-        },
+        request: { ...request, environmentName },
         artifact: typeof files === 'string' ? publish({ 'main.orch.yaml': files }) : files,
         shared: [],
         files: { filesFolder },

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { Secret, type Step } from '@headgate/contract';
 import { grid, print, renderOrchestration, start, text, update } from '../engine/pipeline-fixture.ts';
-import { createPoolFixture } from './pool-fixture.ts';
+import { createPoolFixture, request } from './pool-fixture.ts';
 import type { RunOptions } from './run-options.ts';
 
 const canary = 'canary-3f9a';
@@ -194,15 +194,3 @@ describe('a process of runs', { timeout: 240_000 }, () => {
     assert.doesNotMatch(await look(), new RegExp(canary));
   });
 });
-
-const request: RunOptions['request'] = {
-  pipelineExecutionId: '00000000-0000-7000-8000-000000000001',
-  projectId: '00000000-0000-7000-8000-000000000002',
-  environmentName: 'dev',
-  pipelineName: 'main',
-  versionName: '1',
-  warehouse: 'DUCKDB',
-  variables: [],
-  scalarVariables: {},
-  gridVariables: {},
-};

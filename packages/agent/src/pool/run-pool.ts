@@ -5,7 +5,13 @@
 import type { RunOutcome } from '../engine/ports.ts';
 import { getReason, type Log } from '../log.ts';
 import type { RunOptions } from './run-options.ts';
-import { defaultBounds, type RetirementBounds, RunProcess, type RunProcessSettings } from './run-process.ts';
+import {
+  defaultBounds,
+  ProcessGone,
+  type RetirementBounds,
+  RunProcess,
+  type RunProcessSettings,
+} from './run-process.ts';
 
 export interface PoolBounds extends RetirementBounds {
   /** Started processes that belong to no environment yet. */
@@ -40,6 +46,9 @@ const startsAtOnce = 2;
  * its first runs.
  */
 const patienceMilliseconds = 25;
+
+/** Processes that one run is given to. */
+const attempts = 4;
 
 interface Waiting {
   environment: string;
@@ -92,11 +101,16 @@ class Pool implements RunPool {
   async run(options: RunOptions): Promise<RunOutcome> {
     const { projectId, environmentName } = options.request;
     const environment = JSON.stringify([projectId, environmentName]);
-    const process = await this.#acquire(environment, options.kill);
-    try {
-      return await process.run(environment, options);
-    } finally {
-      this.#release(process);
+    for (let attempt = 1; ; attempt += 1) {
+      const process = await this.#acquire(environment, options.kill);
+      try {
+        return await process.run(environment, options);
+      } catch (error) {
+        // It was killed while it waited, and the agent had not seen its end yet.
+        if (!(error instanceof ProcessGone) || attempt === attempts || this.#isClosed) throw error;
+      } finally {
+        this.#release(process);
+      }
     }
   }
 

@@ -46,6 +46,11 @@ export const defaultBounds: RetirementBounds = {
   silenceMilliseconds: 15_000,
 };
 
+/** The process died before it began the run, which may be given to another one. */
+export class ProcessGone extends Error {
+  override message = 'the run’s process ended before it began the run';
+}
+
 /** Artifacts whose index a process keeps. */
 const keptIndexes = 50;
 const startMilliseconds = 60_000;
@@ -154,7 +159,7 @@ export class RunProcess {
    * Does one run. If the process dies, the run is FAILED with a message that says how. Afterwards `retired` says
    * whether the process may do another one.
    *
-   * @throws the reason of `kill`, after all processes of the run are gone.
+   * @throws the reason of `kill`, after all processes of the run are gone; ProcessGone
    */
   async run(environment: string, options: RunOptions): Promise<RunOutcome> {
     options.kill.throwIfAborted();
@@ -182,6 +187,8 @@ export class RunProcess {
       if (options.kill.aborted || !this.isAlive) await this.ended;
       else this.#judge(conversation, faults);
       options.kill.throwIfAborted();
+      const wasKilled = this.#retired !== undefined || this.#memory.exceeded;
+      if (!this.isAlive && !wasKilled && !conversation.hasBegun) throw new ProcessGone();
       return outcome;
     } finally {
       clearInterval(watch);
