@@ -16,7 +16,7 @@ import {
 } from './bounds.ts';
 import { defineGlobals, type ExpressionScope, explainMember, memberError } from './expression-globals.ts';
 import { compileAll, describeUnreadable, tooDeepMessage, wrapExpression } from './expression-syntax.ts';
-import { createQuickJs } from './quickjs-module.ts';
+import { createQuickJs, type QuickJsInstance, type QuickJsSource } from './quickjs-module.ts';
 import type { SecretSource } from './secret-calls.ts';
 import {
   createSecrets,
@@ -49,17 +49,29 @@ export interface ExpressionEngine {
   check(expressions: readonly string[]): Promise<(string | undefined)[]>;
 }
 
+export interface QuickJsOptions {
+  /** Default: an instance of its own. */
+  create?: QuickJsSource;
+  /** Called when an expression made an instance unusable. */
+  onBroken?: () => void;
+}
+
 /** Enough for real expressions and well below the size of the WebAssembly stack. */
 const stackBytes = 256 * 1024;
 const identifier = /^\s*([A-Za-z_$][\w$]*)\s*$/;
 
-/** @param onBroken called when an expression made an instance of QuickJS unusable */
 export function createExpressionEngine(
   bounds: ExpressionBounds = { milliseconds: expressionMillisecondsLimit, bytes: expressionBytesLimit },
   source: SecretSource = noSecrets,
-  onBroken: () => void = () => undefined,
+  { create = createQuickJs, onBroken = () => undefined }: QuickJsOptions = {},
 ): ExpressionEngine {
-  let loading: Promise<QuickJSWASMModule> | undefined;
+  let loading: Promise<QuickJsInstance> | undefined;
+  async function load(): Promise<QuickJSWASMModule> {
+    loading ??= create();
+    const instance = await loading;
+    if (!instance.isUsable()) throw new ExpressionError('the run has ended');
+    return instance.quickjs;
+  }
   const discard = () => {
     loading = undefined;
     onBroken();
@@ -68,9 +80,8 @@ export function createExpressionEngine(
     async check(expressions) {
       const found: (string | undefined)[] = [];
       while (found.length < expressions.length) {
-        loading ??= createQuickJs();
         const limits = { bytes: bounds.bytes, stackBytes };
-        const { faults, broken } = compileAll(await loading, limits, expressions.slice(found.length));
+        const { faults, broken } = compileAll(await load(), limits, expressions.slice(found.length));
         found.push(...faults);
         if (broken) discard();
       }
@@ -86,8 +97,7 @@ export function createExpressionEngine(
       if (named !== undefined) return named;
       const secrets = collectSecrets(expression, scope, source);
       for (;;) {
-        loading ??= createQuickJs();
-        const result = run(await loading, bounds, expression, scope, secrets);
+        const result = run(await load(), bounds, expression, scope, secrets);
         if (result.broken) discard();
         if (secrets.wanted !== undefined) await readWanted(secrets, source);
         else if (result.error !== undefined) throw new ExpressionError(result.error);

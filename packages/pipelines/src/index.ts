@@ -65,7 +65,7 @@ export {
   type VariableDeclaration,
 } from './pipeline.ts';
 export type { PlacedExpression } from './pipeline-expressions.ts';
-export { compileQuickJs } from './quickjs-module.ts';
+export { compileQuickJs, createQuickJsLender, type QuickJsSource } from './quickjs-module.ts';
 export {
   type Evaluation,
   evaluateExpression,

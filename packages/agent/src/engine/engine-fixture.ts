@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance, type DuckDBType } from '@duckdb/node-api';
 import type { RunVariables, Step } from '@headgate/contract';
-import type { SharedPipelineUse, Unreadable } from '@headgate/pipelines';
+import { createQuickJsLender, type SharedPipelineUse, type Unreadable } from '@headgate/pipelines';
 import type { RunScript } from '../scripts/script-job.ts';
 import { toJavaScript } from '../warehouses/duckdb-statement.ts';
 import { createKeptBetweenRuns } from './kept-between-runs.ts';
@@ -118,6 +118,7 @@ export async function createFixture(runScript: RunScript = refuseScripts): Promi
       place = { filesFolder: join(filesFolder, '.tests'), environmentFilesFolder: filesFolder };
     },
     reportFault: () => undefined,
+    createQuickJs: createQuickJsLender().lend,
     kept: createKeptBetweenRuns(),
     report(step) {
       steps.set(step.stepId, step);

@@ -9,7 +9,7 @@
  * - **files folder**: the folder of one environment in which pipelines may read and write files.
  */
 import type { LogStream, ProjectVariable, RunVariables, Step } from '@headgate/contract';
-import type { SharedPipelineUse, Unreadable } from '@headgate/pipelines';
+import type { QuickJsSource, SharedPipelineUse, Unreadable } from '@headgate/pipelines';
 import type { RunScript } from '../scripts/script-job.ts';
 import type { KeptBetweenRuns } from './kept-between-runs.ts';
 
@@ -106,6 +106,8 @@ export interface RunPorts {
   enterScratch(): Promise<void>;
   /** Says why the process should do no other run. */
   reportFault(fault: string): void;
+  /** Creates an instance of QuickJS for this run. */
+  createQuickJs: QuickJsSource;
   /** What the process keeps from run to run. */
   kept: KeptBetweenRuns;
   /** Reports the state of a step. A changed step is reported again, in full, with the same `stepId`. */

@@ -1,5 +1,6 @@
 /** Does the runs that the agent sends to this process, one after the other. */
-import { compileQuickJs } from '@headgate/pipelines';
+import { compileQuickJs, createQuickJsLender } from '@headgate/pipelines';
+import { freezeBuiltIns } from './frozen-built-ins.ts';
 import type { KeptBetweenRuns } from './kept-between-runs.ts';
 import { watchLeftovers } from './leftovers.ts';
 import type { ArtifactIndex, FromRun, RunStart, ToRun } from './run-messages.ts';
@@ -10,6 +11,7 @@ export async function listenForRuns(
   kept: KeptBetweenRuns,
   onStart: (start: RunStart, run: number) => void = () => undefined,
 ): Promise<void> {
+  const quickJs = createQuickJsLender();
   const indexes = new Map<string, ArtifactIndex>();
   let current: RunningRun | undefined;
 
@@ -22,13 +24,14 @@ export async function listenForRuns(
   const permission = process.permission as unknown as { drop?(scope: string): void } | undefined;
   permission?.drop?.('fs.read');
   const leftovers = watchLeftovers();
+  freezeBuiltIns();
 
   async function start(message: Extract<ToRun, { type: 'start' }>): Promise<void> {
     const { run } = message;
     if (message.forget === true) indexes.clear();
     for (const { digest, index } of message.start.artifacts)
       if (index !== undefined) indexes.set(digest, index);
-    const running = createRunningRun(message, { kept, indexes, send });
+    const running = createRunningRun(message, { createQuickJs: quickJs.lend, kept, indexes, send });
     current = running;
     const alive = leftovers.keep(setInterval(() => send({ type: 'alive', run }), 1_000).unref());
     onStart(message.start, run);
@@ -36,6 +39,8 @@ export async function listenForRuns(
     clearInterval(alive);
     current = undefined;
     send({ type: 'finished', run, outcome, faults: [...faults, ...leftovers.take()] });
+    // The next start is read after this.
+    quickJs.wipe();
   }
 
   process.on('disconnect', () => process.exit(1));

@@ -118,7 +118,10 @@ function createContext(
   const expressions = createExpressionEngine(
     { milliseconds: bounds.expressionMilliseconds, bytes: bounds.expressionBytes },
     source,
-    () => ports.reportFault('a broken instance of QuickJS'),
+    {
+      create: ports.createQuickJs,
+      onBroken: () => ports.reportFault('a broken instance of QuickJS'),
+    },
   );
   const context: RunContext = {
     request,

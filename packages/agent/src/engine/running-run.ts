@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import type { SharedPipelineUse } from '@headgate/pipelines';
+import type { QuickJsSource, SharedPipelineUse } from '@headgate/pipelines';
 import { getReason } from '../log.ts';
 import type { ScriptEnd, ScriptEvents, ScriptJob } from '../scripts/script-job.ts';
 import type { KeptBetweenRuns } from './kept-between-runs.ts';
@@ -22,6 +22,7 @@ import type {
 } from './run-messages.ts';
 
 interface Process {
+  createQuickJs: QuickJsSource;
   kept: KeptBetweenRuns;
   indexes: ReadonlyMap<string, ArtifactIndex>;
   send(message: FromRun): void;
@@ -124,6 +125,7 @@ export function createRunningRun(
       endWrite: (partial, isComplete) => ask('file-end', { partial, isComplete }),
     },
     enterScratch: () => ask('scratch', {}),
+    createQuickJs: process.createQuickJs,
     kept: process.kept,
     report: (step) => send({ type: 'step', run: number, step }),
     log: (line, source) =>

@@ -34,7 +34,7 @@ test('a run whose process exceeds its memory limit fails and names the setting; 
 }, async (t) => {
   const count = 80;
   const names = Array.from({ length: count }, (_, index) => `v${index}`);
-  const large = "'x'.repeat(4e6)";
+  const large = "'x'.repeat(2e6)";
   const steps = names.map((name, index) => [
     `Fill ${name}`,
     { ...update(name, large), transitions: { success: index + 1 < count ? [`Fill v${index + 1}`] : [] } },
@@ -42,10 +42,10 @@ test('a run whose process exceeds its memory limit fails and names the setting; 
   const components = { Start: start('Fill v0'), ...Object.fromEntries(steps) };
   const variables = Object.fromEntries(names.map((name) => [name, text('')]));
   const pipeline = renderOrchestration(components, variables);
-  const { run } = await open(t, { memoryMegabytes: 2_048, processMegabytes: 200 });
+  const { run } = await open(t, { memoryMegabytes: 2_048, processMegabytes: 140 });
   const outcome = await run(pipeline);
   assert.equal(outcome.status, 'FAILED');
-  assert.match(outcome.message ?? '', /exceeded its limit of 200 MB.*HEADGATE_AGENT_RUN_PROCESS_MEMORY_MB/);
+  assert.match(outcome.message ?? '', /exceeded its limit of 140 MB.*HEADGATE_AGENT_RUN_PROCESS_MEMORY_MB/);
   const next = await run(renderOrchestration({ Start: start() }, {}));
   assert.equal(next.status, 'SUCCESS', next.message);
 });

@@ -82,7 +82,6 @@ export class RunProcess {
       execArgv: [
         '--disable-warning=ExperimentalWarning',
         `--max-old-space-size=${memoryMegabytes}`,
-        '--frozen-intrinsics',
         '--disallow-code-generation-from-strings',
         '--permission',
         `--allow-fs-read=${code}`,
