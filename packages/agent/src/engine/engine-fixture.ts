@@ -92,6 +92,7 @@ export async function createFixture(runScript: RunScript = refuseScripts): Promi
   }
   const ports: RunPorts = {
     warehouse: createWarehouse(connection),
+    sessions: 1,
     artifact: {
       get paths() {
         return [...files.keys()];

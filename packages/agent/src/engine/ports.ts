@@ -83,6 +83,8 @@ export interface LogSource {
 
 export interface RunPorts {
   warehouse: Warehouse;
+  /** Sessions of the warehouse that the run may use at the same time. */
+  sessions: number;
   artifact: ArtifactFiles;
   /**
    * The value of a secret reference of the project.

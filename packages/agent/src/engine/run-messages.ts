@@ -7,6 +7,9 @@ import type { SharedPipelineUse } from '@headgate/pipelines';
 import type { ScriptEnd, ScriptJob, ScriptRequest, ScriptStream } from '../scripts/script-job.ts';
 import type { LogSource, RunOutcome, RunRequest } from './ports.ts';
 
+/** Sessions of the warehouse for one run. */
+export const sessionLimit = 4;
+
 /** The files of an artifact: their paths, and the SHA-256 of each. */
 export interface ArtifactIndex {
   paths: readonly string[];

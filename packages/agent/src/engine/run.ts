@@ -127,7 +127,8 @@ function createContext(
     request,
     ports,
     dialect: createConcealingDialect(duckdb, source),
-    warehouse: createSession(ports.warehouse),
+    // A scratch database belongs to one session.
+    warehouse: createSession(ports.warehouse, isTest ? 1 : ports.sessions),
     expressions,
     readSecret: (name) => source.read(name),
     mask,

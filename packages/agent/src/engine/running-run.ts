@@ -10,15 +10,16 @@ import type { ScriptEnd, ScriptEvents, ScriptJob } from '../scripts/script-job.t
 import type { KeptBetweenRuns } from './kept-between-runs.ts';
 import type { ArtifactFiles, RunOutcome, RunPorts, SharedVersion } from './ports.ts';
 import { runBounds, runPipeline } from './run.ts';
-import type {
-  ArtifactIndex,
-  FromRun,
-  Question,
-  QuestionName,
-  Questions,
-  RunStart,
-  SentArtifact,
-  ToRun,
+import {
+  type ArtifactIndex,
+  type FromRun,
+  type Question,
+  type QuestionName,
+  type Questions,
+  type RunStart,
+  type SentArtifact,
+  sessionLimit,
+  type ToRun,
 } from './run-messages.ts';
 
 interface Process {
@@ -112,6 +113,7 @@ export function createRunningRun(
       query: (sql, maxRows, session) =>
         ask('query', { sql, maxRows, ...(session === undefined ? {} : { session }) }),
     },
+    sessions: sessionLimit,
     artifact: createFiles(0),
     secret: (name) => ask('secret', { name }),
     runScript,

@@ -1,6 +1,10 @@
-/** The run's session with the warehouse. Branches take turns, so that transactions of branches do not mix. */
+/**
+ * The run's sessions with the warehouse. Single statements of branches run at the same time. Transactions run
+ * alone, and all that needs temporary tables or settings of a session stays in one.
+ */
 import type { PreparedStatement, StatementList } from '@headgate/pipelines';
 import type { Warehouse } from './ports.ts';
+import { createSessionGate } from './session-gate.ts';
 
 export interface Session extends Warehouse {
   /**
@@ -15,53 +19,97 @@ export interface Session extends Warehouse {
   watch(onStatement: (sql: string) => void): Session;
 }
 
-export function createSession(warehouse: Warehouse): Session {
-  let last: Promise<unknown> = Promise.resolve();
-  function runInTurn<T>(work: () => Promise<T>): Promise<T> {
-    const result = last.then(work);
-    last = result.catch(() => undefined);
-    return result;
-  }
+/** @param sessions of the warehouse that the run may use at the same time */
+export function createSession(warehouse: Warehouse, sessions: number): Session {
+  const gate = createSessionGate(sessions);
+  /** A statement left something in session 0, such as a temporary table: all others follow it there. */
+  let isBound = sessions === 1;
+  const runInTurn: RunInTurn = (statements, work) => {
+    if (statements.some(bindsSession)) isBound = true;
+    return gate.runExclusively(work);
+  };
+  const runFreely: RunFreely = async (sql, work) => {
+    if (bindsSession(sql)) isBound = true;
+    if (isBound) return gate.runExclusively(() => work(0));
+    try {
+      return await gate.runShared(work);
+    } catch (error) {
+      // The statement had no effect. Alone it cannot meet another one.
+      if (error instanceof Error && conflict.test(error.message)) return gate.runExclusively(() => work(0));
+      throw error;
+    }
+  };
   return createView(() => undefined);
 
   function createView(onStatement: (sql: string) => void): Session {
     const watched: Warehouse = {
-      execute(sql) {
+      execute(sql, session) {
         onStatement(sql);
-        return warehouse.execute(sql);
+        return warehouse.execute(sql, session);
       },
-      query(sql, maxRows) {
+      query(sql, maxRows, session) {
         onStatement(sql);
-        return warehouse.query(sql, maxRows);
+        return warehouse.query(sql, maxRows, session);
       },
     };
-    return { ...createTurns(warehouse, watched, runInTurn), watch: createView };
+    return { ...createTurns(warehouse, watched, { runInTurn, runFreely }), watch: createView };
   }
 }
 
-type RunInTurn = <T>(work: () => Promise<T>) => Promise<T>;
+type RunInTurn = <T>(statements: readonly string[], work: () => Promise<T>) => Promise<T>;
+type RunFreely = <T>(sql: string, work: (session: number) => Promise<T>) => Promise<T>;
+
+/** DuckDB's messages for statements that changed the same rows or objects at the same time. */
+const conflict = /\bconflict\b|has been altered|could not commit/i;
+
+/** Statements that begin so change and read only the database, unless they have the words below. */
+const readsOrWrites =
+  /^\s*(?:select|with|from|values|insert|update|delete|merge|create|drop|alter|copy|truncate|explain|analyze|comment|begin|start|commit|end|rollback|abort)\b/i;
+const ofSession = /\b(?:temp|temporary|currval|nextval|setseed|getvariable|variable|current_setting)\b/i;
+
+/** Whether a later statement may need the session of this one. */
+const bindsSession = (sql: string) => !readsOrWrites.test(sql) || ofSession.test(sql);
 
 /** `watched`: the same warehouse, for the statements of components. */
-function createTurns(warehouse: Warehouse, watched: Warehouse, runInTurn: RunInTurn): Omit<Session, 'watch'> {
+function createTurns(
+  warehouse: Warehouse,
+  watched: Warehouse,
+  { runInTurn, runFreely }: { runInTurn: RunInTurn; runFreely: RunFreely },
+): Omit<Session, 'watch'> {
   return {
-    execute: (sql) => runInTurn(() => watched.execute(sql)),
-    query: (sql, maxRows) => runInTurn(() => watched.query(sql, maxRows)),
+    execute: (sql) => runFreely(sql, (session) => watched.execute(sql, session)),
+    query: (sql, maxRows) => runFreely(sql, (session) => watched.query(sql, maxRows, session)),
     async executeScript(statements) {
+      const texts = statements.flatMap(listSql);
       // Keep statements of other branches out of the script's transaction.
       if (statements.some((statement) => mayBegin.test(readSql(statement))))
-        return runInTurn(() => runScript(warehouse, watched, statements));
+        return runInTurn(texts, () => runScript(warehouse, watched, statements));
       let rowCount = 0;
-      for (const statement of statements)
-        rowCount = await runInTurn(() => executePrepared(warehouse, watched, statement));
+      for (const statement of statements) {
+        const [sql, ...others] = listSql(statement);
+        rowCount =
+          others.length === 0 && sql !== undefined
+            ? (await runFreely(sql, (session) => watched.execute(sql, session))).rowCount
+            : await runInTurn(listSql(statement), () => executePrepared(warehouse, watched, statement));
+      }
       return { rowCount };
     },
-    executeAll: ({ statements, counted }) =>
-      runInTurn(() =>
-        statements.length === 1
-          ? runAll(watched, statements, counted)
-          : runTransaction(warehouse, watched, { statements, counted }),
-      ),
+    executeAll({ statements, counted }) {
+      const [sql] = statements;
+      if (statements.length === 1 && sql !== undefined)
+        return runFreely(sql, (session) => watched.execute(sql, session)).then(({ rowCount }) => ({
+          rowCount: counted === 0 ? rowCount : 0,
+        }));
+      return runInTurn(statements, () => runTransaction(warehouse, watched, { statements, counted }));
+    },
   };
+}
+
+/** All that a statement executes. */
+function listSql(statement: string | PreparedStatement): string[] {
+  if (typeof statement === 'string') return [statement];
+  const { sql, before, after, onlyIf } = statement;
+  return [sql, ...before, ...after, ...(onlyIf === undefined ? [] : [onlyIf])];
 }
 
 /** A script without these words cannot begin a transaction. */

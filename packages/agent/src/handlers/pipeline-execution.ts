@@ -14,8 +14,8 @@ import { createUnusableWarehouse } from '../warehouses/registry.ts';
 import type { WarehouseDriver, WarehouseKind } from '../warehouses/warehouse.ts';
 import { acquireArtifacts } from './acquired-artifacts.ts';
 import type { Handler, WorkContext } from './handler.ts';
-import { createLazyConnection } from './lazy-connection.ts';
 import { createSecretOptions } from './run-secret-options.ts';
+import { createRunSessions } from './run-sessions.ts';
 import { openScratchConnection } from './scratch-connection.ts';
 import { createSwitchingWarehouse } from './switching-warehouse.ts';
 import { limitTime } from './time-limit.ts';
@@ -56,7 +56,7 @@ async function run(
     const { kind } = payload.warehouse;
     const driver = kind === 'duckdb' ? warehouses[kind] : undefined;
     const warehouse = createSwitchingWarehouse(
-      driver === undefined ? createUnusableWarehouse(kind) : createLazyConnection(driver, place),
+      driver === undefined ? createUnusableWarehouse(kind) : createRunSessions(driver, place),
     );
     let isTest = false;
     // The statement runs in the warehouse's process, so it is interrupted without waiting for the run's
