@@ -20,6 +20,8 @@ const inFlight = 20;
 const burstOf = 40;
 const warmUps = 60;
 const pollMilliseconds = 2;
+/** Longer than an idle process of runs, or a warehouse without runs, is kept. */
+const idleMilliseconds = 75_000;
 
 interface Scene {
   server: MeasuredServer;
@@ -67,6 +69,9 @@ export const runs: Work = async ({ rounds, milliseconds, profileFolder }) => {
   const busy = measureProcesses(server.pid);
   const bursts: number[] = [];
   for (let round = 0; round < rounds; round++) bursts.push(await runBurst(scene));
+  await delay(idleMilliseconds);
+  const idle = measureProcesses(server.pid);
+  console.log(`  idle: ${idle.description}`);
   const p50 = percentile(latencies, 0.5);
   console.log(`  ${busy.description}`);
   return [
@@ -98,6 +103,13 @@ export const runs: Work = async ({ rounds, milliseconds, profileFolder }) => {
       limit: '≤ 1024 MiB',
       verdict: verdictAtMost(busy.mebibytes, 1_024),
       rounds: [busy.mebibytes],
+    },
+    {
+      work: `memory of the agent and its processes, ${idleMilliseconds / 1_000} s later`,
+      measured: `${idle.mebibytes.toFixed(0)} MiB`,
+      limit: '≤ 300 MiB',
+      verdict: verdictAtMost(idle.mebibytes, 300),
+      rounds: [idle.mebibytes],
     },
   ];
 };
