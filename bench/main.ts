@@ -16,6 +16,7 @@ import { projectDeletion } from './project-deletion.ts';
 import { readyTime } from './ready-time.ts';
 import { residentMemory } from './resident-memory.ts';
 import { runSteps } from './run-steps.ts';
+import { runs } from './runs.ts';
 import { secretWrite } from './secret-write.ts';
 import { sqlRewriting } from './sql-rewriting.ts';
 import { sweep } from './sweep.ts';
@@ -33,6 +34,7 @@ const works: Record<string, Work> = {
   memory: residentMemory,
   claim: claimLatency,
   sweep,
+  runs,
   cycles: workCycles,
   agents,
   secret: secretWrite,
