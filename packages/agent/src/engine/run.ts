@@ -92,6 +92,8 @@ async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOut
     const scope = createScope(given.map(createProjectVariable));
     const artifact = createOwnArtifact(request, secrets.ports);
     const entered = await enterScratchIfTest(artifact, request, secrets);
+    if (entered.isTest && restart !== undefined)
+      throw new Error('a test cannot be restarted, because its scratch database is gone: start it again');
     const context = createContext(request, entered.secrets, { scope, isTest: entered.isTest });
     if (entered.isTest) await refuseUnsafeTest(artifact, request.pipelineName, context);
     const root = {

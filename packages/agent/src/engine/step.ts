@@ -111,12 +111,11 @@ export function startStep(
       const now = ports.now().toISOString();
       const { progress, ...rest } = step;
       step = rest;
-      const variables = records.takeChanges(run.pipelineRunId, scope, scope !== run.scope);
-      addRecord({
-        ...end,
-        ended: records.addEnd(),
-        ...(variables.length === 0 ? {} : { variables }),
-      });
+      if (isUnrecorded !== true) {
+        const variables = records.takeChanges(run.pipelineRunId, scope, scope !== run.scope);
+        const ended = records.addEnd();
+        addRecord({ ...end, ended, ...(variables.length === 0 ? {} : { variables }) });
+      }
       change({ ...changes, status, finishedAt: now < step.startedAt ? step.startedAt : now });
     },
   };

@@ -200,6 +200,16 @@ test('a lost agent may have run more than it reported', async () => {
   assert.deepEqual(violations, ['body.acceptEffects: "Load" was next when the agent was lost']);
 });
 
+test('an execution whose steps retention may have deleted is refused', async () => {
+  const found = await createRestartable();
+  const id = await fail(found, false);
+  await server.database.query(
+    `update pipeline_execution set finished_at = finished_at - interval '90 days' where execution_id = '${id}'`,
+  );
+  const { detail } = requireProblem(await found.restart(id), 409, 'execution-not-restartable');
+  assert.match(detail, /more than 90 days ago/);
+});
+
 test('any body is answered, never by a 500', async () => {
   const found = await createRestartable();
   const id = await fail(found, true);
