@@ -1,6 +1,6 @@
 /** Reports a step in full each time it starts, changes or ends. */
-import type { Step, StepRecord } from '@headgate/contract';
-import type { ComponentEnd, VariableScope } from '@headgate/pipelines';
+import type { RestartedRun, Step, StepRecord } from '@headgate/contract';
+import type { VariableScope } from '@headgate/pipelines';
 import type { RunOutcome } from './ports.ts';
 import { onlyReads } from './reading-sql.ts';
 import type { PipelineRun } from './run-context.ts';
@@ -140,11 +140,11 @@ export function skipCancelled(
 export function reportKept(
   run: PipelineRun,
   component: { name: string; type: string },
-  end: ComponentEnd,
+  { end, next }: RestartedRun['kept'][number],
 ): void {
   const how = end === 'FAILED' ? 'failed there, and the failure was handled' : 'ended there';
   const message = `not run again, see the execution ${run.context.request.restart?.restartOf}: it ${how}`;
-  startStep(run, component, { isKept: true }).finish('SKIPPED', { message });
+  startStep(run, component, { isKept: true }).finish('SKIPPED', { message }, { next });
 }
 
 export function cutMessage(message: string): string {

@@ -213,6 +213,17 @@ describe('the plan of a restart', () => {
       { component: 'Read', why: 'was running when the agent was lost' },
       { component: 'B', why: 'was next when the agent was lost' },
     ]);
+    const inside = [
+      step('Start', { type: 'start', status: 'SKIPPED', kept: true, ended: 1, next: ['Each', 'Other'] }),
+      step('Each', { type: 'grid-iterator', status: 'FAILED', began: 1 }),
+      step('Do', { parent: 'Each', iteration: 'k1', began: 1, ended: 2, next: [] }),
+      step('Try', { status: 'FAILED', began: 1, ended: 3 }),
+    ];
+    assert.deepEqual(planned(inside, { isLost: true }).repeated, [
+      { component: 'Do', why: 'may have run once more when the agent was lost' },
+      { component: 'Try', why: 'may have been tried again when the agent was lost' },
+      { component: 'Other', why: 'was next when the agent was lost' },
+    ]);
     // A report was refused: an end is missing.
     const gap = [begin, step('A', { began: 1, ended: 3, next: ['B'] })];
     assert.deepEqual(planned(gap).named, ['B']);
