@@ -89,6 +89,8 @@ async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOut
     const scope = createScope(given.map(createProjectVariable));
     const artifact = createOwnArtifact(request, secrets.ports);
     const isTest = await enterScratchIfTest(artifact, request, secrets);
+    if (isTest && restart !== undefined)
+      throw new Error('a test cannot be restarted, because its scratch database is gone: start it again');
     const context = createContext(request, secrets, { scope, isTest });
     if (isTest) await refuseUnsafeTest(artifact, request.pipelineName, context);
     const root = {

@@ -39,6 +39,8 @@ export const defaultPoolBounds: PoolBounds = {
 
 /** Processes that start at one time. More only take time from each other and from the runs. */
 const startsAtOnce = 2;
+/** Starts that may fail in a row before a run fails. */
+const startAttempts = 5;
 
 /**
  * How long a run waits for one of the processes of its environment that are all busy, before it takes another.
@@ -89,6 +91,8 @@ class Pool implements RunPool {
   readonly #idle: Idle[] = [];
   readonly #waiting: Waiting[] = [];
   #starting = 0;
+  /** Since one succeeded. */
+  #failedStarts = 0;
   #isClosed = false;
   #sweep: NodeJS.Timeout | undefined;
 
@@ -233,12 +237,18 @@ class Pool implements RunPool {
     try {
       await process.ready;
       this.#starting -= 1;
+      this.#failedStarts = 0;
       this.#offer(process);
     } catch (error) {
       this.#starting -= 1;
       if (this.#isClosed) return;
       this.#settings.log.error('a process of runs did not start', { reason: getReason(error) });
-      // Each failed start fails one run, so that no run waits for ever.
+      this.#failedStarts += 1;
+      if (this.#failedStarts < startAttempts) {
+        this.#fill();
+        return;
+      }
+      // Each further one fails one run, so that no run waits for ever.
       this.#waiting.shift()?.fail(new Error(`the run’s process did not start: ${getReason(error)}`));
       if (this.#waiting.length > 0) this.#fill();
     }
