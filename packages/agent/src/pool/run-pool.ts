@@ -45,7 +45,7 @@ const startsAtOnce = 2;
  * Most runs are shorter. A process that does many runs is warm: a new one takes ten times as long for each of
  * its first runs.
  */
-const patienceMilliseconds = 25;
+const patienceMilliseconds = 40;
 
 /** Processes that one run is given to. */
 const attempts = 4;
