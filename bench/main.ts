@@ -15,6 +15,7 @@ import { permissionCheck } from './permission-check.ts';
 import { projectDeletion } from './project-deletion.ts';
 import { readyTime } from './ready-time.ts';
 import { residentMemory } from './resident-memory.ts';
+import { runMemory } from './run-memory.ts';
 import { runSteps } from './run-steps.ts';
 import { runs } from './runs.ts';
 import { secretWrite } from './secret-write.ts';
@@ -35,6 +36,7 @@ const works: Record<string, Work> = {
   claim: claimLatency,
   sweep,
   runs,
+  'run-memory': runMemory,
   cycles: workCycles,
   agents,
   secret: secretWrite,

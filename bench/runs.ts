@@ -5,41 +5,32 @@
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
-import { environmentName } from './agent-scene.ts';
 import { type Finding, median, percentile, spread, verdictAtLeast, verdictAtMost } from './finding.ts';
 import { listAgentProcesses, measureProcesses } from './process-memory.ts';
 import { postgresSeconds, processorSeconds } from './processor-time.ts';
-import { RawConnection } from './raw-connection.ts';
-import { requestText } from './request.ts';
-import { publishRunPipelines, type RunPipeline } from './run-pipelines.ts';
-import { type MeasuredServer, startServer } from './server-process.ts';
+import type { RunPipeline } from './run-pipelines.ts';
+import {
+  burstOf,
+  countEnded,
+  inFlight,
+  openRunScene,
+  type RunScene,
+  runBurst,
+  runMany,
+  runOne,
+} from './run-scene.ts';
 import type { Work } from './work.ts';
 
-const inFlight = 20;
-const burstOf = 40;
 const warmUps = 60;
-const pollMilliseconds = 2;
+/** So that the processes of runs are warm. */
+const warmUpRuns = 600;
 /** Longer than an idle process of runs, or a warehouse without runs, is kept. */
 const idleMilliseconds = 75_000;
 
-interface Scene {
-  server: MeasuredServer;
-  user: RawConnection;
-  database: pg.Client;
-  token: string;
-  projectId: string;
-}
-
 export const runs: Work = async ({ rounds, milliseconds, profileFolder }) => {
   await using ending = new AsyncDisposableStack();
-  const agent = { HEADGATE_LOCAL_AGENT: 'on' };
-  const server = ending.adopt(await startServer(profileFolder, agent), (started) => started.stop());
-  const user = ending.adopt(await RawConnection.open(server.port), (connection) => connection.close());
-  const database = ending.adopt(new pg.Client(server.connection), (client) => client.end());
-  await database.connect();
-  const projectId = await publishRunPipelines(server);
-  const scene = { server, user, database, token: server.token, projectId };
+  const scene = await openRunScene(profileFolder, ending);
+  const { server } = scene;
   await delay(2_000);
   const cold = await runBurst(scene);
   const latencies: number[] = [];
@@ -48,10 +39,13 @@ export const runs: Work = async ({ rounds, milliseconds, profileFolder }) => {
     if (turn >= warmUps) latencies.push(taken);
   }
   const measureRate = async (pipeline: RunPipeline, least: number): Promise<Finding> => {
-    await runMany(scene, pipeline, 2_000);
+    await runMany(scene, pipeline, (started) => started >= warmUpRuns);
     const rates: number[] = [];
     const stop = watchProcessors(scene);
-    for (let round = 0; round < rounds; round++) rates.push(await runMany(scene, pipeline, milliseconds));
+    for (let round = 0; round < rounds; round++) {
+      const until = performance.now() + milliseconds;
+      rates.push(await runMany(scene, pipeline, () => performance.now() > until));
+    }
     console.log(`  ${pipeline}: ${await stop()}`);
     return {
       work: `runs a second, ${inFlight} at a time: ${pipeline}`,
@@ -114,34 +108,11 @@ export const runs: Work = async ({ rounds, milliseconds, profileFolder }) => {
   ];
 };
 
-async function start({ user, token, projectId }: Scene, pipelineName: RunPipeline): Promise<string> {
-  const path = `/dpc/v1/projects/${projectId}/pipeline-executions`;
-  const { status, body } = await user.request(
-    requestText('POST', path, { token, body: { pipelineName, environmentName } }),
-  );
-  if (status !== 201) throw new Error(`A start returned ${status}: ${body}`);
-  return `${path}/${(JSON.parse(body) as { pipelineExecutionId: string }).pipelineExecutionId}`;
-}
-
-/** Milliseconds from the request to its SUCCESS. */
-async function runOne(scene: Scene, pipeline: RunPipeline): Promise<number> {
-  const startedAt = performance.now();
-  const path = await start(scene, pipeline);
-  const poll = requestText('GET', `${path}/status`, { token: scene.token });
-  for (;;) {
-    const { body } = await scene.user.request(poll);
-    const { status } = JSON.parse(body) as { status: string };
-    if (status === 'SUCCESS') return performance.now() - startedAt;
-    if (status !== 'RUNNING') throw new Error(`${pipeline}: ${body}`);
-    await delay(pollMilliseconds);
-  }
-}
-
 /**
  * Processor time of each run from now on. On a machine with other work it says more than runs a second. The
  * command line tells the agent from its processes.
  */
-function watchProcessors(scene: Scene): () => Promise<string> {
+function watchProcessors(scene: RunScene): () => Promise<string> {
   const { server } = scene;
   const before = countEnded(scene);
   const read = () => new Map(listAgentProcesses(server.pid).map((pid) => [pid, processorSeconds(pid)]));
@@ -163,45 +134,4 @@ function getPart(pid: number): 'agent' | 'runs' | 'warehouse' {
   const command = readFileSync(`/proc/${pid}/cmdline`, 'latin1');
   if (command.includes('run-code-')) return 'runs';
   return command.includes('duckdb-process') ? 'warehouse' : 'agent';
-}
-
-/** Runs that ended each second while a fixed number was under way. */
-async function runMany(scene: Scene, pipeline: RunPipeline, milliseconds: number): Promise<number> {
-  const before = await countEnded(scene);
-  const startedAt = performance.now();
-  let started = 0;
-  let ended = 0;
-  while (performance.now() - startedAt < milliseconds) {
-    const open = inFlight - (started - ended);
-    await Promise.all(Array.from({ length: open }, () => start(scene, pipeline)));
-    started += open;
-    await delay(4);
-    ended = (await countEnded(scene)) - before;
-  }
-  await waitForEnd(scene, before + started);
-  return started / ((performance.now() - startedAt) / 1_000);
-}
-
-/** Milliseconds until all runs of a burst have ended. */
-async function runBurst(scene: Scene): Promise<number> {
-  const before = await countEnded(scene);
-  const startedAt = performance.now();
-  await Promise.all(Array.from({ length: burstOf }, () => start(scene, 'empty')));
-  await waitForEnd(scene, before + burstOf);
-  return performance.now() - startedAt;
-}
-
-async function waitForEnd(scene: Scene, count: number): Promise<void> {
-  while ((await countEnded(scene)) < count) await delay(pollMilliseconds);
-}
-
-/** @throws unless all ended runs are SUCCESS */
-async function countEnded({ database }: Scene): Promise<number> {
-  const { rows } = await database.query<{ ended: number; failed: string | null }>(`
-    select count(*) filter (where finished_at is not null)::integer as ended,
-      min(message) filter (where finished_at is not null and status <> 'SUCCESS') as failed
-    from pipeline_execution`);
-  const [found] = rows;
-  if (found?.failed) throw new Error(found.failed);
-  return found?.ended ?? 0;
 }

@@ -316,15 +316,16 @@ describe('the agent', { timeout: 240_000 }, () => {
     });
   }
 
-  it('leaves no process behind when it is killed, and the next agent replaces it', async () => {
+  it('leaves no process behind when it is killed with 20 runs, and the next agent replaces it', async () => {
     const digest = server.publish({
       'main.orch.yaml': orchestration(endless),
       'ok.orch.yaml': orchestration('select 1'),
     });
     start();
-    const workId = server.enqueue({ artifactDigest: digest });
-    await server.stepRunning(workId, 'Step 1');
+    const works = Array.from({ length: 20 }, () => server.enqueue({ artifactDigest: digest }));
+    await Promise.all(works.map((workId) => server.stepRunning(workId, 'Step 1')));
     const processes = [...children(runs), ...children('duckdb-process.ts')];
+    assert.ok(processes.length >= 21);
     agent.kill('SIGKILL');
     await once(agent, 'exit');
     start();

@@ -3,7 +3,7 @@
  * its value is what the process leaves behind or sends.
  */
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { MessageChannel } from 'node:worker_threads';
 import { createKeptBetweenRuns } from '../engine/kept-between-runs.ts';
 import { listenForRuns } from '../engine/process-of-runs.ts';
 import type { FromRun, RunStart } from '../engine/run-messages.ts';
@@ -14,7 +14,7 @@ const grown: Buffer[] = [];
 const faults: Record<string, (start: RunStart, run: number) => void> = {
   leaveTimer: () => void setTimeout(() => undefined, 600_000).unref(),
   leaveInterval: () => void setInterval(() => undefined, 1_000),
-  leaveHandle: () => void createServer(),
+  leaveHandle: () => void new MessageChannel().port1.on('message', () => undefined),
   changeGlobal: () => void Reflect.set(globalThis, 'structuredClone', () => undefined),
   addGlobal: () => mustFail(() => Object.assign(globalThis, { left: 'canary' })),
   changePrototype: () => mustFail(() => Object.assign(Object.prototype, { left: 'canary' })),
@@ -30,6 +30,7 @@ const faults: Record<string, (start: RunStart, run: number) => void> = {
   askTwice: (_, run) => {
     for (const id of [9, 9]) process.send?.({ type: 'execute', run, id, sql: 'select 1' });
   },
+  sendNothing: () => process.send?.(null),
   answerNoScript: (_, run) => process.send?.({ type: 'script-answer', run, request: 7, value: 1 }),
   grow: () => void grown.push(Buffer.alloc(150_000_000, 1)),
   die: (_, run) => process.send?.({ type: 'alive', run }, () => process.exit(3)),

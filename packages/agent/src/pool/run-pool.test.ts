@@ -46,6 +46,7 @@ describe('a process of runs is replaced', { timeout: 120_000 }, () => {
   for (const [fault, reason] of [
     ['leaveTimer', /timers/],
     ['leaveInterval', /timers/],
+    ['leaveHandle', /open resources/],
     ['changeGlobal', /changed global/],
     ['sendLate', /timers/],
     ['sendOfEarlierRun', /a message of a run that has ended/],
@@ -67,6 +68,7 @@ describe('a process of runs is replaced', { timeout: 120_000 }, () => {
   for (const [fault, message] of [
     ['askTwice', /sent a message out of order and was killed/],
     ['answerNoScript', /sent a message out of order and was killed/],
+    ['sendNothing', /sent a message out of order and was killed/],
     ['die', /the run’s process ended with code 3/],
   ] as const) {
     it(`at once if it does this: ${fault}. The run fails, the next one works`, async () => {

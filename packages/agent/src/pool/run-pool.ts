@@ -4,38 +4,14 @@
  */
 import type { RunOutcome } from '../engine/ports.ts';
 import { getReason, type Log } from '../log.ts';
+import { defaultPoolBounds, type PoolBounds } from './bounds.ts';
 import type { RunOptions } from './run-options.ts';
-import {
-  defaultBounds,
-  ProcessGone,
-  type RetirementBounds,
-  RunProcess,
-  type RunProcessSettings,
-} from './run-process.ts';
-
-export interface PoolBounds extends RetirementBounds {
-  /** Started processes that belong to no environment yet. */
-  spares: number;
-  /** Processes of environments that wait for a run. */
-  idle: number;
-  /** Resident memory of those. */
-  idleMegabytes: number;
-  /** How long one waits for a run. */
-  idleMilliseconds: number;
-}
+import { ProcessGone, RunProcess, type RunProcessSettings } from './run-process.ts';
 
 export interface RunPoolSettings extends Omit<RunProcessSettings, 'bounds'> {
   log: Log;
   bounds?: Partial<PoolBounds>;
 }
-
-export const defaultPoolBounds: PoolBounds = {
-  ...defaultBounds,
-  spares: 2,
-  idle: 20,
-  idleMegabytes: 1_024,
-  idleMilliseconds: 20_000,
-};
 
 /** Processes that start at one time. More only take time from each other and from the runs. */
 const startsAtOnce = 2;
@@ -47,7 +23,7 @@ const startAttempts = 5;
  * Most runs are shorter. A process that does many runs is warm: a new one takes ten times as long for each of
  * its first runs.
  */
-const patienceMilliseconds = 25;
+const patienceMilliseconds = 40;
 
 /** Processes that one run is given to. */
 const attempts = 4;

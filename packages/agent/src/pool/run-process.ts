@@ -9,6 +9,7 @@ import type { Confinement } from '../confinement/confinement.ts';
 import type { WatchedProcess } from '../confinement/memory-watch.ts';
 import type { RunOutcome } from '../engine/ports.ts';
 import type { FromRun, PlacedArtifact, RunStart, SentShared, ToRun } from '../engine/run-messages.ts';
+import type { RetirementBounds } from './bounds.ts';
 import { type Conversation, createConversation } from './conversation.ts';
 import type { RunOptions } from './run-options.ts';
 
@@ -24,27 +25,6 @@ export interface RunProcessSettings {
   processMegabytes: number;
   bounds: RetirementBounds;
 }
-
-export interface RetirementBounds {
-  /** Runs of one process. */
-  runs: number;
-  /** Age of a process at which it gets no further run. */
-  milliseconds: number;
-  /** Resident memory between two runs. */
-  megabytes: number;
-  /**
-   * A run's process sends a message every second, even while SQL runs. If it is silent for longer, an
-   * expression blocks it in a built-in function.
-   */
-  silenceMilliseconds: number;
-}
-
-export const defaultBounds: RetirementBounds = {
-  runs: 1_000,
-  milliseconds: 600_000,
-  megabytes: 200,
-  silenceMilliseconds: 15_000,
-};
 
 /** The process died before it began the run, which may be given to another one. */
 export class ProcessGone extends Error {
@@ -226,7 +206,9 @@ export class RunProcess {
   #judge(conversation: Conversation, faults: readonly string[]): void {
     if (conversation.gotSecret) this.#retired ??= 'a secret';
     if (faults.length > 0) this.#retired ??= faults.join(', ');
-    if (this.readMegabytes() > this.#settings.bounds.megabytes) this.#retired ??= 'memory';
+    const { bounds, processMegabytes } = this.#settings;
+    // The next run must have as much as in a new process, nearly.
+    if (this.readMegabytes() > Math.min(bounds.megabytes, processMegabytes / 2)) this.#retired ??= 'memory';
     if (this.#hasChildren()) this.#retired ??= 'a process that it started';
   }
 
@@ -252,6 +234,10 @@ export class RunProcess {
 
   #receive(message: FromRun): void {
     this.#lastMessageAt = performance.now();
+    if (typeof message?.type !== 'string') {
+      this.#refuse();
+      return;
+    }
     if (message.type === 'ready') {
       this.#ready.resolve();
       return;
@@ -265,12 +251,16 @@ export class RunProcess {
     try {
       this.#conversation.receive(message);
     } catch {
-      this.#retired ??= 'a message out of order';
-      this.#conversation.fail(
-        'the run’s process sent a message out of order and was killed: this is a fault of Headgate; the running step may have had effects',
-      );
-      this.kill();
+      this.#refuse();
     }
+  }
+
+  #refuse(): void {
+    this.#retired ??= 'a message out of order';
+    this.#conversation?.fail(
+      'the run’s process sent a message out of order and was killed: this is a fault of Headgate; the running step may have had effects',
+    );
+    this.kill();
   }
 
   #send(message: ToRun): void {

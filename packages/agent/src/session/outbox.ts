@@ -214,13 +214,21 @@ export class Outbox {
   /** Waits until changes of a channel are due. */
   async #waitForReports(signal: AbortSignal): Promise<void> {
     const { time } = this.#options;
-    const woken = new AbortController();
-    this.#wake = () => woken.abort();
+    const over = new AbortController();
     const dues = [...this.#channels.values()].flatMap(({ due }) => (due === undefined ? [] : [due]));
-    const either = AbortSignal.any([signal, woken.signal]);
-    if (dues.length > 0) await time.sleep(Math.max(0, Math.min(...dues) - time.now()), either);
-    else await waitForAbort(either);
-    this.#wake = () => undefined;
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        signal.removeEventListener('abort', done);
+        this.#wake = () => undefined;
+        over.abort();
+        resolve();
+      };
+      this.#wake = done;
+      signal.addEventListener('abort', done);
+      if (signal.aborted) done();
+      else if (dues.length > 0)
+        void time.sleep(Math.max(0, Math.min(...dues) - time.now()), over.signal).then(done);
+    });
   }
 
   #add(
@@ -339,13 +347,6 @@ export class Outbox {
     channel.sequence = report.sequence - 1;
     this.#options.onRefused(report, { kind: 'unreadable', detail });
   }
-}
-
-function waitForAbort(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve());
-  });
 }
 
 /** The map key of one claim of one work. */
