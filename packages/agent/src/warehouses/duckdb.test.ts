@@ -153,8 +153,8 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
     await warehouse.execute('create or replace temporary table mine as select 1 as a');
     const limit = new AbortController();
     const endless = 'select count(*) from range(10000000000) a, range(1000) b';
-    const running = warehouse.query(endless, 1, limit.signal);
-    const waiting = warehouse.execute('drop table mine', limit.signal);
+    const running = warehouse.query(endless, 1, 0, limit.signal);
+    const waiting = warehouse.execute('drop table mine', 0, limit.signal);
     const next = warehouse.query('select a from mine', 1);
     const refused = [
       assert.rejects(running, /interrupted/i),
@@ -166,7 +166,7 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
     await Promise.all(refused);
     // The same session: its temporary table is there.
     assert.deepEqual((await next).rows, [[1]]);
-    await assert.rejects(warehouse.execute('select 1', limit.signal), /late/);
+    await assert.rejects(warehouse.execute('select 1', 0, limit.signal), /late/);
   });
 
   it('cannot read or write outside its folders', async () => {
