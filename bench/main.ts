@@ -15,7 +15,9 @@ import { permissionCheck } from './permission-check.ts';
 import { projectDeletion } from './project-deletion.ts';
 import { readyTime } from './ready-time.ts';
 import { residentMemory } from './resident-memory.ts';
+import { runMemory } from './run-memory.ts';
 import { runSteps } from './run-steps.ts';
+import { runs } from './runs.ts';
 import { secretWrite } from './secret-write.ts';
 import { sqlRewriting } from './sql-rewriting.ts';
 import { sweep } from './sweep.ts';
@@ -33,6 +35,8 @@ const works: Record<string, Work> = {
   memory: residentMemory,
   claim: claimLatency,
   sweep,
+  runs,
+  'run-memory': runMemory,
   cycles: workCycles,
   agents,
   secret: secretWrite,

@@ -1,7 +1,7 @@
 /** The time of a step: long runs by the agent, with its engine on DuckDB, from the start of the run to its end. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { environmentName } from './agent-scene.ts';
-import { type Finding, median, spread, verdictAtMost } from './finding.ts';
+import { type Finding, median, spread, verdictAtLeast, verdictAtMost } from './finding.ts';
 import { type MeasuredServer, startServer } from './server-process.ts';
 import type { Work } from './work.ts';
 
@@ -17,6 +17,10 @@ interface Component {
 const pipelines = {
   'no-op': createChain(),
   sql: createIterator({ type: 'sql-script', parameters: { sqlScript: `select \${n}` } }),
+  concurrent: createIterator(
+    { type: 'sql-script', parameters: { sqlScript: `select \${n}` } },
+    { concurrency: 'Concurrent' },
+  ),
 } satisfies Record<string, string>;
 
 export const runSteps: Work = async ({ rounds, profileFolder }) => {
@@ -40,9 +44,18 @@ export const runSteps: Work = async ({ rounds, profileFolder }) => {
     };
     return finding;
   };
+  const sequential = await measure(`a run of ${count} iterations of one SQL step`, 'sql', 2.5);
+  const concurrent = await measure(`the same, concurrent`, 'concurrent', 2.5);
+  const times = median(sequential.rounds) / median(concurrent.rounds);
   return [
     await measure(`a run of ${count} no-op steps`, 'no-op', 2),
-    await measure(`a run of ${count} iterations of one SQL step`, 'sql', 2.5),
+    sequential,
+    {
+      ...concurrent,
+      measured: `${concurrent.measured}, ${times.toFixed(2)} × sequential`,
+      limit: '≥ 1.6 × sequential',
+      verdict: verdictAtLeast(times, 1.6),
+    },
   ];
 };
 
@@ -97,7 +110,7 @@ function createChain(): string {
   return render({ Start: start, ...Object.fromEntries(components) }, {});
 }
 
-function createIterator(target: Component): string {
+function createIterator(target: Component, mode: object = {}): string {
   const n = {
     metadata: { type: 'NUMBER', description: '', scope: 'COPIED', visibility: 'PUBLIC' },
     defaultValue: '0',
@@ -113,7 +126,7 @@ function createIterator(target: Component): string {
     },
     defaultValue: rows,
   };
-  const parameters = { gridVariable: 'rows', gridIteratorVariableMapping: [['n', 'n']] };
+  const parameters = { gridVariable: 'rows', gridIteratorVariableMapping: [['n', 'n']], ...mode };
   const components = {
     Start: { type: 'start', parameters: {}, transitions: { unconditional: ['Each'] } },
     Each: { type: 'grid-iterator', iterationTarget: 'Target', parameters },

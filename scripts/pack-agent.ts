@@ -16,6 +16,8 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bundleRunCode } from '../packages/agent/src/pool/bundle.ts';
+import { packedRunCode } from '../packages/agent/src/pool/run-code.ts';
 
 const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
 /** Packages of this checkout; the first is the agent itself. */
@@ -36,7 +38,7 @@ interface Manifest {
 }
 
 /** @returns the tarball's path */
-export function packAgent(folder: string): string {
+export async function packAgent(folder: string): Promise<string> {
   const staging = mkdtempSync(join(tmpdir(), 'headgate-pack-'));
   try {
     compile(staging);
@@ -47,6 +49,7 @@ export function packAgent(folder: string): string {
       renameSync(join(staging, part), place);
       write(join(place, 'package.json'), bundledManifest(manifestOf(part)));
     }
+    await bundleRunCode(join(root, 'dist/pool', packedRunCode));
     cpSync(join(checkout, 'packages/agent/bin'), join(root, 'bin'), { recursive: true });
     cpSync(join(checkout, 'packages/agent/README.md'), join(root, 'README.md'));
     cpSync(join(checkout, 'LICENSE'), join(root, 'LICENSE'));
@@ -119,6 +122,8 @@ function packedManifest(): object {
   const { version, description, license, bin, dependencies, ...others } = manifestOf('agent');
   // Loaded only when used, so they stay optional.
   const { optionalDependencies, peerDependencies, peerDependenciesMeta } = others;
+  // The code of a run's process is bundled already.
+  const { esbuild: _, ...needed } = dependencies ?? {};
   const inherited = bundled.map((part) => manifestOf(part).dependencies);
   return {
     name: 'headgate-agent',
@@ -129,7 +134,7 @@ function packedManifest(): object {
     engines: { node: '>=24' },
     bin,
     files: ['bin', 'dist'],
-    dependencies: Object.assign({}, ...inherited, dependencies),
+    dependencies: Object.assign({}, ...inherited, needed),
     optionalDependencies,
     peerDependencies,
     peerDependenciesMeta,
@@ -152,4 +157,4 @@ function run(program: string, args: readonly string[], cwd: string): string {
   return stdout;
 }
 
-if (import.meta.main) console.log(packAgent(process.argv[2] ?? 'dist'));
+if (import.meta.main) console.log(await packAgent(process.argv[2] ?? 'dist'));

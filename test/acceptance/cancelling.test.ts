@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import { Installation } from './harness/installation.ts';
+import { isAlive } from './harness/processes.ts';
 import { endlessSql, Project, steps } from './harness/project.ts';
 
 const afterwards: [string, string, Record<string, unknown>] = [
@@ -39,14 +40,21 @@ describe('a running execution', { timeout: 120_000 }, () => {
     return id;
   }
 
+  /** Whether a process of runs has ended that was there before. The others are spare. */
+  function noteRunProcesses(): () => boolean {
+    const before = headgate.processes('run').map(({ pid }) => pid);
+    return () => before.some((pid) => !isAlive(pid));
+  }
+
   it('that is cancelled by force ends at once: its process is killed', async () => {
     const id = await running('endless');
+    const hasKilled = noteRunProcesses();
     const askedAt = performance.now();
     assert.equal((await project.cancel(id, true)).status, 200);
     const run = await project.ended(id);
     assert.equal(run.status, 'CANCELLED', run.message);
     assert.ok(performance.now() - askedAt < 3_000);
-    await waitUntil('the end of its process', 5, () => headgate.processes('run').length === 0);
+    await waitUntil('the end of its process', 5, hasKilled);
     const again = await project.cancel(id, true);
     assert.deepEqual([again.status, again.body.code], [409, 'execution-ended']);
   });
@@ -71,6 +79,7 @@ describe('a running execution', { timeout: 120_000 }, () => {
 
   it('that is cancelled while its agent is frozen is CANCELLED at its time limit', async () => {
     const id = await running('endless');
+    const hasKilled = noteRunProcesses();
     const agent = await headgate.process('agent');
     process.kill(agent.pid, 'SIGSTOP');
     try {
@@ -81,6 +90,6 @@ describe('a running execution', { timeout: 120_000 }, () => {
     } finally {
       process.kill(agent.pid, 'SIGCONT');
     }
-    await waitUntil('the end of its process', 10, () => headgate.processes('run').length === 0);
+    await waitUntil('the end of its process', 10, hasKilled);
   });
 });

@@ -96,7 +96,8 @@ async function requireUnharmed({ headgate, project }: Bounded): Promise<void> {
   await project.publish({ 'short.orch.yaml': sqlScript('select 1') }, 'dev', '2');
   // On a busy machine a short limit may end this run too, before it begins.
   await waitUntil('a run that succeeds', 60, async () => (await project.run('short')).status === 'SUCCESS');
-  await waitUntil('the end of all runs', 10, () => headgate.processes('run').length === 0);
+  // The agent keeps two spare processes, and others only for a while.
+  await waitUntil('the end of all runs', 60, () => headgate.processes('run').length <= 2);
 }
 
 describe('a run that another limit ends, or that fails', { timeout: 300_000 }, () => {

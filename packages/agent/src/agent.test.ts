@@ -53,6 +53,9 @@ function orchestration(...statements: string[]): string {
   return JSON.stringify({ type: 'orchestration', version: '1.0', pipeline: { components }, design: {} });
 }
 
+/** Part of the command line of the processes of runs. */
+const runs = 'run-code-';
+
 /** On one thread: other tests need the other processors. */
 const endless =
   'with recursive n(i) as (select 1::hugeint union all select i + 1 from n) select count(*) from n';
@@ -226,10 +229,10 @@ describe('the agent', { timeout: 240_000 }, () => {
 
     const forced = server.enqueue({ artifactDigest: digest, pipelineName: 'endless' });
     await server.stepRunning(forced, 'Step 1');
-    const [run] = children('engine/child.ts');
+    const processes = children(runs);
     server.command(forced, 'force-cancel');
     assert.equal((await server.outcome(forced)).status, 'CANCELLED');
-    assert.equal(gone(run as number), true);
+    assert.equal(processes.filter(gone).length, 1);
   });
 
   it('kills endless statements and expressions at the time limit, and continues to work', async () => {
@@ -253,24 +256,29 @@ describe('the agent', { timeout: 240_000 }, () => {
     start();
     const workId = server.enqueue({ artifactDigest: digest });
     await server.stepRunning(workId, 'Step 1');
-    const [run] = children('engine/child.ts');
+    const processes = children(runs);
     server.takeAway(workId);
     const deadline = Date.now() + 10_000;
-    while (!gone(run as number) && Date.now() < deadline)
+    while (!processes.some(gone) && Date.now() < deadline)
       await new Promise((resolve) => setTimeout(resolve, 50));
-    assert.equal(gone(run as number), true);
+    assert.equal(processes.filter(gone).length, 1);
     assert.equal(server.work(workId).outcome, undefined);
   });
 
-  it('reports that the process of a run died', async () => {
-    const digest = server.publish({ 'main.orch.yaml': orchestration(endless) });
+  it('reports that the process of a run died, and does the next run in another', async () => {
+    const digest = server.publish({
+      'main.orch.yaml': orchestration(endless),
+      'ok.orch.yaml': orchestration('select 1'),
+    });
     start();
     const workId = server.enqueue({ artifactDigest: digest });
     await server.stepRunning(workId, 'Step 1');
-    process.kill(children('engine/child.ts')[0] as number, 'SIGKILL');
+    for (const pid of children(runs)) process.kill(pid, 'SIGKILL');
     const { status, message } = await server.outcome(workId);
     assert.equal(status, 'FAILED');
     assert.match(message ?? '', /the run’s process was killed by SIGKILL/);
+    const next = server.enqueue({ artifactDigest: digest, pipelineName: 'ok' });
+    assert.deepEqual(await server.outcome(next), { status: 'SUCCESS' });
   });
 
   it('survives a restart of the server in the middle of a run', async () => {
@@ -298,25 +306,26 @@ describe('the agent', { timeout: 240_000 }, () => {
       start();
       const workId = server.enqueue({ artifactDigest: digest });
       await server.stepRunning(workId, 'Step 1');
-      const processes = [...children('engine/child.ts'), ...children('duckdb-process.ts')];
-      assert.equal(processes.length, 2);
+      const processes = [...children(runs), ...children('duckdb-process.ts')];
+      assert.ok(processes.length >= 2);
       end();
       const [code] = await once(agent, 'exit');
       assert.equal(code, 0);
       assert.match((await server.outcome(workId)).message ?? '', /the agent was stopped during the run/);
-      assert.deepEqual(processes.map(gone), [true, true]);
+      assert.ok(processes.every(gone));
     });
   }
 
-  it('leaves no process behind when it is killed, and the next agent replaces it', async () => {
+  it('leaves no process behind when it is killed with 20 runs, and the next agent replaces it', async () => {
     const digest = server.publish({
       'main.orch.yaml': orchestration(endless),
       'ok.orch.yaml': orchestration('select 1'),
     });
     start();
-    const workId = server.enqueue({ artifactDigest: digest });
-    await server.stepRunning(workId, 'Step 1');
-    const processes = [...children('engine/child.ts'), ...children('duckdb-process.ts')];
+    const works = Array.from({ length: 20 }, () => server.enqueue({ artifactDigest: digest }));
+    await Promise.all(works.map((workId) => server.stepRunning(workId, 'Step 1')));
+    const processes = [...children(runs), ...children('duckdb-process.ts')];
+    assert.ok(processes.length >= 21);
     agent.kill('SIGKILL');
     await once(agent, 'exit');
     start();
@@ -324,7 +333,7 @@ describe('the agent', { timeout: 240_000 }, () => {
     while (server.hellos < 2) await new Promise((resolve) => setTimeout(resolve, 50));
     const next = server.enqueue({ artifactDigest: digest, pipelineName: 'ok' });
     assert.deepEqual(await server.outcome(next), { status: 'SUCCESS' });
-    assert.deepEqual(processes.map(gone), [true, true]);
+    assert.ok(processes.every(gone));
   });
 
   it('continues while its log cannot be written, and reports it on standard error', async () => {

@@ -13,6 +13,8 @@ import { createFolders, makePrivateFolder } from './host/folders.ts';
 import { followParent } from './host/parent.ts';
 import { readOrMakePrivateFile } from './host/private-file.ts';
 import { createLog, getReason, type Log, openLogOutput } from './log.ts';
+import { prepareRunCode } from './pool/run-code.ts';
+import { createRunPool, type RunPool } from './pool/run-pool.ts';
 import { openScripts } from './scripts/scripts.ts';
 import { createSecretReferences } from './secrets/secret-references.ts';
 import { TakenValues } from './secrets/taken-values.ts';
@@ -52,6 +54,7 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
   const folders = createFolders(await ownFolder(config.folder));
   const lock = await lockFolder(folders.lock, lockWaitMilliseconds, stopping);
   const confinement = await openConfinement(log);
+  const code = await prepareRunCode(folders.code);
   const warehouses = createWarehouses({
     folders,
     confinement,
@@ -59,9 +62,18 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
     concurrency: config.concurrency,
     log,
   });
+  let runPool: RunPool | undefined;
   let end: 'stopped' | 'restart';
   try {
     await makePrivateFolder(folders.temporary);
+    runPool = createRunPool({
+      code,
+      confinement,
+      workFolder: folders.temporary,
+      memoryMegabytes: config.runMemoryMegabytes,
+      processMegabytes: config.runProcessMegabytes,
+      log,
+    });
     const controlPlane = requireAgent(config.agentId, createControlPlane(credential));
     const limitBytes = config.artifactCacheMegabytes * 1024 * 1024;
     const artifacts = await ArtifactCache.open({ folders, limitBytes, source: controlPlane, log });
@@ -83,7 +95,7 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
         folders,
         artifacts,
         warehouses,
-        confinement,
+        runPool,
         scripts: openScripts({
           settings: config.scripts,
           confinement,
@@ -112,6 +124,7 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
     ended.abort();
     await renewing;
   } finally {
+    await runPool?.close();
     await Promise.all(Object.values(warehouses).map((warehouse) => warehouse.close()));
     await confinement.close();
     await lock.release();

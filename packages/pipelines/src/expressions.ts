@@ -7,12 +7,7 @@
  * not read yet, evaluation stops, the secret is read, and the expression is evaluated again. This is safe
  * because expressions have no side effects, and it reads only the secrets that are needed.
  */
-import {
-  newQuickJSWASMModule,
-  type QuickJSContext,
-  type QuickJSHandle,
-  type QuickJSWASMModule,
-} from 'quickjs-emscripten';
+import type { QuickJSContext, QuickJSHandle, QuickJSWASMModule } from 'quickjs-emscripten';
 import {
   expressionBytesLimit,
   expressionMillisecondsLimit,
@@ -21,6 +16,7 @@ import {
 } from './bounds.ts';
 import { defineGlobals, type ExpressionScope, explainMember, memberError } from './expression-globals.ts';
 import { compileAll, describeUnreadable, tooDeepMessage, wrapExpression } from './expression-syntax.ts';
+import { createQuickJs, type QuickJsInstance, type QuickJsSource } from './quickjs-module.ts';
 import type { SecretSource } from './secret-calls.ts';
 import {
   createSecrets,
@@ -53,6 +49,13 @@ export interface ExpressionEngine {
   check(expressions: readonly string[]): Promise<(string | undefined)[]>;
 }
 
+export interface QuickJsOptions {
+  /** Default: an instance of its own. */
+  create?: QuickJsSource;
+  /** Called when an expression made an instance unusable. */
+  onBroken?: () => void;
+}
+
 /** Enough for real expressions and well below the size of the WebAssembly stack. */
 const stackBytes = 256 * 1024;
 const identifier = /^\s*([A-Za-z_$][\w$]*)\s*$/;
@@ -60,17 +63,27 @@ const identifier = /^\s*([A-Za-z_$][\w$]*)\s*$/;
 export function createExpressionEngine(
   bounds: ExpressionBounds = { milliseconds: expressionMillisecondsLimit, bytes: expressionBytesLimit },
   source: SecretSource = noSecrets,
+  { create = createQuickJs, onBroken = () => undefined }: QuickJsOptions = {},
 ): ExpressionEngine {
-  let loading: Promise<QuickJSWASMModule> | undefined;
+  let loading: Promise<QuickJsInstance> | undefined;
+  async function load(): Promise<QuickJSWASMModule> {
+    loading ??= create();
+    const instance = await loading;
+    if (!instance.isUsable()) throw new ExpressionError('the run has ended');
+    return instance.quickjs;
+  }
+  const discard = () => {
+    loading = undefined;
+    onBroken();
+  };
   return {
     async check(expressions) {
       const found: (string | undefined)[] = [];
       while (found.length < expressions.length) {
-        loading ??= newQuickJSWASMModule();
         const limits = { bytes: bounds.bytes, stackBytes };
-        const { faults, broken } = compileAll(await loading, limits, expressions.slice(found.length));
+        const { faults, broken } = compileAll(await load(), limits, expressions.slice(found.length));
         found.push(...faults);
-        if (broken) loading = undefined;
+        if (broken) discard();
       }
       return found;
     },
@@ -84,9 +97,8 @@ export function createExpressionEngine(
       if (named !== undefined) return named;
       const secrets = collectSecrets(expression, scope, source);
       for (;;) {
-        loading ??= newQuickJSWASMModule();
-        const result = run(await loading, bounds, expression, scope, secrets);
-        if (result.broken) loading = undefined;
+        const result = run(await load(), bounds, expression, scope, secrets);
+        if (result.broken) discard();
         if (secrets.wanted !== undefined) await readWanted(secrets, source);
         else if (result.error !== undefined) throw new ExpressionError(result.error);
         else return result.value;

@@ -68,6 +68,7 @@ export {
   type VariableDeclaration,
 } from './pipeline.ts';
 export type { PlacedExpression } from './pipeline-expressions.ts';
+export { compileQuickJs, createQuickJsLender, type QuickJsSource } from './quickjs-module.ts';
 export {
   type Evaluation,
   evaluateExpression,

@@ -30,7 +30,7 @@ const kinds: readonly (readonly [ProcessKind, RegExp])[] = [
   ['supervisor', /^\/bin\/sh -c[\s\S]*postgres/],
   ['postmaster', /bin\/postgres -D/],
   ['backend', /^postgres: /],
-  ['run', /engine\/child\.ts/],
+  ['run', /run-code-/],
   ['warehouse', /warehouses\/duckdb-process\.ts/],
   ['agent', /agent\/src\/main\.ts/],
 ];

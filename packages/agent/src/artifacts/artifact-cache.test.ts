@@ -55,7 +55,7 @@ describe('the artifact cache', { timeout: 120_000 }, () => {
     const [first, second] = await Promise.all([1, 2].map(() => cache.acquire(projectId, digest, never)));
     assert.equal(first?.folder, second?.folder);
     assert.equal(first?.folder, join(folders.artifacts, projectId, digest, 'files'));
-    assert.deepEqual(first?.paths, ['main.orch.yaml', 'data/in/towns.csv', 'empty']);
+    assert.deepEqual(first?.index.paths, ['main.orch.yaml', 'data/in/towns.csv', 'empty']);
     const folder = first?.folder as string;
     assert.equal(readFileSync(join(folder, 'data/in/towns.csv'), 'utf8'), 'name\nUlm\n');
     assert.equal(statSync(join(folder, 'data/in/towns.csv')).mode & 0o777, 0o444);
@@ -229,6 +229,6 @@ describe('the artifact cache', { timeout: 120_000 }, () => {
     await server.stop();
     const held = cache.acquire(projectId, digest, never);
     await server.start();
-    assert.deepEqual((await held).paths, ['a']);
+    assert.deepEqual((await held).index.paths, ['a']);
   });
 });

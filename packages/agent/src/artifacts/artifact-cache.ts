@@ -21,8 +21,8 @@ const fileLimit = 200_000;
 export interface HeldArtifact {
   /** Absolute path of the folder with its files. */
   folder: string;
-  /** Paths of the files, relative to the folder. */
-  paths: readonly string[];
+  /** Paths of the files, relative to the folder, and the SHA-256 of each. */
+  index: { paths: readonly string[]; digests: readonly string[] };
   /** Releases the artifact. Until then it is not evicted. */
   release(): void;
 }
@@ -36,6 +36,7 @@ interface Entry {
   projectId: string;
   digest: string;
   manifest: ArtifactManifest;
+  index: HeldArtifact['index'];
   size: Size;
   lastUsed: number;
   users: number;
@@ -119,7 +120,7 @@ export class ArtifactCache {
     let held = true;
     return {
       folder: join(this.#getFolder(entry), 'files'),
-      paths: entry.manifest.files.map((file) => file.path),
+      index: entry.index,
       release: () => {
         if (held) this.#release(entry);
         held = false;
@@ -149,7 +150,8 @@ export class ArtifactCache {
       await this.#evict();
       await fetchFiles(source, join(incoming, 'files'), manifest.files, signal);
       // Counted as in use by its fetch, so that it is not evicted before waiting callers hold it.
-      const entry: Entry = { projectId, digest, manifest, size, lastUsed: Date.now(), users: 1 };
+      const index = createIndex(manifest);
+      const entry: Entry = { projectId, digest, manifest, index, size, lastUsed: Date.now(), users: 1 };
       await this.#install(entry, incoming);
       log.info('artifact fetched', { projectId, digest, ...size });
       return entry;
@@ -187,7 +189,8 @@ export class ArtifactCache {
       await stat(join(this.#getFolder(entry), 'files'));
       const lastUsed = (await stat(marker)).mtimeMs;
       const size = measureSize(manifest);
-      this.#entries.set(`${projectId}/${digest}`, { ...entry, manifest, size, lastUsed, users: 0 });
+      const index = createIndex(manifest);
+      this.#entries.set(`${projectId}/${digest}`, { ...entry, manifest, index, size, lastUsed, users: 0 });
     } catch (error) {
       this.#options.log.warn('cached artifact discarded', {
         projectId,
@@ -255,6 +258,10 @@ export class ArtifactCache {
   #getMarkerPath(entry: { projectId: string; digest: string }): string {
     return join(this.#options.folders.projectVerified(entry.projectId), `${entry.digest}.json`);
   }
+}
+
+function createIndex({ files }: ArtifactManifest): HeldArtifact['index'] {
+  return { paths: files.map(({ path }) => path), digests: files.map(({ sha256 }) => sha256) };
 }
 
 function measureSize({ files }: ArtifactManifest): Size {

@@ -5,7 +5,7 @@ import { assertChecks } from './assertion.ts';
 import { runCalledPipeline, runPipelineUnderTest } from './call.ts';
 import { isTrue } from './condition.ts';
 import { iterateFiles } from './file-search.ts';
-import { findFileToRead, nameFile, requireContent, requireHeader, writeFileAtomically } from './files.ts';
+import { findFileToRead, nameFile, requireLoadable, writeFileAtomically } from './files.ts';
 import { iterate, iterateQuery } from './iteration.ts';
 import { retry } from './retry.ts';
 import { execute, executeFile } from './script.ts';
@@ -70,11 +70,10 @@ const performers: Performers = {
   'iterate-query': iterateQuery,
   'iterate-files': iterateFiles,
   retry,
-  async 'load-file'({ source, before, statement, header }, { run }) {
+  async 'load-file'({ source, before, statement, checks }, { run }) {
     const { ports, warehouse } = run.context;
     const path = await findFileToRead(ports, run.artifact.files, source);
-    await requireContent(path, source);
-    if (header !== undefined) await requireHeader(header, path, source, warehouse);
+    await requireLoadable(checks, path, source, warehouse);
     const statements = [...before, statement(path)];
     try {
       return { ...success, ...(await warehouse.executeAll({ statements, counted: before.length })) };

@@ -1,16 +1,11 @@
 /** The artifacts from which a run reads its pipelines. */
-import {
-  describeSyntaxError,
-  readPipelineFile,
-  type SharedPipelineUse,
-  sharedUseLimit,
-  type Unreadable,
-} from '@headgate/pipelines';
+import { type SharedPipelineUse, sharedUseLimit } from '@headgate/pipelines';
+import type { KeptBetweenRuns, ReadPipeline } from './kept-between-runs.ts';
 import type { ArtifactFiles, RunPorts, RunRequest } from './ports.ts';
 import type { RunArtifact } from './run-context.ts';
 
-export function createOwnArtifact({ versionName }: RunRequest, { artifact }: RunPorts): RunArtifact {
-  return createArtifact(artifact, { versionName, title: `version "${versionName}"`, prefix: '' });
+export function createOwnArtifact({ versionName }: RunRequest, { artifact, kept }: RunPorts): RunArtifact {
+  return createArtifact(artifact, kept, { versionName, title: `version "${versionName}"`, prefix: '' });
 }
 
 /** Creates one artifact for each version, even if several uses refer to it. */
@@ -24,22 +19,22 @@ export function createSharedArtifacts(ports: RunPorts): (use: SharedPipelineUse)
     const title = `version "${versionName}" of the shared pipelines "${use.prefix}"`;
     const key = JSON.stringify([use.prefix, versionName]);
     const artifact =
-      artifacts.get(key) ?? createArtifact(files, { versionName, title, prefix: `${use.prefix}/` });
+      artifacts.get(key) ??
+      createArtifact(files, ports.kept, { versionName, title, prefix: `${use.prefix}/` });
     artifacts.set(key, artifact);
     return artifact;
   };
 }
 
-type ReadPipeline = Exclude<ReturnType<typeof readPipelineFile>, { error: unknown }> | Unreadable;
-
 /** `prefix` precedes the paths of its pipelines in messages, to distinguish artifacts. */
 function createArtifact(
   files: ArtifactFiles,
+  kept: KeptBetweenRuns,
   { versionName, title, prefix }: { versionName: string; title: string; prefix: string },
 ): RunArtifact {
   const pipelines = new Map<string, Promise<ReadPipeline | undefined>>();
   function read(path: string): Promise<ReadPipeline | undefined> {
-    const found = pipelines.get(path) ?? readPipeline(files, path);
+    const found = pipelines.get(path) ?? readPipeline(files, kept, path);
     pipelines.set(path, found);
     return found;
   }
@@ -74,11 +69,13 @@ function createArtifact(
   };
 }
 
-async function readPipeline(files: ArtifactFiles, path: string): Promise<ReadPipeline | undefined> {
-  const text = await files.read(path);
-  if (text === undefined) return undefined;
-  const read = readPipelineFile(path, text);
-  return 'error' in read ? { reason: describeSyntaxError(read.error), line: read.error.line } : read;
+async function readPipeline(
+  files: ArtifactFiles,
+  kept: KeptBetweenRuns,
+  path: string,
+): Promise<ReadPipeline | undefined> {
+  if (!files.has(path)) return undefined;
+  return kept.readPipeline(path, files.getDigest(path), () => files.read(path));
 }
 
 function describeNotChosen({ prefix, versionName }: SharedPipelineUse): string {

@@ -2,15 +2,16 @@
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance, type DuckDBType } from '@duckdb/node-api';
 import type { RunVariables, Step } from '@headgate/contract';
-import type { SharedPipelineUse, Unreadable } from '@headgate/pipelines';
+import { createQuickJsLender, type SharedPipelineUse, type Unreadable } from '@headgate/pipelines';
 import type { RunScript } from '../scripts/script-job.ts';
 import { behaviour } from '../warehouses/duckdb-confinement.ts';
 import { toJavaScript } from '../warehouses/duckdb-statement.ts';
+import { createKeptBetweenRuns } from './kept-between-runs.ts';
 import type {
   ArtifactFiles,
   LogSource,
@@ -21,6 +22,7 @@ import type {
   Warehouse,
 } from './ports.ts';
 import { runBounds, runPipeline } from './run.ts';
+import { createRunFiles, type FilesPlace } from './run-files.ts';
 
 export interface Fixture {
   folder: string;
@@ -86,15 +88,24 @@ export async function createFixture(runScript: RunScript = refuseScripts): Promi
   let cancelled = false;
   let ids = 0;
   let entered = 0;
+  let place: FilesPlace = { filesFolder };
+  function newId(): string {
+    ids += 1;
+    return `00000000-0000-4000-8000-${String(ids).padStart(12, '0')}`;
+  }
   const ports: RunPorts = {
     warehouse: createWarehouse(connection),
+    sessions: 1,
     artifact: {
       get paths() {
         return [...files.keys()];
       },
+      has: (path) => files.has(path),
+      getDigest: (path) => files.get(path) ?? '',
       ignored,
       read: async (path) => files.get(path),
       place: (path) => (files.has(path) ? join(artifact, path) : undefined),
+      getModified: async (path) => (await stat(join(artifact, path))).mtime.toISOString(),
     },
     async secret(name) {
       secretsRead.push(name);
@@ -104,12 +115,15 @@ export async function createFixture(runScript: RunScript = refuseScripts): Promi
     },
     runScript,
     findShared: ({ prefix, versionName }) => shared.get(`${prefix} ${versionName ?? 'latest'}`),
-    filesFolder,
+    files: createRunFiles(() => place, newId),
     async enterScratch() {
       entered += 1;
       await mkdir(join(filesFolder, '.tests'), { recursive: true });
-      return join(filesFolder, '.tests');
+      place = { filesFolder: join(filesFolder, '.tests'), environmentFilesFolder: filesFolder };
     },
+    reportFault: () => undefined,
+    createQuickJs: createQuickJsLender().lend,
+    kept: createKeptBetweenRuns(),
     report(step) {
       steps.set(step.stepId, step);
       reports.push(step);
@@ -131,10 +145,7 @@ export async function createFixture(runScript: RunScript = refuseScripts): Promi
       timers.add(timer);
       return () => timers.delete(timer);
     },
-    newId() {
-      ids += 1;
-      return `00000000-0000-4000-8000-${String(ids).padStart(12, '0')}`;
-    },
+    newId,
   };
   return {
     folder,
@@ -175,9 +186,12 @@ export async function createFixture(runScript: RunScript = refuseScripts): Promi
         const texts = new Map(Object.entries(chosen.files));
         const sharedFiles: ArtifactFiles = {
           paths: [...texts.keys()],
+          has: (path) => texts.has(path),
+          getDigest: (path) => texts.get(path) ?? '',
           ignored: new Map(),
           read: async (path) => texts.get(path),
           place: (path) => (texts.has(path) ? join(place, path) : undefined),
+          getModified: async (path) => (await stat(join(place, path))).mtime.toISOString(),
         };
         shared.set(key, { versionName: chosen.versionName, files: sharedFiles });
       }
@@ -230,13 +244,13 @@ function createWarehouse(connection: DuckDBConnection): Warehouse {
     }
   }
   return {
-    async execute(sql, limit) {
+    async execute(sql, _session, limit) {
       const result = await readAll(sql, limit);
       const [first] = result.getRowsJson();
       const counted = result.columnNames()[0] === 'Count' ? Number(first?.[0]) : result.currentRowCount;
       return { rowCount: counted };
     },
-    async query(sql, maxRows, limit) {
+    async query(sql, maxRows, _session, limit) {
       const result = await readAll(sql, limit);
       const types = result.columnTypes();
       const rows = result

@@ -126,7 +126,10 @@ describe('files', () => {
 
   it('of no bytes fail the step and leave the table', async () => {
     await loadText('id\n1\n');
-    assert.match((await loadText('')) ?? '', /"Load" failed: the file "data\/f.csv" is empty: /);
+    assert.match(
+      (await loadText('')) ?? '',
+      /"Load" failed: the file "data\/f.csv" was not loaded: it is empty; /,
+    );
     assert.deepEqual(await fixture.rows('select * from t'), [[1]]);
   });
 });

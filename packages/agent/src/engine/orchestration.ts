@@ -71,7 +71,7 @@ function passKept(run: PipelineRun<Orchestration>, walk: Walk): OrchestrationCom
       const before = kept.get(component.name);
       if (before === undefined) waiting.push(component);
       else {
-        reportKept(run, component, before.end);
+        reportKept(run, component, before);
         walk.finish(component.name, before.end);
       }
     }

@@ -9,10 +9,14 @@
  * - **files folder**: the folder of one environment in which pipelines may read and write files.
  */
 import type { LogStream, ProjectVariable, RestartPlan, RunVariables, Step } from '@headgate/contract';
-import type { SharedPipelineUse, Unreadable } from '@headgate/pipelines';
+import type { QuickJsSource, SharedPipelineUse, Unreadable } from '@headgate/pipelines';
 import type { RunScript } from '../scripts/script-job.ts';
+import type { KeptBetweenRuns } from './kept-between-runs.ts';
 
-/** The database in which a run executes its SQL. All calls of a run share one session and its transaction. */
+/**
+ * The database in which a run executes its SQL. A session has its own transaction, temporary tables and settings.
+ * A run has few sessions; without a number, a statement is of session 0.
+ */
 export interface Warehouse {
   /**
    * Runs one statement.
@@ -21,23 +25,54 @@ export interface Warehouse {
    * @returns `rowCount`: the rows changed or returned.
    * @throws Error with the message of the warehouse.
    */
-  execute(sql: string, limit?: AbortSignal): Promise<{ rowCount: number }>;
+  execute(sql: string, session?: number, limit?: AbortSignal): Promise<{ rowCount: number }>;
   /**
    * Runs one query. More than `maxRows` rows are an error. Values are strings, numbers, booleans or null. A
    * bigint is a number if it is a safe integer, else a string. A date is an ISO 8601 string.
    */
-  query(sql: string, maxRows: number, limit?: AbortSignal): Promise<{ columns: string[]; rows: unknown[][] }>;
+  query(
+    sql: string,
+    maxRows: number,
+    session?: number,
+    limit?: AbortSignal,
+  ): Promise<{ columns: string[]; rows: unknown[][] }>;
 }
 
 /** The files of an artifact, by path. */
 export interface ArtifactFiles {
   readonly paths: readonly string[];
+  has(path: string): boolean;
+  /** Identifies the content of a file of the artifact. */
+  getDigest(path: string): string;
   /** Pipeline files that the upload ignored, by path, with the reason. */
   readonly ignored: ReadonlyMap<string, Unreadable>;
   /** A file as text; undefined if it does not exist. */
   read(path: string): Promise<string | undefined>;
   /** The absolute path of a file on disk, for the warehouse; undefined if it does not exist. */
   place(path: string): string | undefined;
+  /** When a file of the artifact came to this machine, as an ISO 8601 text. */
+  getModified(path: string): Promise<string>;
+}
+
+/**
+ * The files folder of the run. All paths that it takes are relative to the folder; those that it returns are
+ * absolute, for the warehouse. The methods throw a FileError that names the path.
+ */
+export interface RunFiles {
+  /** A file to read. */
+  find(path: string): Promise<string>;
+  /** A file as text. */
+  read(path: string): Promise<string>;
+  /** The paths of the files below `folder`, relative to it; undefined if there is no such folder. */
+  list(folder: string, recursive: boolean): Promise<string[] | undefined>;
+  /** When files below `folder` were changed, as ISO 8601 texts. */
+  getModified(folder: string, paths: readonly string[]): Promise<string[]>;
+  /** Creates missing folders. Returns the path to write to, beside the target. */
+  beginWrite(path: string): Promise<string>;
+  /** Renames a complete file to its target, and removes another. */
+  endWrite(partial: string, isComplete: boolean): Promise<void>;
+  /** Removes unfinished files. */
+  close(): Promise<void>;
 }
 
 /**
@@ -54,6 +89,8 @@ export interface LogSource {
 
 export interface RunPorts {
   warehouse: Warehouse;
+  /** Sessions of the warehouse that the run may use at the same time. */
+  sessions: number;
   artifact: ArtifactFiles;
   /**
    * The value of a secret reference of the project.
@@ -69,15 +106,18 @@ export interface RunPorts {
   runScript: RunScript;
   /** Undefined if the use was not known when the execution started. */
   findShared(use: SharedPipelineUse): SharedVersion | undefined;
-  /** Absolute path of the folder for files, which exists: the environment's, or that of a test. */
-  filesFolder: string;
-  /** Of a test: the environment's folder, from which it reads the files that are not in its own. */
-  environmentFilesFolder?: string;
+  files: Omit<RunFiles, 'close'>;
   /**
-   * Puts all further SQL of the run into a scratch database, which is dropped at its end. Returns the folder
-   * for its files.
+   * Puts all further SQL of the run into a scratch database, and its files into a folder of their own. Both are
+   * dropped at its end.
    */
-  enterScratch(): Promise<string>;
+  enterScratch(): Promise<void>;
+  /** Says why the process should do no other run. */
+  reportFault(fault: string): void;
+  /** Creates an instance of QuickJS for this run. */
+  createQuickJs: QuickJsSource;
+  /** What the process keeps from run to run. */
+  kept: KeptBetweenRuns;
   /** Reports the state of a step. A changed step is reported again, in full, with the same `stepId`. */
   report(step: Step): void;
   /** Adds a line to the run's log: what a component or its script prints. */

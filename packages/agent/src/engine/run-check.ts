@@ -9,15 +9,21 @@ import {
   type RunCheck,
   type SharedPipelineUse,
 } from '@headgate/pipelines';
+import type { KeptBetweenRuns } from './kept-between-runs.ts';
 import type { RunRequest } from './ports.ts';
 import type { RunArtifact, RunContext } from './run-context.ts';
 
 /** Findings listed in one message. The rest is counted. */
 const namedFindings = 10;
 
+interface CheckEngine {
+  expressions: ExpressionEngine;
+  kept: KeptBetweenRuns;
+}
+
 export function createRunCheck(
   request: RunRequest,
-  expressions: ExpressionEngine,
+  engine: CheckEngine,
   sharedArtifact: (use: SharedPipelineUse) => RunArtifact,
 ): RunContext['check'] {
   const sound = new Set<string>();
@@ -38,7 +44,7 @@ export function createRunCheck(
 
     async function check(): Promise<string | undefined> {
       const { errors, errorsTotal, checked } = await checkRun(artifact.checked, path, names);
-      const wrong = await findWrongExpressions(checked, expressions);
+      const wrong = await findWrongExpressions(checked, engine);
       const total = errorsTotal + wrong.length;
       if (total > 0) return describeRefusal([...errors, ...wrong], total);
       for (const each of checked) sound.add(`${each.artifact.title}\n${each.path}`);
@@ -50,15 +56,16 @@ export function createRunCheck(
 /** Reports expressions with a syntax error. Each distinct text is compiled once. */
 async function findWrongExpressions(
   checked: RunCheck['checked'],
-  engine: ExpressionEngine,
+  { expressions, kept }: CheckEngine,
 ): Promise<Finding[]> {
   const placed: (PlacedExpression & { path: string })[] = [];
   for (const { artifact, path } of checked)
     for (const each of await artifact.expressions(path))
       placed.push({ ...each, path: `${artifact.prefix}${path}` });
-  const sources = [...new Set(placed.map(({ source }) => source))];
+  const sources = [...new Set(placed.map(({ source }) => source))].filter((source) => !kept.isSound(source));
   if (sources.length === 0) return [];
-  const faults = await engine.check(sources);
+  const faults = await expressions.check(sources);
+  kept.addSound(sources.filter((_, index) => faults[index] === undefined));
   const faultOf = new Map(sources.map((source, index) => [source, faults[index]]));
   return placed.flatMap(({ source, ...place }): Finding[] => {
     const message = faultOf.get(source);

@@ -1,15 +1,28 @@
-/** The IPC messages between the agent and the process of a run (`engine/child.ts`). */
+/**
+ * The IPC messages between the agent and a process of runs (`engine/child.ts`). The process does one run at a
+ * time. Every message of a run has its number in the process; messages of another number are dropped.
+ */
 import type { IgnoredPipeline, RunVariables, Step } from '@headgate/contract';
 import type { SharedPipelineUse } from '@headgate/pipelines';
-import type { ScriptJob, ScriptStream, SentRequest } from '../scripts/script-job.ts';
+import type { ScriptEnd, ScriptJob, ScriptStream, SentRequest } from '../scripts/script-job.ts';
 import type { LogSource, RunOutcome, RunRequest } from './ports.ts';
+
+/** Sessions of the warehouse for one run. */
+export const sessionLimit = 4;
+
+/** The files of an artifact: their paths, and the SHA-256 of each. */
+export interface ArtifactIndex {
+  paths: readonly string[];
+  digests: readonly string[];
+}
 
 /** An artifact on disk. */
 export interface PlacedArtifact {
+  /** Identifies the index. */
+  digest: string;
   /** Absolute path of the folder with its files. */
   folder: string;
-  /** Paths of the files, relative to the folder. */
-  paths: readonly string[];
+  index: ArtifactIndex;
   /** Pipeline files that the upload ignored. */
   ignored: readonly IgnoredPipeline[];
 }
@@ -20,41 +33,72 @@ export type PlacedShared = { use: SharedPipelineUse } & (
   | { fault: string }
 );
 
+/** An artifact as the process gets it. It keeps the index of each digest that it got. */
+export type SentArtifact = Omit<PlacedArtifact, 'index'> & { index?: ArtifactIndex };
+
 export interface RunStart {
   /** The engine sets `bounds` itself. */
   request: Omit<RunRequest, 'bounds'>;
-  artifact: PlacedArtifact;
-  shared: readonly PlacedShared[];
-  filesFolder: string;
-  /** Of a test: the environment's folder, from which it may read too. */
-  environmentFilesFolder?: string;
+  /** The first is the run's own; `SentShared` refers to others by their place. */
+  artifacts: readonly SentArtifact[];
+  shared: readonly SentShared[];
 }
 
+export type SentShared = { use: SharedPipelineUse } & (
+  | { versionName: string; artifact: number }
+  | { fault: string }
+);
+
 export type ToRun =
-  | { type: 'start'; start: RunStart }
-  | { type: 'cancel'; requestedBy: string | undefined }
-  | { type: 'answer'; id: number; value: unknown }
-  | { type: 'refusal'; id: number; message: string }
+  /** `forget`: drop the kept indexes first. */
+  | { type: 'start'; run: number; start: RunStart; forget?: true }
+  | { type: 'cancel'; run: number; requestedBy: string | undefined }
+  | { type: 'answer'; run: number; id: number; value: unknown }
+  | { type: 'refusal'; run: number; id: number; message: string }
   /** `script`: the id of the message that started it. */
-  | { type: 'script-line'; script: number; stream: ScriptStream; line: string }
-  | { type: 'script-request'; script: number; request: number; asked: SentRequest };
+  | { type: 'script-line'; run: number; script: number; stream: ScriptStream; line: string }
+  | { type: 'script-request'; run: number; script: number; request: number; asked: SentRequest };
+
+/** A call of the run that the agent answers with the id of its message. */
+export interface Questions {
+  execute: { asked: { sql: string; session?: number }; answer: { rowCount: number } };
+  query: {
+    asked: { sql: string; maxRows: number; session?: number };
+    answer: { columns: string[]; rows: unknown[][] };
+  };
+  /** The value of a secret reference. */
+  secret: { asked: { name: string }; answer: string };
+  /** From now on the SQL and the files of the run go to a scratch database and its folder. */
+  scratch: { asked: Record<never, never>; answer: undefined };
+  script: { asked: { job: ScriptJob }; answer: ScriptEnd };
+  /** A file of an artifact, by the artifact's place in the start. */
+  'artifact-text': { asked: { artifact: number; path: string }; answer: string };
+  'artifact-time': { asked: { artifact: number; path: string }; answer: string };
+  'file-find': { asked: { path: string }; answer: string };
+  'file-text': { asked: { path: string }; answer: string };
+  'file-list': { asked: { folder: string; recursive: boolean }; answer: string[] | undefined };
+  'file-times': { asked: { folder: string; paths: readonly string[] }; answer: string[] };
+  'file-begin': { asked: { path: string }; answer: string };
+  'file-end': { asked: { partial: string; isComplete: boolean }; answer: undefined };
+}
+
+export type QuestionName = keyof Questions;
+export type Question = {
+  [Name in QuestionName]: { type: Name; run: number; id: number } & Questions[Name]['asked'];
+}[QuestionName];
 
 export type FromRun =
-  /** Sent every second. Silence means that an expression blocks the process past its own time limit. */
-  | { type: 'alive' }
-  | { type: 'execute'; id: number; sql: string }
-  | { type: 'query'; id: number; sql: string; maxRows: number }
-  /** The value of a secret reference. */
-  | { type: 'secret'; id: number; name: string }
-  /** From now on the SQL of the run goes to a scratch database. */
-  | { type: 'scratch'; id: number }
-  /** Answered with a `ScriptEnd` when the script has ended. */
-  | { type: 'script'; id: number; job: ScriptJob }
+  /** The process has loaded its code and dropped its rights. */
+  | { type: 'ready' }
+  /** Sent every second of a run. Silence means that an expression blocks the process past its own time limit. */
+  | { type: 'alive'; run: number }
+  | Question
   /** Ends the statement or script that the message `asked` started. It is then answered as failed. */
-  | { type: 'interrupt'; asked: number }
-  | { type: 'script-answer'; request: number; value: unknown }
-  | { type: 'script-refusal'; request: number; message: string }
-  | { type: 'step'; step: Step }
-  | { type: 'line'; line: string; source: LogSource; timestamp: string }
-  | { type: 'variables'; variables: RunVariables }
-  | { type: 'finished'; outcome: RunOutcome };
+  | { type: 'interrupt'; run: number; asked: number }
+  | { type: 'script-answer'; run: number; request: number; value: unknown }
+  | { type: 'script-refusal'; run: number; request: number; message: string }
+  | { type: 'step'; run: number; step: Step }
+  | { type: 'line'; run: number; line: string; source: LogSource; timestamp: string }
+  | { type: 'variables'; run: number; variables: RunVariables }
+  /** `faults`: why the process should do no other run. */
+  | { type: 'finished'; run: number; outcome: RunOutcome; faults: readonly string[] };

@@ -61,8 +61,9 @@ function createConcealingWarehouse(warehouse: Warehouse, masking: Masking): Ware
     throw error;
   };
   return {
-    execute: (sql, limit) => warehouse.execute(sql, limit).catch(conceal(sql)),
-    query: (sql, maxRows, limit) => warehouse.query(sql, maxRows, limit).catch(conceal(sql)),
+    execute: (sql, session, limit) => warehouse.execute(sql, session, limit).catch(conceal(sql)),
+    query: (sql, maxRows, session, limit) =>
+      warehouse.query(sql, maxRows, session, limit).catch(conceal(sql)),
   };
 }
 

@@ -73,16 +73,13 @@ async function enterScratchIfTest(
   artifact: RunArtifact,
   request: RunRequest,
   secrets: RunSecrets,
-): Promise<{ secrets: RunSecrets; isTest: boolean }> {
-  if (request.isTest === true) return { secrets, isTest: true };
-  const path = listCandidatePaths(request.pipelineName).find((each) => artifact.files.paths.includes(each));
+): Promise<boolean> {
+  if (request.isTest === true) return true;
+  const path = listCandidatePaths(request.pipelineName).find((each) => artifact.files.has(each));
   const outline = path === undefined ? undefined : await artifact.checked.outline(path);
-  if (outline === undefined || 'reason' in outline || outline.testedPipelines === undefined)
-    return { secrets, isTest: false };
-  const { ports } = secrets;
-  const filesFolder = await ports.enterScratch();
-  const inScratch = { ...ports, filesFolder, environmentFilesFolder: ports.filesFolder };
-  return { secrets: { ...secrets, ports: inScratch }, isTest: true };
+  if (outline === undefined || 'reason' in outline || outline.testedPipelines === undefined) return false;
+  await secrets.ports.enterScratch();
+  return true;
 }
 
 async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOutcome> {
@@ -91,9 +88,11 @@ async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOut
     const given = restart === undefined ? variables : restoreProjectVariables(variables, restart);
     const scope = createScope(given.map(createProjectVariable));
     const artifact = createOwnArtifact(request, secrets.ports);
-    const entered = await enterScratchIfTest(artifact, request, secrets);
-    const context = createContext(request, entered.secrets, { scope, isTest: entered.isTest });
-    if (entered.isTest) await refuseUnsafeTest(artifact, request.pipelineName, context);
+    const isTest = await enterScratchIfTest(artifact, request, secrets);
+    if (isTest && restart !== undefined)
+      throw new Error('a test cannot be restarted, because its scratch database is gone: start it again');
+    const context = createContext(request, secrets, { scope, isTest });
+    if (isTest) await refuseUnsafeTest(artifact, request.pipelineName, context);
     const root = {
       artifact,
       name: request.pipelineName,
@@ -127,13 +126,18 @@ function createContext(
   const expressions = createExpressionEngine(
     { milliseconds: bounds.expressionMilliseconds, bytes: bounds.expressionBytes },
     source,
+    {
+      create: ports.createQuickJs,
+      onBroken: () => ports.reportFault('a broken instance of QuickJS'),
+    },
   );
   const { dialect, show: showSql } = concealSql(duckdb, source, mask);
   const context: RunContext = {
     request,
     ports,
     dialect,
-    warehouse: createSession(ports.warehouse),
+    // A scratch database belongs to one session.
+    warehouse: createSession(ports.warehouse, isTest ? 1 : ports.sessions),
     expressions,
     readSecret: (name) => source.read(name),
     mask,
@@ -149,7 +153,7 @@ function createContext(
       ended ??= outcome;
     },
     getHaltOutcome: () => ended,
-    check: createRunCheck(request, expressions, getSharedArtifact),
+    check: createRunCheck(request, { expressions, kept: ports.kept }, getSharedArtifact),
     findHalt() {
       if (ended !== undefined) return ended;
       if (ports.isCancelled())
@@ -215,7 +219,7 @@ async function findSoundPipeline(context: RunContext, call: PipelineCall): Promi
   const { name, type, artifact } = call;
   const paths = type === undefined ? listCandidatePaths(name) : [pipelinePath(name, type)];
   for (const path of paths) {
-    if (!artifact.files.paths.includes(path) && !artifact.files.ignored.has(path)) continue;
+    if (!artifact.files.has(path) && !artifact.files.ignored.has(path)) continue;
     call.onFound?.(path);
     const wrong = await context.check(artifact, path);
     const pipeline = wrong === undefined ? await artifact.pipeline(path) : undefined;

@@ -1,10 +1,9 @@
 /** Runs a component's script: its text and variables go to the agent, its requests are answered here. */
-import { readFile } from 'node:fs/promises';
 import { type Action, isGrid, resolveDefaults, resolveScript, type Variable } from '@headgate/pipelines';
 import type { ScriptEnd, ScriptJob, ScriptStream, SentRequest } from '../scripts/script-job.ts';
 import { readRequest } from '../scripts/script-message.ts';
 import type { ActionContext, ActionResult } from './action-context.ts';
-import { findFileToRead } from './files.ts';
+import { readFileText } from './files.ts';
 import type { LogSource } from './ports.ts';
 import { getMessage } from './run-context.ts';
 import { runScriptSql } from './script-sql.ts';
@@ -66,7 +65,7 @@ async function createJob(
   // A file is run as it is; it reads variables by name.
   const text =
     'file' in source
-      ? await readFile(await findFileToRead(run.context.ports, run.artifact.files, source.file), 'utf8')
+      ? await readFileText(run.context.ports, run.artifact.files, source.file)
       : await resolveScript(source.text, language, evaluation);
   return {
     component: component.type,

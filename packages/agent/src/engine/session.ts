@@ -1,6 +1,10 @@
-/** The run's session with the warehouse. Branches take turns, so that transactions of branches do not mix. */
+/**
+ * The run's sessions with the warehouse. Single statements of branches run at the same time. Transactions run
+ * alone, and all that needs temporary tables or settings of a session stays in one.
+ */
 import type { PreparedStatement, StatementList } from '@headgate/pipelines';
 import type { Warehouse } from './ports.ts';
+import { createSessionGate } from './session-gate.ts';
 
 export interface Session extends Omit<Warehouse, 'execute' | 'query'> {
   execute(sql: string): Promise<{ rowCount: number }>;
@@ -19,72 +23,111 @@ export interface Session extends Omit<Warehouse, 'execute' | 'query'> {
   limit(signal: AbortSignal): Session;
 }
 
-export function createSession(warehouse: Warehouse): Session {
-  let last: Promise<unknown> = Promise.resolve();
-  function runInTurn<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    const { promise: late, reject } = Promise.withResolvers<never>();
-    // It must not wait for the end of another branch's statement.
-    const stopWaiting = () => reject(signal?.reason);
-    signal?.addEventListener('abort', stopWaiting, { once: true });
-    const result = last.then(() => {
-      signal?.removeEventListener('abort', stopWaiting);
-      signal?.throwIfAborted();
-      return work();
-    });
-    last = result.catch(() => undefined);
-    return Promise.race([result, late]);
+/** @param sessions of the warehouse that the run may use at the same time */
+export function createSession(warehouse: Warehouse, sessions: number): Session {
+  const gate = createSessionGate(sessions);
+  /** A statement left something in session 0, such as a temporary table: all others follow it there. */
+  let isBound = sessions === 1;
+  function createTurnTaking(signal: AbortSignal | undefined): Turns {
+    const runAlone = <T>(work: () => Promise<T>) => gate.runExclusively(work, signal);
+    return {
+      runInTurn(statements, work) {
+        if (statements.some(bindsSession)) isBound = true;
+        return runAlone(work);
+      },
+      async runFreely(sql, work) {
+        if (bindsSession(sql)) isBound = true;
+        if (isBound) return runAlone(() => work(0));
+        try {
+          return await gate.runShared(work, signal);
+        } catch (error) {
+          // The statement had no effect. Alone it cannot meet another one.
+          if (error instanceof Error && conflict.test(error.message)) return runAlone(() => work(0));
+          throw error;
+        }
+      },
+    };
   }
   return createView(() => undefined, undefined);
 
   function createView(onStatement: (sql: string) => void, signal: AbortSignal | undefined): Session {
     const watched: Warehouse = {
-      async execute(sql) {
+      async execute(sql, session) {
         signal?.throwIfAborted();
         onStatement(sql);
-        return warehouse.execute(sql, signal);
+        return warehouse.execute(sql, session, signal);
       },
-      async query(sql, maxRows) {
+      async query(sql, maxRows, session) {
         signal?.throwIfAborted();
         onStatement(sql);
-        return warehouse.query(sql, maxRows, signal);
+        return warehouse.query(sql, maxRows, session, signal);
       },
     };
     return {
-      ...createTurns(warehouse, watched, (work) => runInTurn(work, signal)),
+      ...createStatements(warehouse, watched, createTurnTaking(signal)),
       watch: (next) => createView(next, signal),
       limit: (next) => createView(onStatement, next),
     };
   }
 }
 
-type RunInTurn = <T>(work: () => Promise<T>) => Promise<T>;
+interface Turns {
+  runInTurn<T>(statements: readonly string[], work: () => Promise<T>): Promise<T>;
+  runFreely<T>(sql: string, work: (session: number) => Promise<T>): Promise<T>;
+}
+
+/** DuckDB's messages for statements that changed the same rows or objects at the same time. */
+const conflict = /\bconflict\b|has been altered|could not commit/i;
+
+/** Statements that begin so change and read only the database, unless they have the words below. */
+const readsOrWrites =
+  /^\s*(?:select|with|from|values|insert|update|delete|merge|create|drop|alter|copy|truncate|explain|analyze|comment|begin|start|commit|end|rollback|abort)\b/i;
+const ofSession = /\b(?:temp|temporary|currval|nextval|setseed|getvariable|variable|current_setting)\b/i;
+
+/** Whether a later statement may need the session of this one. */
+const bindsSession = (sql: string) => !readsOrWrites.test(sql) || ofSession.test(sql);
 
 /** `watched`: the same warehouse, for the statements of components. */
-function createTurns(
+function createStatements(
   warehouse: Warehouse,
   watched: Warehouse,
-  runInTurn: RunInTurn,
+  { runInTurn, runFreely }: Turns,
 ): Omit<Session, 'watch' | 'limit'> {
   return {
-    execute: (sql) => runInTurn(() => watched.execute(sql)),
-    query: (sql, maxRows) => runInTurn(() => watched.query(sql, maxRows)),
+    execute: (sql) => runFreely(sql, (session) => watched.execute(sql, session)),
+    query: (sql, maxRows) => runFreely(sql, (session) => watched.query(sql, maxRows, session)),
     async executeScript(statements) {
+      const texts = statements.flatMap(listSql);
       // Keep statements of other branches out of the script's transaction.
       if (statements.some((statement) => mayBegin.test(readSql(statement))))
-        return runInTurn(() => runScript(warehouse, watched, statements));
+        return runInTurn(texts, () => runScript(warehouse, watched, statements));
       let rowCount = 0;
-      for (const statement of statements)
-        if (!commits(statement))
-          rowCount = await runInTurn(() => executePrepared(warehouse, watched, statement));
+      for (const statement of statements) {
+        if (commits(statement)) continue;
+        const [sql, ...others] = listSql(statement);
+        rowCount =
+          others.length === 0 && sql !== undefined
+            ? (await runFreely(sql, (session) => watched.execute(sql, session))).rowCount
+            : await runInTurn(listSql(statement), () => executePrepared(warehouse, watched, statement));
+      }
       return { rowCount };
     },
-    executeAll: ({ statements, counted }) =>
-      runInTurn(() =>
-        statements.length === 1
-          ? runAll(watched, statements, counted)
-          : runTransaction(warehouse, watched, { statements, counted }),
-      ),
+    executeAll({ statements, counted }) {
+      const [sql] = statements;
+      if (statements.length === 1 && sql !== undefined)
+        return runFreely(sql, (session) => watched.execute(sql, session)).then(({ rowCount }) => ({
+          rowCount: counted === 0 ? rowCount : 0,
+        }));
+      return runInTurn(statements, () => runTransaction(warehouse, watched, { statements, counted }));
+    },
   };
+}
+
+/** All that a statement executes. */
+function listSql(statement: string | PreparedStatement): string[] {
+  if (typeof statement === 'string') return [statement];
+  const { sql, before, after, onlyIf } = statement;
+  return [sql, ...before, ...after, ...(onlyIf === undefined ? [] : [onlyIf])];
 }
 
 /** A script without these words cannot begin a transaction. */

@@ -1,6 +1,6 @@
 /** Reports a step in full each time it starts, changes or ends. */
-import type { Step, StepRecord } from '@headgate/contract';
-import type { ComponentEnd, VariableScope } from '@headgate/pipelines';
+import type { RestartedRun, Step, StepRecord } from '@headgate/contract';
+import type { VariableScope } from '@headgate/pipelines';
 import type { RunOutcome } from './ports.ts';
 import { onlyReads } from './reading-sql.ts';
 import type { PipelineRun } from './run-context.ts';
@@ -111,12 +111,11 @@ export function startStep(
       const now = ports.now().toISOString();
       const { progress, ...rest } = step;
       step = rest;
-      const variables = records.takeChanges(run.pipelineRunId, scope, scope !== run.scope);
-      addRecord({
-        ...end,
-        ended: records.addEnd(),
-        ...(variables.length === 0 ? {} : { variables }),
-      });
+      if (isUnrecorded !== true) {
+        const variables = records.takeChanges(run.pipelineRunId, scope, scope !== run.scope);
+        const ended = records.addEnd();
+        addRecord({ ...end, ended, ...(variables.length === 0 ? {} : { variables }) });
+      }
       change({ ...changes, status, finishedAt: now < step.startedAt ? step.startedAt : now });
     },
   };
@@ -141,11 +140,11 @@ export function skipCancelled(
 export function reportKept(
   run: PipelineRun,
   component: { name: string; type: string },
-  end: ComponentEnd,
+  { end, next }: RestartedRun['kept'][number],
 ): void {
   const how = end === 'FAILED' ? 'failed there, and the failure was handled' : 'ended there';
   const message = `not run again, see the execution ${run.context.request.restart?.restartOf}: it ${how}`;
-  startStep(run, component, { isKept: true }).finish('SKIPPED', { message });
+  startStep(run, component, { isKept: true }).finish('SKIPPED', { message }, { next });
 }
 
 export function cutMessage(message: string): string {

@@ -31,7 +31,7 @@ export async function runTransformation(run: PipelineRun<Transformation>): Promi
     }
     return createFailure(run, failure.component, failure.error);
   }
-  const kept = new Set(run.restarted?.kept.map((each) => each.component));
+  const kept = new Map(run.restarted?.kept.map((each) => [each.component, each]));
   for (const [index, { component, type, withoutEffect, ...list }] of outputs.entries()) {
     const halted = context.findHalt();
     if (halted !== undefined) {
@@ -39,8 +39,9 @@ export async function runTransformation(run: PipelineRun<Transformation>): Promi
         skipCancelled(run, { name, type }, halted);
       return halted;
     }
-    if (kept.has(component)) {
-      reportKept(run, { name: component, type }, 'SUCCESS');
+    const before = kept.get(component);
+    if (before !== undefined) {
+      reportKept(run, { name: component, type }, before);
       continue;
     }
     const attempts = run.pipeline.components.get(component)?.attempts;
@@ -51,6 +52,11 @@ export async function runTransformation(run: PipelineRun<Transformation>): Promi
       {},
       {
         perform: async (limited, step) => addNotes(await execute(limited, step, list), withoutEffect),
+        describeEnd: (result) => ({
+          next: outputs
+            .slice(index + 1, result.status === 'SUCCESS' ? index + 2 : 0)
+            .map((each) => each.component),
+        }),
       },
     );
     if (status === 'FAILED') return createFailure(run, component, new Error(message ?? 'no message'));

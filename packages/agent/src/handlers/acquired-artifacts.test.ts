@@ -18,7 +18,8 @@ function cacheWithout(...missing: string[]) {
       if (missing.includes(digest)) throw new Error('the file has another hash');
       held.push(digest);
       const release = () => void held.splice(held.indexOf(digest), 1);
-      return { folder: `/${projectId}/${digest}`, paths: ['main.orch.yaml'], release };
+      const index = { paths: ['main.orch.yaml'], digests: [other] };
+      return { folder: `/${projectId}/${digest}`, index, release };
     },
   };
 }

@@ -34,8 +34,8 @@ export async function acquireArtifacts(
   async function acquire({ digest, ignored = [] }: Wanted): Promise<PlacedArtifact> {
     const artifact = await cache.acquire(work.projectId, digest, signal);
     held.push(artifact);
-    const { folder, paths } = artifact;
-    return { folder, paths, ignored };
+    const { folder, index } = artifact;
+    return { digest, folder, index, ignored };
   }
   try {
     const artifact = await acquire({ digest: work.artifactDigest, ignored: work.ignoredPipelines });

@@ -4,10 +4,9 @@ import type { WorkOf } from '@headgate/contract';
 import type { ArtifactCache } from '../artifacts/artifact-cache.ts';
 import { describeCancellation, getCanceller } from '../cancellation.ts';
 import type { AgentConfig } from '../config.ts';
-import type { Confinement } from '../confinement/confinement.ts';
-import { runInProcess } from '../engine/run-process.ts';
 import { type Folders, makePrivateFolder } from '../host/folders.ts';
 import type { Log } from '../log.ts';
+import type { RunPool } from '../pool/run-pool.ts';
 import type { Scripts } from '../scripts/scripts.ts';
 import type { SecretReferences } from '../secrets/secret-references.ts';
 import type { Outcome } from '../session/outbox.ts';
@@ -16,13 +15,14 @@ import type { WarehouseDriver, WarehouseKind } from '../warehouses/warehouse.ts'
 import { acquireArtifacts } from './acquired-artifacts.ts';
 import type { Handler, WorkContext } from './handler.ts';
 import { createSecretOptions } from './run-secret-options.ts';
+import { createRunSessions } from './run-sessions.ts';
 import { openScratchConnection } from './scratch-connection.ts';
 import { createSwitchingWarehouse } from './switching-warehouse.ts';
 import { limitTime } from './time-limit.ts';
 
 export interface PipelineExecutionDependencies {
-  config: Pick<AgentConfig, 'runTimeLimitSeconds' | 'runMemoryMegabytes' | 'runProcessMegabytes'>;
-  confinement: Confinement;
+  config: Pick<AgentConfig, 'runTimeLimitSeconds'>;
+  runPool: RunPool;
   folders: Folders;
   artifacts: ArtifactCache;
   warehouses: Record<WarehouseKind, WarehouseDriver>;
@@ -43,7 +43,7 @@ async function run(
   dependencies: PipelineExecutionDependencies,
 ): Promise<Outcome> {
   const { payload } = work;
-  const { folders, artifacts, warehouses, config, confinement, scripts } = dependencies;
+  const { folders, artifacts, warehouses, runPool, scripts } = dependencies;
   const place = { projectId: payload.projectId, environmentName: payload.environmentName };
   const before = AbortSignal.any([context.kill, context.cancel]);
   const held = await acquireArtifacts(artifacts, payload, before).catch((error) => {
@@ -56,7 +56,7 @@ async function run(
     const { kind } = payload.warehouse;
     const driver = kind === 'duckdb' ? warehouses[kind] : undefined;
     const warehouse = createSwitchingWarehouse(
-      (await driver?.connect(place)) ?? createUnusableWarehouse(kind),
+      driver === undefined ? createUnusableWarehouse(kind) : createRunSessions(driver, place),
     );
     let isTest = false;
     // The statement runs in the warehouse's process, so it is interrupted without waiting for the run's
@@ -67,7 +67,7 @@ async function run(
       context.kill.throwIfAborted();
       if (context.cancel.aborted) return createCancelledOutcome(context);
       await context.reportStarted();
-      const { status, message } = await runInProcess({
+      const { status, message } = await runPool.run({
         request: {
           pipelineExecutionId: payload.pipelineExecutionId,
           ...place,
@@ -81,11 +81,7 @@ async function run(
         },
         artifact: held.artifact,
         shared: held.shared,
-        filesFolder,
-        workFolder: folders.temporary,
-        memoryMegabytes: config.runMemoryMegabytes,
-        processMegabytes: config.runProcessMegabytes,
-        confinement,
+        files: { filesFolder },
         warehouse,
         async enterScratch() {
           if (driver === undefined)

@@ -1,5 +1,5 @@
-import type { RunOptions } from '../engine/run-process.ts';
 import type { Log } from '../log.ts';
+import type { RunOptions } from '../pool/run-options.ts';
 import { Masking } from '../secrets/masking.ts';
 import type { SecretReferences } from '../secrets/secret-references.ts';
 import type { WorkKey } from '../session/outbox.ts';

@@ -11,8 +11,8 @@ export function createSwitchingWarehouse(first: WarehouseConnection): SwitchingW
   let close = () => first.close();
   let isClosed = false;
   return {
-    execute: (sql, limit) => warehouse.execute(sql, limit),
-    query: (sql, maxRows, limit) => warehouse.query(sql, maxRows, limit),
+    execute: (sql, session, limit) => warehouse.execute(sql, session, limit),
+    query: (sql, maxRows, session, limit) => warehouse.query(sql, maxRows, session, limit),
     async close() {
       isClosed = true;
       await close();

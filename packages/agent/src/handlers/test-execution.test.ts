@@ -9,6 +9,8 @@ import type { ArtifactCache } from '../artifacts/artifact-cache.ts';
 import { openConfinement } from '../confinement/confinement.ts';
 import { createFolders, removeTree } from '../host/folders.ts';
 import { createLog } from '../log.ts';
+import { prepareRunCode } from '../pool/run-code.ts';
+import { createRunPool } from '../pool/run-pool.ts';
 import { createScratchFixture } from '../warehouses/duckdb-scratch-fixture.ts';
 import { createPipelineExecutionHandler, type PipelineExecutionDependencies } from './pipeline-execution.ts';
 import { createTestExecutionHandler } from './test-execution.ts';
@@ -45,14 +47,30 @@ function publish(pipelines: Record<string, string>) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);
   }
-  const acquire = async () => ({ folder, paths: Object.keys(pipelines), release: () => undefined });
+  const paths = Object.keys(pipelines);
+  const index = { paths, digests: paths.map((path) => `${published} ${path}`) };
+  const acquire = async () => ({ folder, index, release: () => undefined });
   return { acquire } as unknown as ArtifactCache;
 }
 
+const confinement = await openConfinement(log);
+const runPool = createRunPool({
+  code: await prepareRunCode(folders.code),
+  confinement,
+  workFolder: folders.temporary,
+  memoryMegabytes: 128,
+  processMegabytes: 1_024,
+  log,
+});
+after(async () => {
+  await runPool.close();
+  await confinement.close();
+});
+
 async function createDependencies(pipelines: Record<string, string>): Promise<PipelineExecutionDependencies> {
   return {
-    config: { runTimeLimitSeconds: 60, runMemoryMegabytes: 128, runProcessMegabytes: 1_024 },
-    confinement: await openConfinement(log),
+    config: { runTimeLimitSeconds: 60 },
+    runPool,
     folders,
     artifacts: publish(pipelines),
     warehouses: { duckdb: fixture.driver },
@@ -65,7 +83,10 @@ async function createDependencies(pipelines: Record<string, string>): Promise<Pi
 const members = {
   ...place,
   versionName: 'v1',
-  artifactDigest: 'a'.repeat(64),
+  /** Of the files that were published last. */
+  get artifactDigest() {
+    return String(published).padStart(64, '0');
+  },
   variables: [],
   timeLimitSeconds: 60,
   warehouse: { kind: 'duckdb' as const },

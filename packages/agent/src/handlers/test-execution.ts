@@ -2,9 +2,9 @@
 import type { TestResult, WorkOf } from '@headgate/contract';
 import { describeCancellation, getCanceller } from '../cancellation.ts';
 import type { TestedOutcome } from '../engine/ports.ts';
-import { type RunOptions, runInProcess } from '../engine/run-process.ts';
 import { makePrivateFolder } from '../host/folders.ts';
 import { getReason } from '../log.ts';
+import type { RunOptions } from '../pool/run-options.ts';
 import type { Outcome } from '../session/outbox.ts';
 import { type AcquiredArtifacts, acquireArtifacts } from './acquired-artifacts.ts';
 import type { Handler, WorkContext } from './handler.ts';
@@ -77,7 +77,7 @@ async function runTest(
   held: AcquiredArtifacts,
   secrets: Pick<RunOptions, 'readSecret' | 'conceal'>,
   context: WorkContext,
-  { folders, warehouses, config, confinement, scripts }: PipelineExecutionDependencies,
+  { folders, warehouses, runPool, scripts }: PipelineExecutionDependencies,
 ): Promise<Told> {
   const { payload } = work;
   const { kind } = payload.warehouse;
@@ -95,7 +95,7 @@ async function runTest(
     context.kill.addEventListener('abort', interrupt);
     try {
       context.kill.throwIfAborted();
-      const outcome = await runInProcess({
+      const outcome = await runPool.run({
         request: {
           pipelineExecutionId: payload.testExecutionId,
           ...place,
@@ -109,12 +109,7 @@ async function runTest(
         },
         artifact: held.artifact,
         shared: held.shared,
-        filesFolder: scratch.filesFolder,
-        environmentFilesFolder,
-        workFolder: folders.temporary,
-        memoryMegabytes: config.runMemoryMegabytes,
-        processMegabytes: config.runProcessMegabytes,
-        confinement,
+        files: { filesFolder: scratch.filesFolder, environmentFilesFolder },
         warehouse: scratch.warehouse,
         runScript: (job, events, kill) => scripts.run(job, undefined, events, kill),
         ...secrets,

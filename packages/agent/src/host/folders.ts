@@ -12,6 +12,7 @@
  *   keys/<kid>.json                            a private key with its certificate (0600)
  *   keys/next.pem                              a private key without a certificate yet
  *   values/<digest>.json                       used sealed values, until they expire
+ *   code/run-code-<digest>.mjs                 the code of run processes, if it cannot be kept beside the packages
  *   vaults/<name>.vault                        the encrypted secrets of a vault of the kind `file`
  *   vaults/<name>.key                          its key (0600)
  *   temporary/<project>/<environment>/         spilled data of a warehouse, deleted at each start
@@ -55,6 +56,7 @@ export function createFolders(root: string) {
     temporary: join(root, 'temporary'),
     instanceId: join(root, 'instance-id'),
     keys: join(root, 'keys'),
+    code: join(root, 'code'),
     values: join(root, 'values'),
     vaults: join(root, 'vaults'),
     projectArtifacts: (projectId: string) => projectFolder('artifacts', projectId),

@@ -26,8 +26,10 @@ import { ControlPlaneError, isTransient } from './control-plane.ts';
 import { limitRecord } from './reported-records.ts';
 import { limitVariables } from './reported-variables.ts';
 
-/** Progress is collected for this time before it is sent. */
+/** Progress of a run is collected for this time before it is sent. Its end is sent with it, and earlier. */
 const gatherMilliseconds = 100;
+/** Starts and ends wait for this time for those of other work, if there is other work. */
+const shortGatherMilliseconds = 3;
 const stepsPerReport = 500;
 const resultsPerReport = 20;
 const batchLimitCharacters = 1_000_000;
@@ -80,6 +82,8 @@ interface Channel extends WorkKey {
   /** Results of tests that are not in a report yet. */
   results: TestResult[];
   ending: Ending | undefined;
+  /** When its collected changes are sent at the latest; undefined if there are none. */
+  due: number | undefined;
   mask: (text: string) => string;
 }
 
@@ -100,7 +104,14 @@ export class Outbox {
 
   open(key: WorkKey): void {
     const { workId, epoch } = key;
-    const empty = { sequence: 0, reports: [], steps: new Map(), lastStep: undefined, ending: undefined };
+    const empty = {
+      sequence: 0,
+      reports: [],
+      steps: new Map(),
+      lastStep: undefined,
+      ending: undefined,
+      due: undefined,
+    };
     const log = { lines: [], lastLine: 0, variables: [], results: [] };
     this.#channels.set(getWorkName(key), { workId, epoch, ...empty, ...log, mask: (text) => text });
   }
@@ -108,19 +119,19 @@ export class Outbox {
   addStarted(key: WorkKey): void {
     const channel = this.#channels.get(getWorkName(key));
     if (channel) this.#add(channel, { type: 'started' });
-    this.#wake();
+    this.#expect(channel, this.#shortGather);
   }
 
   step(key: WorkKey, step: Step): void {
     const channel = this.#channels.get(getWorkName(key));
     channel?.steps.set(step.stepId, limitStep(step, channel.mask));
-    this.#wake();
+    this.#expect(channel, gatherMilliseconds);
   }
 
   addTested(key: WorkKey, result: TestResult): void {
     const channel = this.#channels.get(getWorkName(key));
     channel?.results.push(limitResult(result, channel.mask));
-    this.#wake();
+    this.#expect(channel, gatherMilliseconds);
   }
 
   line(key: WorkKey, line: Omit<LogLine, 'sequence'>): void {
@@ -129,7 +140,7 @@ export class Outbox {
     channel.lastLine += 1;
     const text = cleanText(channel.mask(line.text), logLineLimit);
     channel.lines.push({ ...line, text, sequence: channel.lastLine });
-    this.#wake();
+    this.#expect(channel, gatherMilliseconds);
   }
 
   variables(key: WorkKey, variables: RunVariables): void {
@@ -147,6 +158,20 @@ export class Outbox {
   end(key: WorkKey, ending: Ending): void {
     const channel = this.#channels.get(getWorkName(key));
     if (channel) channel.ending = ending;
+    this.#expect(channel, this.#shortGather);
+  }
+
+  /** Only few changes of one work wait for those of another. */
+  get #shortGather(): number {
+    return this.#channels.size > 1 ? shortGatherMilliseconds : 0;
+  }
+
+  /** Sends the changes of the channel within this time. */
+  #expect(channel: Channel | undefined, milliseconds: number): void {
+    if (channel === undefined) return;
+    const due = this.#options.time.now() + milliseconds;
+    if (channel.due !== undefined && channel.due <= due) return;
+    channel.due = due;
     this.#wake();
   }
 
@@ -186,34 +211,24 @@ export class Outbox {
     await this.#options.time.sleep(milliseconds, signal);
   }
 
-  /** Waits for reports. If there is only progress, waits a little longer to collect more. */
+  /** Waits until changes of a channel are due. */
   async #waitForReports(signal: AbortSignal): Promise<void> {
+    const { time } = this.#options;
+    const over = new AbortController();
+    const dues = [...this.#channels.values()].flatMap(({ due }) => (due === undefined ? [] : [due]));
     await new Promise<void>((resolve) => {
       const done = () => {
         signal.removeEventListener('abort', done);
         this.#wake = () => undefined;
+        over.abort();
         resolve();
       };
       this.#wake = done;
       signal.addEventListener('abort', done);
-      if (this.#hasReports()) done();
+      if (signal.aborted) done();
+      else if (dues.length > 0)
+        void time.sleep(Math.max(0, Math.min(...dues) - time.now()), over.signal).then(done);
     });
-    const urgent = [...this.#channels.values()].some(
-      (channel) => channel.ending || channel.reports.length > 0,
-    );
-    if (!urgent) await this.#options.time.sleep(gatherMilliseconds, signal);
-  }
-
-  #hasReports(): boolean {
-    const channels = [...this.#channels.values()];
-    return channels.some(
-      (channel) =>
-        channel.reports.length > 0 ||
-        channel.steps.size > 0 ||
-        channel.lines.length > 0 ||
-        channel.results.length > 0 ||
-        channel.ending,
-    );
   }
 
   #add(
@@ -228,8 +243,12 @@ export class Outbox {
   #nextBatch(): Report[] {
     const batch: Report[] = [];
     let size = 0;
+    const now = this.#options.time.now();
     for (const channel of this.#channels.values()) {
+      if (channel.due === undefined || channel.due > now) continue;
       this.#number(channel);
+      // Lines that came before the first step are sent with it.
+      if (channel.reports.length === 0) channel.due = undefined;
       for (const report of channel.reports) {
         size += JSON.stringify(report).length;
         if (batch.length >= this.#limit || (batch.length > 0 && size > batchLimitCharacters)) return batch;
@@ -290,7 +309,16 @@ export class Outbox {
       this.#options.onTaken(report);
       channel.reports = channel.reports.filter((waiting) => waiting.sequence > report.sequence);
       if (report.type === 'completed' || report.type === 'released') this.drop(report);
+      else if (channel.reports.length === 0) this.#expectRest(channel);
     }
+  }
+
+  /** Changes that came while the others were sent. */
+  #expectRest(channel: Channel): void {
+    channel.due = undefined;
+    if (channel.ending) this.#expect(channel, 0);
+    else if (channel.steps.size + channel.lines.length + channel.results.length > 0)
+      this.#expect(channel, gatherMilliseconds);
   }
 
   /** An unreadable report must not block the reports of other runs. */

@@ -44,8 +44,8 @@ export class DatabaseProcess {
     this.#child = startChild(new URL('./duckdb-process.ts', import.meta.url), {
       launcher: findLauncher(settings, bounds.confinement),
       execArgv: ['--disable-warning=ExperimentalWarning'],
-      // Each running DuckDB statement blocks a thread of libuv.
-      environment: { UV_THREADPOOL_SIZE: String(Math.min(1024, bounds.concurrency + 4)) },
+      // Each running DuckDB statement blocks a thread of libuv. A run may have several.
+      environment: { UV_THREADPOOL_SIZE: String(Math.min(1024, bounds.concurrency * 2 + 4)) },
       home: settings.temporaryFolder,
       workingFolder: settings.filesFolder,
     });

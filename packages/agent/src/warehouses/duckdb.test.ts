@@ -149,6 +149,26 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
     assert.equal((await warehouse.query('select * from range(1000)', 1000)).rows.length, 1000);
   });
 
+  it('interrupts a running and a waiting statement, and continues to work', async () => {
+    await warehouse.execute('create or replace temporary table mine as select 1 as a');
+    const limit = new AbortController();
+    const endless = 'select count(*) from range(10000000000) a, range(1000) b';
+    const running = warehouse.query(endless, 1, 0, limit.signal);
+    const waiting = warehouse.execute('drop table mine', 0, limit.signal);
+    const next = warehouse.query('select a from mine', 1);
+    const refused = [
+      assert.rejects(running, /interrupted/i),
+      assert.rejects(waiting, /interrupted before it began/),
+    ];
+    // Both are sent by then.
+    await new Promise((resolve) => setImmediate(resolve));
+    limit.abort(new Error('late'));
+    await Promise.all(refused);
+    // The same session: its temporary table is there.
+    assert.deepEqual((await next).rows, [[1]]);
+    await assert.rejects(warehouse.execute('select 1', 0, limit.signal), /late/);
+  });
+
   it('cannot read or write outside its folders', async () => {
     const outside = [
       `select * from read_text('/etc/passwd')`,

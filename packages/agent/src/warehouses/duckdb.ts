@@ -74,11 +74,11 @@ class EnvironmentDatabase {
       throw error;
     }
     return {
-      execute: async (sql, limit) =>
+      execute: async (sql, _session, limit) =>
         (await this.#askWithin(await openProcess(), { type: 'execute', connection, sql }, limit)) as {
           rowCount: number;
         },
-      query: async (sql, maxRows, limit) =>
+      query: async (sql, maxRows, _session, limit) =>
         (await this.#askWithin(await openProcess(), { type: 'query', connection, sql, maxRows }, limit)) as {
           columns: string[];
           rows: unknown[][];

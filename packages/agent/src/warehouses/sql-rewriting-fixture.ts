@@ -2,6 +2,7 @@
 
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { sqlRewriter } from '@headgate/pipelines';
+import type { Warehouse } from '../engine/ports.ts';
 import { createSession } from '../engine/session.ts';
 import { behaviour } from './duckdb-confinement.ts';
 import { readBuiltInFunctions } from './duckdb-functions.ts';
@@ -19,10 +20,11 @@ export async function createSqlFixture(): Promise<SqlFixture> {
   const instance = await DuckDBInstance.create(':memory:', behaviour);
   const connection = await instance.connect();
   const rules = { functions: await readBuiltInFunctions(connection), filesFolder: '/nowhere' };
-  const session = createSession({
+  const warehouse: Warehouse = {
     execute: (sql) => execute(connection, sql, rules),
     query: (sql, maxRows) => query(connection, sql, rules, maxRows),
-  });
+  };
+  const session = createSession(warehouse, 1);
   async function run(script: string) {
     const statements = sqlRewriter.rewriteScript(script, {}).filter(({ sql }) => sql !== '');
     const last = statements.at(-1);

@@ -1,6 +1,6 @@
 /**
  * The databases in which runs execute SQL. A kind of warehouse is a file with a `WarehouseDriver`, listed in
- * `registry.ts`. Each run has one connection.
+ * `registry.ts`. A run has a connection for each of its sessions.
  */
 
 import type { WarehouseBounds } from '../config.ts';

@@ -95,11 +95,11 @@ export type Action =
       source: string;
       before: readonly string[];
       statement(path: string): string;
-      /** `query` reads the first line; `findFault` says what is wrong with it. */
-      header?: {
+      /** Before it is loaded: `query` returns a row about the file, in which `findFault` finds what is wrong. */
+      checks: readonly {
         query(path: string): string;
-        findFault(names: readonly string[]): string | undefined;
-      };
+        findFault(cells: readonly string[]): string | undefined;
+      }[];
     }
   | { action: 'unload-file'; target: string; statement(path: string): string }
   | {

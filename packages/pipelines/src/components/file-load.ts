@@ -1,5 +1,6 @@
 /** Loads a file from the artifact or the agent's files folder into a table. */
 import { readCellText } from '../parameters.ts';
+import type { Dialect, FileColumn } from '../sql/dialect.ts';
 import { type OrchestrationDefinition, readTableReference } from './component.ts';
 import { findHeaderFault } from './csv-header.ts';
 import { choiceParameter, placeParameters, rowsParameter, textParameter } from './declared-parameters.ts';
@@ -54,19 +55,23 @@ parameters:
       source: parameters.text('source'),
       before: dialect.makeSchema(reference),
       statement: (path) => create(dialect.readFile(path, format, columns)),
-      ...(format.type === 'CSV' && format.header
-        ? {
-            header: {
-              query: (path) => dialect.readFirstLine(path, format.delimiter),
-              findFault: (names) =>
-                findHeaderFault(
-                  names,
-                  columns.map((column) => column.name),
-                  format.delimiter,
-                ),
-            },
-          }
-        : {}),
+      checks: [
+        {
+          query: (path) => dialect.readFileSize(path),
+          // It would replace a table by one without columns.
+          findFault: ([bytes]) =>
+            bytes === '0' ? 'it is empty; it needs at least a header or a row' : undefined,
+        },
+        ...(format.type === 'CSV' && format.header ? [checkHeader(format.delimiter, columns, dialect)] : []),
+      ],
     };
   },
 };
+
+function checkHeader(delimiter: string, columns: readonly FileColumn[], dialect: Dialect) {
+  const names = columns.map(({ name }) => name);
+  return {
+    query: (path: string) => dialect.readFirstLine(path, delimiter),
+    findFault: (header: readonly string[]) => findHeaderFault(header, names, delimiter),
+  };
+}

@@ -113,6 +113,8 @@ export interface Dialect {
   insertRows(table: string, query: string, columns: readonly string[] | undefined): string;
   /** A relation over one file. `path` is absolute; wildcards in it are taken literally. */
   readFile(path: string, format: FileFormat, columns: readonly FileColumn[]): string;
+  /** A query for the bytes of a file. */
+  readFileSize(path: string): string;
   /** A query for the cells of the first line of a CSV file, as texts. */
   readFirstLine(path: string, delimiter: string): string;
   /** Writes a query's rows to one file. */

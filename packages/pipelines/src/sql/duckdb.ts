@@ -203,6 +203,7 @@ export const duckdb: Dialect = {
   replaceRows,
   insertRows,
   readFile,
+  readFileSize: (path) => `SELECT size FROM read_blob(${quotePath(path)})`,
   readFirstLine,
   writeFile,
 };

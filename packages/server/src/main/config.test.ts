@@ -31,3 +31,9 @@ test('no setting of the server gives a warning', () => {
   // Named like a setting of the agent, but read by the server.
   assert.deepEqual(loadConfig({ HEADGATE_AGENT_USER: 'x', HEADGATE_BLOB_REGION: 'eu' }).warnings, []);
 });
+
+test('on one machine the default rate limit lets 100 starts a second pass', () => {
+  assert.equal(loadConfig({}).rateLimit, 60_000);
+  assert.equal(loadConfig({ HEADGATE_TRUSTED_PROXY: '127.0.0.1' }).rateLimit, 1_000);
+  assert.equal(loadConfig({ HEADGATE_RATE_LIMIT: '5' }).rateLimit, 5);
+});

@@ -12,7 +12,7 @@ import { parseMasterKey, Secret } from '../kernel/security/sealed.ts';
 import type { WorkTimes } from '../kernel/work/work.ts';
 import { readCertificate, type TlsFiles } from './http/certificate.ts';
 import { parseOrigins } from './http/cors.ts';
-import { findExposureFault, parseTrustedProxies } from './http/exposure.ts';
+import { findExposureFault, isLoopback, parseTrustedProxies } from './http/exposure.ts';
 import { createReader, type Environment, type Reader } from './setting-reader.ts';
 
 export interface Config {
@@ -111,7 +111,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     signingKeyDays: read.integerOrOff('HEADGATE_SIGNING_KEY_DAYS', 90, 1, 3_650),
     example: read.onOff('HEADGATE_EXAMPLE'),
     localAgent: read.onOff('HEADGATE_LOCAL_AGENT'),
-    rateLimit: read.integerOrOff('HEADGATE_RATE_LIMIT', 1_000, 1, 1e9),
+    rateLimit: read.integerOrOff('HEADGATE_RATE_LIMIT', chooseRateLimit(host, trustedProxies), 1, 1e9),
     egressAllow: read.parsed('HEADGATE_EGRESS_ALLOW', parseEgressList) ?? [],
     logLevel: read.oneOf('HEADGATE_LOG_LEVEL', logLevels, 'info'),
     logFile: read.text('HEADGATE_LOG_FILE'),
@@ -254,6 +254,11 @@ function readAgentSettings(environment: Environment): Record<string, string> {
 }
 
 /** A server that listens on every address is reached on loopback. */
+/** Requests per minute. On one machine: 100 starts a second, and some ten requests to follow each. */
+function chooseRateLimit(host: string, trustedProxies: readonly string[]): number {
+  return isLoopback(host) && trustedProxies.length === 0 ? 60_000 : 1_000;
+}
+
 function chooseReachableHost(host: string): string {
   return host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
 }

@@ -24,7 +24,8 @@ export function findExposureFault(
   );
 }
 
-function isLoopback(host: string): boolean {
+/** The address cannot be reached from other machines, unless a proxy passes their requests on. */
+export function isLoopback(host: string): boolean {
   if (ipaddr.isValid(host)) return ipaddr.process(host).range() === 'loopback';
   return host.toLowerCase() === 'localhost';
 }

@@ -6,6 +6,7 @@ import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { type Problem, problem, withViolations } from '../../kernel/http/problems.ts';
 import { readTimeOfId, toUuid } from '../../kernel/identifiers.ts';
 import { enqueueWork } from '../../kernel/work/work.ts';
+import { findStepDays, type KeptDays } from './execution.retention.ts';
 import type { ExecutionServices } from './execution.routes.ts';
 import { insertExecution } from './execution.store.ts';
 import { type EndedRow, endedExecution, readRecords } from './execution-restart.store.ts';
@@ -16,7 +17,14 @@ import { planRestart } from './restart-plan.ts';
 const namedLimit = 10;
 const violationLimit = 100;
 
-export function executionRestartRoutes({ write }: Endpoints, services: ExecutionServices): void {
+const dayMilliseconds = 86_400_000;
+
+export function executionRestartRoutes(
+  { write }: Endpoints,
+  services: ExecutionServices,
+  kept: KeptDays,
+): void {
+  const stepDays = findStepDays(kept);
   write(restartPipelineExecution, async ({ tx, rows, scope, params, body, now, newId }) => {
     const { projectId, pipelineExecutionId: id } = params;
     const { from = fromFailed, acceptEffects = [] } = body;
@@ -24,6 +32,7 @@ export function executionRestartRoutes({ write }: Endpoints, services: Execution
       problem('execution-not-found', { id }),
     );
     requireRestartable(ended, id);
+    requireKeptSteps(ended, id, stepDays, now);
     const restartOf = ended.execution_id;
     const records = await readRecords(services.database.read, scope.accountId, restartOf);
     if (records === undefined)
@@ -119,6 +128,19 @@ function requireRestartable(ended: EndedRow, id: string): void {
   if (ended.enabled === null) throw createVersionProblem(environmentName, versionName);
   if (!ended.enabled) throw problem('artifact-disabled', { versionName, environmentName });
   if (!ended.has_agent) throw problem('unknown-agent', { id: ended.agent_id });
+}
+
+/** Retention may have deleted some of its steps. Throws `execution-not-restartable`. */
+function requireKeptSteps(
+  { finished_at: finishedAt }: EndedRow,
+  id: string,
+  days: number | undefined,
+  now: Date,
+): void {
+  if (days === undefined || finishedAt === null) return;
+  if (now.getTime() - finishedAt.getTime() < days * dayMilliseconds) return;
+  const reason = `it ended more than ${days} days ago, and its steps are not kept for longer: start the pipeline again`;
+  throw problem('execution-not-restartable', { id, reason });
 }
 
 /** Throws `restart-repeats-effects`. */

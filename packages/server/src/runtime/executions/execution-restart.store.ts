@@ -27,6 +27,7 @@ const endedRow = {
   shared_artifacts: typed<SharedArtifact[] | null>('jsonb'),
   restart: typed<RestartPlan | null>('jsonb'),
   agent_lost: 'boolean',
+  finished_at: 'timestamptz?',
   /** The execution that restarts it. */
   restarted_by: 'uuid?',
   /** Null if the environment has no such version any more. */
@@ -42,7 +43,7 @@ export const endedExecution = guardedRead(
   { parameters: { run_id: 'uuid' }, row: endedRow, environment: environmentOfRun },
   `
   select e.execution_id, e.status, e.environment_name, e.pipeline_name, e.pipeline_type, e.version_name, e.manifest_digest,
-    e.agent_id, e.execution_tag, e.scalar_variables, e.grid_variables, e.shared_artifacts, e.restart, e.agent_lost,
+    e.agent_id, e.execution_tag, e.scalar_variables, e.grid_variables, e.shared_artifacts, e.restart, e.agent_lost, e.finished_at,
     (select r.execution_id from pipeline_execution r
       where r.account_id = $account_id and r.restart_of = e.execution_id) as restarted_by,
     (select v.enabled from artifact_version v

@@ -45,11 +45,16 @@ export interface KeptDays {
   logDays: number | undefined;
 }
 
+/** How long steps are kept; undefined: forever. */
+export function findStepDays({ executionDays, logDays }: KeptDays): number | undefined {
+  const shorter = Math.min(executionDays ?? Number.POSITIVE_INFINITY, logDays ?? Number.POSITIVE_INFINITY);
+  return Number.isFinite(shorter) ? shorter : undefined;
+}
+
 /** In this order: nothing outlives its execution. */
 export function createExecutionRetention(kept: KeptDays): RetentionRule[] {
-  const { executionDays, logDays } = kept;
-  const shorter = Math.min(executionDays ?? Number.POSITIVE_INFINITY, logDays ?? Number.POSITIVE_INFINITY);
-  const days = Number.isFinite(shorter) ? shorter : undefined;
+  const { executionDays } = kept;
+  const days = findStepDays(kept);
   return [
     { kind: 'execution-log-lines', days, ...oldLines },
     { kind: 'execution-variables', days, ...oldVariables },

@@ -26,7 +26,7 @@ export const executions: Slice<ExecutionServices & LogStreamServices & { config:
   name: 'executions',
   routes(endpoints, services) {
     executionRoutes(endpoints, services);
-    executionRestartRoutes(endpoints, services);
+    executionRestartRoutes(endpoints, services, services.config.retention);
     runRecordRoutes(endpoints, services);
   },
   workKinds: { 'pipeline-execution': createExecutionOwner },

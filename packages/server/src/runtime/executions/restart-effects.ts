@@ -32,11 +32,17 @@ export function listRepeated(
     const own = steps.of(runId);
     const again = own.filter((step) => !isKept(step));
     for (const step of again) {
-      const why = judge(step, execution.isLost, hasInside(step));
-      if (why !== undefined) add(step.name, why);
+      const why = execution.isLost ? judgeLost(step, hasInside(step)) : undefined;
+      const known = why ?? judge(step);
+      if (known !== undefined) add(step.name, known);
       if (step.childId !== null) visit(step.childId);
+      if (!execution.isLost || step.record?.ended !== undefined) continue;
+      for (const { name } of steps.inside(step.id))
+        add(name, 'may have run once more when the agent was lost');
     }
-    if (execution.isLost) for (const name of listNext(own)) add(name, 'was next when the agent was lost');
+    if (!execution.isLost) return;
+    for (const name of listNext([...own, ...steps.kept(runId)]))
+      add(name, 'was next when the agent was lost');
   }
   const places = new Set<string>();
   for (const id of kept) {
@@ -66,14 +72,16 @@ function describePlace(step: RecordedStep | undefined): string | undefined {
   return iteration === undefined ? undefined : JSON.stringify([parent, iteration, 0]);
 }
 
-function judge(
-  { type, status, record }: RecordedStep,
-  isLost: boolean,
-  hasInside: boolean,
-): string | undefined {
-  if (record?.ended === undefined && (isLost ? !hasInside : mayHaveEffect(type)))
-    return isLost ? 'was running when the agent was lost' : 'did not end, and may have changed data';
+function judge({ type, status, record }: RecordedStep): string | undefined {
+  if (record?.ended === undefined && mayHaveEffect(type)) return 'did not end, and may have changed data';
   return record?.effect === true ? whyOf[status] : undefined;
+}
+
+/** What a step may have done without a report. The steps in it are judged by themselves. */
+function judgeLost({ status, record }: RecordedStep, hasInside: boolean): string | undefined {
+  if (record?.ended === undefined) return hasInside ? undefined : 'was running when the agent was lost';
+  const isRetried = status === 'FAILED' && record.next === undefined;
+  return isRetried ? 'may have been tried again when the agent was lost' : undefined;
 }
 
 /** Components to which an end led, and of which nothing is known. */

@@ -107,9 +107,9 @@ describe('the plan of a restart', () => {
   it('has the values after the kept steps, in the order of their ends', () => {
     const steps = [
       begin,
-      step('Slow', { began: 1, ended: 4, next: [], variables: [{ name: 'x', value: 'late' }] }),
+      step('Slow', { began: 1, ended: 3, next: [], variables: [{ name: 'x', value: 'late' }] }),
       step('Fast', { began: 1, ended: 2, next: ['B'], variables: [{ name: 'x', value: 'early' }] }),
-      failed('B', { began: 2, ended: 5, variables: [{ name: 'x', value: 'never' }] }),
+      failed('B', { began: 2, ended: 4, variables: [{ name: 'x', value: 'never' }] }),
     ];
     const { runs } = planned(steps).plan;
     assert.deepEqual(runs[0]?.variables, [{ name: 'x', value: 'late' }]);
@@ -139,7 +139,7 @@ describe('the plan of a restart', () => {
     });
     const calling = [
       begin,
-      failed('A', { type: 'run-orchestration', child: 'child', ended: 9 }),
+      failed('A', { type: 'run-orchestration', child: 'child', ended: 4 }),
       step('In', { run: 'child', ended: 2, next: ['Fails'], variables: [lost], effect: true }),
       failed('Fails', { run: 'child', ended: 3 }),
     ];
@@ -153,10 +153,10 @@ describe('the plan of a restart', () => {
     const iterating = { type: 'run-orchestration', parent: 'Each', began: 1 };
     const steps = [
       begin,
-      failed('Each', { type: 'grid-iterator', began: 1, ended: 9 }),
+      failed('Each', { type: 'grid-iterator', began: 1, ended: 7 }),
       step('Call', { ...iterating, id: 'c1', child: 'one', iteration: 'k1', ended: 3, next: [] }),
       step('In', { id: 'i1', run: 'one', ended: 2, next: [], effect: true }),
-      failed('Call', { ...iterating, id: 'c2', child: 'two', iteration: 'k2', ended: 8 }),
+      failed('Call', { ...iterating, id: 'c2', child: 'two', iteration: 'k2', ended: 6 }),
       step('In', { id: 'i2', run: 'two', ended: 4, next: ['Out'], effect: true }),
       failed('Out', { run: 'two', ended: 5, effect: true }),
     ];
@@ -213,6 +213,20 @@ describe('the plan of a restart', () => {
       { component: 'Read', why: 'was running when the agent was lost' },
       { component: 'B', why: 'was next when the agent was lost' },
     ]);
+    const inside = [
+      step('Start', { type: 'start', status: 'SKIPPED', kept: true, ended: 1, next: ['Each', 'Other'] }),
+      step('Each', { type: 'grid-iterator', status: 'FAILED', began: 1 }),
+      step('Do', { parent: 'Each', iteration: 'k1', began: 1, ended: 2, next: [] }),
+      step('Try', { status: 'FAILED', began: 1, ended: 3 }),
+    ];
+    assert.deepEqual(planned(inside, { isLost: true }).repeated, [
+      { component: 'Do', why: 'may have run once more when the agent was lost' },
+      { component: 'Try', why: 'may have been tried again when the agent was lost' },
+      { component: 'Other', why: 'was next when the agent was lost' },
+    ]);
+    // A report was refused: an end is missing.
+    const gap = [begin, step('A', { began: 1, ended: 3, next: ['B'] })];
+    assert.deepEqual(planned(gap).named, ['B']);
     assert.deepEqual(planned([], { isLost: true }).named, ['main.orch.yaml']);
     assert.deepEqual(planned([]).named, []);
   });

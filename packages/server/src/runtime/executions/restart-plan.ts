@@ -53,7 +53,14 @@ export function planRestart(execution: EndedExecution, from: string | undefined)
     projectVariables: execution.base?.projectVariables ?? execution.projectVariables,
     runs: planning.runs,
   };
-  return { plan, repeated: listRepeated(execution, steps, root.kept) };
+  const isLost = execution.isLost || hasGap(execution.steps);
+  return { plan, repeated: listRepeated({ ...execution, isLost }, steps, root.kept) };
+}
+
+/** Whether an end is missing, because a report of the agent was refused. */
+function hasGap(steps: readonly RecordedStep[]): boolean {
+  const ends = new Set(steps.flatMap(({ record }) => record?.ended ?? []));
+  return ends.size > 0 && Math.max(...ends) !== ends.size;
 }
 
 const lostReasons = {

@@ -19,6 +19,8 @@ export interface RunSteps {
   byId(id: string): RecordedStep | undefined;
   /** All steps of a run, except those that a restart kept. */
   of(runId: string): readonly RecordedStep[];
+  /** Those that did not run, because a restart kept them. */
+  kept(runId: string): readonly RecordedStep[];
   /** Those that no iterator or retry runs. */
   tops(runId: string): readonly RecordedStep[];
   /** Those that an iterator or retry runs. */
@@ -71,9 +73,14 @@ export function createSteps(all: readonly RecordedStep[], rootId: string): RunSt
     ({ runId }) => runId,
   );
   const inside = Map.groupBy(sound, ({ record }) => record?.parent);
+  const kept = Map.groupBy(
+    all.filter(({ record }) => record?.kept === true),
+    ({ runId }) => runId,
+  );
   return {
     byId: (id) => byId.get(id),
     of: (runId) => byRun.get(runId) ?? [],
+    kept: (runId) => kept.get(runId) ?? [],
     tops: (runId) => tops.get(runId) ?? [],
     inside: (stepId) => inside.get(stepId) ?? [],
   };

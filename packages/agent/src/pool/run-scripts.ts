@@ -2,8 +2,8 @@
  * The agent's side of the scripts of one run: passes lines and requests of a script to the run's process, and
  * its answers back. No script outlives the run.
  */
-import type { ScriptEnd, ScriptEvents, ScriptJob, SentRequest } from '../scripts/script-job.ts';
-import type { FromRun, ToRun } from './run-messages.ts';
+import type { FromRun } from '../engine/run-messages.ts';
+import type { ScriptEnd, ScriptEvents, ScriptJob, ScriptStream, SentRequest } from '../scripts/script-job.ts';
 
 export type StartScript = (job: ScriptJob, events: ScriptEvents, kill: AbortSignal) => Promise<ScriptEnd>;
 
@@ -13,6 +13,7 @@ export interface RunScripts {
    * @param interrupt kills the script
    */
   run(id: number, job: ScriptJob, interrupt: AbortSignal): Promise<ScriptEnd>;
+  /** @throws Error if nothing was asked */
   settle(answer: Extract<FromRun, { request: number }>): void;
   /** Kills all scripts of the run. Resolves when none of their processes is left. */
   close(): Promise<void>;
@@ -23,7 +24,12 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-export function createRunScripts(start: StartScript, send: (message: ToRun) => void): RunScripts {
+/** Messages to the scripts' engine, without the number of the run. */
+type ToScript =
+  | { type: 'script-line'; script: number; stream: ScriptStream; line: string }
+  | { type: 'script-request'; script: number; request: number; asked: SentRequest };
+
+export function createRunScripts(start: StartScript, send: (message: ToScript) => void): RunScripts {
   const closing = new AbortController();
   const running = new Set<Promise<unknown>>();
   const waiting = new Map<number, Waiting>();
@@ -56,9 +62,10 @@ export function createRunScripts(start: StartScript, send: (message: ToRun) => v
     },
     settle(answer) {
       const asker = waiting.get(answer.request);
+      if (asker === undefined) throw new Error('an answer to a request of no script');
       waiting.delete(answer.request);
-      if (answer.type === 'script-answer') asker?.resolve(answer.value);
-      else asker?.reject(new Error(answer.message));
+      if (answer.type === 'script-answer') asker.resolve(answer.value);
+      else asker.reject(new Error(answer.message));
     },
     async close() {
       closing.abort();

@@ -1,0 +1,32 @@
+import { sessionLimit } from '../engine/run-messages.ts';
+import type { EnvironmentPlace } from '../host/folders.ts';
+import type { WarehouseConnection, WarehouseDriver } from '../warehouses/warehouse.ts';
+
+/** A connection for each session of a run. Each connects at its first statement: many runs need no warehouse. */
+export function createRunSessions(
+  driver: Pick<WarehouseDriver, 'connect'>,
+  place: EnvironmentPlace,
+): WarehouseConnection {
+  const sessions = new Map<number, Promise<WarehouseConnection>>();
+  let isClosed = false;
+  function connect(session = 0): Promise<WarehouseConnection> {
+    if (isClosed) throw new Error('this connection to the warehouse is closed');
+    if (!(Number.isInteger(session) && session >= 0 && session < sessionLimit))
+      throw new Error(`a run has no session ${session} with its warehouse`);
+    const connected = sessions.get(session) ?? driver.connect(place);
+    sessions.set(session, connected);
+    // The next statement tries again.
+    connected.catch(() => sessions.delete(session));
+    return connected;
+  }
+  return {
+    execute: async (sql, session, limit) => (await connect(session)).execute(sql, session, limit),
+    query: async (sql, maxRows, session, limit) =>
+      (await connect(session)).query(sql, maxRows, session, limit),
+    async close() {
+      isClosed = true;
+      const opened = await Promise.allSettled(sessions.values());
+      await Promise.all(opened.map((each) => (each.status === 'fulfilled' ? each.value.close() : undefined)));
+    },
+  };
+}

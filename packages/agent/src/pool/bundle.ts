@@ -1,0 +1,39 @@
+/** Bundles the code of a run's process into one file. Used in a checkout, and when the agent is packed. */
+import { fileURLToPath } from 'node:url';
+import type { Plugin } from 'esbuild';
+
+/** A part of the code is CommonJS, whose `require` of Node's own modules a module does not have. */
+const banner = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
+
+/** The process may read no other file, so that QuickJS is in the bundle. */
+const embedQuickJs: Plugin = {
+  name: 'embed-quickjs',
+  setup(build) {
+    build.onLoad({ filter: /[\\/]quickjs-bytes\.[jt]s$/ }, ({ path }) => ({
+      contents:
+        "import bytes from '@jitl/quickjs-wasmfile-release-sync/wasm';\nexport const readQuickJs = async () => bytes;",
+      resolveDir: path.replace(/[\\/][^\\/]+$/, ''),
+    }));
+  },
+};
+
+/** @param entry default: the process of a run */
+export async function bundleRunCode(
+  outputFile: string,
+  entry = new URL('../engine/child.ts', import.meta.url),
+): Promise<void> {
+  const { build } = await import('esbuild');
+  await build({
+    entryPoints: [fileURLToPath(entry)],
+    outfile: outputFile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node24',
+    legalComments: 'none',
+    logLevel: 'silent',
+    loader: { '.wasm': 'binary' },
+    banner: { js: banner },
+    plugins: [embedQuickJs],
+  });
+}

@@ -1,0 +1,158 @@
+/** One run in a process: sends the start, answers the questions of the run, and returns its outcome. */
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { getCanceller } from '../cancellation.ts';
+import type { RunOutcome } from '../engine/ports.ts';
+import { createRunFiles, readTextFile } from '../engine/run-files.ts';
+import type { FromRun, PlacedArtifact, Question, ToRun } from '../engine/run-messages.ts';
+import { getReason } from '../log.ts';
+import type { RunOptions } from './run-options.ts';
+import { createRunScripts } from './run-scripts.ts';
+
+/** What is sent to a process, without the number of the run. */
+type Message = ToRun extends infer Each ? (Each extends ToRun ? Omit<Each, 'run'> : never) : never;
+
+export interface Conversation {
+  /** Passes a message of the run. @throws Error about a message that the process cannot send at this time */
+  receive(message: Exclude<FromRun, { type: 'ready' }>): void;
+  cancel(): void;
+  /** The process has sent a message of this run. Before, the run has had no effect. */
+  readonly hasBegun: boolean;
+  /** The run was given a secret. */
+  readonly gotSecret: boolean;
+  /** Settles when the run has finished, or `fail` was called. */
+  readonly ended: Promise<{ outcome: RunOutcome; faults: readonly string[] }>;
+  /** The process cannot go on. */
+  fail(message: string): void;
+  /** Ends the scripts of the run and removes its unfinished files. */
+  close(): Promise<void>;
+}
+
+export function createConversation(
+  options: RunOptions,
+  artifacts: readonly PlacedArtifact[],
+  send: (message: Message) => void,
+): Conversation {
+  const scripts = createRunScripts(options.runScript, send);
+  let place = options.files;
+  const files = createRunFiles(() => place);
+  /** The questions that are being answered. */
+  const open = new Map<number, AbortController>();
+  const ended = Promise.withResolvers<{ outcome: RunOutcome; faults: readonly string[] }>();
+  let lastQuestion = 0;
+  let isOver = false;
+  let gotSecret = false;
+  let hasBegun = false;
+
+  async function readSecret(name: string): Promise<string> {
+    gotSecret = true;
+    return (await options.readSecret(name)).reveal();
+  }
+
+  async function enterScratch(): Promise<undefined> {
+    const filesFolder = await options.enterScratch();
+    if (filesFolder !== place.filesFolder) place = { filesFolder, environmentFilesFolder: place.filesFolder };
+    return undefined;
+  }
+
+  function locate(artifact: number, path: string): string {
+    const placed = artifacts[artifact];
+    if (placed === undefined || !placed.index.paths.includes(path))
+      throw new Error(`the artifact has no file "${path}"`);
+    return join(placed.folder, path);
+  }
+
+  async function carryOut(asked: Question, interrupt: AbortSignal): Promise<unknown> {
+    switch (asked.type) {
+      case 'execute':
+        return options.warehouse.execute(asked.sql, asked.session, interrupt);
+      case 'query':
+        return options.warehouse.query(asked.sql, asked.maxRows, asked.session, interrupt);
+      case 'secret':
+        return readSecret(asked.name);
+      case 'scratch':
+        return enterScratch();
+      case 'script':
+        return scripts.run(asked.id, asked.job, interrupt);
+      case 'artifact-text':
+        return readTextFile(locate(asked.artifact, asked.path), asked.path);
+      case 'artifact-time':
+        return (await lstat(locate(asked.artifact, asked.path))).mtime.toISOString();
+      case 'file-find':
+        return files.find(asked.path);
+      case 'file-text':
+        return files.read(asked.path);
+      case 'file-list':
+        return files.list(asked.folder, asked.recursive);
+      case 'file-times':
+        return files.getModified(asked.folder, asked.paths);
+      case 'file-begin':
+        return files.beginWrite(asked.path);
+      case 'file-end':
+        return files.endWrite(asked.partial, asked.isComplete);
+      default:
+        throw new Error('the process asks for something unknown');
+    }
+  }
+
+  async function answer(asked: Question): Promise<void> {
+    const { id } = asked;
+    const interrupt = new AbortController();
+    open.set(id, interrupt);
+    let message: Message;
+    try {
+      message = { type: 'answer', id, value: await carryOut(asked, interrupt.signal) };
+    } catch (error) {
+      message = { type: 'refusal', id, message: getReason(error) };
+    }
+    open.delete(id);
+    if (!isOver) send(message);
+  }
+
+  return {
+    receive(message) {
+      if (isOver) throw new Error('a message after its end');
+      hasBegun = true;
+      switch (message.type) {
+        case 'alive':
+          return;
+        case 'step':
+          return options.onStep(message.step);
+        case 'line':
+          return options.onLine(message.line, message.source, message.timestamp);
+        case 'variables':
+          return options.onVariables(message.variables);
+        case 'interrupt':
+          return open.get(message.asked)?.abort();
+        case 'script-answer':
+        case 'script-refusal':
+          return scripts.settle(message);
+        case 'finished':
+          isOver = true;
+          return ended.resolve(message);
+        default:
+          // Numbers only grow, so that no answer can reach another question.
+          if (!(message.id > lastQuestion)) throw new Error('a question out of order');
+          lastQuestion = message.id;
+          void answer(message);
+      }
+    },
+    cancel: () => send({ type: 'cancel', requestedBy: getCanceller(options.cancel) }),
+    get hasBegun() {
+      return hasBegun;
+    },
+    get gotSecret() {
+      return gotSecret;
+    },
+    ended: ended.promise,
+    fail(message) {
+      isOver = true;
+      ended.resolve({ outcome: { status: 'FAILED', message }, faults: [] });
+    },
+    async close() {
+      isOver = true;
+      await scripts.close();
+      await files.close();
+    },
+  };
+}

@@ -1,0 +1,57 @@
+/**
+ * A process of runs with a fault that no pipeline can cause. The name of a pipeline's variable says which, and
+ * its value is what the process leaves behind or sends.
+ */
+import { readFileSync } from 'node:fs';
+import { MessageChannel } from 'node:worker_threads';
+import { createKeptBetweenRuns } from '../engine/kept-between-runs.ts';
+import { listenForRuns } from '../engine/process-of-runs.ts';
+import type { FromRun, RunStart } from '../engine/run-messages.ts';
+
+/** Survives the run that fills it. */
+const grown: Buffer[] = [];
+
+const faults: Record<string, (start: RunStart, run: number) => void> = {
+  leaveTimer: () => void setTimeout(() => undefined, 600_000).unref(),
+  leaveInterval: () => void setInterval(() => undefined, 1_000),
+  leaveHandle: () => void new MessageChannel().port1.on('message', () => undefined),
+  changeGlobal: () => void Reflect.set(globalThis, 'structuredClone', () => undefined),
+  addGlobal: () => mustFail(() => Object.assign(globalThis, { left: 'canary' })),
+  changePrototype: () => mustFail(() => Object.assign(Object.prototype, { left: 'canary' })),
+  changeBuiltIn: () => {
+    mustFail(() => Object.assign(JSON, { parse: () => 'canary' }));
+    mustFail(() => Object.assign(console, { log: () => 'canary' }));
+  },
+  evaluateText: () => mustFail(() => new Function('return 1')()),
+  readFile: () => mustFail(() => readFileSync('/etc/hostname')),
+  readItsCode: () => mustFail(() => readFileSync(process.argv[1] ?? '')),
+  sendLate: (_, run) => void setTimeout(() => process.send?.(createLine(run)), 100),
+  sendOfEarlierRun: (_, run) => process.send?.(createLine(run - 1)),
+  askTwice: (_, run) => {
+    for (const id of [9, 9]) process.send?.({ type: 'execute', run, id, sql: 'select 1' });
+  },
+  sendNothing: () => process.send?.(null),
+  answerNoScript: (_, run) => process.send?.({ type: 'script-answer', run, request: 7, value: 1 }),
+  grow: () => void grown.push(Buffer.alloc(150_000_000, 1)),
+  die: (_, run) => process.send?.({ type: 'alive', run }, () => process.exit(3)),
+};
+
+function createLine(run: number): FromRun {
+  const source = { step: 'none', stream: 'stdout' } as const;
+  return { type: 'line', run, line: 'canary', source, timestamp: new Date().toISOString() };
+}
+
+function mustFail(act: () => unknown): void {
+  try {
+    act();
+  } catch {
+    return;
+  }
+  throw new Error('this was possible');
+}
+
+await listenForRuns(createKeptBetweenRuns(), (start, run) => {
+  for (const { name, value } of start.request.variables) {
+    if (name === 'fault') faults[String(value)]?.(start, run);
+  }
+});

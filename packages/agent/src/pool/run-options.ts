@@ -1,0 +1,28 @@
+import type { RunVariables, Secret, Step } from '@headgate/contract';
+import type { LogSource, Warehouse } from '../engine/ports.ts';
+import type { FilesPlace } from '../engine/run-files.ts';
+import type { PlacedArtifact, PlacedShared, RunStart } from '../engine/run-messages.ts';
+import type { StartScript } from './run-scripts.ts';
+
+/** One run, as its handler gives it to the pool. */
+export interface RunOptions {
+  request: RunStart['request'];
+  artifact: PlacedArtifact;
+  shared: readonly PlacedShared[];
+  /** The folders of its files. */
+  files: FilesPlace;
+  warehouse: Warehouse;
+  readSecret(name: string): Promise<Secret>;
+  /** Puts the SQL of the run into a scratch database. Returns the folder for its files. */
+  enterScratch(): Promise<string>;
+  runScript: StartScript;
+  /** Removes the run's secrets from the last output of the process. */
+  conceal(text: string): string;
+  /** Graceful: the run ends after the running steps. */
+  cancel: AbortSignal;
+  /** Kills the process group. */
+  kill: AbortSignal;
+  onStep(step: Step): void;
+  onLine(line: string, source: LogSource, timestamp: string): void;
+  onVariables(variables: RunVariables): void;
+}

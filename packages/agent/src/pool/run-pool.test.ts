@@ -1,0 +1,188 @@
+/** When processes of runs are replaced, and that the next run works and knows nothing of the one before. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { print, renderOrchestration, start, text } from '../engine/pipeline-fixture.ts';
+import { bundleRunCode } from './bundle.ts';
+import { createPoolFixture, request } from './pool-fixture.ts';
+import type { RunOptions } from './run-options.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'headgate-faulty-'));
+const faulty = join(folder, 'run-code-faulty.mjs');
+await bundleRunCode(faulty, new URL('./faulty-process-fixture.ts', import.meta.url));
+after(() => rmSync(folder, { recursive: true }));
+
+const empty = renderOrchestration({ Start: start('Show'), Show: print('x') }, { x: text('clean') });
+
+type Settings = Parameters<typeof createPoolFixture>[0];
+
+async function withPool(
+  settings: Settings,
+  use: (fixture: Awaited<ReturnType<typeof createPoolFixture>>) => Promise<void>,
+): Promise<void> {
+  const fixture = await createPoolFixture(settings);
+  try {
+    await use(fixture);
+  } finally {
+    await fixture.close();
+  }
+}
+
+const withFault = (fault: string): Partial<RunOptions> => ({
+  request: {
+    ...request,
+    variables: [{ name: 'fault', type: 'TEXT', behaviour: 'SHARED', value: fault }],
+  },
+  warehouse: {
+    execute: async () => ({ rowCount: 0 }),
+    query: async () => ({ columns: [], rows: [] }),
+  },
+});
+
+describe('a process of runs is replaced', { timeout: 120_000 }, () => {
+  for (const [fault, reason] of [
+    ['leaveTimer', /timers/],
+    ['leaveInterval', /timers/],
+    ['leaveHandle', /open resources/],
+    ['changeGlobal', /changed global/],
+    ['sendLate', /timers/],
+    ['sendOfEarlierRun', /a message of a run that has ended/],
+    ['grow', /memory/],
+  ] as const) {
+    it(`after a run with the fault ${fault}, and the next run knows nothing of it`, async () => {
+      await withPool({ code: faulty, bounds: { megabytes: 160 } }, async ({ run, retired }) => {
+        const outcome = await run(empty, withFault(fault));
+        assert.equal(outcome.status, 'SUCCESS', outcome.message);
+        assert.match(retired.join(), reason);
+        const lines: string[] = [];
+        const next = await run(empty, { onLine: (line) => lines.push(line) });
+        await delay(200);
+        assert.deepEqual([next.status, lines], ['SUCCESS', ['x = clean']]);
+      });
+    });
+  }
+
+  for (const [fault, message] of [
+    ['askTwice', /sent a message out of order and was killed/],
+    ['answerNoScript', /sent a message out of order and was killed/],
+    ['sendNothing', /sent a message out of order and was killed/],
+    ['die', /the run’s process ended with code 3/],
+  ] as const) {
+    it(`at once if it does this: ${fault}. The run fails, the next one works`, async () => {
+      await withPool({ code: faulty }, async ({ run }) => {
+        const outcome = await run(empty, withFault(fault));
+        assert.equal(outcome.status, 'FAILED');
+        assert.match(outcome.message ?? '', message);
+        assert.equal((await run(empty)).status, 'SUCCESS');
+      });
+    });
+  }
+
+  for (const fault of [
+    'addGlobal',
+    'changePrototype',
+    'changeBuiltIn',
+    'evaluateText',
+    'readFile',
+    'readItsCode',
+  ])
+    it(`never because of this, which is impossible: ${fault}`, async () => {
+      await withPool({ code: faulty }, async ({ run, retired }) => {
+        const outcome = await run(empty, withFault(fault));
+        assert.equal(outcome.status, 'SUCCESS', outcome.message);
+        assert.deepEqual(retired, []);
+      });
+    });
+
+  it('after its number of runs, and after its time', async () => {
+    await withPool({ bounds: { runs: 3 } }, async ({ run, retired }) => {
+      for (let turn = 0; turn < 7; turn += 1) assert.equal((await run(empty)).status, 'SUCCESS');
+      assert.deepEqual(retired, ['3 runs', '3 runs']);
+    });
+    await withPool({ bounds: { milliseconds: 0 } }, async ({ run, retired }) => {
+      for (let turn = 0; turn < 2; turn += 1) assert.equal((await run(empty)).status, 'SUCCESS');
+      assert.deepEqual(retired, ['0 ms', '0 ms']);
+    });
+  });
+
+  it('by a forced cancel: its process is gone before the run ends', async () => {
+    await withPool({ bounds: { spares: 1 } }, async ({ run, pool }) => {
+      const kill = new AbortController();
+      const slow = renderOrchestration({
+        Start: start('Sql'),
+        Sql: { type: 'sql-script', parameters: { sqlScript: 'select 1' } },
+      });
+      const asked = Promise.withResolvers<void>();
+      const warehouse = {
+        execute: () => {
+          asked.resolve();
+          return new Promise<never>(() => undefined);
+        },
+        query: () => new Promise<never>(() => undefined),
+      };
+      const running = run(slow, { kill: kill.signal, warehouse });
+      await asked.promise;
+      const before = pool.listProcesses();
+      kill.abort(new Error('cancelled by force'));
+      await assert.rejects(running, /cancelled by force/);
+      assert.equal(before.filter(isGone).length, 1);
+      assert.equal((await run(empty)).status, 'SUCCESS');
+    });
+  });
+
+  it('if it is killed while it waits, and between runs', async () => {
+    await withPool({}, async ({ run, pool }) => {
+      for (let turn = 0; turn < 3; turn += 1) {
+        assert.equal((await run(empty)).status, 'SUCCESS');
+        for (const pid of pool.listProcesses()) process.kill(pid, 'SIGKILL');
+        while (pool.listProcesses().some(isGone)) await delay(10);
+      }
+      assert.equal((await run(empty)).status, 'SUCCESS');
+    });
+  });
+});
+
+describe('idle processes of runs', { timeout: 60_000 }, () => {
+  it('are bounded in number, and in time: the least recently used end first', async () => {
+    await withPool({ bounds: { idle: 2, spares: 1 } }, async ({ run, pool }) => {
+      for (const environmentName of ['one', 'two', 'three', 'four'])
+        assert.equal((await run(empty, { request: { ...request, environmentName } })).status, 'SUCCESS');
+      while (pool.listProcesses().length > 3) await delay(10);
+      const left = pool.listProcesses();
+      await run(empty, { request: { ...request, environmentName: 'four' } });
+      assert.deepEqual(pool.listProcesses(), left, 'the process of the last environment is still there');
+    });
+  });
+
+  it('serve more runs than there are processes, one at a time each', async () => {
+    await withPool({}, async ({ run, pool }) => {
+      const outcomes = await Promise.all(Array.from({ length: 40 }, () => run(empty)));
+      assert.ok(outcomes.every(({ status }) => status === 'SUCCESS'));
+      assert.ok(pool.listProcesses().length < 20);
+    });
+  });
+
+  it('end with the pool; a run that waits for one is refused', async () => {
+    const fixture = await createPoolFixture();
+    await fixture.run(empty);
+    const processes = fixture.pool.listProcesses();
+    const kill = new AbortController();
+    const refused = assert.rejects(
+      Promise.all(Array.from({ length: 20 }, () => fixture.run(empty, { kill: kill.signal }))),
+    );
+    await fixture.close();
+    await refused;
+    assert.ok(processes.every(isGone));
+  });
+});
+
+function isGone(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
+  } catch {
+    return true;
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * QuickJS is compiled once in a process. Each engine gets its own instance. Instances that are used one after
+ * the other may use one memory, which is wiped between them: a new memory of 16 MB costs more than most
+ * expressions, and its garbage collection as much again.
+ */
+import variant from '@jitl/quickjs-wasmfile-release-sync';
+import {
+  newQuickJSWASMModuleFromVariant,
+  newVariant,
+  type QuickJSSyncVariant,
+  type QuickJSWASMModule,
+} from 'quickjs-emscripten';
+import { readQuickJs } from './quickjs-bytes.ts';
+
+export interface QuickJsInstance {
+  readonly quickjs: QuickJSWASMModule;
+  /** False after the end of the run that it belongs to. */
+  isUsable(): boolean;
+}
+
+/** Gives instances to engines. */
+export type QuickJsSource = () => Promise<QuickJsInstance>;
+
+/** A part of WebAssembly, which Node's types do not declare. */
+interface Memory {
+  readonly buffer: ArrayBuffer;
+}
+const { WebAssembly: webAssembly } = globalThis as unknown as {
+  WebAssembly: {
+    compile(bytes: Uint8Array): Promise<WebAssembly.Module>;
+    Memory: new (limits: { initial: number; maximum: number }) => Memory;
+  };
+};
+// The declared types of the variant are those for CommonJS.
+const quickJs = variant as unknown as QuickJSSyncVariant;
+/** As the compiled QuickJS declares them, in pages of 64 KiB. */
+const pages = { initial: 256, maximum: 32_768 };
+const chunkBytes = 1_048_576;
+
+let compiled: Promise<WebAssembly.Module> | undefined;
+
+/** Compiles QuickJS ahead of its first use. */
+export async function compileQuickJs(): Promise<void> {
+  await getCompiled();
+}
+
+/** An instance with a memory of its own. */
+export const createQuickJs: QuickJsSource = async () => {
+  const variant = newVariant(quickJs, { wasmModule: await getCompiled() });
+  return { quickjs: await newQuickJSWASMModuleFromVariant(variant), isUsable: () => true };
+};
+
+export interface QuickJsLender {
+  /** One instance at a time has the kept memory; others get their own. */
+  lend: QuickJsSource;
+  /** Ends all instances and wipes the memory. */
+  wipe(): void;
+}
+
+/** For a process that does one run after the other. */
+export function createQuickJsLender(): QuickJsLender {
+  let kept: Memory | undefined;
+  let isLent = false;
+  let round = 0;
+  return {
+    async lend() {
+      const mine = round;
+      const isUsable = () => mine === round;
+      if (isLent) return { ...(await createQuickJs()), isUsable };
+      isLent = true;
+      kept ??= new webAssembly.Memory(pages);
+      const wasmModule = await getCompiled();
+      const lent = newVariant(quickJs, { wasmModule, wasmMemory: kept as never });
+      return { quickjs: await newQuickJSWASMModuleFromVariant(lent), isUsable };
+    },
+    wipe() {
+      round += 1;
+      if (isLent && kept !== undefined && !wipe(kept)) kept = undefined;
+      isLent = false;
+    },
+  };
+}
+
+/** @returns false if it has grown, so that it is cheaper to take another */
+function wipe({ buffer }: Memory): boolean {
+  if (buffer.byteLength !== pages.initial * 65_536) return false;
+  // What was never used is not written: the system would give it memory.
+  const zeros = Buffer.alloc(chunkBytes);
+  for (let from = 0; from < buffer.byteLength; from += chunkBytes) {
+    const chunk = Buffer.from(buffer, from, chunkBytes);
+    if (!chunk.equals(zeros)) chunk.fill(0);
+  }
+  return true;
+}
+
+function getCompiled(): Promise<WebAssembly.Module> {
+  compiled ??= readQuickJs().then((bytes) => webAssembly.compile(bytes));
+  return compiled;
+}
