@@ -23,7 +23,7 @@ const startsAtOnce = 2;
  */
 const patienceMilliseconds = 40;
 
-/** Processes that one run is given to. */
+/** Processes that one run is given to, and starts that may fail one after the other. */
 const attempts = 4;
 
 interface Waiting {
@@ -65,6 +65,8 @@ class Pool implements RunPool {
   readonly #idle: Idle[] = [];
   readonly #waiting: Waiting[] = [];
   #starting = 0;
+  /** Since the last one that succeeded. */
+  #failedStarts = 0;
   #isClosed = false;
   #sweep: NodeJS.Timeout | undefined;
 
@@ -209,13 +211,16 @@ class Pool implements RunPool {
     try {
       await process.ready;
       this.#starting -= 1;
+      this.#failedStarts = 0;
       this.#offer(process);
     } catch (error) {
       this.#starting -= 1;
       if (this.#isClosed) return;
       this.#settings.log.error('a process of runs did not start', { reason: getReason(error) });
-      // Each failed start fails one run, so that no run waits for ever.
-      this.#waiting.shift()?.fail(new Error(`the run’s process did not start: ${getReason(error)}`));
+      this.#failedStarts += 1;
+      // So that no run waits for ever.
+      if (this.#failedStarts > attempts)
+        this.#waiting.shift()?.fail(new Error(`the run’s process did not start: ${getReason(error)}`));
       if (this.#waiting.length > 0) this.#fill();
     }
   }
