@@ -1,6 +1,6 @@
 /**
  * The processes of runs. A process is started before it is needed, does many runs of one environment, one at a
- * time, and is replaced by the rules of `run-process.ts`. ADR 0054.
+ * time, and is replaced by the rules of `run-process.ts`. ADR 0050.
  */
 import type { RunOutcome } from '../engine/ports.ts';
 import { getReason, type Log } from '../log.ts';
@@ -15,8 +15,6 @@ export interface RunPoolSettings extends Omit<RunProcessSettings, 'bounds'> {
 
 /** Processes that start at one time. More only take time from each other and from the runs. */
 const startsAtOnce = 2;
-/** Starts that may fail in a row before a run fails. */
-const startAttempts = 5;
 
 /**
  * How long a run waits for one of the processes of its environment that are all busy, before it takes another.
@@ -25,7 +23,7 @@ const startAttempts = 5;
  */
 const patienceMilliseconds = 40;
 
-/** Processes that one run is given to. */
+/** Processes that one run is given to, and starts that may fail one after the other. */
 const attempts = 4;
 
 interface Waiting {
@@ -67,7 +65,7 @@ class Pool implements RunPool {
   readonly #idle: Idle[] = [];
   readonly #waiting: Waiting[] = [];
   #starting = 0;
-  /** Since one succeeded. */
+  /** Since the last one that succeeded. */
   #failedStarts = 0;
   #isClosed = false;
   #sweep: NodeJS.Timeout | undefined;
@@ -220,12 +218,9 @@ class Pool implements RunPool {
       if (this.#isClosed) return;
       this.#settings.log.error('a process of runs did not start', { reason: getReason(error) });
       this.#failedStarts += 1;
-      if (this.#failedStarts < startAttempts) {
-        this.#fill();
-        return;
-      }
-      // Each further one fails one run, so that no run waits for ever.
-      this.#waiting.shift()?.fail(new Error(`the run’s process did not start: ${getReason(error)}`));
+      // So that no run waits for ever.
+      if (this.#failedStarts > attempts)
+        this.#waiting.shift()?.fail(new Error(`the run’s process did not start: ${getReason(error)}`));
       if (this.#waiting.length > 0) this.#fill();
     }
   }
