@@ -1,7 +1,7 @@
 /**
  * Reads that check the caller's rights and fetch rows in one trip (docs/adr/0004).
  *
- * A body may use the parameters that it declares, and `$account_id`, `$credential_id`, `$project_id` and
+ * A body may use the parameters that it declares, and `$account_id`, `$principal_id`, `$project_id` and
  * `$now` of the guard.
  */
 import { type Statement, statement, typed } from '../database/database.ts';
@@ -12,7 +12,10 @@ import type { Standing } from './permissions.ts';
 /** The parameters of rights(). */
 export const guardTypes = {
   account_id: 'uuid',
-  credential_id: 'uuid',
+  /** A credential or a user. */
+  principal_id: 'uuid',
+  /** The personal credential of a user's request, or null. */
+  user_credential_id: 'uuid?',
   /** From the path, or null. */
   project_id: 'uuid?',
   /** From the request, or null. A body must not use it: the environment of its rows may be another one. */
@@ -35,14 +38,14 @@ const sqlRights = (environment?: string) => {
     environment === undefined
       ? '$environment_of_rights::text'
       : `coalesce($environment_of_rights::text, (${environment}))`;
-  return `rights($account_id::uuid, $credential_id::uuid, $project_id::uuid, ${checked},
-    $account_roles::text[], $project_roles::text[], $environment_roles::text[], $now::timestamptz)`;
+  return `rights($account_id::uuid, $principal_id::uuid, $project_id::uuid, ${checked},
+    $account_roles::text[], $project_roles::text[], $environment_roles::text[], $now::timestamptz, $user_credential_id::uuid)`;
 };
 
 /** SQL condition: the caller may see all projects of the account. */
 export const callerSeesAll = `exists (
-  select from credential caller
-  where caller.account_id = $account_id and caller.credential_id = $credential_id and caller.account_role = 'SUPER_ADMIN')`;
+  select from account_role caller
+  where caller.account_id = $account_id and caller.principal_id = $principal_id and caller.role = 'SUPER_ADMIN')`;
 
 type Guarded<Row> = Row & { standing: Standing; found: true | null };
 
