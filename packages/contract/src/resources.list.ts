@@ -1,4 +1,5 @@
 // Written by `npm run generate` from the folders of the resources. Do not edit it.
+import { accessOperations } from './access/access.ts';
 import { accountEventOperations } from './account-event/account-event.ts';
 import { agentProtocolOperations } from './agent-protocol/agent-protocol.ts';
 import { agentOperations } from './agent/agent.ts';
@@ -9,6 +10,8 @@ import { connectionOperations } from './connection/connection.ts';
 import { dataPlatformConnectionOperations } from './connection/data-platform-connection.ts';
 import { credentialOperations } from './credential/credential.ts';
 import { environmentOperations } from './environment/environment.ts';
+import { groupOperations } from './group/group.ts';
+import { groupMemberOperations } from './group/group-member.ts';
 import { pipelineExecutionOperations } from './pipeline-execution/pipeline-execution.ts';
 import { executionLogOperations } from './pipeline-execution/execution-log.ts';
 import { executionVariableOperations } from './pipeline-execution/execution-variable.ts';
@@ -19,9 +22,12 @@ import { secretCheckOperations } from './secret-reference/secret-check.ts';
 import { secretOperations } from './secret/secret.ts';
 import { sharedPipelineOperations } from './shared-pipeline/shared-pipeline.ts';
 import { testExecutionOperations } from './test-execution/test-execution.ts';
+import { userOperations } from './user/user.ts';
+import { userCredentialOperations } from './user/user-credential.ts';
 import { variableOperations } from './variable/variable.ts';
 import { overrideOperations } from './variable/override.ts';
 
+export * from './access/access.ts';
 export * from './account-event/account-event.ts';
 export * from './agent-protocol/agent-protocol.ts';
 export * from './agent-protocol/artifact-manifest.ts';
@@ -45,6 +51,8 @@ export * from './connection/data-platform-connection.ts';
 export * from './credential/credential.ts';
 export * from './environment/environment.ts';
 export * from './environment/environment-connection.ts';
+export * from './group/group.ts';
+export * from './group/group-member.ts';
 export * from './pipeline-execution/pipeline-execution.ts';
 export * from './pipeline-execution/execution-log.ts';
 export * from './pipeline-execution/execution-variable.ts';
@@ -56,11 +64,14 @@ export * from './secret/secret.ts';
 export * from './secret/secret-value.ts';
 export * from './shared-pipeline/shared-pipeline.ts';
 export * from './test-execution/test-execution.ts';
+export * from './user/user.ts';
+export * from './user/user-credential.ts';
 export * from './variable/variable.ts';
 export * from './variable/override.ts';
 export * from './variable/variable-value.ts';
 
 export const operationLists = [
+  accessOperations,
   accountEventOperations,
   agentProtocolOperations,
   agentOperations,
@@ -71,6 +82,8 @@ export const operationLists = [
   dataPlatformConnectionOperations,
   credentialOperations,
   environmentOperations,
+  groupOperations,
+  groupMemberOperations,
   pipelineExecutionOperations,
   executionLogOperations,
   executionVariableOperations,
@@ -81,6 +94,8 @@ export const operationLists = [
   secretOperations,
   sharedPipelineOperations,
   testExecutionOperations,
+  userOperations,
+  userCredentialOperations,
   variableOperations,
   overrideOperations,
 ] as const;

@@ -78,8 +78,7 @@ export const getUser = operation({
   events: [],
 });
 
-const Nullable = (description: string) =>
-  Type.Optional(Type.Union([Name, Type.Null()], { description }));
+const Nullable = (description: string) => Type.Optional(Type.Union([Name, Type.Null()], { description }));
 
 export const updateUser = operation({
   ...userOperation,

@@ -48,6 +48,8 @@ export const permissionRows = {
   'write secrets': { account: ['SUPER_ADMIN', 'ADMIN'] },
   'manage agents and shared pipelines': { account: ['SUPER_ADMIN', 'ADMIN'] },
   'credentials, events of the account': { account: ['SUPER_ADMIN'] },
+  'users and groups of the account': { account: ['SUPER_ADMIN'] },
+  'read who may do what in a project': { account: ['SUPER_ADMIN'], project: ['OWNER'] },
   'lists of what the caller may read': {
     account: ['SUPER_ADMIN', 'ADMIN', 'BILLING_ADMIN', 'MEMBER', 'DIRECTORY'],
   },

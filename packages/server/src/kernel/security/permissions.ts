@@ -20,14 +20,15 @@ export interface RequiredRoles {
   environment: string;
 }
 
-const encodeArray = (roles: readonly string[]) => `{${roles.join(',')}}`;
+/** An array literal. */
+export const encodeRoles = (roles: readonly string[]) => `{${roles.join(',')}}`;
 
 export function findRequiredRoles(permission: Permission): RequiredRoles {
   const grant = permissions[permission];
   return {
-    account: encodeArray(grant.account),
-    project: encodeArray(grant.project),
-    environment: encodeArray(grant.environment),
+    account: encodeRoles(grant.account),
+    project: encodeRoles(grant.project),
+    environment: encodeRoles(grant.environment),
   };
 }
 
