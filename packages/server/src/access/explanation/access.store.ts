@@ -50,7 +50,7 @@ export const projectAccessPage = guardedPage(
     select chosen.principal_id, chosen.principal_type, chosen.name, (
       select coalesce(json_agg(json_strip_nulls(json_build_object('role', h.role, 'level', h.level,
         'environmentName', h.environment_name, 'source', h.source, 'groupId', h.group_id, 'groupName', g.display_name))
-        order by h.level = 'ENVIRONMENT', h.environment_name, h.role, g.display_name_key), '[]')
+        order by h.level <> 'ACCOUNT', h.level = 'ENVIRONMENT', h.environment_name, h.role, g.display_name_key), '[]')
       from (select * from (${heldRoles}) held where held.principal_id = chosen.principal_id) h
       left join directory_group g on g.account_id = $account_id and g.group_id = h.group_id) as roles
     from (
