@@ -21,6 +21,7 @@ import { sqlRewriting } from './sql-rewriting.ts';
 import { sweep } from './sweep.ts';
 import { transformation } from './transformation.ts';
 import { uploads } from './upload.ts';
+import { userWithGroups } from './user-with-groups.ts';
 import { pageOfVariables, writeVariable } from './variables.ts';
 import type { Work } from './work.ts';
 import { workCycles } from './work-cycles.ts';
@@ -37,6 +38,7 @@ const works: Record<string, Work> = {
   agents,
   secret: secretWrite,
   permission: permissionCheck,
+  'user-groups': userWithGroups,
   'faulty-bodies': faultyBodies,
   deletion: projectDeletion,
   events: eventsByTime,

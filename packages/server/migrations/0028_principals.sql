@@ -61,78 +61,101 @@ create view account_role as
     join directory_role r on r.account_id = m.account_id and r.group_id = m.group_id
     where m.account_id = u.account_id and m.user_id = u.user_id and r.project_id is null);
 
--- The roles that a principal has in a project, or in one environment of it, and what gives each: a grant, a group, or the access level that
--- the environment gives to all users with a role in its project.
-create view place_role as
+-- The roles in projects and environments that grants and groups give.
+create view granted_role as
   select account_id, principal_id, project_id, environment_name, role, 'grant' as source, null::uuid as group_id from role_grant
   union all
   select m.account_id, m.user_id, r.project_id, r.environment_name, r.role, 'group', r.group_id
   from directory_member m
   join directory_role r on r.account_id = m.account_id and r.group_id = m.group_id
-  where r.project_id is not null
+  where r.project_id is not null;
+
+-- All roles that a principal has in a project, or in one environment of it: also the access level that an environment gives to all users
+-- with a role in its project. What a user may see does not need these: they come with a role in the whole project.
+create view place_role as
+  select account_id, principal_id, project_id, environment_name, role, source, group_id from granted_role
   union all
-  select u.account_id, u.user_id, e.project_id, e.name,
+  select h.account_id, h.principal_id, h.project_id, e.name,
     case e.default_user_access_level when 'admin' then 'OWNER' when 'runner' then 'OPERATOR' else 'VIEWER' end, 'environment', null
-  from directory_user u
-  join environment e on e.account_id = u.account_id and e.default_user_access_level in ('admin', 'runner', 'readOnly')
-  where exists (
-    select from role_grant g
-    where g.account_id = u.account_id and g.user_id = u.user_id and g.project_id = e.project_id and g.environment_name is null)
-  or exists (
-    select from directory_member m
+  from (
+    select account_id, user_id as principal_id, project_id from role_grant where user_id is not null and environment_name is null
+    union
+    select m.account_id, m.user_id, r.project_id
+    from directory_member m
     join directory_role r on r.account_id = m.account_id and r.group_id = m.group_id
-    where m.account_id = u.account_id and m.user_id = u.user_id and r.project_id = e.project_id and r.environment_name is null);
+    where r.project_id is not null and r.environment_name is null
+  ) h
+  join environment e on e.account_id = h.account_id and e.project_id = h.project_id
+    and e.default_user_access_level in ('admin', 'runner', 'readOnly');
+
+-- Serves: the roles that environments give to users.
+create index environment_of_users on environment (account_id, project_id)
+  where default_user_access_level in ('admin', 'runner', 'readOnly');
+
+-- What a role says about a request: 2 it permits it, 1 its holder may know of the project.
+create function weigh_role(
+  role text, of_environment text, in_environment text, project_roles text[], environment_roles text[]
+) returns integer
+language sql immutable as $$
+  select case
+    when of_environment is null then case when role = any (project_roles) then 2 else 1 end
+    when role = any (environment_roles) and (in_environment is null or of_environment = in_environment) then 2
+    else 1
+  end
+$$;
 
 -- What a principal is to a project, as before (0012_rights.sql), for users too. `by_credential` is the personal credential of a user's
--- request; work that a user asked for has none, and ends only with the user. An `offset 0` keeps PostgreSQL from evaluating a rule as often
--- as its result is named.
+-- request; work that a user asked for has none, and ends only with the user. Not one statement of SQL: PostgreSQL would open all tables of
+-- the directory for each request of a credential.
 drop function rights(uuid, uuid, uuid, text, text[], text[], text[], timestamptz);
 create function rights(
   for_account uuid, for_principal uuid, in_project uuid, in_environment text,
-  account_roles text[], project_roles text[], environment_roles text[], at timestamptz, by_credential uuid default null
-) returns table (standing text)
-language sql stable as $$
-  select
-    case
-      when actor.roles is null then 'inactive'
-      when in_project is null then
-        case when actor.roles && account_roles then 'permitted' else 'forbidden' end
-      when actor.roles && account_roles or 'SUPER_ADMIN' = any (actor.roles) then
-        case
-          when not exists (select from project where project.account_id = for_account and project.project_id = in_project) then 'unknown'
-          when actor.roles && account_roles then 'permitted'
-          else 'forbidden'
-        end
-      else (
-        select case max(
-          case
-            when g.environment_name is null then case when g.role = any (project_roles) then 2 else 1 end
-            when g.role = any (environment_roles) and (in_environment is null or g.environment_name = in_environment) then 2
-            else 1
-          end) when 2 then 'permitted' when 1 then 'forbidden' else 'unknown' end
-        from place_role g
-        where g.account_id = for_account and g.principal_id = for_principal and g.project_id = in_project
-      )
-    end
-  from (
-    select case
-      when exists (
-        select from credential c
-        where c.account_id = for_account and c.credential_id = for_principal
-          and c.revoked_at is null and (c.expires_at is null or c.expires_at > at))
-      or exists (
-        select from directory_user u
-        where u.account_id = for_account and u.user_id = for_principal and u.active
-          and (by_credential is null or exists (
-            select from user_credential k
-            where k.account_id = for_account and k.user_credential_id = by_credential and k.user_id = u.user_id
-              and (k.expires_at is null or k.expires_at > at))))
-      then array(select r.role from account_role r where r.account_id = for_account and r.principal_id = for_principal)
-    end as roles
-    offset 0
-  ) actor
-  offset 0
-$$;
+  account_roles text[], project_roles text[], environment_roles text[], at timestamptz, by_credential uuid default null,
+  out standing text
+)
+language plpgsql stable as $$
+declare
+  held text[];
+  is_user boolean := false;
+  weight integer;
+begin
+  select array[c.account_role] into held
+  from credential c
+  where c.account_id = for_account and c.credential_id = for_principal
+    and c.revoked_at is null and (c.expires_at is null or c.expires_at > at);
+  if held is null then
+    is_user := true;
+    select array(select r.role from account_role r where r.account_id = for_account and r.principal_id = for_principal) into held
+    from directory_user u
+    where u.account_id = for_account and u.user_id = for_principal and u.active
+      and (by_credential is null or exists (
+        select from user_credential k
+        where k.account_id = for_account and k.user_credential_id = by_credential and k.user_id = u.user_id
+          and (k.expires_at is null or k.expires_at > at)));
+  end if;
+  if held is null then
+    standing := 'inactive';
+  elsif in_project is null then
+    standing := case when held && account_roles then 'permitted' else 'forbidden' end;
+  elsif held && account_roles or 'SUPER_ADMIN' = any (held) then
+    standing := case
+      when not exists (select from project p where p.account_id = for_account and p.project_id = in_project) then 'unknown'
+      when held && account_roles then 'permitted'
+      else 'forbidden'
+    end;
+  else
+    if is_user then
+      select max(weigh_role(g.role, g.environment_name, in_environment, project_roles, environment_roles)) into weight
+      from place_role g
+      where g.account_id = for_account and g.principal_id = for_principal and g.project_id = in_project;
+    else
+      select max(weigh_role(g.role, g.environment_name, in_environment, project_roles, environment_roles)) into weight
+      from role_grant g
+      where g.account_id = for_account and g.principal_id = for_principal and g.project_id = in_project;
+    end if;
+    standing := case weight when 2 then 'permitted' when 1 then 'forbidden' else 'unknown' end;
+  end if;
+end $$;
 
 -- The name of a user stays in the events after the user is deleted.
 alter table event add column actor_name text;

@@ -58,7 +58,8 @@ export function groupMemberRoutes({ read, write }: Endpoints): void {
       const events: AccountEvent[] = [
         { name: 'group-members-changed', subject, after: { removed: [userId] } },
       ];
-      if (isEmpty && group.gives_role) events.push({ name: 'role-group-emptied', subject });
+      if (isEmpty && group.gives_role)
+        events.push({ name: 'role-group-emptied', subject, after: { members: 0 } });
       return { events };
     }),
   );

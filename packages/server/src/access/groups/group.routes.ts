@@ -103,7 +103,8 @@ export function groupRoutes({ read, write }: Endpoints): void {
       deleteGroupRow(tx, scope, stored.group_id);
       const subject = buildGroupSubject(stored);
       const events: AccountEvent[] = [{ name: 'group-deleted', subject, before: presentGroup(stored) }];
-      if (stored.has_members && stored.gives_role) events.unshift({ name: 'role-group-emptied', subject });
+      if (stored.has_members && stored.gives_role)
+        events.unshift({ name: 'role-group-emptied', subject, after: { members: 0 } });
       return { events };
     }),
   );

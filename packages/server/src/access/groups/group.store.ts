@@ -31,8 +31,9 @@ const shownGroup = { ...groupRow, gives_role: 'boolean' } satisfies ColumnTypes;
 export type ShownGroup = RowOf<typeof shownGroup>;
 
 const columns = `g.group_id, g.display_name, g.external_id, g.role, g.project_id, g.environment, g.version, g.created_at,
-  g.updated_at, exists (
-    select from directory_role r where r.account_id = g.account_id and r.group_id = g.group_id) as gives_role`;
+  g.updated_at, (
+    select true from directory_role r
+    where r.account_id = g.account_id and r.group_id = g.group_id limit 1) is true as gives_role`;
 
 export const groupPage = guardedPage(
   { parameters: { limit: 'bigint', offset: 'bigint' }, row: shownGroup },

@@ -84,7 +84,12 @@ export function userRoutes({ read, write }: Endpoints): void {
     const subject = buildSubject(row);
     const events: AccountEvent[] = [{ name: 'user-updated', subject, ...states }];
     if (row.active !== stored.active)
-      events.push({ name: row.active ? 'user-activated' : 'user-deactivated', subject });
+      events.push({
+        name: row.active ? 'user-activated' : 'user-deactivated',
+        subject,
+        before: { active: stored.active },
+        after: { active: row.active },
+      });
     return { body: states.after, etag: renderUserEtag(row), events };
   });
 
@@ -97,6 +102,7 @@ export function userRoutes({ read, write }: Endpoints): void {
       const events: AccountEvent[] = emptied.map((group) => ({
         name: 'role-group-emptied',
         subject: { type: 'group', id: group.group_id, name: group.display_name },
+        after: { members: 0 },
       }));
       const before = presentUser(stored);
       return { events: [...events, { name: 'user-deleted', subject: buildSubject(stored), before }] };

@@ -30,10 +30,10 @@ const parameters = {
 
 const callerSees = `(${callerSeesAll}
     or project_id in (
-      select g.project_id from place_role g
+      select g.project_id from granted_role g
       where g.account_id = $account_id and g.principal_id = $principal_id and g.environment_name is null)
     or (project_id, environment_name) in (
-      select g.project_id, g.environment_name from place_role g
+      select g.project_id, g.environment_name from granted_role g
       where g.account_id = $account_id and g.principal_id = $principal_id and g.environment_name is not null))`;
 const isPlaceWanted = `${callerSees}
   and ($in_project_id::uuid is null or project_id = $in_project_id)

@@ -21,7 +21,7 @@ const projectRow = {
 export type ProjectRow = RowOf<typeof projectRow>;
 
 const visible = `account_id = $account_id and (${callerSeesAll} or project_id in (
-  select g.project_id from place_role g where g.account_id = $account_id and g.principal_id = $principal_id))`;
+  select g.project_id from granted_role g where g.account_id = $account_id and g.principal_id = $principal_id))`;
 
 export const projectPage = guardedPage(
   { parameters: { limit: 'bigint', offset: 'bigint' }, row: projectRow },
