@@ -196,7 +196,7 @@ export const deleteScimGroup = operation({
   params: path,
   query: Type.Object(scimWriteQuery),
   headers: ifMatchHeader,
-  success: { status: 204 },
+  success: { status: 204, mediaType: scimMediaType },
   problems: [...changeProblems, 'directory-limit'],
   events: ['group-deleted'],
 });

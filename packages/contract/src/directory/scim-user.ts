@@ -255,7 +255,7 @@ export const deleteScimUser = operation({
   params: path,
   query: Type.Object(scimWriteQuery),
   headers: ifMatchHeader,
-  success: { status: 204 },
+  success: { status: 204, mediaType: scimMediaType },
   problems: [...changeProblems, 'directory-limit'],
   events: ['user-deleted', 'role-group-emptied'],
 });

@@ -16,7 +16,8 @@ export interface DirectoryWrite {
   newId: NewId;
   /** The address of the SCIM service. */
   base: string;
-  caller: Caller;
+  /** Read in the trip of the first lock. */
+  caller: Promise<Caller>;
   /** `?confirm=true` */
   isConfirmed: boolean;
   ifMatch: string | undefined;

@@ -43,7 +43,7 @@ export async function createGroup(write: DirectoryWrite, body: Fields): Promise<
   const resource = readResource(groupSchema, body);
   const change = { ...nobody, added: new Set(readMemberIds(resource.members ?? [])) };
   const { columns, given } = await resolveRole(write, resource);
-  if (!isSameRole(columns, noRole)) requireRoleRight(write);
+  if (!isSameRole(columns, noRole)) await requireRoleRight(write);
   await requireUsers(write, change.added);
   const group: StoredGroup = {
     group_id: write.id ?? write.newId(),
@@ -94,15 +94,15 @@ export async function patchGroup(write: DirectoryWrite, id: string, body: Fields
 }
 
 export async function deleteGroup(write: DirectoryWrite, id: string): Promise<Written> {
-  const { tx, scope, caller } = write;
+  const { tx, scope } = write;
   const stored = await lock(write, id);
-  if (stored.gives_super_admin && !caller.isSuperAdmin)
+  if (stored.gives_super_admin && !(await write.caller).isSuperAdmin)
     throw problem('directory-limit', { reason: 'cannot delete a group that gives SUPER_ADMIN' });
   const everyone: MemberChange = { keeps: false, added: new Set(), removed: new Set() };
   if (stored.gives_role) {
     const forecast = await foreseeChange(tx, scope, stored.group_id, everyone);
     if (forecast.had_super_admin && !forecast.will_have_super_admin) throw problem('last-super-admin-user');
-    if (!forecast.was_empty) requireConfirmation(write, stored);
+    if (!forecast.was_empty) await requireConfirmation(write, stored);
   }
   const { removed } = await changeMembers(tx, scope, stored.group_id, everyone);
   deleteRow(tx, scope, stored.group_id);
@@ -174,7 +174,7 @@ async function readNewRole(write: DirectoryWrite, stored: LockedGroup, resource:
   const role = await resolveRole(write, resource);
   const isUnchanged = isSameRole(role.columns, stored) && (role.given !== undefined) === stored.gives_role;
   if (isUnchanged) return undefined;
-  requireRoleRight(write);
+  await requireRoleRight(write);
   const staysSuperAdmin = role.given?.role === 'SUPER_ADMIN' && role.given.projectId === null;
   if (stored.gives_super_admin && !staysSuperAdmin) {
     if (await isLastSuperAdmin(write.tx, write.scope, { groupId: stored.group_id }))
@@ -194,24 +194,24 @@ async function judgeChange(
   const forecast = await foreseeChange(write.tx, write.scope, stored.group_id, change);
   if (!forecast.changes) return false;
   if (stored.gives_super_admin) {
-    if (!write.caller.isSuperAdmin)
+    if (!(await write.caller).isSuperAdmin)
       throw problem('directory-limit', {
         reason: 'cannot change the members of a group that gives SUPER_ADMIN',
       });
     if (forecast.had_super_admin && !forecast.will_have_super_admin) throw problem('last-super-admin-user');
   }
   const isEmptied = forecast.will_be_empty && !forecast.was_empty;
-  if (isEmptied) requireConfirmation(write, stored);
+  if (isEmptied) await requireConfirmation(write, stored);
   return isEmptied;
 }
 
-function requireConfirmation({ caller, isConfirmed }: DirectoryWrite, group: StoredGroup): void {
-  if (caller.protectsRoleGroups && !isConfirmed)
+async function requireConfirmation({ caller, isConfirmed }: DirectoryWrite, group: StoredGroup): Promise<void> {
+  if (!isConfirmed && (await caller).protectsRoleGroups)
     throw problem('role-group-protected', { name: group.display_name });
 }
 
-function requireRoleRight({ caller }: DirectoryWrite): void {
-  if (!caller.isSuperAdmin)
+async function requireRoleRight({ caller }: DirectoryWrite): Promise<void> {
+  if (!(await caller).isSuperAdmin)
     throw problem('directory-limit', {
       reason: 'cannot set role, projectId, projectName or environment of a group',
     });

@@ -47,10 +47,10 @@ export async function patchUser(write: DirectoryWrite, id: string, body: Fields)
 }
 
 export async function deleteUser(write: DirectoryWrite, id: string): Promise<Written> {
-  const { tx, scope, caller, now } = write;
+  const { tx, scope, now } = write;
   const stored = await lock(write, id);
   if (stored.is_super_admin) {
-    if (!caller.isSuperAdmin)
+    if (!(await write.caller).isSuperAdmin)
       throw problem('directory-limit', {
         reason: 'cannot delete a member of a group that gives SUPER_ADMIN; deactivate the user instead',
       });
@@ -84,14 +84,14 @@ async function lock({ tx, scope, ifMatch }: DirectoryWrite, id: string): Promise
 }
 
 async function changeUser(write: DirectoryWrite, stored: LockedUser, resource: Resource): Promise<Written> {
-  const { tx, scope, caller, now } = write;
+  const { tx, scope, now } = write;
   const { is_super_admin: isSuperAdmin, ...before } = stored;
   const after = toStored(resource, before);
   const isSame = JSON.stringify(sortNames(toResource(before))) === JSON.stringify(sortNames(toResource(after)));
   const events: AccountEvent[] = [];
   if (!isSame) {
     const isRenamed = before.user_name !== after.user_name || before.external_id !== after.external_id;
-    if (isSuperAdmin && isRenamed && !caller.isSuperAdmin)
+    if (isSuperAdmin && isRenamed && !(await write.caller).isSuperAdmin)
       throw problem('directory-limit', {
         reason: 'cannot change userName or externalId of a member of a group that gives SUPER_ADMIN',
       });
