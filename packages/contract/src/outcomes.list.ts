@@ -6,6 +6,7 @@ import { agentOutcomes } from './agent/agent.outcomes.ts';
 import { artifactOutcomes } from './artifact/artifact.outcomes.ts';
 import { connectionOutcomes } from './connection/connection.outcomes.ts';
 import { credentialOutcomes } from './credential/credential.outcomes.ts';
+import { directoryOutcomes } from './directory/directory.outcomes.ts';
 import { environmentOutcomes } from './environment/environment.outcomes.ts';
 import { pipelineExecutionOutcomes } from './pipeline-execution/pipeline-execution.outcomes.ts';
 import { projectTagOutcomes } from './project-tag/project-tag.outcomes.ts';
@@ -24,6 +25,7 @@ export const outcomeLists = [
   artifactOutcomes,
   connectionOutcomes,
   credentialOutcomes,
+  directoryOutcomes,
   environmentOutcomes,
   pipelineExecutionOutcomes,
   projectTagOutcomes,

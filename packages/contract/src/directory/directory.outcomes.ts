@@ -61,11 +61,6 @@ const directoryProblems = {
     'The account has no such group.',
     ({ id }) => `There is no group ${id}.`,
   ),
-  'caller-is-no-user': kind(
-    404,
-    'The caller is a credential of the account, not a user.',
-    () => 'The caller is a credential of the account, not a user; read /Users instead.',
-  ),
   'scim-description-not-found': kind<{ id: string }>(
     404,
     'There is no such schema or resource type.',

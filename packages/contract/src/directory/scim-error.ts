@@ -1,8 +1,8 @@
 /** Errors of SCIM (RFC 7644 §3.12). */
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
-import type { ProblemCode } from '../problem.ts';
 import { oneOf } from '../primitives.ts';
+import type { ProblemCode } from '../problem.ts';
 import { ScimSchemas } from './directory.ts';
 
 export const scimTypes = [

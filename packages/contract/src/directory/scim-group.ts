@@ -2,8 +2,8 @@
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
-import type { ProblemCode } from '../problem.ts';
 import { ifMatchHeader, Name, OpaqueId } from '../primitives.ts';
+import type { ProblemCode } from '../problem.ts';
 import {
   ScimMeta,
   ScimPatch,
@@ -44,7 +44,8 @@ export const ScimGroup = named(
     role: Type.Optional(
       Type.String({
         maxLength: 50,
-        description: 'What the group gives to its active members: a role in the environment, else in the project, else in the account',
+        description:
+          'What the group gives to its active members: a role in the environment, else in the project, else in the account',
       }),
     ),
     projectId: Type.Optional(Name),
@@ -76,10 +77,7 @@ const group = { surface: 'dpc', tag: 'Directory', permission: 'directory:manage'
 const path = Type.Object({ id: OpaqueId });
 const one = { status: 200, body: ScimGroup, mediaType: scimMediaType, headers: ['ETag'] } as const;
 const list = { status: 200, body: ScimGroupList, mediaType: scimMediaType } as const;
-const listProblems = [
-  'invalid-filter',
-  'invalid-attribute-value',
-] as const satisfies readonly ProblemCode[];
+const listProblems = ['invalid-filter', 'invalid-attribute-value'] as const satisfies readonly ProblemCode[];
 const writeProblems = [
   'invalid-scim-message',
   'invalid-attribute-value',

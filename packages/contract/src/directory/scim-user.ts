@@ -2,8 +2,8 @@
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
-import type { ProblemCode } from '../problem.ts';
 import { ifMatchHeader, Name, OpaqueId } from '../primitives.ts';
+import type { ProblemCode } from '../problem.ts';
 import {
   ScimMeta,
   ScimPatch,
@@ -138,10 +138,7 @@ const user = { surface: 'dpc', tag: 'Directory', permission: 'directory:manage' 
 const path = Type.Object({ id: OpaqueId });
 const one = { status: 200, body: ScimUser, mediaType: scimMediaType, headers: ['ETag'] } as const;
 const list = { status: 200, body: ScimUserList, mediaType: scimMediaType } as const;
-const listProblems = [
-  'invalid-filter',
-  'invalid-attribute-value',
-] as const satisfies readonly ProblemCode[];
+const listProblems = ['invalid-filter', 'invalid-attribute-value'] as const satisfies readonly ProblemCode[];
 const writeProblems = [
   'invalid-scim-message',
   'invalid-attribute-value',
@@ -260,19 +257,6 @@ export const deleteScimUser = operation({
   events: ['user-deleted', 'role-group-emptied'],
 });
 
-export const getScimMe = operation({
-  ...user,
-  id: 'getScimMe',
-  method: 'GET',
-  path: `${scimBase}/Me`,
-  summary: 'Get the user of the caller',
-  permission: 'projects:list',
-  query: Type.Object(scimProjectionQuery),
-  success: { ...one, conditional: true },
-  problems: ['caller-is-no-user'],
-  events: [],
-});
-
 export const scimUserOperations = [
   listScimUsers,
   searchScimUsers,
@@ -281,5 +265,4 @@ export const scimUserOperations = [
   replaceScimUser,
   patchScimUser,
   deleteScimUser,
-  getScimMe,
 ] as const;

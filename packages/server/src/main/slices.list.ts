@@ -1,6 +1,7 @@
 // Written by `npm run generate` from the folders of the resources. Do not edit it.
 import { accounts } from '../access/accounts/index.ts';
 import { credentials } from '../access/credentials/index.ts';
+import { directory } from '../access/directory/index.ts';
 import { tokens } from '../access/tokens/index.ts';
 import { agents } from '../workspace/agents/index.ts';
 import { connections } from '../workspace/connections/index.ts';
@@ -22,6 +23,7 @@ import { testExecutions } from '../runtime/test-executions/index.ts';
 export const slices = [
   accounts,
   credentials,
+  directory,
   tokens,
   agents,
   connections,

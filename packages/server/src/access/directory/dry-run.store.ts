@@ -34,11 +34,7 @@ const selectMembers = statement(
   join directory_member m on m.account_id = $account_id and m.group_id = asked.group_id`,
 );
 
-export async function listMembers(
-  read: Read,
-  scope: Scope,
-  groupIds: readonly string[],
-): Promise<string[]> {
+export async function listMembers(read: Read, scope: Scope, groupIds: readonly string[]): Promise<string[]> {
   if (groupIds.length === 0) return [];
   const found = await read(selectMembers, { account_id: scope.accountId, group_ids: groupIds });
   return found.map(({ user_id }) => user_id);

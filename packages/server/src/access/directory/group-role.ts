@@ -51,11 +51,10 @@ export async function resolveRole(
       project_name: project?.name ?? null,
       environment: environment ?? null,
     },
-    given: role && {
-      role,
-      projectId: project?.project_id ?? null,
-      environmentName: environmentName ?? null,
-    },
+    given:
+      role === undefined
+        ? undefined
+        : { role, projectId: project?.project_id ?? null, environmentName: environmentName ?? null },
   };
 }
 
@@ -73,6 +72,8 @@ function readRole(
         : [rolesOfGroups, 'the account'];
   const role = findWord(roles, given);
   if (role === undefined)
-    throw createValueProblem(`role is ${JSON.stringify(given)}; in ${place} it must be one of ${roles.join(', ')}.`);
+    throw createValueProblem(
+      `role is ${JSON.stringify(given)}; in ${place} it must be one of ${roles.join(', ')}.`,
+    );
   return role;
 }

@@ -4,8 +4,6 @@ import { requireMatch } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { type DirectoryWrite, describeWrite, listForEvent, type Written } from './directory-write.ts';
-import { type RoleColumns, resolveRole } from './group-role.ts';
-import { groupSchema } from './group-schema.ts';
 import {
   deleteGroup as deleteRow,
   insertGroup,
@@ -17,7 +15,8 @@ import {
   setGivenRole,
   updateGroup,
 } from './group.store.ts';
-import { findImpossibleId, foldSteps, type MemberChange, readMemberIds } from './member-change.ts';
+import { type RoleColumns, resolveRole } from './group-role.ts';
+import { groupSchema } from './group-schema.ts';
 import {
   type ChangedMembers,
   changeMembers,
@@ -25,6 +24,7 @@ import {
   findUnknownUser,
   foreseeChange,
 } from './member.store.ts';
+import { findImpossibleId, foldSteps, type MemberChange, readMemberIds } from './member-change.ts';
 import { applyPatch } from './scim-patch.ts';
 import { presentGroup, renderGroupTag } from './scim-present.ts';
 import { isReturned, projectResource } from './scim-projection.ts';
@@ -155,11 +155,18 @@ async function changeGroup(
     events.push(buildGroupEvent('group-updated', after, states));
   }
   if (hasNewMembers) {
-    const states = { before: { removed: listForEvent(changed.removed) }, after: { added: listForEvent(changed.added) } };
+    const states = {
+      before: { removed: listForEvent(changed.removed) },
+      after: { added: listForEvent(changed.added) },
+    };
     events.push(buildGroupEvent('group-members-changed', after, states));
   }
   if (isEmptied) events.push(buildGroupEvent('role-group-emptied', after, {}));
-  return finish(write, after, changed, { status: 200, events, groups: role === undefined ? [] : [after.group_id] });
+  return finish(write, after, changed, {
+    status: 200,
+    events,
+    groups: role === undefined ? [] : [after.group_id],
+  });
 }
 
 /** The new role, project and environment; undefined if they stay. Throws `directory-limit`. */
@@ -205,7 +212,10 @@ async function judgeChange(
   return isEmptied;
 }
 
-async function requireConfirmation({ caller, isConfirmed }: DirectoryWrite, group: StoredGroup): Promise<void> {
+async function requireConfirmation(
+  { caller, isConfirmed }: DirectoryWrite,
+  group: StoredGroup,
+): Promise<void> {
   if (!isConfirmed && (await caller).protectsRoleGroups)
     throw problem('role-group-protected', { name: group.display_name });
 }
@@ -221,7 +231,9 @@ async function requireRoleRight({ caller }: DirectoryWrite): Promise<void> {
 async function requireUsers({ tx, scope }: DirectoryWrite, ids: ReadonlySet<string>): Promise<void> {
   const unknown = findImpossibleId(ids) ?? (await findUnknownUser(tx, scope, [...ids]));
   if (unknown !== undefined)
-    throw createValueProblem(`There is no user ${JSON.stringify(unknown.slice(0, 200))}; it cannot be a member.`);
+    throw createValueProblem(
+      `There is no user ${JSON.stringify(unknown.slice(0, 200))}; it cannot be a member.`,
+    );
 }
 
 async function finish(
@@ -255,11 +267,12 @@ function toResource(group: StoredGroup): Resource {
 }
 
 function isSameRole(one: RoleColumns, other: RoleColumns): boolean {
-  return (['role', 'project_id', 'project_name', 'environment'] as const).every((name) => one[name] === other[name]);
+  return (['role', 'project_id', 'project_name', 'environment'] as const).every(
+    (name) => one[name] === other[name],
+  );
 }
 
 const summarize = toResource;
-
 
 function buildGroupEvent(
   name: AccountEvent['name'],

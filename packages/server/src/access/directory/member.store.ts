@@ -2,8 +2,8 @@
 import { passingStatement, statement, type Transaction } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
-import type { MemberChange } from './member-change.ts';
 import { groupSchema } from './group-schema.ts';
+import type { MemberChange } from './member-change.ts';
 import { memberSql } from './resource-sql.ts';
 import { findAttribute } from './scim-attribute.ts';
 import type { Filter } from './scim-filter.ts';

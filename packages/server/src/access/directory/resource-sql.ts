@@ -1,13 +1,16 @@
 /** How SQL gets the attributes of users (`r` is a row of directory_user) and of groups (of directory_group). */
+
+import { groupSchema } from './group-schema.ts';
 import { type Attribute, findAttribute, type Located } from './scim-attribute.ts';
 import { quoteName, type SqlResource, type SqlValue } from './scim-filter-sql.ts';
-import { groupSchema } from './group-schema.ts';
 import { userSchema } from './user-schema.ts';
 
 /** A text in JSON. */
 function jsonText({ caseExact, type }: Attribute, path: string): SqlValue {
   if (type === 'boolean') return { kind: 'boolean', sql: `((${path})::boolean)` };
-  return caseExact ? { kind: 'text', sql: `(${path})`, exact: true } : { kind: 'text', sql: `lower(${path})` };
+  return caseExact
+    ? { kind: 'text', sql: `(${path})`, exact: true }
+    : { kind: 'text', sql: `lower(${path})` };
 }
 
 function findJson({ attribute, extension, sub }: Located): SqlValue | undefined {

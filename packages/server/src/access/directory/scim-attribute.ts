@@ -85,7 +85,9 @@ export function findAttribute(
   name: string,
 ): Attribute | undefined {
   const wanted = name.toLowerCase();
-  return attributes?.find((each) => each.name.toLowerCase() === wanted || (wanted === 'ref' && each.name === '$ref'));
+  return attributes?.find(
+    (each) => each.name.toLowerCase() === wanted || (wanted === 'ref' && each.name === '$ref'),
+  );
 }
 
 export function isReadOnly({ mutability }: Attribute): boolean {

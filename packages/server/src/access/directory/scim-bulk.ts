@@ -10,13 +10,13 @@ import { bulkOperationLimit, problems, type ScimBulkResult, scimUrns } from '@he
 import { Problem, problem } from '../../kernel/http/problems.ts';
 import { renderScimError } from '../../kernel/http/scim-error.ts';
 import type { DirectoryWrite, Written } from './directory-write.ts';
-import { groupSchema } from './group-schema.ts';
 import { createGroup, deleteGroup, patchGroup, replaceGroup } from './group.write.ts';
+import { groupSchema } from './group-schema.ts';
 import { readProjection } from './scim-projection.ts';
 import { createMessageProblem, requireSchema } from './scim-resource.ts';
 import { createValueProblem, type Fields, findMember, isFields } from './scim-value.ts';
-import { userSchema } from './user-schema.ts';
 import { createUser, deleteUser, patchUser, replaceUser } from './user.write.ts';
+import { userSchema } from './user-schema.ts';
 
 const methods = ['POST', 'PUT', 'PATCH', 'DELETE'] as const;
 

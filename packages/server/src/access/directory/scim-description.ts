@@ -42,9 +42,7 @@ function describeType(base: string, { type, endpoint, urn, description, extensio
     endpoint: `/${endpoint}`,
     description,
     schema: urn,
-    ...(extension === undefined
-      ? {}
-      : { schemaExtensions: [{ schema: extension.urn, required: false }] }),
+    ...(extension === undefined ? {} : { schemaExtensions: [{ schema: extension.urn, required: false }] }),
     meta: { resourceType: 'ResourceType', location: `${base}/ResourceTypes/${type}` },
   };
 }

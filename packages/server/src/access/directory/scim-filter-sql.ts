@@ -48,7 +48,9 @@ export function translateFilter(resource: SqlResource, filter: Filter, parameter
     const located = locateAttribute(resource.schema, path);
     const found = located && resource.find(located);
     if (found === undefined)
-      throw createFilterProblem(`${resource.schema.type} has no attribute ${JSON.stringify(path.slice(0, 200))} to filter by.`);
+      throw createFilterProblem(
+        `${resource.schema.type} has no attribute ${JSON.stringify(path.slice(0, 200))} to filter by.`,
+      );
     return found;
   };
   return translate(filter, find, parameters);
@@ -64,7 +66,8 @@ function translate(filter: Filter, find: (path: string) => SqlValue, parameters:
       return `((${translate(each.filter, find, parameters)}) is not true)`;
     case 'values': {
       const values = find(each.path);
-      if (values.kind !== 'values') throw createFilterProblem(`${each.path} has no values to select with [ ].`);
+      if (values.kind !== 'values')
+        throw createFilterProblem(`${each.path} has no values to select with [ ].`);
       const inner = translate(each.filter, (path) => findSub(values, each.path, path), parameters);
       return `exists (select from ${values.from} and (${inner}))`;
     }
@@ -167,13 +170,16 @@ export function translateSort(resource: SqlResource, sortBy: string): string | u
   const found = located && resource.find(located);
   if (found === undefined) return undefined;
   if (found.kind !== 'values') return found.kind === 'text' ? `${found.sql} collate "C"` : found.sql;
-  const [main, primary] = [found.sub(located.sub?.name ?? found.main), found.sub('primary')];
+  const [main, primary] = [found.sub(located?.sub?.name ?? found.main), found.sub('primary')];
   if (main === undefined || main.kind === 'values') return undefined;
-  const first = primary === undefined || primary.kind === 'values' ? '1' : `coalesce(${primary.sql}, false) desc`;
+  const first =
+    primary === undefined || primary.kind === 'values' ? '1' : `coalesce(${primary.sql}, false) desc`;
   return `(select (${main.sql})::text collate "C" from ${found.from} order by ${first} limit 1)`;
 }
 
 /** A name of the schema as a literal of SQL. A `$` would be read as a parameter. */
 export function quoteName(name: string): string {
-  return name.startsWith('$') ? `(chr(36) || ${quoteName(name.slice(1))})` : `'${name.replaceAll("'", "''")}'`;
+  return name.startsWith('$')
+    ? `(chr(36) || ${quoteName(name.slice(1))})`
+    : `'${name.replaceAll("'", "''")}'`;
 }

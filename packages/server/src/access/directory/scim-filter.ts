@@ -91,7 +91,8 @@ export type Comparator = 'eq' | 'ne' | 'co' | 'sw' | 'ew' | 'gt' | 'lt' | 'ge' |
 export type Compared = string | number | boolean | null;
 
 type SplitFilter =
-  | { kind: 'and' | 'or'; filters: Filter[] }
+  | { kind: 'and'; filters: Filter[] }
+  | { kind: 'or'; filters: Filter[] }
   | { kind: 'not'; filter: Filter }
   | { kind: 'values'; path: string; filter: Filter }
   | { kind: 'compare'; path: string; op: Comparator; value: Compared };

@@ -7,7 +7,7 @@ import { problem } from '../../kernel/http/problems.ts';
 import { createFilteredRemoval, type MemberStep, readMemberIds } from './member-change.ts';
 import { isReadOnly, type Located, type ResourceSchema, splitUrn } from './scim-attribute.ts';
 import { matchesValue } from './scim-filter.ts';
-import { parsePath, type PatchPath } from './scim-path.ts';
+import { createValueOfFilter, type PatchPath, parsePath } from './scim-path.ts';
 import { createMessageProblem, findExtension, openHolder, requireSchema } from './scim-resource.ts';
 import {
   createValueProblem,
@@ -20,7 +20,6 @@ import {
   readValue,
   readValues,
 } from './scim-value.ts';
-import { createValueOfFilter } from './scim-path.ts';
 
 interface Operation {
   op: 'add' | 'replace' | 'remove';
@@ -73,7 +72,8 @@ function applyOperation(schema: ResourceSchema, patched: Patched, { op, path, va
   if (path === undefined || path.toLowerCase() === schema.urn.toLowerCase()) {
     if (op === 'remove')
       throw problem('no-patch-target', { reason: 'A remove operation needs a path, such as "nickName".' });
-    if (!isFields(value)) throw createValueProblem('Without a path, the value of an operation must be an object.');
+    if (!isFields(value))
+      throw createValueProblem('Without a path, the value of an operation must be an object.');
     applyFields(schema, patched, op, value);
     return;
   }
@@ -131,7 +131,8 @@ function applyAt(patched: Patched, op: Operation['op'], path: PatchPath, value: 
   else if (op === 'remove') removeAt(holder, path, value);
   else if (path.sub !== undefined) setSub(holder, path, value);
   else setWhole(holder, op, path, value);
-  if (path.extension !== undefined && Object.keys(holder).length === 0) delete patched.resource[path.extension];
+  if (path.extension !== undefined && Object.keys(holder).length === 0)
+    delete patched.resource[path.extension];
 }
 
 function readMemberStep(op: Operation['op'], { filter, sub }: PatchPath, value: unknown): MemberStep {
@@ -169,7 +170,10 @@ function setWhole(holder: Fields, op: 'add' | 'replace', { attribute }: Located,
   // Sub-attributes that the value leaves out keep their values.
   const unassigned = Object.entries(value).filter(([, given]) => given === null);
   const old = holder[name];
-  const merged: Fields = { ...(isFields(old) ? old : {}), ...(readValue(attribute, value) as Fields | undefined) };
+  const merged: Fields = {
+    ...(isFields(old) ? old : {}),
+    ...(readValue(attribute, value) as Fields | undefined),
+  };
   for (const [subName] of unassigned) {
     const found = Object.keys(merged).find((each) => each.toLowerCase() === subName.toLowerCase());
     if (found !== undefined) delete merged[found];
@@ -254,7 +258,10 @@ function isDescribedBy(value: Fields, description: Fields): boolean {
 
 function requireRemovable({ attribute }: Pick<PatchPath, 'attribute'>): void {
   if (attribute.required)
-    throw problem('immutable-attribute', { attribute: attribute.name, reason: 'is required and cannot be removed.' });
+    throw problem('immutable-attribute', {
+      attribute: attribute.name,
+      reason: 'is required and cannot be removed.',
+    });
   if (attribute.name === 'active')
     throw problem('immutable-attribute', {
       attribute: attribute.name,
@@ -281,7 +288,9 @@ function dropUnassigned(fields: Fields): Fields {
 
 /** Sets the attribute, or removes it if nothing is left. */
 function assign(holder: Fields, name: string, value: unknown): void {
-  const kept = Array.isArray(value) ? value.filter((each) => !isFields(each) || Object.keys(each).length > 0) : value;
+  const kept = Array.isArray(value)
+    ? value.filter((each) => !isFields(each) || Object.keys(each).length > 0)
+    : value;
   const isEmpty =
     kept === undefined ||
     (Array.isArray(kept) && kept.length === 0) ||

@@ -1,6 +1,12 @@
 /** Paths of PATCH operations (RFC 7644 §3.5.2): `emails[type eq "work"].value`, with or without a URN. */
 import { problem } from '../../kernel/http/problems.ts';
-import { type Attribute, findAttribute, type Located, locateAttribute, type ResourceSchema } from './scim-attribute.ts';
+import {
+  type Attribute,
+  findAttribute,
+  type Located,
+  locateAttribute,
+  type ResourceSchema,
+} from './scim-attribute.ts';
 import { createFilterProblem, type Filter, parseFilter, splitFilter } from './scim-filter.ts';
 import type { Fields } from './scim-value.ts';
 
@@ -44,11 +50,17 @@ function requireForm(isValid: boolean, path: string): void {
 
 function requireSubAttributes(attribute: Attribute, filter: Filter): void {
   const each = splitFilter(filter);
-  if (each.kind === 'not') requireSubAttributes(attribute, each.filter);
-  else if (each.kind === 'and' || each.kind === 'or')
-    for (const one of each.filters) requireSubAttributes(attribute, one);
-  else if (each.kind === 'values' || findAttribute(attribute.subAttributes, each.path) === undefined)
-    throw createFilterProblem(`${attribute.name} has no attribute ${each.path}.`);
+  switch (each.kind) {
+    case 'not':
+      return requireSubAttributes(attribute, each.filter);
+    case 'and':
+    case 'or':
+      for (const one of each.filters) requireSubAttributes(attribute, one);
+      return;
+    default:
+      if (each.kind === 'values' || findAttribute(attribute.subAttributes, each.path) === undefined)
+        throw createFilterProblem(`${attribute.name} has no attribute ${each.path}.`);
+  }
 }
 
 /** The value that an add creates if nothing matches: what the filter says with `eq` and `and`. */
@@ -56,7 +68,8 @@ export function createValueOfFilter(attribute: Attribute, filter: Filter): Field
   const each = splitFilter(filter);
   if (each.kind === 'and')
     return Object.assign({}, ...each.filters.map((one) => createValueOfFilter(attribute, one)));
-  if (each.kind !== 'compare' || each.op !== 'eq' || each.value === null) return {};
+  if (each.kind !== 'compare') return {};
+  if (each.op !== 'eq' || each.value === null) return {};
   const sub = findAttribute(attribute.subAttributes, each.path);
   if (sub === undefined) return {};
   const isTrue = String(each.value).toLowerCase() === 'true';

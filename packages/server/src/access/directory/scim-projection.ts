@@ -98,7 +98,9 @@ function selectSubs(value: unknown, keep: (sub: string) => boolean, all: boolean
   const pick = (fields: Fields) => Object.fromEntries(Object.entries(fields).filter(([name]) => keep(name)));
   if (Array.isArray(value)) {
     const picked = value.map((each) => (isFields(each) ? pick(each) : all ? each : undefined));
-    const found = picked.filter((each) => each !== undefined && (!isFields(each) || Object.keys(each).length > 0));
+    const found = picked.filter(
+      (each) => each !== undefined && (!isFields(each) || Object.keys(each).length > 0),
+    );
     return found.length > 0 || all ? found : undefined;
   }
   if (isFields(value)) {

@@ -1,7 +1,14 @@
 /** Reads the body of a create or replace request (RFC 7644 §3.3, §3.5.1). */
 import { problem } from '../../kernel/http/problems.ts';
 import { isReadOnly, locateAttribute, type ResourceSchema } from './scim-attribute.ts';
-import { createValueProblem, type Fields, findMember, isFields, type Resource, readValue } from './scim-value.ts';
+import {
+  createValueProblem,
+  type Fields,
+  findMember,
+  isFields,
+  type Resource,
+  readValue,
+} from './scim-value.ts';
 
 export function createMessageProblem(reason: string) {
   return problem('invalid-scim-message', { reason });
@@ -30,7 +37,8 @@ export function readResource(schema: ResourceSchema, body: Fields): Resource {
     if (extension !== undefined) {
       if (value === null) continue;
       if (!isFields(value)) throw createValueProblem(`${extension} must be an object.`);
-      for (const [inner, given] of Object.entries(value)) assign(schema, resource, `${extension}:${inner}`, given);
+      for (const [inner, given] of Object.entries(value))
+        assign(schema, resource, `${extension}:${inner}`, given);
     } else assign(schema, resource, name, value);
   }
   return resource;
@@ -46,7 +54,10 @@ function assign(schema: ResourceSchema, resource: Resource, path: string, value:
   const { attribute, extension, sub } = located;
   if (sub !== undefined && (attribute.multiValued || isReadOnly(sub))) return;
   const holder = openHolder(resource, extension);
-  const read = sub === undefined ? readMembersLater(attribute.name, value) ?? readValue(attribute, value) : readValue(sub, value);
+  const read =
+    sub === undefined
+      ? (readMembersLater(attribute.name, value) ?? readValue(attribute, value))
+      : readValue(sub, value);
   if (sub === undefined) {
     if (read !== undefined) holder[attribute.name] = read;
     else if (value === null) holder[attribute.name] = null;

@@ -1,17 +1,17 @@
 /** Lists and searches (RFC 7644 §3.4.2, §3.4.3). */
 import { type ScimGroup, type ScimUser, scimPageDefault, scimPageLimit, scimUrns } from '@headgate/contract';
 import type { ReadCall } from '../../kernel/endpoint/endpoint.ts';
+import { searchGroups } from './group.store.ts';
+import { groupSchema } from './group-schema.ts';
+import { groupSql, userSql } from './resource-sql.ts';
 import { type Filter, parseFilter } from './scim-filter.ts';
 import { SqlParameters, type SqlResource, translateFilter, translateSort } from './scim-filter-sql.ts';
-import { groupSchema } from './group-schema.ts';
-import { searchGroups } from './group.store.ts';
-import { groupSql, userSql } from './resource-sql.ts';
 import { presentGroup, presentUser } from './scim-present.ts';
 import { isReturned, projectResource, readProjection } from './scim-projection.ts';
 import { requireSchema } from './scim-resource.ts';
 import { createValueProblem, type Fields, findMember } from './scim-value.ts';
-import { userSchema } from './user-schema.ts';
 import { type Search, searchUsers } from './user.store.ts';
+import { userSchema } from './user-schema.ts';
 
 export interface SearchRequest {
   filter: Filter | undefined;
@@ -33,7 +33,9 @@ export function readSearch(query: Fields): SearchRequest {
   const text = readOptionalText(query, 'filter');
   const sortOrder = readOptionalText(query, 'sortOrder')?.toLowerCase();
   if (sortOrder !== undefined && sortOrder !== 'ascending' && sortOrder !== 'descending')
-    throw createValueProblem(`sortOrder is ${JSON.stringify(sortOrder)}; it must be ascending or descending.`);
+    throw createValueProblem(
+      `sortOrder is ${JSON.stringify(sortOrder)}; it must be ascending or descending.`,
+    );
   return {
     filter: text === undefined ? undefined : parseFilter(text),
     sortBy: readOptionalText(query, 'sortBy'),
@@ -73,7 +75,9 @@ function toSql(resource: SqlResource, { filter, sortBy, isDescending }: SearchRe
   const condition = filter && translateFilter(resource, filter, parameters);
   const order = sortBy === undefined ? undefined : translateSort(resource, sortBy);
   if (sortBy !== undefined && order === undefined)
-    throw createValueProblem(`sortBy is ${JSON.stringify(sortBy.slice(0, 200))}; ${resource.schema.type} has no such attribute.`);
+    throw createValueProblem(
+      `sortBy is ${JSON.stringify(sortBy.slice(0, 200))}; ${resource.schema.type} has no such attribute.`,
+    );
   return { condition, order: order && `${order} ${isDescending ? 'desc' : 'asc'}`, parameters };
 }
 

@@ -77,7 +77,10 @@ async function findIfKnown<Shown>(
   }
 }
 
-function requireDescription<Described extends { id: string }>(all: readonly Described[], id: string): Described {
+function requireDescription<Described extends { id: string }>(
+  all: readonly Described[],
+  id: string,
+): Described {
   const found = all.find((each) => each.id.toLowerCase() === id.toLowerCase());
   if (found === undefined) throw problem('scim-description-not-found', { id });
   return found;

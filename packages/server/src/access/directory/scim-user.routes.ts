@@ -1,8 +1,7 @@
-/** /Users and /Me. */
+/** /Users. */
 import {
   createScimUser,
   deleteScimUser,
-  getScimMe,
   getScimUser,
   listScimUsers,
   patchScimUser,
@@ -17,9 +16,9 @@ import { presentUser, renderUserTag } from './scim-present.ts';
 import { isReturned, projectResource, readProjection } from './scim-projection.ts';
 import { findUsers, readSearch, readSearchMessage, renderList } from './scim-search.ts';
 import { type DirectoryNeeds, renderBase, runDirectoryWrite } from './scim-write.ts';
-import { userSchema } from './user-schema.ts';
 import { userById } from './user.store.ts';
 import { createUser, deleteUser, patchUser, replaceUser } from './user.write.ts';
+import { userSchema } from './user-schema.ts';
 
 export function scimUserRoutes({ read, long }: Endpoints, needs: DirectoryNeeds): void {
   const base = renderBase(needs);
@@ -41,16 +40,6 @@ export function scimUserRoutes({ read, long }: Endpoints, needs: DirectoryNeeds)
       with_groups: isReturned(projection, 'groups'),
     });
     const row = requireRow(found, () => problem('user-not-found', { id }));
-    return { body: projectResource(projection, presentUser(base, row)), etag: renderUserTag(row) };
-  });
-
-  read(getScimMe, async ({ scope, query, rows }) => {
-    const projection = readProjection(userSchema, query.attributes, query.excludedAttributes);
-    const found = await rows(userById, {
-      user_id: scope.actorId,
-      with_groups: isReturned(projection, 'groups'),
-    });
-    const row = requireRow(found, () => problem('caller-is-no-user'));
     return { body: projectResource(projection, presentUser(base, row)), etag: renderUserTag(row) };
   });
 

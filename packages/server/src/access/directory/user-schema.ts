@@ -17,7 +17,11 @@ function values(name: string, description: string, more: Partial<Attribute> = {}
       text('value', 'The value.', more),
       text('display', 'The value for display.'),
       text('type', 'A label, such as work or home.'),
-      { name: 'primary', type: 'boolean', description: 'Whether it is the preferred value. Only one can be.' },
+      {
+        name: 'primary',
+        type: 'boolean',
+        description: 'Whether it is the preferred value. Only one can be.',
+      },
     ],
   };
 }
@@ -65,7 +69,12 @@ export const userSchema: ResourceSchema = {
     },
     text('displayName', 'The name for display.'),
     text('nickName', 'The casual name.'),
-    { name: 'profileUrl', type: 'reference', description: 'A page about the user.', referenceTypes: ['external'] },
+    {
+      name: 'profileUrl',
+      type: 'reference',
+      description: 'A page about the user.',
+      referenceTypes: ['external'],
+    },
     text('title', 'The job title.'),
     text('userType', 'Such as Employee or Contractor.'),
     text('preferredLanguage', 'Languages as in Accept-Language.'),

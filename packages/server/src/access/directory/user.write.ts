@@ -10,7 +10,6 @@ import { isReturned, projectResource } from './scim-projection.ts';
 import { readResource, requireText } from './scim-resource.ts';
 import { createValueProblem, type Fields, type Resource } from './scim-value.ts';
 import { isLastSuperAdmin, lockSuperAdminsOfUser } from './super-admin.store.ts';
-import { userSchema } from './user-schema.ts';
 import {
   insertUser,
   type LockedUser,
@@ -20,6 +19,7 @@ import {
   type StoredUser,
   updateUser,
 } from './user.store.ts';
+import { userSchema } from './user-schema.ts';
 
 const nameLimit = 512;
 
@@ -87,7 +87,8 @@ async function changeUser(write: DirectoryWrite, stored: LockedUser, resource: R
   const { tx, scope, now } = write;
   const { is_super_admin: isSuperAdmin, ...before } = stored;
   const after = toStored(resource, before);
-  const isSame = JSON.stringify(sortNames(toResource(before))) === JSON.stringify(sortNames(toResource(after)));
+  const isSame =
+    JSON.stringify(sortNames(toResource(before))) === JSON.stringify(sortNames(toResource(after)));
   const events: AccountEvent[] = [];
   if (!isSame) {
     const isRenamed = before.user_name !== after.user_name || before.external_id !== after.external_id;
@@ -107,7 +108,8 @@ async function changeUser(write: DirectoryWrite, stored: LockedUser, resource: R
   const { user_id } = before;
   // Also reads what an unchanged answer needs: the groups.
   const withGroups = isReturned(write.projection, 'groups');
-  const row = withGroups || !isSame ? await requireUser(tx, scope, user_id, withGroups) : { ...before, groups: null };
+  const row =
+    withGroups || !isSame ? await requireUser(tx, scope, user_id, withGroups) : { ...before, groups: null };
   return { ...present(write, row, 200), events, users: before.active === after.active ? [] : [user_id] };
 }
 
@@ -161,7 +163,9 @@ export function readShortText(name: string, value: unknown): string | null {
 }
 
 function isEmptyObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0
+  );
 }
 
 /** In one order of names, so that two equal resources have the same text. */

@@ -81,7 +81,11 @@ export function passingStatement<
 }
 
 function prepare(
-  { parameters, row, alone = false }: Declaration<ParameterTypes, ColumnTypes>,
+  {
+    parameters,
+    row,
+    alone = false,
+  }: { parameters?: ParameterTypes | undefined; row?: ColumnTypes | undefined; alone?: boolean },
   source: string,
 ): PreparedStatement {
   const parameterTypes: ParameterTypes = parameters ?? {};

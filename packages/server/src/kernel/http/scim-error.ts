@@ -11,7 +11,8 @@ export function renderScimError(failure: Problem): ScimError {
     status: String(failure.status),
     detail: [failure.message, ...faults].join(' ').slice(0, longestDetail),
   };
-  const isOfBody = failure.code === 'invalid-request' && failure.violations.some(({ field }) => field.startsWith('body'));
+  const isOfBody =
+    failure.code === 'invalid-request' && failure.violations.some(({ field }) => field.startsWith('body'));
   const scimType = isOfBody ? 'invalidSyntax' : scimTypeOf[failure.code];
   if (scimType !== undefined) error.scimType = scimType;
   return error;
