@@ -52,7 +52,8 @@ function requireSubAttributes(attribute: Attribute, filter: Filter): void {
   const each = splitFilter(filter);
   switch (each.kind) {
     case 'not':
-      return requireSubAttributes(attribute, each.filter);
+      requireSubAttributes(attribute, each.filter);
+      return;
     case 'and':
     case 'or':
       for (const one of each.filters) requireSubAttributes(attribute, one);
