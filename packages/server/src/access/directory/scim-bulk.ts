@@ -194,8 +194,11 @@ function orderSlots(slots: readonly Slot[], ids: ReadonlyMap<string, string>): S
         if (!('refused' in slot) && slot.bulkId !== undefined) done.add(slot.bulkId);
       }
     }
-    // A circle, such as two users who are the manager of each other.
-    if (rest.length === waiting.length) return [...ordered, ...rest];
+    // A circle, such as two users who are the manager of each other. Groups need their members first.
+    if (rest.length === waiting.length) {
+      const isUser = (slot: Slot) => !('refused' in slot) && slot.method === 'POST' && slot.type === 'Users';
+      return [...ordered, ...rest.filter(isUser), ...rest.filter((slot) => !isUser(slot))];
+    }
     waiting.splice(0, waiting.length, ...rest);
   }
   return ordered;

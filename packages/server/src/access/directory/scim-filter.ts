@@ -18,9 +18,11 @@ export function parseFilter(text: string): Filter {
   const outside = text.replaceAll(/"(?:[^"\\]|\\.)*"/gs, '""');
   if (measureDepth(outside) > depthLimit)
     throw createFilterProblem(`it is nested deeper than ${depthLimit} levels.`);
+  // The parser reads no `$`; an attribute `$ref` is found by `ref` too.
+  const readable = text.replaceAll(/("(?:[^"\\]|\\.)*")|\$ref\b/gis, (_, quoted?: string) => quoted ?? 'ref');
   let parsed: Filter;
   try {
-    parsed = parse(text);
+    parsed = parse(readable);
   } catch (failure) {
     throw createFilterProblem(`${describeFailure(failure)} in ${JSON.stringify(text.slice(0, 200))}.`);
   }

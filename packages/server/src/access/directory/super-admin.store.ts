@@ -82,5 +82,5 @@ export async function isLastSuperAdmin(
     without_user: without.userId ?? null,
     without_group: without.groupId ?? null,
   });
-  return row !== undefined && row.had_super_admin && !row.will_have_super_admin;
+  return row?.had_super_admin === true && !row.will_have_super_admin;
 }
