@@ -27,6 +27,8 @@ export const scimPageDefault = 100;
 export const patchOperationLimit = 1_000;
 /** Of one Bulk request (RFC 7644 §3.7). */
 export const bulkOperationLimit = 1_000;
+/** Of the members of a group, and of the groups of a user, in a response. */
+export const scimLinkLimit = 1_000_000;
 /** The longest text of an attribute. */
 export const scimTextLimit = 65_536;
 

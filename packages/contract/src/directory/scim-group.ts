@@ -11,6 +11,7 @@ import {
   ScimSearch,
   ScimText,
   scimBase,
+  scimLinkLimit,
   scimListQuery,
   scimMediaType,
   scimMessage,
@@ -51,7 +52,7 @@ export const ScimGroup = named(
     projectId: Type.Optional(Name),
     projectName: optionalText,
     environment: optionalText,
-    members: Type.Optional(Type.Array(ScimMember)),
+    members: Type.Optional(Type.Array(ScimMember, { maxItems: scimLinkLimit })),
     meta: Type.Optional(ScimMeta),
   }),
 );

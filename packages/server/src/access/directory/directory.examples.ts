@@ -78,14 +78,14 @@ export const directoryExamples: Examples = {
   async replaceScimGroup(place) {
     const members = [{ value: await createUser(place) }];
     return {
-      path: `${scimPath}/Groups/${await createGroup(place)}`,
+      path: `${scimPath}/Groups/${await createGroup(place)}?excludedAttributes=members`,
       body: { ...buildGroup(place), members },
     };
   },
   async patchScimGroup(place) {
     const value = [{ value: await createUser(place) }];
     return {
-      path: `${scimPath}/Groups/${await createGroup(place)}`,
+      path: `${scimPath}/Groups/${await createGroup(place)}?excludedAttributes=members`,
       body: patch({ op: 'add', path: 'members', value }),
     };
   },
