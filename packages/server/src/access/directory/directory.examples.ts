@@ -18,12 +18,11 @@ async function createUser(place: Place): Promise<string> {
   return made.body.id;
 }
 
-const buildGroup = ({ named, project }: Place) => ({
+/** Without a role, which a Directory credential cannot set. */
+const buildGroup = ({ named }: Place) => ({
   schemas: [scimUrns.group],
   displayName: named('Operators'),
-  role: 'OPERATOR',
-  projectId: project.projectId,
-  environment: 'prod',
+  externalId: 'c2f1a3d0',
 });
 
 async function createGroup(place: Place): Promise<string> {

@@ -29,20 +29,22 @@ export async function findCaller(tx: Transaction, scope: Scope, now: Date): Prom
   };
 }
 
-const superAdminLock = "pg_advisory_xact_lock(hashtextextended('super admins ' || $account_id::text, 0))";
+// The same rows as access/users locks.
+const lockRoles = (condition: string) => `
+  select r.group_id from directory_role r
+  where r.account_id = $account_id and r.project_id is null and r.role = 'SUPER_ADMIN' and exists (${condition})
+  order by r.group_id for update of r`;
 const lockForUser = statement(
   { parameters: { account_id: 'uuid', user_id: 'uuid' } },
-  `
-  select ${superAdminLock} where exists (
-    select from directory_member m join directory_role r on r.account_id = m.account_id and r.group_id = m.group_id
-    where m.account_id = $account_id::uuid and m.user_id = $user_id and r.project_id is null and r.role = 'SUPER_ADMIN')`,
+  lockRoles(`
+    select from directory_member m join directory_role o on o.account_id = m.account_id and o.group_id = m.group_id
+    where m.account_id = $account_id and m.user_id = $user_id and o.project_id is null and o.role = 'SUPER_ADMIN'`),
 );
 const lockForGroup = statement(
   { parameters: { account_id: 'uuid', group_id: 'uuid' } },
-  `
-  select ${superAdminLock} where exists (
-    select from directory_role r
-    where r.account_id = $account_id::uuid and r.group_id = $group_id and r.project_id is null and r.role = 'SUPER_ADMIN')`,
+  lockRoles(`
+    select from directory_role o
+    where o.account_id = $account_id and o.group_id = $group_id and o.project_id is null and o.role = 'SUPER_ADMIN'`),
 );
 
 /** Two requests that could each remove one of the last two Super Admins wait for each other. */
