@@ -6,6 +6,7 @@ import { agents } from './agents.ts';
 import { artifactComparison } from './artifact-comparison.ts';
 import { artifactList } from './artifact-list.ts';
 import { claimLatency } from './claim-latency.ts';
+import { directory } from './directory.ts';
 import { eventsByTime } from './events-by-time.ts';
 import { executionList } from './execution-list.ts';
 import { faultyBodies } from './faulty-bodies.ts';
@@ -41,6 +42,7 @@ const works: Record<string, Work> = {
   'user-groups': userWithGroups,
   'faulty-bodies': faultyBodies,
   deletion: projectDeletion,
+  directory,
   events: eventsByTime,
   executions: executionList,
   steps: runSteps,

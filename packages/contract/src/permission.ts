@@ -106,6 +106,18 @@ export const permissions = {
     project: ['OWNER'],
     environment: ['OWNER'],
   },
+  'directory:manage': {
+    may: 'read and write the users and groups of the directory',
+    account: ['SUPER_ADMIN', 'DIRECTORY'],
+    project: [],
+    environment: [],
+  },
+  'directory:settings': {
+    may: 'read and change the settings of the directory',
+    account: ['SUPER_ADMIN'],
+    project: [],
+    environment: [],
+  },
   'agents:list': {
     may: 'read agents and shared pipelines',
     account: ['SUPER_ADMIN', 'ADMIN', 'MEMBER', 'DIRECTORY'],

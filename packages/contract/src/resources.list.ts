@@ -9,6 +9,10 @@ import { artifactUploadOperations } from './artifact/artifact-upload.ts';
 import { connectionOperations } from './connection/connection.ts';
 import { dataPlatformConnectionOperations } from './connection/data-platform-connection.ts';
 import { credentialOperations } from './credential/credential.ts';
+import { directoryOperations } from './directory/directory.ts';
+import { scimGroupOperations } from './directory/scim-group.ts';
+import { scimServiceOperations } from './directory/scim-service.ts';
+import { scimUserOperations } from './directory/scim-user.ts';
 import { environmentOperations } from './environment/environment.ts';
 import { groupOperations } from './group/group.ts';
 import { groupMemberOperations } from './group/group-member.ts';
@@ -49,6 +53,11 @@ export * from './artifact/asset-path.ts';
 export * from './connection/connection.ts';
 export * from './connection/data-platform-connection.ts';
 export * from './credential/credential.ts';
+export * from './directory/directory.ts';
+export * from './directory/scim-error.ts';
+export * from './directory/scim-group.ts';
+export * from './directory/scim-service.ts';
+export * from './directory/scim-user.ts';
 export * from './environment/environment.ts';
 export * from './environment/environment-connection.ts';
 export * from './group/group.ts';
@@ -81,6 +90,10 @@ export const operationLists = [
   connectionOperations,
   dataPlatformConnectionOperations,
   credentialOperations,
+  directoryOperations,
+  scimGroupOperations,
+  scimServiceOperations,
+  scimUserOperations,
   environmentOperations,
   groupOperations,
   groupMemberOperations,

@@ -1,6 +1,7 @@
 // Written by `npm run generate` from the folders of the resources. Do not edit it.
 import { accounts } from '../access/accounts/index.ts';
 import { credentials } from '../access/credentials/index.ts';
+import { directory } from '../access/directory/index.ts';
 import { explanation } from '../access/explanation/index.ts';
 import { groups } from '../access/groups/index.ts';
 import { tokens } from '../access/tokens/index.ts';
@@ -25,6 +26,7 @@ import { testExecutions } from '../runtime/test-executions/index.ts';
 export const slices = [
   accounts,
   credentials,
+  directory,
   explanation,
   groups,
   tokens,

@@ -3,10 +3,13 @@ import { statement, type Transaction } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 
-// Two concurrent requests could remove the last two. Requests of SCIM take the same lock.
-const lockSuperAdmins = statement(
-  { parameters: { account_id: 'uuid' } },
-  "select from pg_advisory_xact_lock(hashtextextended('super admins ' || $account_id::uuid::text, 0))",
+// Locked, so that two concurrent requests cannot remove the last two. Requests of SCIM lock the same rows.
+const lockRoles = statement(
+  { parameters: { account_id: 'uuid' }, row: { group_id: 'uuid' } },
+  `
+  select group_id from directory_role
+  where account_id = $account_id and project_id is null and role = 'SUPER_ADMIN'
+  order by group_id for update`,
 );
 const selectOne = statement(
   { parameters: { account_id: 'uuid' }, row: { user_id: 'uuid' } },
@@ -25,8 +28,8 @@ export async function keepSuperAdminUser<Result>(
   change: () => Promise<Result> | Result,
 ): Promise<Result> {
   const isFound = async () => (await tx.query(selectOne, { account_id: accountId })).length > 0;
-  tx.send(lockSuperAdmins, { account_id: accountId });
-  const had = await isFound();
+  const roles = await tx.query(lockRoles, { account_id: accountId });
+  const had = roles.length > 0 && (await isFound());
   const result = await change();
   if (had && !(await isFound())) throw problem('last-super-admin-user');
   return result;

@@ -4,7 +4,7 @@
  * A body may use the parameters that it declares, and `$account_id`, `$principal_id`, `$project_id` and
  * `$now` of the guard.
  */
-import { type Statement, statement, typed } from '../database/database.ts';
+import { passingStatement, type Statement, statement, typed } from '../database/database.ts';
 import type { ColumnTypes, ParametersOf, ParameterTypes, RowOf, Typed } from '../database/sql-types.ts';
 import { listParameters } from '../database/statement.ts';
 import type { Standing } from './permissions.ts';
@@ -94,6 +94,8 @@ type TotalType = 'bigint' | 'bigint?' | Typed<unknown>;
 interface PageDeclaration<Parameters, Columns, Total> extends GuardedDeclaration<Parameters, Columns> {
   /** Default: 'bigint'. */
   totalType?: Total;
+  /** The text is made for one request (passingStatement). */
+  passing?: boolean;
 }
 
 /**
@@ -108,7 +110,8 @@ export function guardedPage<
   declared: PageDeclaration<Parameters, Columns, Total>,
   { rows, total }: { rows: string; total: string },
 ): GuardedPage<RowOf<Columns>, RowOf<{ total: Total }>['total'], ParametersOf<Parameters>> {
-  const { parameters, row, alone = false, environment, totalType = 'bigint' } = declared;
+  const { parameters, row, alone = false, environment, totalType = 'bigint', passing = false } = declared;
+  const declare = passing ? passingStatement : statement;
   const head = `
     select standing, case when standing = 'permitted' then (${total}) end as total from ${sqlRights(environment)}`;
   const types = addGuardTypes(parameters);
@@ -118,8 +121,8 @@ export function guardedPage<
     Object.fromEntries(Object.entries(types).filter(([name]) => listParameters(text).includes(name)));
   const columns: ColumnTypes = { standing: typed<Standing>('text'), total: totalType };
   const page = {
-    head: statement({ parameters: pickTypes(head), row: columns, alone }, head),
-    rows: statement({ parameters: pickTypes(rows), row, alone }, rows),
+    head: declare({ parameters: pickTypes(head), row: columns, alone }, head),
+    rows: declare({ parameters: pickTypes(rows), row, alone }, rows),
   };
   return page as unknown as GuardedPage<
     RowOf<Columns>,
