@@ -116,45 +116,65 @@ create function rights(
 language plpgsql stable as $$
 declare
   held text[];
-  is_user boolean := false;
   weight integer;
+  is_user boolean := false;
+  is_of_project boolean;
 begin
-  select array[c.account_role] into held
-  from credential c
-  where c.account_id = for_account and c.credential_id = for_principal
-    and c.revoked_at is null and (c.expires_at is null or c.expires_at > at);
+  -- A request by a personal credential is a user's.
+  if by_credential is null then
+    select array[c.account_role] into held
+    from credential c
+    where c.account_id = for_account and c.credential_id = for_principal
+      and c.revoked_at is null and (c.expires_at is null or c.expires_at > at);
+  end if;
   if held is null then
-    is_user := true;
-    select array(select r.role from account_role r where r.account_id = for_account and r.principal_id = for_principal) into held
+    select true into is_user
     from directory_user u
     where u.account_id = for_account and u.user_id = for_principal and u.active
       and (by_credential is null or exists (
         select from user_credential k
         where k.account_id = for_account and k.user_credential_id = by_credential and k.user_id = u.user_id
           and (k.expires_at is null or k.expires_at > at)));
+    if is_user is not true then
+      standing := 'inactive';
+      return;
+    end if;
+    -- An array, so that the roles of all groups are one scan of the index.
+    select coalesce(array_agg(r.role) filter (where r.project_id is null), '{MEMBER}'),
+      max(weigh_role(r.role, r.environment_name, in_environment, project_roles, environment_roles)) filter (where r.project_id is not null),
+      bool_or(r.project_id is not null and r.environment_name is null)
+    into held, weight, is_of_project
+    from directory_role r
+    where r.account_id = for_account and (r.project_id is null or r.project_id = in_project)
+      and r.group_id = any (array(
+        select m.group_id from directory_member m where m.account_id = for_account and m.user_id = for_principal));
   end if;
-  if held is null then
-    standing := 'inactive';
-  elsif in_project is null then
+  if in_project is null then
     standing := case when held && account_roles then 'permitted' else 'forbidden' end;
-  elsif held && account_roles or 'SUPER_ADMIN' = any (held) then
+    return;
+  end if;
+  if held && account_roles or 'SUPER_ADMIN' = any (held) then
     standing := case
       when not exists (select from project p where p.account_id = for_account and p.project_id = in_project) then 'unknown'
       when held && account_roles then 'permitted'
       else 'forbidden'
     end;
-  else
-    if is_user then
-      select max(weigh_role(g.role, g.environment_name, in_environment, project_roles, environment_roles)) into weight
-      from place_role g
-      where g.account_id = for_account and g.principal_id = for_principal and g.project_id = in_project;
-    else
-      select max(weigh_role(g.role, g.environment_name, in_environment, project_roles, environment_roles)) into weight
-      from role_grant g
-      where g.account_id = for_account and g.principal_id = for_principal and g.project_id = in_project;
-    end if;
-    standing := case weight when 2 then 'permitted' when 1 then 'forbidden' else 'unknown' end;
+    return;
   end if;
+  if weight is distinct from 2 then
+    select greatest(weight, max(weigh_role(g.role, g.environment_name, in_environment, project_roles, environment_roles))),
+      is_of_project is true or bool_or(g.environment_name is null)
+    into weight, is_of_project
+    from role_grant g
+    where g.account_id = for_account and g.principal_id = for_principal and g.project_id = in_project;
+  end if;
+  -- The access level that an environment gives to users with a role in its project.
+  if is_user and weight = 1 and is_of_project and environment_roles <> '{}' then
+    select max(weigh_role(g.role, g.environment_name, in_environment, project_roles, environment_roles)) into weight
+    from place_role g
+    where g.account_id = for_account and g.principal_id = for_principal and g.project_id = in_project;
+  end if;
+  standing := case weight when 2 then 'permitted' when 1 then 'forbidden' else 'unknown' end;
 end $$;
 
 -- The name of a user stays in the events after the user is deleted.
