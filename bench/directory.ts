@@ -55,7 +55,9 @@ export const directory: Work = async (settings) => {
       '× the time',
     ),
     atMost('GET a group of 10,000 without its members', [median(read)], 5, 'ms'),
-    atMost('GET 1,000 groups with 100,000 members', list, 600, 'ms'),
+    atMost('GET groups: the page of 100, with 20,000 members', page, 600, 'ms'),
+    atMost('GET 1,000 groups without their members', names, 600, 'ms'),
+    atMost('GET 1,000 groups with 110,000 members', all, 600, 'ms'),
     atMost('Bulk of 1,000 users, against one by one', bulk, 0.2, '× the time'),
   ];
 };

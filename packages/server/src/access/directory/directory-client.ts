@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { type ScimError, type ScimGroup, type ScimType, type ScimUser, scimUrns } from '@headgate/contract';
 import type { Answer, Client } from '../../testing/client.ts';
+import { scimPath } from './directory.examples.ts';
 
-export const scimPath = '/directory-integration/scim/v2';
 const scimJson = 'application/scim+json';
 
 /** A directory as a client sees it. Errors are those of SCIM. */
