@@ -32,9 +32,11 @@ export const directory: Work = async (settings) => {
   const small = await measureAll(await fill(client, few));
   const large = await measureAll(await fill(client, many));
   const whole = await fillLargeGroup(client);
-  const list = await repeat(settings.rounds, () =>
-    time(() => server.call('GET', `${scim}/Groups?count=1000`)),
-  );
+  const listAll = (query: string) =>
+    repeat(settings.rounds, () => time(() => server.call('GET', `${scim}/Groups${query}`)));
+  const page = await listAll('');
+  const names = await listAll('?count=1000&excludedAttributes=members');
+  const all = await listAll('?count=1000');
   const read = await repeat(settings.rounds * requestsOfRound, () =>
     time(() => server.call('GET', `${scim}/Groups/${whole}?excludedAttributes=members`)),
   );
