@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ScimUser, scimUrns } from '@headgate/contract';
+import { createDirectoryClient, requireScimError } from '../../testing/directory-client.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { createDirectoryClient, requireScimError } from './directory-client.ts';
 
 const server = await startTestServer();
 const account = await server.account();
@@ -322,6 +322,8 @@ test('a bad filter is refused with its scimType, never with a 500', async () => 
     const answer = await directory.send('POST', '/Users/.search', { schemas: [scimUrns.search], filter });
     requireScimError(answer, 400, 'invalidFilter');
   }
+  const inQuery = await directory.send('GET', `/Users?filter=${'('.repeat(8_100)}`);
+  requireScimError(inQuery, 400, 'invalidFilter');
   const long = await directory.send('POST', '/Users/.search', {
     filter: `userName eq "${'a'.repeat(20_000)}"`,
   });

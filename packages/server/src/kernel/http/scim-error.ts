@@ -11,9 +11,14 @@ export function renderScimError(failure: Problem): ScimError {
     status: String(failure.status),
     detail: [failure.message, ...faults].join(' ').slice(0, longestDetail),
   };
-  const isOfBody =
-    failure.code === 'invalid-request' && failure.violations.some(({ field }) => field.startsWith('body'));
-  const scimType = isOfBody ? 'invalidSyntax' : scimTypeOf[failure.code];
+  const scimType = findScimType(failure);
   if (scimType !== undefined) error.scimType = scimType;
   return error;
+}
+
+function findScimType({ code, violations }: Problem): ScimError['scimType'] {
+  if (code !== 'invalid-request') return scimTypeOf[code];
+  if (violations.some(({ field }) => field.startsWith('body'))) return 'invalidSyntax';
+  if (violations.some(({ field }) => field === 'query.filter')) return 'invalidFilter';
+  return scimTypeOf[code];
 }

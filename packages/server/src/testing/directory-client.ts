@@ -1,9 +1,17 @@
-/** Short forms of SCIM requests, for the tests of this slice. */
+/** Short forms of SCIM requests, for the tests of the directory. */
 import assert from 'node:assert/strict';
-import { type ScimError, type ScimGroup, type ScimType, type ScimUser, scimUrns } from '@headgate/contract';
-import type { Answer, Client } from '../../testing/client.ts';
+import {
+  type ScimError,
+  type ScimGroup,
+  type ScimType,
+  type ScimUser,
+  scimBase,
+  scimUrns,
+} from '@headgate/contract';
+import type { Answer, Client } from './client.ts';
 
-export const scimPath = '/directory-integration/scim/v2';
+/** Below the base of the client. */
+const scimPath = scimBase.replace(/^\/v1/, '');
 const scimJson = 'application/scim+json';
 
 /** A directory as a client sees it. Errors are those of SCIM. */
