@@ -259,6 +259,21 @@ export const deleteScimUser = operation({
   events: ['user-deleted', 'role-group-emptied'],
 });
 
+export const getScimMe = operation({
+  ...user,
+  id: 'getScimMe',
+  method: 'GET',
+  path: `${scimBase}/Me`,
+  summary: 'Get the user of the caller',
+  description:
+    'For a credential that belongs to no user: its id, and its name as `userName`, with the `userType` Credential.',
+  permission: 'projects:list',
+  query: Type.Object(scimProjectionQuery),
+  success: { status: 200, body: ScimUser, mediaType: scimMediaType },
+  problems: [],
+  events: [],
+});
+
 export const scimUserOperations = [
   listScimUsers,
   searchScimUsers,
@@ -267,4 +282,5 @@ export const scimUserOperations = [
   replaceScimUser,
   patchScimUser,
   deleteScimUser,
+  getScimMe,
 ] as const;

@@ -59,6 +59,7 @@ export const directoryExamples: Examples = {
   async deleteScimUser(place) {
     return { path: `${scimPath}/Users/${await createUser(place)}` };
   },
+  getScimMe: () => ({ path: `${scimPath}/Me` }),
   async listScimGroups(place) {
     await createGroup(place);
     return { path: `${scimPath}/Groups?startIndex=1&count=1` };

@@ -5,6 +5,7 @@ import type { SliceGuards } from '../../testing/slice-guards.ts';
 import { directoryExamples, scimPath } from './directory.examples.ts';
 
 const own = ['getDirectorySettings', 'updateDirectorySettings'];
+const ofAll = ['getScimMe'];
 
 /** Creates a resource with a name of its own, and then gives it the wanted name. */
 async function rename(
@@ -29,7 +30,8 @@ const groups = ['Groups', 'displayName'] as const;
 export const directoryGuards: SliceGuards = {
   examples: directoryExamples,
   permissions: {
-    SCIM: Object.keys(directoryExamples).filter((id) => !own.includes(id)),
+    SCIM: Object.keys(directoryExamples).filter((id) => ![...own, ...ofAll].includes(id)),
+    'lists of what the caller may read': ofAll,
     'settings of the directory': own,
   },
   uniqueNames: {

@@ -224,23 +224,27 @@ export function setGivenRole(
   tx.send(insertRole, { ...of, project_id: projectId, environment_name: environmentName, role });
 }
 
-const selectProject = statement(
-  {
-    parameters: { account_id: 'uuid', project_id: 'uuid?', name: 'text?' },
-    row: { project_id: 'uuid', name: 'text' },
-  },
-  `
-  select project_id, name from project
-  where account_id = $account_id and case when $project_id::uuid is null then name = $name else project_id = $project_id end`,
+const projectRow = { project_id: 'uuid', name: 'text' } as const;
+const selectProjectById = statement(
+  { parameters: { account_id: 'uuid', project_id: 'uuid' }, row: projectRow },
+  'select project_id, name from project where account_id = $account_id and project_id = $project_id',
+);
+const selectProjectByName = statement(
+  { parameters: { account_id: 'uuid', name: 'text' }, row: projectRow },
+  'select project_id, name from project where account_id = $account_id and name = $name',
 );
 
+/** By the id, if it is given. */
 export async function findProject(
   tx: Transaction,
   scope: Scope,
   { id, name }: { id: string | undefined; name: string | undefined },
 ) {
-  const of = { account_id: scope.accountId, project_id: id ?? null, name: name ?? null };
-  const [found] = await tx.query(selectProject, of);
+  const of = { account_id: scope.accountId };
+  const [found] =
+    id === undefined
+      ? await tx.query(selectProjectByName, { ...of, name: name ?? '' })
+      : await tx.query(selectProjectById, { ...of, project_id: id });
   return found;
 }
 

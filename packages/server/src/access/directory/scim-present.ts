@@ -50,6 +50,18 @@ export function presentUser(base: string, row: UserRow): ScimUser {
   return shown as ScimUser;
 }
 
+/** A caller who is no user (RFC 7644 §3.11: the resource of the authenticated subject). */
+export function presentCredentialAsUser(base: string, id: string, name: string): ScimUser {
+  return {
+    schemas: [scimUrns.user],
+    id,
+    userName: name,
+    userType: 'Credential',
+    active: true,
+    meta: { resourceType: userSchema.type, location: `${base}/Me` },
+  };
+}
+
 export function presentGroup(base: string, accountId: string, row: GroupRow): ScimGroup {
   const group: ScimGroup = { schemas: [scimUrns.group], id: row.group_id };
   if (row.external_id !== null) group.externalId = row.external_id;

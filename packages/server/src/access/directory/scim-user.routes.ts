@@ -1,7 +1,8 @@
-/** /Users. */
+/** /Users and /Me. */
 import {
   createScimUser,
   deleteScimUser,
+  getScimMe,
   getScimUser,
   listScimUsers,
   patchScimUser,
@@ -12,11 +13,11 @@ import { requireRow } from '../../kernel/database/database.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
-import { presentUser, renderUserTag } from './scim-present.ts';
+import { presentCredentialAsUser, presentUser, renderUserTag } from './scim-present.ts';
 import { isReturned, projectResource, readProjection } from './scim-projection.ts';
 import { findUsers, readSearch, readSearchMessage, renderList } from './scim-search.ts';
 import { type DirectoryNeeds, renderBase, runDirectoryWrite } from './scim-write.ts';
-import { userById } from './user.store.ts';
+import { credentialById, userById } from './user.store.ts';
 import { createUser, deleteUser, patchUser, replaceUser } from './user.write.ts';
 import { userSchema } from './user-schema.ts';
 
@@ -41,6 +42,16 @@ export function scimUserRoutes({ read, long }: Endpoints, needs: DirectoryNeeds)
     });
     const row = requireRow(found, () => problem('user-not-found', { id }));
     return { body: projectResource(projection, presentUser(base, row)), etag: renderUserTag(row) };
+  });
+
+  read(getScimMe, async ({ scope, query, rows }) => {
+    const projection = readProjection(userSchema, query.attributes, query.excludedAttributes);
+    const withGroups = isReturned(projection, 'groups');
+    const [user] = await rows(userById, { user_id: scope.actorId, with_groups: withGroups });
+    if (user !== undefined) return { body: projectResource(projection, presentUser(base, user)) };
+    const [credential] = await rows(credentialById, { caller_id: scope.actorId });
+    const shown = presentCredentialAsUser(base, scope.actorId, credential?.name ?? '');
+    return { body: projectResource(projection, shown) };
   });
 
   long(createScimUser, (call) =>

@@ -392,3 +392,8 @@ test('the service describes its schemas and what it can do', async () => {
   requireScimError(await directory.send('GET', '/Schemas/urn:none'), 404);
   requireScimError(await directory.send('GET', '/ResourceTypes/Role'), 404);
 });
+
+test('/Me shows the caller, also a credential', async () => {
+  const { body } = await directory.send<ScimUser>('GET', '/Me');
+  assert.deepEqual([body.userName, body.userType, body.active], ['a DIRECTORY', 'Credential', true]);
+});

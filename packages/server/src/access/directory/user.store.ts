@@ -45,6 +45,12 @@ export const userById = guardedRead(
   `select ${columns} from directory_user r where r.account_id = $account_id and r.user_id = $user_id`,
 );
 
+/** A caller who is no user. */
+export const credentialById = guardedRead(
+  { parameters: { caller_id: 'uuid' }, row: { name: 'text' } },
+  'select c.name from credential c where c.account_id = $account_id and c.credential_id = $caller_id',
+);
+
 /** What a list asks for, in SQL. */
 export interface Search {
   condition: string | undefined;
