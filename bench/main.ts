@@ -6,6 +6,7 @@ import { agents } from './agents.ts';
 import { artifactComparison } from './artifact-comparison.ts';
 import { artifactList } from './artifact-list.ts';
 import { claimLatency } from './claim-latency.ts';
+import { directory } from './directory.ts';
 import { eventsByTime } from './events-by-time.ts';
 import { executionList } from './execution-list.ts';
 import { faultyBodies } from './faulty-bodies.ts';
@@ -23,6 +24,7 @@ import { sqlRewriting } from './sql-rewriting.ts';
 import { sweep } from './sweep.ts';
 import { transformation } from './transformation.ts';
 import { uploads } from './upload.ts';
+import { userWithGroups } from './user-with-groups.ts';
 import { pageOfVariables, writeVariable } from './variables.ts';
 import type { Work } from './work.ts';
 import { workCycles } from './work-cycles.ts';
@@ -41,8 +43,10 @@ const works: Record<string, Work> = {
   agents,
   secret: secretWrite,
   permission: permissionCheck,
+  'user-groups': userWithGroups,
   'faulty-bodies': faultyBodies,
   deletion: projectDeletion,
+  directory,
   events: eventsByTime,
   executions: executionList,
   steps: runSteps,

@@ -14,10 +14,11 @@ import type { Work } from './work.ts';
 const connections = 16;
 const withoutRights = `
   create or replace function rights(
-    for_account uuid, for_credential uuid, in_project uuid, in_environment text,
-    account_roles text[], project_roles text[], environment_roles text[], at timestamptz
-  ) returns table (standing text, account_role text)
-  language sql stable as $$ select 'permitted'::text, 'SUPER_ADMIN'::text $$`;
+    for_account uuid, for_principal uuid, in_project uuid, in_environment text,
+    account_roles text[], project_roles text[], environment_roles text[], at timestamptz, by_credential uuid default null,
+    out standing text
+  )
+  language sql stable as $$ select 'permitted'::text $$`;
 
 export const permissionCheck: Work = async (settings) => {
   await using ending = new AsyncDisposableStack();

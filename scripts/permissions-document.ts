@@ -44,7 +44,8 @@ function roles(): string {
 | environment | ${list(environmentRoles)} |
 
 A credential has one account role and any number of roles in projects and environments
-(\`POST /dpc/v1/credentials\`). The creator of a project becomes its OWNER.`;
+(\`POST /dpc/v1/credentials\`). A user has the roles of its groups ([People and access](access.md)); without one in the
+account it is a MEMBER. The creator of a project becomes its OWNER.`;
 }
 
 function table(): string {

@@ -55,6 +55,13 @@ export const headings = [
     about: 'Run the tests of pipelines without changing the data of the environment, and read their results.',
   },
   { tag: 'Credentials', about: 'API credentials of the account, and their roles.' },
+  { tag: 'Users', about: 'The people of the account, and the personal credentials by which they act.' },
+  { tag: 'Groups', about: 'Groups of users, and the role that each gives to its members.' },
+  { tag: 'Access', about: 'Who the caller is, and who may do what.' },
+  {
+    tag: 'Directory',
+    about: 'Users and groups by SCIM 2.0 (RFC 7643, RFC 7644), and the roles that groups give.',
+  },
   { tag: 'Events', about: 'The audit log of the account.' },
   { tag: 'Agent protocol', about: 'What agents and servers send to each other.' },
   {

@@ -43,7 +43,12 @@ export interface Operation {
     /** Response headers beside the common ones. */
     headers?: readonly ('ETag' | 'Location')[];
     /** Of the body; default `application/json`. */
-    mediaType?: 'application/octet-stream' | 'text/plain' | 'text/event-stream';
+    mediaType?:
+      | 'application/octet-stream'
+      | 'text/plain'
+      | 'text/event-stream'
+      /** JSON; sent as `application/json` to a caller that asks for that. */
+      | 'application/scim+json';
     /** `If-None-Match` (RFC 9110 §13.1.2) is honoured: 304 when the caller has this state already. */
     conditional?: true;
   };

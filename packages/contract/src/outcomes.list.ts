@@ -1,12 +1,15 @@
 // Written by `npm run generate` from the folders of the resources. Do not edit it.
 import { commonOutcomes } from './common.outcomes.ts';
+import { accessOutcomes } from './access/access.outcomes.ts';
 import { accountEventOutcomes } from './account-event/account-event.outcomes.ts';
 import { agentProtocolOutcomes } from './agent-protocol/agent-protocol.outcomes.ts';
 import { agentOutcomes } from './agent/agent.outcomes.ts';
 import { artifactOutcomes } from './artifact/artifact.outcomes.ts';
 import { connectionOutcomes } from './connection/connection.outcomes.ts';
 import { credentialOutcomes } from './credential/credential.outcomes.ts';
+import { directoryOutcomes } from './directory/directory.outcomes.ts';
 import { environmentOutcomes } from './environment/environment.outcomes.ts';
+import { groupOutcomes } from './group/group.outcomes.ts';
 import { pipelineExecutionOutcomes } from './pipeline-execution/pipeline-execution.outcomes.ts';
 import { projectTagOutcomes } from './project-tag/project-tag.outcomes.ts';
 import { projectOutcomes } from './project/project.outcomes.ts';
@@ -14,17 +17,21 @@ import { secretReferenceOutcomes } from './secret-reference/secret-reference.out
 import { secretOutcomes } from './secret/secret.outcomes.ts';
 import { sharedPipelineOutcomes } from './shared-pipeline/shared-pipeline.outcomes.ts';
 import { testExecutionOutcomes } from './test-execution/test-execution.outcomes.ts';
+import { userOutcomes } from './user/user.outcomes.ts';
 import { variableOutcomes } from './variable/variable.outcomes.ts';
 
 export const outcomeLists = [
   commonOutcomes,
+  accessOutcomes,
   accountEventOutcomes,
   agentProtocolOutcomes,
   agentOutcomes,
   artifactOutcomes,
   connectionOutcomes,
   credentialOutcomes,
+  directoryOutcomes,
   environmentOutcomes,
+  groupOutcomes,
   pipelineExecutionOutcomes,
   projectTagOutcomes,
   projectOutcomes,
@@ -32,5 +39,6 @@ export const outcomeLists = [
   secretOutcomes,
   sharedPipelineOutcomes,
   testExecutionOutcomes,
+  userOutcomes,
   variableOutcomes,
 ] as const;

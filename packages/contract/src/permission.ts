@@ -76,6 +76,24 @@ export const permissions = {
     project: [],
     environment: [],
   },
+  'users:manage': {
+    may: 'manage users, their personal credentials, and groups',
+    account: ['SUPER_ADMIN'],
+    project: [],
+    environment: [],
+  },
+  'access:read': {
+    may: 'read who may do what in a project',
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER'],
+    environment: [],
+  },
+  'self:read': {
+    may: 'read who the caller is and what it may do',
+    account: accountRoles,
+    project: [],
+    environment: [],
+  },
   'events:read': {
     may: 'read the events of the account',
     account: ['SUPER_ADMIN'],
@@ -87,6 +105,18 @@ export const permissions = {
     account: ['SUPER_ADMIN'],
     project: ['OWNER'],
     environment: ['OWNER'],
+  },
+  'directory:manage': {
+    may: 'read and write the users and groups of the directory',
+    account: ['SUPER_ADMIN', 'DIRECTORY'],
+    project: [],
+    environment: [],
+  },
+  'directory:settings': {
+    may: 'read and change the settings of the directory',
+    account: ['SUPER_ADMIN'],
+    project: [],
+    environment: [],
   },
   'agents:list': {
     may: 'read agents and shared pipelines',
@@ -103,6 +133,12 @@ export const permissions = {
 } as const satisfies Record<string, Grant>;
 
 export type Permission = keyof typeof permissions;
+
+/** Those that a role in a project or in an environment can give. */
+export const placePermissions = (Object.keys(permissions) as Permission[]).filter((name) => {
+  const { project, environment }: Grant = permissions[name];
+  return project.length > 0 || environment.length > 0;
+});
 
 /** Those that a role in an environment can give: their check must know which environment. */
 export type EnvironmentPermission = {

@@ -1,4 +1,5 @@
 // Written by `npm run generate` from the folders of the resources. Do not edit it.
+import { accessOperations } from './access/access.ts';
 import { accountEventOperations } from './account-event/account-event.ts';
 import { agentProtocolOperations } from './agent-protocol/agent-protocol.ts';
 import { agentOperations } from './agent/agent.ts';
@@ -8,7 +9,13 @@ import { artifactUploadOperations } from './artifact/artifact-upload.ts';
 import { connectionOperations } from './connection/connection.ts';
 import { dataPlatformConnectionOperations } from './connection/data-platform-connection.ts';
 import { credentialOperations } from './credential/credential.ts';
+import { directoryOperations } from './directory/directory.ts';
+import { scimGroupOperations } from './directory/scim-group.ts';
+import { scimServiceOperations } from './directory/scim-service.ts';
+import { scimUserOperations } from './directory/scim-user.ts';
 import { environmentOperations } from './environment/environment.ts';
+import { groupOperations } from './group/group.ts';
+import { groupMemberOperations } from './group/group-member.ts';
 import { pipelineExecutionOperations } from './pipeline-execution/pipeline-execution.ts';
 import { executionLogOperations } from './pipeline-execution/execution-log.ts';
 import { executionRestartOperations } from './pipeline-execution/execution-restart.ts';
@@ -20,9 +27,12 @@ import { secretCheckOperations } from './secret-reference/secret-check.ts';
 import { secretOperations } from './secret/secret.ts';
 import { sharedPipelineOperations } from './shared-pipeline/shared-pipeline.ts';
 import { testExecutionOperations } from './test-execution/test-execution.ts';
+import { userOperations } from './user/user.ts';
+import { userCredentialOperations } from './user/user-credential.ts';
 import { variableOperations } from './variable/variable.ts';
 import { overrideOperations } from './variable/override.ts';
 
+export * from './access/access.ts';
 export * from './account-event/account-event.ts';
 export * from './agent-protocol/agent-protocol.ts';
 export * from './agent-protocol/artifact-manifest.ts';
@@ -45,8 +55,15 @@ export * from './artifact/asset-path.ts';
 export * from './connection/connection.ts';
 export * from './connection/data-platform-connection.ts';
 export * from './credential/credential.ts';
+export * from './directory/directory.ts';
+export * from './directory/scim-error.ts';
+export * from './directory/scim-group.ts';
+export * from './directory/scim-service.ts';
+export * from './directory/scim-user.ts';
 export * from './environment/environment.ts';
 export * from './environment/environment-connection.ts';
+export * from './group/group.ts';
+export * from './group/group-member.ts';
 export * from './pipeline-execution/pipeline-execution.ts';
 export * from './pipeline-execution/execution-log.ts';
 export * from './pipeline-execution/execution-restart.ts';
@@ -59,11 +76,14 @@ export * from './secret/secret.ts';
 export * from './secret/secret-value.ts';
 export * from './shared-pipeline/shared-pipeline.ts';
 export * from './test-execution/test-execution.ts';
+export * from './user/user.ts';
+export * from './user/user-credential.ts';
 export * from './variable/variable.ts';
 export * from './variable/override.ts';
 export * from './variable/variable-value.ts';
 
 export const operationLists = [
+  accessOperations,
   accountEventOperations,
   agentProtocolOperations,
   agentOperations,
@@ -73,7 +93,13 @@ export const operationLists = [
   connectionOperations,
   dataPlatformConnectionOperations,
   credentialOperations,
+  directoryOperations,
+  scimGroupOperations,
+  scimServiceOperations,
+  scimUserOperations,
   environmentOperations,
+  groupOperations,
+  groupMemberOperations,
   pipelineExecutionOperations,
   executionLogOperations,
   executionRestartOperations,
@@ -85,6 +111,8 @@ export const operationLists = [
   secretOperations,
   sharedPipelineOperations,
   testExecutionOperations,
+  userOperations,
+  userCredentialOperations,
   variableOperations,
   overrideOperations,
 ] as const;

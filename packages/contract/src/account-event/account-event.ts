@@ -19,7 +19,7 @@ export const AccountEventItem = named(
     eventDescription: Type.String({ maxLength: 1_000 }),
     eventSource: Type.String({
       maxLength: 100,
-      description: 'What caused the event: credential, agent or system',
+      description: 'What caused the event: credential, user, agent or system',
     }),
     eventTimestamp: DateTime,
     eventProjectId: Type.Optional(Uuid),
@@ -28,9 +28,17 @@ export const AccountEventItem = named(
     eventSubjectType: Type.Optional(Type.String({ maxLength: 100 })),
     actorId: Type.String({
       maxLength: 100,
-      description: 'The id of the credential or agent. Empty if the service itself caused the event',
+      description: 'The id of the credential, user or agent. Empty if the service itself caused the event',
     }),
-    actorEmail: Type.Optional(Type.String({ maxLength: 320 })),
+    actorName: Type.Optional(
+      Type.String({
+        maxLength: 1_024,
+        description: 'The userName that the user had then. It stays after the user is deleted',
+      }),
+    ),
+    actorEmail: Type.Optional(
+      Type.String({ maxLength: 320, description: 'The userName, if it is an e-mail address' }),
+    ),
     additionalInfo: Type.Unsafe<Record<string, unknown>>({
       type: 'object',
       maxProperties: 10,

@@ -89,7 +89,12 @@ function success(
   const content =
     body === undefined
       ? mediaType && { [mediaType]: { schema: { type: 'string' } } }
-      : { 'application/json': { schema: schemas.writeAs(componentName(id, 'Result'), body), ...example } };
+      : {
+          [mediaType ?? 'application/json']: {
+            schema: schemas.writeAs(componentName(id, 'Result'), body),
+            ...example,
+          },
+        };
   return {
     description: successTitles[status],
     headers: { ...ownHeaders(headers, answer), ...headersOf(commonHeaders) },

@@ -1,7 +1,11 @@
 // Written by `npm run generate` from the folders of the resources. Do not edit it.
 import { accounts } from '../access/accounts/index.ts';
 import { credentials } from '../access/credentials/index.ts';
+import { directory } from '../access/directory/index.ts';
+import { explanation } from '../access/explanation/index.ts';
+import { groups } from '../access/groups/index.ts';
 import { tokens } from '../access/tokens/index.ts';
+import { users } from '../access/users/index.ts';
 import { agents } from '../workspace/agents/index.ts';
 import { connections } from '../workspace/connections/index.ts';
 import { environments } from '../workspace/environments/index.ts';
@@ -22,7 +26,11 @@ import { testExecutions } from '../runtime/test-executions/index.ts';
 export const slices = [
   accounts,
   credentials,
+  directory,
+  explanation,
+  groups,
   tokens,
+  users,
   agents,
   connections,
   environments,

@@ -4,7 +4,7 @@ import type { AccountRole, EnvironmentRole, ProjectRole } from '@headgate/contra
 import { clientSecretPurpose, generateClientId, insertCredential } from '../access/credentials/index.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { statement } from '../kernel/database/database.ts';
-import { generateSecret, type Secret } from '../kernel/security/sealed.ts';
+import { generateSecret, Secret } from '../kernel/security/sealed.ts';
 import { tokenLifetimeSeconds } from '../kernel/security/signing-keys.ts';
 import type { Dependencies } from '../main/deps.ts';
 import { makeAccount } from '../main/provisioning.ts';
@@ -22,12 +22,23 @@ export interface Actor extends Client {
   token(): Promise<string>;
 }
 
+/** A user of the account, as a caller by a personal credential. */
+export interface UserActor extends Actor {
+  userName: string;
+  /** The personal credential. */
+  credentialId: string;
+  /** The groups that give its roles: that of the account role first, if there is one. */
+  groupIds: string[];
+}
+
 export interface Account {
   accountId: string;
   /** A Super Admin of the account. */
   admin: Actor;
   /** A caller with this account role and these roles in projects and environments. */
   actor(role: AccountRole, ...grants: Grant[]): Promise<Actor>;
+  /** A user in a group for each of these roles. Without an account role it is a MEMBER. */
+  user(role?: AccountRole, ...grants: Grant[]): Promise<UserActor>;
   /** Registers an agent; agent.ts speaks for it. */
   agent(name?: string, given?: { agentType?: string; status?: string }): Promise<RegisteredAgent>;
   /** Creates a project of the admin with the environments dev and prod. */
@@ -41,6 +52,12 @@ export interface RegisteredAgent {
   secret: Secret;
   /** A client for the agent protocol: paths below /agent/v1. */
   client: Client;
+}
+
+interface IssuedCredential {
+  credentialId: string;
+  clientId: string;
+  clientSecret: string;
 }
 
 /** The part of a test server that an account needs. */
@@ -113,10 +130,39 @@ export async function createAccount(server: AccountServer): Promise<Account> {
   }
 
   const admin = await actor('SUPER_ADMIN');
+
+  async function user(role?: AccountRole, ...grants: Grant[]): Promise<UserActor> {
+    const userName = `user-${randomUUID()}@example.com`;
+    const made = (await admin.post<{ userId: string }>('/users', { userName })).body;
+    const path = `/users/${made.userId}/credentials`;
+    const groupIds: string[] = [];
+    for (const grant of [...(role === undefined ? [] : [{ role }]), ...grants]) {
+      const group = { displayName: `group ${randomUUID()}`, ...grant };
+      const { groupId } = (await admin.post<{ groupId: string }>('/groups', group)).body;
+      await admin.post(`/groups/${groupId}/members`, { userIds: [made.userId] });
+      groupIds.push(groupId);
+    }
+    const issued = (await admin.post<IssuedCredential>(path, { name: 'personal' })).body;
+    const { credentialId, clientId, clientSecret } = issued;
+    const owner = { accountId, actorId: made.userId, clientId, userCredentialId: credentialId };
+    const token = createTokenSource(server, owner, 'dpc');
+    return {
+      ...createClient(server.transport, '/dpc/v1', token),
+      actorId: made.userId,
+      userName,
+      credentialId,
+      groupIds,
+      clientId,
+      secret: new Secret(clientSecret),
+      token,
+    };
+  }
+
   return {
     accountId,
     admin,
     actor,
+    user,
     async agent(name = `agent ${randomUUID().slice(0, 8)}`, given = {}) {
       const agentId = deps.newId();
       const [clientId, secret] = [generateClientId(), generateSecret()];
@@ -142,7 +188,7 @@ export async function createAccount(server: AccountServer): Promise<Account> {
 /** Returns a token that is valid for some minutes by the server's clock. */
 function createTokenSource(
   { deps, clock }: AccountServer,
-  owner: { accountId: string; actorId: string; clientId: string },
+  owner: { accountId: string; actorId: string; clientId: string; userCredentialId?: string },
   surface: 'dpc' | 'agent',
 ): () => Promise<string> {
   let held: { token: Promise<string>; until: number } | undefined;

@@ -11,6 +11,8 @@ import {
   problems,
   problemsOf,
   problemTypeName,
+  ScimDryRun,
+  ScimError,
   statusTitles,
 } from '@headgate/contract';
 import { renderRoutePath } from '../kernel/endpoint/endpoint.ts';
@@ -56,6 +58,10 @@ function requireSuccess({ method, status, headers, text, url }: Received, operat
   }
   if (operation.answerHoldsSecret)
     assert.equal(headers['cache-control'], 'no-store', `${what} holds a secret`);
+  if (success.mediaType === 'application/scim+json') {
+    requireScimSuccess({ method, status, headers, text, url }, operation);
+    return;
+  }
   assert.equal(status, success.status, `${what} documents ${success.status}, answered ${status}: ${text}`);
   for (const name of success.headers ?? []) {
     assert.ok(headers[name.toLowerCase()], `${what} documents the header ${name}`);
@@ -71,6 +77,30 @@ function requireSuccess({ method, status, headers, text, url }: Received, operat
   assert.ok(check(body), `${what}: ${JSON.stringify(check.errors)} in ${text.slice(0, 2_000)}`);
 }
 
+/** A dry run has another body, and status 200. */
+function requireScimSuccess({ method, url, status, headers, text }: Received, { success }: Operation): void {
+  const what = `${method} ${url}`;
+  const isDryRun = /[?&]dryRun=true\b/.test(url);
+  assert.equal(status, isDryRun ? 200 : success.status, `${what}: ${text}`);
+  const schema = isDryRun ? ScimDryRun : success.body;
+  if (schema === undefined || method === 'HEAD') {
+    assert.equal(text, '', `${what} has no body`);
+    return;
+  }
+  assert.match(headers['content-type'] ?? '', /^application\/(scim\+)?json\b/, what);
+  for (const name of isDryRun ? [] : (success.headers ?? []))
+    assert.ok(headers[name.toLowerCase()], `${what} documents the header ${name}`);
+  const check = answerShape(schema);
+  assert.ok(check(JSON.parse(text)), `${what}: ${JSON.stringify(check.errors)} in ${text.slice(0, 2_000)}`);
+}
+
+function requireScimError({ method, url, status, text }: Received): void {
+  const check = answerShape(ScimError);
+  const body = JSON.parse(text) as ScimError;
+  assert.ok(check(body), `${method} ${url}: ${JSON.stringify(check.errors)} in ${text}`);
+  assert.equal(body.status, String(status), text);
+}
+
 function requireProblem(
   { method, url, status, headers, text }: Received,
   operation: Operation | undefined,
@@ -78,6 +108,10 @@ function requireProblem(
   const path = url.split('?', 1)[0];
   if (path?.startsWith('/oauth/')) return;
   const what = `${method} ${url}`;
+  if (/^application\/scim\+json\b/.test(headers['content-type'] ?? '') && method !== 'HEAD') {
+    requireScimError({ method, url, status, headers, text });
+    return;
+  }
   assert.match(headers['content-type'] ?? '', /^application\/problem\+json\b/, `${what} ${status}: ${text}`);
   if (status === 401) assert.match(headers['www-authenticate'] ?? '', /^Bearer /, what);
   if (status === 429 || status === 503) assert.ok(headers['retry-after'], `${what} answers Retry-After`);

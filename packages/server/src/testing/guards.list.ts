@@ -1,5 +1,9 @@
 // Written by `npm run generate` from the folders of the resources. Do not edit it.
 import { credentialGuards } from '../access/credentials/credential.guards.ts';
+import { directoryGuards } from '../access/directory/directory.guards.ts';
+import { accessGuards } from '../access/explanation/access.guards.ts';
+import { groupGuards } from '../access/groups/group.guards.ts';
+import { userGuards } from '../access/users/user.guards.ts';
 import { agentGuards } from '../workspace/agents/agent.guards.ts';
 import { connectionGuards } from '../workspace/connections/connection.guards.ts';
 import { environmentGuards } from '../workspace/environments/environment.guards.ts';
@@ -18,6 +22,10 @@ import { testExecutionGuards } from '../runtime/test-executions/test-execution.g
 
 export const guards = [
   credentialGuards,
+  directoryGuards,
+  accessGuards,
+  groupGuards,
+  userGuards,
   agentGuards,
   connectionGuards,
   environmentGuards,

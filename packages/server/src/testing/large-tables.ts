@@ -18,7 +18,7 @@ export const smallTables = ['schema_migration', 'signing_key', 'certificate_auth
 /** For tables that few operations read: enough rows for the plan of a large table. */
 const lessRows = 20_000;
 const hotTables =
-  /^(agent.*|credential|environment|event|execution_step|idempotency_record|pipeline_execution|project|role_grant|secret_.*|variable.*|work)$/;
+  /^(agent.*|credential|directory_.*|environment|event|execution_step|idempotency_record|pipeline_execution|project|role_grant|secret_.*|variable.*|work)$/;
 
 /** Values required by constraints or typical of real rows; `n` is the row number. */
 const values: Readonly<Record<string, string>> = {
@@ -33,11 +33,16 @@ const values: Readonly<Record<string, string>> = {
   'blob_object.state':
     "(case when n % 100 = 0 then 'pending' when n % 100 = 1 then 'doomed' else 'live' end)::blob_object_state",
   'credential.account_role': "'MEMBER'",
+  'directory_group.role': "'VIEWER'",
+  'directory_member.group_id': 'md5((n / 100)::text)::uuid',
+  'directory_role.group_id': 'md5(n::text)::uuid',
+  'directory_role.role': "'VIEWER'",
   'execution_step.status': "'SUCCESS'",
   'idempotency_record.pending_work_id': 'null',
   'pipeline_execution.running_tag': 'null',
   'role_grant.credential_id': 'md5((n / 10)::text)::uuid',
   'role_grant.role': "'VIEWER'",
+  'role_grant.user_id': 'null',
   'secret_check_part.state': "'ANSWERED'",
   'secret_write.sealed_value': 'null',
   'secret_write.status': "'WRITTEN'",

@@ -10,8 +10,8 @@ export interface OwnedTable {
   of: string;
 }
 
-/** Events outlive their project. */
-const outliving = ['event'];
+/** Events outlive their project, and so do groups: only the role that they give there ends. */
+const outliving = ['event', 'directory_group'];
 
 export async function listOwnedTables(database: TestDatabase): Promise<OwnedTable[]> {
   const keyed = await database.query<{ name: string }>(

@@ -47,7 +47,11 @@ export const permissionRows = {
   'list agents, read shared pipelines': { account: ['SUPER_ADMIN', 'ADMIN', 'MEMBER', 'DIRECTORY'] },
   'write secrets': { account: ['SUPER_ADMIN', 'ADMIN'] },
   'manage agents and shared pipelines': { account: ['SUPER_ADMIN', 'ADMIN'] },
+  SCIM: { account: ['SUPER_ADMIN', 'DIRECTORY'] },
+  'settings of the directory': { account: ['SUPER_ADMIN'] },
   'credentials, events of the account': { account: ['SUPER_ADMIN'] },
+  'users and groups of the account': { account: ['SUPER_ADMIN'] },
+  'read who may do what in a project': { account: ['SUPER_ADMIN'], project: ['OWNER'] },
   'lists of what the caller may read': {
     account: ['SUPER_ADMIN', 'ADMIN', 'BILLING_ADMIN', 'MEMBER', 'DIRECTORY'],
   },

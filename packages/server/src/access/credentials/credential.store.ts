@@ -72,7 +72,7 @@ export function generateClientId(): string {
   return `hg_${randomBytes(12).toString('hex')}`;
 }
 
-/** A client of the token endpoint: a credential or an agent. */
+/** A client of the token endpoint: a credential, a user by a personal credential, or an agent. */
 export interface Client extends Scope {
   surface: 'dpc' | 'agent';
   secretDigest: Buffer;
@@ -91,6 +91,7 @@ const clientRow = {
   previous_secret_digest: 'bytea?',
   active: 'boolean',
   generation: 'integer?',
+  user_credential_id: 'uuid?',
 } satisfies ColumnTypes;
 
 const selectClient = statement(
@@ -99,10 +100,16 @@ const selectClient = statement(
   select account_id, credential_id as actor_id, 'dpc' as surface, secret_digest,
     case when previous_secret_until > $now then previous_secret_digest end as previous_secret_digest,
     revoked_at is null and (expires_at is null or expires_at > $now) as active,
-    null::integer as generation
+    null::integer as generation, null::uuid as user_credential_id
   from credential where client_id = $client_id
   union all
-  select account_id, agent_id, 'agent', secret_digest, null, true, secret_generation from agent
+  select k.account_id, k.user_id, 'dpc', k.secret_digest, null,
+    u.active and (k.expires_at is null or k.expires_at > $now), null, k.user_credential_id
+  from user_credential k
+  join directory_user u on u.account_id = k.account_id and u.user_id = k.user_id
+  where k.client_id = $client_id
+  union all
+  select account_id, agent_id, 'agent', secret_digest, null, true, secret_generation, null from agent
     where client_id = $client_id`,
 );
 
@@ -117,6 +124,7 @@ export async function findClientById(read: Read, clientId: string, now: Date): P
     previousSecretDigest: row.previous_secret_digest,
     active: row.active,
     generation: row.generation ?? undefined,
+    userCredentialId: row.user_credential_id ?? undefined,
   };
 }
 
@@ -157,8 +165,24 @@ const updateLastUse = statement(
   'update credential set last_used_at = $last_used_at where account_id = $account_id and credential_id = $credential_id',
 );
 
+const updateLastUseOfUser = statement(
+  { parameters: { account_id: 'uuid', user_credential_id: 'uuid', last_used_at: 'timestamptz' } },
+  `
+  update user_credential set last_used_at = $last_used_at
+  where account_id = $account_id and user_credential_id = $user_credential_id`,
+);
+
 export async function recordTokenUse(read: Read, scope: Scope, now: Date): Promise<void> {
-  await read(updateLastUse, { account_id: scope.accountId, credential_id: scope.actorId, last_used_at: now });
+  const { accountId, userCredentialId } = scope;
+  if (userCredentialId !== undefined) {
+    const used = { account_id: accountId, user_credential_id: userCredentialId, last_used_at: now };
+    await read(updateLastUseOfUser, used);
+  } else
+    await read(updateLastUse, {
+      account_id: scope.accountId,
+      credential_id: scope.actorId,
+      last_used_at: now,
+    });
 }
 
 const credentialRow = {

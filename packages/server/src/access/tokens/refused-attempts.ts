@@ -47,9 +47,10 @@ export function createRefusedAttempts({
     try {
       await database.transaction((tx) => {
         for (const { client, clientId, requestId, at } of some) {
-          const { accountId, actorId, surface } = client;
+          const { accountId, actorId, surface, userCredentialId } = client;
           const source = { accountId, actorId: null, actorKind: 'system', requestId } as const;
-          const type = surface === 'agent' ? 'agent' : 'credential';
+          const ofUser = userCredentialId === undefined ? 'credential' : 'user';
+          const type = surface === 'agent' ? 'agent' : ofUser;
           const event: AccountEvent = {
             name: 'token-refused',
             subject: { type, id: actorId, name: clientId },

@@ -80,7 +80,9 @@ export class Batch {
     const parsed = new Set<string>();
     connection.stream.cork?.();
     for (const { statement, parameters } of this.#items) {
-      if (connection.parsedStatements[statement.name] === undefined && !parsed.has(statement.name)) {
+      const isKnown = connection.parsedStatements[statement.name] !== undefined || parsed.has(statement.name);
+      // A statement without a name is parsed each time (passingStatement).
+      if (statement.name === '' || !isKnown) {
         connection.parse(statement);
         parsed.add(statement.name);
       }

@@ -28,6 +28,7 @@ export {
   insertStatement,
   listStatements,
   type PreparedStatement,
+  passingStatement,
   type Statement,
   statement,
 } from './statement.ts';

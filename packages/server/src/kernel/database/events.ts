@@ -13,11 +13,27 @@ export interface AccountEvent {
   after?: object;
 }
 
+export type ActorKind = 'credential' | 'user' | 'agent' | 'system';
+
 export interface EventSource {
   accountId: string;
   actorId: string | null;
-  actorKind: 'credential' | 'agent' | 'system';
+  actorKind: ActorKind;
   requestId: string | null;
+}
+
+/** A request as the source of events. */
+export function createEventSource(
+  { accountId, actorId, userCredentialId }: Caller,
+  requestId: string,
+): EventSource {
+  return { accountId, actorId, actorKind: userCredentialId === undefined ? 'credential' : 'user', requestId };
+}
+
+interface Caller {
+  accountId: string;
+  actorId: string;
+  userCredentialId?: string | undefined;
 }
 
 /** The start of an insert, for statements that write the events of their own changes. */

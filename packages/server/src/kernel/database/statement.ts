@@ -61,6 +61,33 @@ export function statement<
   { parameters, row, alone = false }: Declaration<Parameters, Columns>,
   source: string,
 ): Statement<RowOf<Columns>, ParametersOf<Parameters>> {
+  const declared = prepare({ parameters, row, alone }, source);
+  remember(declared);
+  return declared;
+}
+
+/**
+ * A statement whose text is made for one request, such as one with a filter. PostgreSQL parses it each time,
+ * and nothing keeps it. Its values must be parameters, like those of any other.
+ */
+export function passingStatement<
+  const Parameters extends ParameterTypes = Nothing,
+  const Columns extends ColumnTypes = never,
+>(
+  declaration: Declaration<Parameters, Columns>,
+  source: string,
+): Statement<RowOf<Columns>, ParametersOf<Parameters>> {
+  return { ...prepare({ ...declaration, alone: true }, source), name: '' };
+}
+
+function prepare(
+  {
+    parameters,
+    row,
+    alone = false,
+  }: { parameters?: ParameterTypes | undefined; row?: ColumnTypes | undefined; alone?: boolean },
+  source: string,
+): PreparedStatement {
   const parameterTypes: ParameterTypes = parameters ?? {};
   const names = listParameters(source);
   const unknown = names.find((name) => !Object.hasOwn(parameterTypes, name));
@@ -69,9 +96,7 @@ export function statement<
   if (unused !== undefined) throw new Error(`The declared parameter $${unused} is not used: ${source}`);
   const text = source.replaceAll(placeholder, (_, name: string) => `$${names.indexOf(name) + 1}`);
   const name = createHash('sha256').update(text).digest('base64url').slice(0, 16);
-  const declared = { name, text, source, parameters: names, parameterTypes, columnTypes: row, alone };
-  remember(declared);
-  return declared;
+  return { name, text, source, parameters: names, parameterTypes, columnTypes: row, alone };
 }
 
 /**

@@ -12,10 +12,11 @@
 import type { Operation } from '@headgate/contract';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { isDatabaseError, isDiskFull, isUnavailable } from '../database/database.ts';
-import { acceptsJson, prefersEvents } from '../http/accept.ts';
+import { acceptsJson, chooseScimType, prefersEvents } from '../http/accept.ts';
 import { takeReadBody } from '../http/body-reading.ts';
 import { createHeaderReader } from '../http/declared-headers.ts';
 import { type FileAnswer, sendFile } from '../http/file-answer.ts';
+import { isKnownTag } from '../http/if-match.ts';
 import { prefersStrictHandling, warnOfIgnored } from '../http/ignored-members.ts';
 import { invalidRequest, Problem, problem } from '../http/problems.ts';
 import { createSecretSafeCheck } from '../http/secret-body.ts';
@@ -111,8 +112,10 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
         // The media type of a file is fixed.
         const { accept } = request.headers;
         const isFollowed = follow !== undefined && prefersEvents(accept);
-        if (operation.success.mediaType === undefined && !isFollowed && !acceptsJson(accept))
-          throw problem('not-acceptable');
+        const isScim = operation.success.mediaType === 'application/scim+json';
+        const mayBeRefused = (operation.success.mediaType === undefined && !isFollowed) || isScim;
+        if (mayBeRefused && !acceptsJson(accept, isScim)) throw problem('not-acceptable');
+        if (isScim) reply.header('content-type', chooseScimType(accept));
         const parts = {
           params: request.params,
           query: request.query,
@@ -139,8 +142,13 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
   return {
     app,
     read(operation, handler, follow) {
-      const serve = async (serving: Serving<typeof operation>, reply: FastifyReply) =>
-        send(reply, renderAnswer(operation, await handler(createReadCall(serving)), {}));
+      const serve = async (serving: Serving<typeof operation>, reply: FastifyReply) => {
+        const answer = await handler(createReadCall(serving));
+        const known = operation.success.conditional && serving.request.headers['if-none-match'];
+        if (known && answer.etag !== undefined && isKnownTag(known, answer.etag))
+          return reply.removeHeader('content-type').code(304).header('etag', answer.etag).send();
+        return send(reply, renderAnswer(operation, answer, {}));
+      };
       route(operation, serve, follow);
     },
     write(operation, handler) {
@@ -190,7 +198,10 @@ function createLongCall<Op extends Operation>(serving: Serving<Op>): LongCall<Op
 
 function send(reply: FastifyReply, { status, headers, body }: StoredAnswer) {
   reply.code(status).headers(headers);
-  return body === null ? reply.send() : reply.header('content-type', jsonType).send(body);
+  if (body === null) return reply.removeHeader('content-type').send();
+  // SCIM has a media type of its own.
+  if (!reply.hasHeader('content-type')) reply.header('content-type', jsonType);
+  return reply.send(body);
 }
 
 /**

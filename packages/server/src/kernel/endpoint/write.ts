@@ -13,7 +13,7 @@ import {
   type Transaction,
   toSend,
 } from '../database/database.ts';
-import { recordEvents } from '../database/events.ts';
+import { createEventSource, recordEvents } from '../database/events.ts';
 import { problem } from '../http/problems.ts';
 import { findRefusal, makeGuardParameters } from '../security/guard.ts';
 import { guardTypes } from '../security/guarded-read.ts';
@@ -58,8 +58,8 @@ const enterWrite = statement(
     when standing <> 'permitted' then refuse('HG403')
     when $key_digest::bytea is null then null ${refuseAnswered('$account_id', '$key_digest', '$now')}
   end as refused
-  from rights($account_id, $credential_id, $project_id, $environment_of_rights, $account_roles, $project_roles,
-    $environment_roles, $now)`,
+  from rights($account_id, $principal_id, $project_id, $environment_of_rights, $account_roles, $project_roles,
+    $environment_roles, $now, $user_credential_id)`,
 );
 
 /** The same for a write whose rights were checked by `rows` just before. */
@@ -132,7 +132,7 @@ function runWrite<Op extends Operation>(
   }
   return services.database.transaction(async (tx) => {
     const outcome = await work(tx, rows);
-    const source = { ...call.scope, actorKind: 'credential' as const, requestId: request.id };
+    const source = createEventSource(call.scope, request.id);
     recordEvents(tx, source, outcome.events, call.now, services.newId);
     if (pending !== undefined) {
       if (key !== undefined) storePending(tx, call.scope.accountId, key, pending, call.now);

@@ -32,14 +32,32 @@ function findMediaWeight(list: readonly Wanted[], type: string): number | undefi
 }
 
 /** Whether the caller accepts a JSON response. Accepting only problem+json or octet-stream counts as yes. */
-export function acceptsJson(accept: string | undefined): boolean {
+export function acceptsJson(accept: string | undefined, orScim = false): boolean {
   if (accept === undefined || accept === '*/*' || accept === 'application/json') return true;
   const list = parseAccept(accept);
   if (list.length === 0) return true;
   const weight =
+    (orScim ? findMediaWeight(list, scimType) : undefined) ??
     findMediaWeight(list, 'application/json') ??
     findWeight(list, ['application/problem+json', 'application/octet-stream']);
   return (weight ?? 0) > 0;
+}
+
+const scimType = 'application/scim+json';
+
+/** The type of a successful SCIM response: its own, unless the caller asks for plain JSON (decisions.md E25). */
+export function chooseScimType(accept: string | undefined): string {
+  const list = parseAccept(accept ?? '');
+  const [json, scim] = [findWeight(list, ['application/json']) ?? 0, findWeight(list, [scimType]) ?? 0];
+  return json > scim ? 'application/json; charset=utf-8' : `${scimType}; charset=utf-8`;
+}
+
+/** Whether a request names the media type of SCIM, and so gets errors of SCIM. */
+export function namesScim(headers: {
+  accept?: string | undefined;
+  'content-type'?: string | undefined;
+}): boolean {
+  return [headers.accept, headers['content-type']].some((each) => each?.toLowerCase().includes(scimType));
 }
 
 /** Whether the caller prefers server-sent events to JSON. */

@@ -16,6 +16,14 @@ export function addEncodingToTag(tag: string, encoding: (typeof encodings)[numbe
   return tag.replace(/"$/, `-${encoding}"`);
 }
 
+/** `If-None-Match` (RFC 9110 §13.1.2), with weak comparison. */
+export function isKnownTag(ifNoneMatch: string, tag: string): boolean {
+  const known = ifNoneMatch
+    .split(',')
+    .map((each) => each.trim().replace(/^W\//, '').replace(encodedEnd, '"'));
+  return known.includes('*') || known.includes(tag);
+}
+
 const encodedEnd = new RegExp(`-(?:${encodings.join('|')})"$`);
 
 /**

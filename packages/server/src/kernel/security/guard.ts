@@ -24,7 +24,8 @@ export function requirePermission(operation: Operation) {
 export function makeGuardParameters({ call, place, roles }: Asking): GuardParameters {
   return {
     account_id: call.scope.accountId,
-    credential_id: call.scope.actorId,
+    principal_id: call.scope.actorId,
+    user_credential_id: call.scope.userCredentialId ?? null,
     project_id: place.projectId,
     environment_of_rights: place.environmentName,
     account_roles: roles.account,
@@ -43,7 +44,9 @@ export async function findRefusal(
     case 'permitted':
       return undefined;
     case 'inactive':
-      return problem('token-invalid', { reason: 'its credential was revoked or has expired.' });
+      return problem('token-invalid', {
+        reason: 'its credential or user was deleted, deactivated or has expired.',
+      });
     case 'forbidden':
       return explainForbidden(read, call.scope, requirePermission(operation), place);
     case 'unknown':
@@ -55,15 +58,15 @@ const anyOf = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 
 const selectRoles = statement(
   {
-    parameters: { account_id: 'uuid', credential_id: 'uuid', project_id: 'uuid?' },
+    parameters: { account_id: 'uuid', principal_id: 'uuid', project_id: 'uuid?' },
     row: { role: 'text', environment_name: 'text?', of_account: 'boolean' },
   },
   `
-  select account_role as role, null as environment_name, true as of_account
-  from credential where account_id = $account_id and credential_id = $credential_id
-  union all
+  select role, null as environment_name, true as of_account
+  from account_role where account_id = $account_id and principal_id = $principal_id
+  union
   select role, environment_name, false
-  from role_grant where account_id = $account_id and credential_id = $credential_id and project_id = $project_id
+  from place_role where account_id = $account_id and principal_id = $principal_id and project_id = $project_id
   order by of_account desc, environment_name nulls first, role`,
 );
 
@@ -76,7 +79,7 @@ export async function explainForbidden(
 ): Promise<Problem> {
   const held = await read(selectRoles, {
     account_id: scope.accountId,
-    credential_id: scope.actorId,
+    principal_id: scope.actorId,
     project_id: projectId,
   });
   const has = held.map((each) => {

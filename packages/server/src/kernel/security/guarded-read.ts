@@ -1,10 +1,10 @@
 /**
  * Reads that check the caller's rights and fetch rows in one trip (docs/adr/0004).
  *
- * A body may use the parameters that it declares, and `$account_id`, `$credential_id`, `$project_id` and
+ * A body may use the parameters that it declares, and `$account_id`, `$principal_id`, `$project_id` and
  * `$now` of the guard.
  */
-import { type Statement, statement, typed } from '../database/database.ts';
+import { passingStatement, type Statement, statement, typed } from '../database/database.ts';
 import type { ColumnTypes, ParametersOf, ParameterTypes, RowOf, Typed } from '../database/sql-types.ts';
 import { listParameters } from '../database/statement.ts';
 import type { Standing } from './permissions.ts';
@@ -12,7 +12,10 @@ import type { Standing } from './permissions.ts';
 /** The parameters of rights(). */
 export const guardTypes = {
   account_id: 'uuid',
-  credential_id: 'uuid',
+  /** A credential or a user. */
+  principal_id: 'uuid',
+  /** The personal credential of a user's request, or null. */
+  user_credential_id: 'uuid?',
   /** From the path, or null. */
   project_id: 'uuid?',
   /** From the request, or null. A body must not use it: the environment of its rows may be another one. */
@@ -35,14 +38,14 @@ const sqlRights = (environment?: string) => {
     environment === undefined
       ? '$environment_of_rights::text'
       : `coalesce($environment_of_rights::text, (${environment}))`;
-  return `rights($account_id::uuid, $credential_id::uuid, $project_id::uuid, ${checked},
-    $account_roles::text[], $project_roles::text[], $environment_roles::text[], $now::timestamptz)`;
+  return `rights($account_id::uuid, $principal_id::uuid, $project_id::uuid, ${checked},
+    $account_roles::text[], $project_roles::text[], $environment_roles::text[], $now::timestamptz, $user_credential_id::uuid)`;
 };
 
 /** SQL condition: the caller may see all projects of the account. */
 export const callerSeesAll = `exists (
-  select from credential caller
-  where caller.account_id = $account_id and caller.credential_id = $credential_id and caller.account_role = 'SUPER_ADMIN')`;
+  select from account_role caller
+  where caller.account_id = $account_id and caller.principal_id = $principal_id and caller.role = 'SUPER_ADMIN')`;
 
 type Guarded<Row> = Row & { standing: Standing; found: true | null };
 
@@ -91,6 +94,8 @@ type TotalType = 'bigint' | 'bigint?' | Typed<unknown>;
 interface PageDeclaration<Parameters, Columns, Total> extends GuardedDeclaration<Parameters, Columns> {
   /** Default: 'bigint'. */
   totalType?: Total;
+  /** The text is made for one request (passingStatement). */
+  passing?: boolean;
 }
 
 /**
@@ -105,7 +110,8 @@ export function guardedPage<
   declared: PageDeclaration<Parameters, Columns, Total>,
   { rows, total }: { rows: string; total: string },
 ): GuardedPage<RowOf<Columns>, RowOf<{ total: Total }>['total'], ParametersOf<Parameters>> {
-  const { parameters, row, alone = false, environment, totalType = 'bigint' } = declared;
+  const { parameters, row, alone = false, environment, totalType = 'bigint', passing = false } = declared;
+  const declare = passing ? passingStatement : statement;
   const head = `
     select standing, case when standing = 'permitted' then (${total}) end as total from ${sqlRights(environment)}`;
   const types = addGuardTypes(parameters);
@@ -115,8 +121,8 @@ export function guardedPage<
     Object.fromEntries(Object.entries(types).filter(([name]) => listParameters(text).includes(name)));
   const columns: ColumnTypes = { standing: typed<Standing>('text'), total: totalType };
   const page = {
-    head: statement({ parameters: pickTypes(head), row: columns, alone }, head),
-    rows: statement({ parameters: pickTypes(rows), row, alone }, rows),
+    head: declare({ parameters: pickTypes(head), row: columns, alone }, head),
+    rows: declare({ parameters: pickTypes(rows), row, alone }, rows),
   };
   return page as unknown as GuardedPage<
     RowOf<Columns>,

@@ -159,15 +159,26 @@ test('the permission table of the code equals the table of this test', () => {
   assert.deepEqual(new Set(Object.keys(permissionRowOf)), new Set(shown.map(({ id }) => id)));
 });
 
-for (const role of accountRoles) {
-  test(`${role}: every operation, without a role and with each role in the project and in an environment`, async () => {
+/** Credentials with their own roles, and users with those of their groups. */
+const callers: { kind: 'actor' | 'user'; role: AccountRole }[] = [
+  ...accountRoles.map((role) => ({ kind: 'actor' as const, role })),
+  { kind: 'user', role: 'MEMBER' },
+];
+
+/** MEMBER is what every user is without a group. */
+async function createCaller(place: Place, { kind, role }: (typeof callers)[number], standing: Standing) {
+  const grants = await listGrants(standing, place);
+  if (kind === 'actor') return place.account.actor(role, ...grants);
+  return place.account.user(role === 'MEMBER' ? undefined : role, ...grants);
+}
+
+for (const { kind, role } of callers) {
+  const who = kind === 'user' ? `a user, ${role}` : role;
+  test(`${who}: every operation, without a role and with each role in the project and in an environment`, async () => {
     for (const standing of standings) {
       const setUp = async () => {
         const place = await createPlace(await server.account());
-        return {
-          place,
-          actor: await place.account.actor(role, ...(await listGrants(standing, place))),
-        };
+        return { place, actor: await createCaller(place, { kind, role }, standing) };
       };
       const shared = await setUp();
       for (const operation of shown) {
@@ -222,16 +233,20 @@ const elsewhereOnly: Standing[] = [
   ...environmentRoles.map((role) => ({ in: 'prod' as const, role })),
 ];
 
-for (const role of accountRoles.filter((each) => each !== 'SUPER_ADMIN')) {
-  test(`${role}: no unknown header, query or body member changes the place of a check`, async () => {
+for (const { kind, role } of callers.filter((each) => each.role !== 'SUPER_ADMIN')) {
+  const who = kind === 'user' ? `a user, ${role}` : role;
+  test(`${who}: no unknown header, query or body member changes the place of a check`, async () => {
     const place = await createPlace(await server.account());
     const inProject = shown.filter((operation) => operation.path.includes('{projectId}'));
     for (const standing of elsewhereOnly) {
       const grants = await listGrants(standing, place);
-      const actor = await place.account.actor(role, ...grants);
+      const actor =
+        kind === 'user'
+          ? await place.account.user(undefined, ...grants)
+          : await place.account.actor(role, ...grants);
       const elsewhere = grants[0]?.projectId ?? '';
       for (const operation of inProject) {
-        for (const parts of role === 'MEMBER' ? partsOfStrays : partsOfStrays.slice(-1)) {
+        for (const parts of role === 'MEMBER' && kind === 'actor' ? partsOfStrays : partsOfStrays.slice(-1)) {
           const { path, ...asked } = await addStrays(operation, place, parts, elsewhere);
           const what = `${operation.id} as ${role} with ${JSON.stringify(standing)} and stray ${parts.join()}`;
           requireUnmoved(operation, role, standing, await actor.send(operation.method, path, asked), what);
@@ -284,9 +299,14 @@ test('only callers with a role in the environment see its executions', async () 
       ['dev', 1],
       ['prod', 0],
     ] as const) {
-      const actor = await place.account.actor('MEMBER', { projectId, environmentName, role });
-      const { results } = (await actor.get<{ results: unknown[] }>('/pipeline-executions')).body;
-      assert.equal(results.length, count, `${role} in ${environmentName}`);
+      const grant = { projectId, environmentName, role };
+      for (const actor of [
+        await place.account.actor('MEMBER', grant),
+        await place.account.user(undefined, grant),
+      ]) {
+        const { results } = (await actor.get<{ results: unknown[] }>('/pipeline-executions')).body;
+        assert.equal(results.length, count, `${role} in ${environmentName}`);
+      }
     }
   }
 });

@@ -2,12 +2,15 @@
 import { type Permission, permissions } from '@headgate/contract';
 
 /**
- * The caller: a credential of an account. Every store function takes it, so that none can be called without
+ * The caller: a principal of an account. Every store function takes it, so that none can be called without
  * an account.
  */
 export interface Scope {
   accountId: string;
+  /** The id of a credential or a user. */
   actorId: string;
+  /** The personal credential by which a user acts. Undefined: the caller is a credential. */
+  userCredentialId?: string | undefined;
 }
 
 /** The roles that have the permission of an operation, as array literals. */
@@ -17,14 +20,15 @@ export interface RequiredRoles {
   environment: string;
 }
 
-const encodeArray = (roles: readonly string[]) => `{${roles.join(',')}}`;
+/** An array literal. */
+export const encodeRoles = (roles: readonly string[]) => `{${roles.join(',')}}`;
 
 export function findRequiredRoles(permission: Permission): RequiredRoles {
   const grant = permissions[permission];
   return {
-    account: encodeArray(grant.account),
-    project: encodeArray(grant.project),
-    environment: encodeArray(grant.environment),
+    account: encodeRoles(grant.account),
+    project: encodeRoles(grant.project),
+    environment: encodeRoles(grant.environment),
   };
 }
 

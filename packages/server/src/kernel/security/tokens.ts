@@ -18,8 +18,10 @@ export type Surface = 'dpc' | 'agent';
 
 export interface TokenOwner {
   accountId: string;
-  /** A credential's id, or an agent's. */
+  /** The id of a credential, a user or an agent. */
   actorId: string;
+  /** The personal credential by which a user got the token. */
+  userCredentialId?: string | undefined;
   /** The generation of the agent's secret for which the token was issued. */
   generation?: number | undefined;
 }
@@ -61,9 +63,10 @@ export function createTokens(services: {
         requiredClaims: ['sub', 'exp', 'account'],
       },
     );
-    const { generation } = payload;
+    const { generation, user_credential: userCredentialId } = payload;
     const owner: TokenOwner = { accountId: String(payload.account), actorId: String(payload.sub) };
     if (typeof generation === 'number') owner.generation = generation;
+    if (typeof userCredentialId === 'string') owner.userCredentialId = userCredentialId;
     if (verified.size >= cacheLimit) verified.delete(verified.keys().next().value ?? '');
     const expiresAt = (payload.exp ?? 0) * 1_000;
     verified.set(token, { owner, surface, keyId: protectedHeader.kid ?? '', expiresAt });
@@ -75,9 +78,16 @@ export function createTokens(services: {
     async issue(owner, surface) {
       const key = keys.findCurrent();
       const issuedAt = Math.floor(clock.now().getTime() / 1_000);
-      const { clientId, accountId, generation } = owner;
+      const { clientId, accountId, generation, userCredentialId } = owner;
       const ofAgent = generation === undefined ? {} : { generation };
-      return new SignJWT({ client_id: clientId, account: accountId, scope: tokenScope, ...ofAgent })
+      const ofUser = userCredentialId === undefined ? {} : { user_credential: userCredentialId };
+      return new SignJWT({
+        client_id: clientId,
+        account: accountId,
+        scope: tokenScope,
+        ...ofAgent,
+        ...ofUser,
+      })
         .setProtectedHeader({ alg: signingAlgorithm, typ: 'at+jwt', kid: key.keyId })
         .setIssuer(publicUrl)
         .setSubject(owner.actorId)

@@ -73,8 +73,8 @@ const selectUnpermitted = statement(
   },
   `
   select w.work_id, w.kind, w.environment_name, (
-    select c.name from credential c
-    where c.account_id = w.account_id and c.credential_id = w.requested_by) as requested_by_name
+    select p.name from principal p
+    where p.account_id = w.account_id and p.principal_id = w.requested_by) as requested_by_name
   from work w
   where w.account_id = $account_id and w.work_id = any ($work_ids::uuid[]) and w.state = 'queued'
     and w.command is null and not ${isStillPermitted('w')}

@@ -154,7 +154,7 @@ export interface Sealing {
 export function enqueueWork(
   tx: Transaction,
   work: Omit<WorkRow, 'epoch'> & {
-    /** The credential that must still have permission to run pipelines there when the work is claimed. */
+    /** The principal that must still have permission to run pipelines there when the work is claimed. */
     requested_by?: string;
     /** What an instance must be able to do beside the kind. */
     ability?: (typeof instanceAbilities)[number];
@@ -234,7 +234,7 @@ const commandWork = statement(
       work_id: 'uuid',
       command: typed<string>('work_command'),
       bound: 'timestamptz?',
-      credential_id: 'uuid',
+      principal_id: 'uuid',
     },
     row: {
       state: typed<'queued' | 'held' | 'silent'>('work_state'),
@@ -245,7 +245,7 @@ const commandWork = statement(
   `
   update work set command = case when command = 'force-cancel' then command else $command end,
     command_by = case when command = 'force-cancel' or command = $command then command_by
-      else (select name from credential where account_id = $account_id and credential_id = $credential_id) end,
+      else (select name from principal where account_id = $account_id and principal_id = $principal_id) end,
     command_bound = coalesce(command_bound, $bound), due_at = least(due_at, $bound)
   where account_id = $account_id and work_id = $work_id and state <> 'ended'
   returning state, agent_id, command_by`,
@@ -269,7 +269,7 @@ export function sendCommand(
     work_id: workId,
     command,
     bound,
-    credential_id: actorId,
+    principal_id: actorId,
   });
 }
 

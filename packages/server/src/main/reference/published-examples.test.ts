@@ -47,7 +47,7 @@ function steady(operation: Operation, place: Place) {
       JSON.stringify(value)
         .replaceAll(uuidForm, id)
         .replaceAll(
-          /("ETag":"\\")(\d+-)?[\w-]+/g,
+          /("(?:ETag|version)":"\\")(\d+-)?[\w-]+/g,
           (_, before: string, version = '') => before + version + standInTag,
         )
         .replaceAll('a SUPER_ADMIN', 'first credential')

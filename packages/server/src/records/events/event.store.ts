@@ -1,6 +1,7 @@
 /** Reading the table `event`. */
 import { type AccountEventItem, countedEventLimit, type EventName } from '@headgate/contract';
 import { type ColumnTypes, type ParameterTypes, type RowOf, typed } from '../../kernel/database/database.ts';
+import type { ActorKind } from '../../kernel/database/events.ts';
 import { guardedPage } from '../../kernel/security/guarded-read.ts';
 import type { Counted } from './event.total.ts';
 
@@ -9,7 +10,8 @@ const eventRow = {
   name: typed<EventName>('text'),
   occurred_at: 'timestamptz',
   actor_id: 'uuid?',
-  actor_kind: typed<'credential' | 'agent' | 'system'>('text'),
+  actor_kind: typed<ActorKind>('text'),
+  actor_name: 'text?',
   request_id: 'uuid?',
   project_id: 'uuid?',
   subject_type: 'text',
@@ -27,7 +29,7 @@ const filters = `${byTime}
   and ($subject_type::text is null or subject_type = $subject_type)`;
 
 const columns =
-  'event_id, name, occurred_at, actor_id, actor_kind, request_id, project_id, subject_type, subject_id, subject_name, state_before, state_after';
+  'event_id, name, occurred_at, actor_id, actor_kind, actor_name, request_id, project_id, subject_type, subject_id, subject_name, state_before, state_after';
 /**
  * Counts from the newest event back, so the earliest counted event shows where the range may begin and
  * still be full.
@@ -112,6 +114,8 @@ export function presentEvent(row: EventRow): AccountEventItem {
     actorId: row.actor_id ?? '',
     additionalInfo: {},
   };
+  if (row.actor_name !== null) item.actorName = row.actor_name;
+  if (row.actor_name?.includes('@')) item.actorEmail = row.actor_name.slice(0, 320);
   if (row.project_id !== null) item.eventProjectId = row.project_id;
   if (row.subject_name !== null) item.eventSubjectName = row.subject_name;
   if (row.state_before !== null) item.additionalInfo.before = row.state_before;

@@ -30,11 +30,11 @@ const parameters = {
 
 const callerSees = `(${callerSeesAll}
     or project_id in (
-      select g.project_id from role_grant g
-      where g.account_id = $account_id and g.credential_id = $credential_id and g.environment_name is null)
+      select g.project_id from granted_role g
+      where g.account_id = $account_id and g.principal_id = $principal_id and g.environment_name is null)
     or (project_id, environment_name) in (
-      select g.project_id, g.environment_name from role_grant g
-      where g.account_id = $account_id and g.credential_id = $credential_id and g.environment_name is not null))`;
+      select g.project_id, g.environment_name from granted_role g
+      where g.account_id = $account_id and g.principal_id = $principal_id and g.environment_name is not null))`;
 const isPlaceWanted = `${callerSees}
   and ($in_project_id::uuid is null or project_id = $in_project_id)
   and ($environment_name::text is null or environment_name = $environment_name)

@@ -62,8 +62,8 @@ export const whatStartNeeds = guardedRead(
     row: startRow,
   },
   `
-  select e.default_agent_id, (select name from credential where account_id = $account_id
-    and credential_id = $credential_id) as user_name, v.version_name, v.enabled, v.manifest_digest, m.pipelines,
+  select e.default_agent_id, (select name from principal where account_id = $account_id
+    and principal_id = $principal_id) as user_name, v.version_name, v.enabled, v.manifest_digest, m.pipelines,
     (select json_agg(item) from jsonb_array_elements(v.ignored_pipelines) as item
       where item ->> 'path' = any ($paths::text[])) as ignored,
     (select coalesce(json_object_agg(name, type), '{}') from variable

@@ -54,6 +54,24 @@ test('an execution is FORBIDDEN if its credential was revoked', async () => {
   assert.equal(await status(id), 'FORBIDDEN');
 });
 
+test('an execution of a user is FORBIDDEN if the user was deactivated, but not if its personal credential was deleted', async () => {
+  const { account, made, startAs, instance, status, read } = await createOperator();
+  const grant = { projectId: made.projectId, environmentName: 'dev', role: 'OPERATOR' } as const;
+  const [gone, kept] = [await account.user(undefined, grant), await account.user(undefined, grant)];
+  const [lost, claimed] = [await startAs(gone), await startAs(kept)];
+  assert.equal((await account.admin.patch(`/users/${gone.actorId}`, { active: false })).status, 200);
+  const credential = `/users/${kept.actorId}/credentials/${kept.credentialId}`;
+  assert.equal((await account.admin.delete(credential)).status, 204);
+  const { work } = await instance.claim();
+  assert.deepEqual(
+    work.map(({ workId }) => workId),
+    [claimed],
+  );
+  assert.equal(await status(lost), 'FORBIDDEN');
+  assert.ok((await read(lost)).message?.startsWith(JSON.stringify(gone.userName)));
+  assert.equal((await read(claimed)).user, kept.userName);
+});
+
 test('what was claimed in time goes on', async () => {
   const { operator, startAs, instance, status } = await createOperator();
   const id = await startAs(operator);

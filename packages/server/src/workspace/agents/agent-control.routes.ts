@@ -10,6 +10,7 @@ import {
   refreshAgentSecret,
   replaceAgentAllowlist,
 } from '@headgate/contract';
+import { createEventSource } from '../../kernel/database/events.ts';
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Endpoints, Outcome, WriteCall } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
@@ -79,7 +80,7 @@ function agentCommandRoutes({ write }: Endpoints, wakes: Wakes): void {
       if (told === 0) throw problem('agent-cannot-restart', { name });
     } else {
       writePause(tx, scope, agentId, { paused: command === 'PAUSE', until });
-      const source = { ...scope, actorKind: 'credential', requestId } as const;
+      const source = createEventSource(scope, requestId);
       updateStatus({ tx, source, now, newId }, agentId);
     }
     // Every instance must check: it may be paused, must restart, or can take queued work again.

@@ -13,7 +13,7 @@ import {
 } from '@headgate/contract';
 import { generateClientId } from '../../access/credentials/index.ts';
 import { requireRow } from '../../kernel/database/database.ts';
-import type { AccountEvent } from '../../kernel/database/events.ts';
+import { type AccountEvent, createEventSource } from '../../kernel/database/events.ts';
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { requireMatch } from '../../kernel/http/if-match.ts';
@@ -133,7 +133,7 @@ function writingRoutes({ write }: Endpoints, { sealer, owners, wakes, version }:
     const forced = !deletableStatuses.includes(status);
     if (forced && !query.force) throw problem('agent-not-stopped', { name, status });
     const revoked = await revokeCertificates(tx, scope, agent_id, now);
-    const source = { ...scope, actorKind: 'credential', requestId } as const;
+    const source = createEventSource(scope, requestId);
     await endWorkOfAgent({ tx, accountId: scope.accountId, source, now, newId }, owners, agent_id);
     deleteAgentRow(tx, scope, agent_id);
     // Every server drops its cached state of the agent and checks the agent's waiting claims again.

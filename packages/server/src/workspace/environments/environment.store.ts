@@ -165,7 +165,7 @@ const selectWhere = statement(
   {
     parameters: {
       account_id: 'uuid',
-      credential_id: 'uuid',
+      principal_id: 'uuid',
       project_id: 'uuid',
       account_roles: typed<string>('text[]'),
       project_roles: typed<string>('text[]'),
@@ -176,7 +176,7 @@ const selectWhere = statement(
   },
   `
   select e.name, r.standing = 'permitted' as permitted
-  from environment e, lateral rights($account_id::uuid, $credential_id::uuid, $project_id::uuid, e.name,
+  from environment e, lateral rights($account_id::uuid, $principal_id::uuid, $project_id::uuid, e.name,
     $account_roles::text[], $project_roles::text[], $environment_roles::text[], $now::timestamptz) r
   where e.account_id = $account_id and e.project_id = $project_id`,
 );
@@ -195,7 +195,7 @@ export async function findPermittedEnvironments(
   const roles = findRequiredRoles(permission);
   const rows = await tx.query(selectWhere, {
     account_id: scope.accountId,
-    credential_id: scope.actorId,
+    principal_id: scope.actorId,
     project_id: projectId,
     account_roles: roles.account,
     project_roles: roles.project,

@@ -44,8 +44,8 @@ export const projectTagByName = guardedRead(
 // A role in an environment does not give the right to read the project's tags.
 const found = `t.account_id = $account_id and t.name = $name and ($value::text is null or t.value = $value)
     and (${callerSeesAll} or t.project_id in (
-      select g.project_id from role_grant g
-      where g.account_id = $account_id and g.credential_id = $credential_id and g.environment_name is null))`;
+      select g.project_id from granted_role g
+      where g.account_id = $account_id and g.principal_id = $principal_id and g.environment_name is null))`;
 
 export const taggedProjectPage = guardedPage(
   {

@@ -85,6 +85,7 @@ async function fillTables(place: Place): Promise<void> {
   const body = { projects: { [project.projectId]: { environments: ['dev'] } } };
   const list = `/agents/${place.agent.agentId}/allowlist`;
   assert.equal((await account.admin.send('PATCH', list, { body })).status, 200);
+  await account.user(undefined, { projectId: project.projectId, role: 'VIEWER' });
   for (const { id } of operations.filter(createsInProject)) {
     const { path, ...asked } = (await examples[id]?.(place)) ?? { path: '' };
     assert.equal((await account.admin.send('POST', path, asked)).status, 201, id);

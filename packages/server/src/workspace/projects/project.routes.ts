@@ -1,5 +1,6 @@
 import { createProject, deleteProject, getProject, listProjects, updateProject } from '@headgate/contract';
 import { requireRow } from '../../kernel/database/database.ts';
+import { createEventSource } from '../../kernel/database/events.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { requireMatch } from '../../kernel/http/if-match.ts';
 import { computePageBounds } from '../../kernel/http/paging.ts';
@@ -79,7 +80,7 @@ export function projectRoutes({ read, write }: Endpoints, services: { owners: Wo
   write(deleteProject, async ({ tx, scope, params, headers, now, newId, requestId }) => {
     const stored = await lockProject(tx, scope, params.projectId);
     requireMatch(headers['If-Match'], renderProjectEtag(stored));
-    const source = { ...scope, actorKind: 'credential', requestId } as const;
+    const source = createEventSource(scope, requestId);
     const moment = { tx, accountId: scope.accountId, source, now, newId };
     await endWorkOfProject(moment, services.owners, stored.project_id);
     deleteProjectRow(tx, scope, stored.project_id);

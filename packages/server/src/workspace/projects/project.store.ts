@@ -21,7 +21,7 @@ const projectRow = {
 export type ProjectRow = RowOf<typeof projectRow>;
 
 const visible = `account_id = $account_id and (${callerSeesAll} or project_id in (
-  select g.project_id from role_grant g where g.account_id = $account_id and g.credential_id = $credential_id))`;
+  select g.project_id from granted_role g where g.account_id = $account_id and g.principal_id = $principal_id))`;
 
 export const projectPage = guardedPage(
   { parameters: { limit: 'bigint', offset: 'bigint' }, row: projectRow },
@@ -57,10 +57,10 @@ const insertOne = statement(
   values ($account_id, $project_id, $name, $description, $warehouse, $agent_deployment_type, $version, $created_at)`,
 );
 const insertOwner = statement(
-  { parameters: { account_id: 'uuid', credential_id: 'uuid', project_id: 'uuid' } },
+  { parameters: { account_id: 'uuid', credential_id: 'uuid?', user_id: 'uuid?', project_id: 'uuid' } },
   `
-  insert into role_grant (account_id, credential_id, project_id, role) values ($account_id, $credential_id,
-    $project_id, 'OWNER')`,
+  insert into role_grant (account_id, credential_id, user_id, project_id, role)
+  values ($account_id, $credential_id, $user_id, $project_id, 'OWNER')`,
 );
 
 /** The caller becomes the project's Owner. */
@@ -81,9 +81,11 @@ export function insertProject(
     version: row.version,
     created_at: now,
   });
+  const isUser = scope.userCredentialId !== undefined;
   tx.send(insertOwner, {
     account_id: scope.accountId,
-    credential_id: scope.actorId,
+    credential_id: isUser ? null : scope.actorId,
+    user_id: isUser ? scope.actorId : null,
     project_id: row.project_id,
   });
 }

@@ -1,0 +1,164 @@
+/** What SCIM says of itself (RFC 7644 §4), searches over all resources (§3.4.3), and Bulk (§3.7). */
+import { type Static, Type } from 'typebox';
+import { named } from '../named-schema.ts';
+import { operation } from '../operation.ts';
+import { Name, OpaqueId } from '../primitives.ts';
+import {
+  bulkOperationLimit,
+  ScimSchemas,
+  ScimSearch,
+  ScimText,
+  scimBase,
+  scimMediaType,
+  scimMessage,
+  scimPageLimit,
+  scimWriteQuery,
+} from './directory.ts';
+
+const service = { surface: 'dpc', tag: 'Directory', permission: 'directory:manage' } as const;
+const open = { type: 'object', additionalProperties: true } as const;
+
+const ScimDescription = named('ScimDescription', Type.Unsafe<object>({ ...open }));
+const ScimDescriptionList = named(
+  'ScimDescriptionList',
+  Type.Object({
+    schemas: ScimSchemas,
+    totalResults: Type.Integer({ minimum: 0 }),
+    startIndex: Type.Integer({ minimum: 1 }),
+    itemsPerPage: Type.Integer({ minimum: 0 }),
+    Resources: Type.Array(Type.Unsafe<object>({ ...open }), { maxItems: scimPageLimit }),
+  }),
+);
+const described = { status: 200, body: ScimDescription, mediaType: scimMediaType } as const;
+const listed = { status: 200, body: ScimDescriptionList, mediaType: scimMediaType } as const;
+const byId = Type.Object({ id: OpaqueId });
+
+export const getScimServiceProviderConfig = operation({
+  ...service,
+  id: 'getScimServiceProviderConfig',
+  method: 'GET',
+  path: `${scimBase}/ServiceProviderConfig`,
+  summary: 'Get the capabilities of the SCIM service',
+  success: described,
+  problems: [],
+  events: [],
+});
+
+export const listScimResourceTypes = operation({
+  ...service,
+  id: 'listScimResourceTypes',
+  method: 'GET',
+  path: `${scimBase}/ResourceTypes`,
+  summary: 'List the SCIM resource types',
+  success: listed,
+  problems: [],
+  events: [],
+});
+
+export const getScimResourceType = operation({
+  ...service,
+  id: 'getScimResourceType',
+  method: 'GET',
+  path: `${scimBase}/ResourceTypes/{id}`,
+  summary: 'Get a SCIM resource type',
+  params: byId,
+  success: described,
+  problems: ['scim-description-not-found'],
+  events: [],
+});
+
+export const listScimSchemas = operation({
+  ...service,
+  id: 'listScimSchemas',
+  method: 'GET',
+  path: `${scimBase}/Schemas`,
+  summary: 'List the SCIM schemas',
+  success: listed,
+  problems: [],
+  events: [],
+});
+
+export const getScimSchema = operation({
+  ...service,
+  id: 'getScimSchema',
+  method: 'GET',
+  path: `${scimBase}/Schemas/{id}`,
+  summary: 'Get a SCIM schema',
+  params: byId,
+  success: described,
+  problems: ['scim-description-not-found'],
+  events: [],
+});
+
+export const searchScim = operation({
+  ...service,
+  id: 'searchScim',
+  method: 'POST',
+  path: `${scimBase}/.search`,
+  summary: 'Search users and groups',
+  description: 'Users come before groups. Attributes that one of the two does not have match nothing there.',
+  body: ScimSearch,
+  success: listed,
+  problems: ['invalid-filter', 'invalid-attribute-value', 'invalid-scim-message'],
+  events: [],
+  withoutEvent: 'it only reads',
+});
+
+const ScimBulk = scimMessage(
+  'ScimBulk',
+  'A BulkRequest message (RFC 7644 §3.7): `failOnErrors`, and `Operations` of `method`, `path`, `bulkId`, `version` and `data`.',
+);
+const ScimBulkResult = named(
+  'ScimBulkResult',
+  Type.Object({
+    schemas: ScimSchemas,
+    Operations: Type.Array(
+      Type.Object({
+        method: Name,
+        bulkId: Type.Optional(ScimText),
+        version: Type.Optional(Name),
+        location: Type.Optional(ScimText),
+        status: Type.String({ maxLength: 3 }),
+        response: Type.Optional(Type.Unsafe<object>({ ...open })),
+      }),
+      { maxItems: bulkOperationLimit },
+    ),
+  }),
+);
+export type ScimBulkResult = Static<typeof ScimBulkResult>;
+
+export const bulkScim = operation({
+  ...service,
+  id: 'bulkScim',
+  method: 'POST',
+  path: `${scimBase}/Bulk`,
+  summary: 'Write many users and groups',
+  description:
+    'Each operation is carried out by itself: one that fails changes nothing, and the others are not affected. All are committed together.',
+  query: Type.Object(scimWriteQuery),
+  body: ScimBulk,
+  success: { status: 200, body: ScimBulkResult, mediaType: scimMediaType },
+  problems: ['invalid-scim-message', 'bulk-too-large'],
+  events: [
+    'user-created',
+    'user-updated',
+    'user-activated',
+    'user-deactivated',
+    'user-deleted',
+    'group-created',
+    'group-updated',
+    'group-members-changed',
+    'role-group-emptied',
+    'group-deleted',
+  ],
+});
+
+export const scimServiceOperations = [
+  getScimServiceProviderConfig,
+  listScimResourceTypes,
+  getScimResourceType,
+  listScimSchemas,
+  getScimSchema,
+  searchScim,
+  bulkScim,
+] as const;

@@ -1,0 +1,79 @@
+/** What a group gives: its role, and the project and environment where it applies (decisions.md §3). */
+import { accountRoles, environmentRoles, projectRoles } from '@headgate/contract';
+import { findWord } from '../../kernel/http/words.ts';
+import { isUuid } from '../../kernel/identifiers.ts';
+import type { DirectoryWrite } from './directory-write.ts';
+import { findEnvironmentName, findProject, type GivenRole, type StoredGroup } from './group.store.ts';
+import { createValueProblem, type Resource } from './scim-value.ts';
+
+export type RoleColumns = Pick<StoredGroup, 'role' | 'project_id' | 'project_name' | 'environment'>;
+
+const rolesOfGroups = accountRoles.filter((role) => role !== 'DIRECTORY');
+
+const nameOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
+
+/**
+ * Finds the project and environment that the resource names, and checks that the role is one of that place.
+ * Throws `invalid-attribute-value`.
+ */
+export async function resolveRole(
+  { tx, scope }: DirectoryWrite,
+  resource: Resource,
+): Promise<{ columns: RoleColumns; given: GivenRole | undefined }> {
+  const [id, name] = [nameOf(resource.projectId)?.toLowerCase(), nameOf(resource.projectName)];
+  const environment = nameOf(resource.environment);
+  const project =
+    id === undefined && name === undefined
+      ? undefined
+      : id !== undefined && !isUuid(id)
+        ? undefined
+        : await findProject(tx, scope, { id, name });
+  if (project === undefined && (id ?? name) !== undefined)
+    throw createValueProblem(
+      `There is no project ${JSON.stringify(id ?? name)}; ${id === undefined ? 'projectName' : 'projectId'} must name one of the account.`,
+    );
+  if (environment !== undefined && project === undefined)
+    throw createValueProblem('environment needs the projectId or projectName of its project.');
+  const environmentName =
+    environment === undefined || project === undefined
+      ? undefined
+      : await findEnvironmentName(tx, scope, project.project_id, environment);
+  if (environment !== undefined && environmentName === undefined)
+    throw createValueProblem(
+      `There is no environment ${JSON.stringify(environment)} in the project ${JSON.stringify(project?.name)}.`,
+    );
+  const role = readRole(nameOf(resource.role), environmentName, project?.name);
+  return {
+    columns: {
+      role: role ?? null,
+      project_id: project?.project_id ?? null,
+      project_name: project?.name ?? null,
+      environment: environment ?? null,
+    },
+    given:
+      role === undefined
+        ? undefined
+        : { role, projectId: project?.project_id ?? null, environmentName: environmentName ?? null },
+  };
+}
+
+function readRole(
+  given: string | undefined,
+  environment: string | undefined,
+  project: string | undefined,
+): string | undefined {
+  if (given === undefined) return undefined;
+  const [roles, place]: [readonly string[], string] =
+    environment !== undefined
+      ? [environmentRoles, `the environment ${JSON.stringify(environment)}`]
+      : project !== undefined
+        ? [projectRoles, `the project ${JSON.stringify(project)}`]
+        : [rolesOfGroups, 'the account'];
+  const role = findWord(roles, given);
+  if (role === undefined)
+    throw createValueProblem(
+      `role is ${JSON.stringify(given)}; in ${place} it must be one of ${roles.join(', ')}.`,
+    );
+  return role;
+}

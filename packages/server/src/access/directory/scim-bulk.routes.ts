@@ -1,0 +1,23 @@
+/** /Bulk. */
+import { bulkScim } from '@headgate/contract';
+import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import { describeWrite } from './directory-write.ts';
+import { runBulk } from './scim-bulk.ts';
+import { type DirectoryNeeds, runDirectoryWrite } from './scim-write.ts';
+import { userSchema } from './user-schema.ts';
+
+export function scimBulkRoutes({ long }: Endpoints, needs: DirectoryNeeds): void {
+  long(bulkScim, (call) =>
+    runDirectoryWrite(needs, userSchema, call, async (write) => {
+      const { result, written } = await runBulk(write, call.body);
+      return describeWrite(200, '', {
+        resource: result as never,
+        events: written.flatMap(({ events }) => events),
+        added: written.flatMap(({ added }) => added),
+        removed: written.flatMap(({ removed }) => removed),
+        users: written.flatMap(({ users }) => users),
+        groups: written.flatMap(({ groups }) => groups),
+      });
+    }),
+  );
+}

@@ -1,0 +1,62 @@
+/** /Groups. */
+import {
+  createScimGroup,
+  deleteScimGroup,
+  getScimGroup,
+  listScimGroups,
+  patchScimGroup,
+  replaceScimGroup,
+  searchScimGroups,
+} from '@headgate/contract';
+import { requireRow } from '../../kernel/database/database.ts';
+import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import { toUuid } from '../../kernel/identifiers.ts';
+import { groupById } from './group.store.ts';
+import { createGroup, deleteGroup, patchGroup, replaceGroup } from './group.write.ts';
+import { groupSchema } from './group-schema.ts';
+import { presentGroup, renderGroupTag } from './scim-present.ts';
+import { isReturned, projectResource, readProjection } from './scim-projection.ts';
+import { findGroups, readSearch, readSearchMessage, renderList } from './scim-search.ts';
+import { type DirectoryNeeds, renderBase, runDirectoryWrite } from './scim-write.ts';
+
+export function scimGroupRoutes({ read, long }: Endpoints, needs: DirectoryNeeds): void {
+  const base = renderBase(needs);
+
+  read(listScimGroups, async (call) => {
+    const request = readSearch(call.query);
+    return { body: renderList(await findGroups(call, base, request), request.offset + 1) };
+  });
+
+  read(searchScimGroups, async (call) => {
+    const request = readSearchMessage(call.body);
+    return { body: renderList(await findGroups(call, base, request), request.offset + 1) };
+  });
+
+  read(getScimGroup, async ({ params: { id }, query, rows, scope }) => {
+    const projection = readProjection(groupSchema, query.attributes, query.excludedAttributes);
+    const found = await rows(groupById, {
+      group_id: toUuid(id),
+      with_members: isReturned(projection, 'members'),
+    });
+    const row = requireRow(found, () => problem('group-not-found', { id }));
+    const shown = presentGroup(base, scope.accountId, row);
+    return { body: projectResource(projection, shown), etag: renderGroupTag(row) };
+  });
+
+  long(createScimGroup, (call) =>
+    runDirectoryWrite(needs, groupSchema, call, (write) => createGroup(write, call.body)),
+  );
+
+  long(replaceScimGroup, (call) =>
+    runDirectoryWrite(needs, groupSchema, call, (write) => replaceGroup(write, call.params.id, call.body)),
+  );
+
+  long(patchScimGroup, (call) =>
+    runDirectoryWrite(needs, groupSchema, call, (write) => patchGroup(write, call.params.id, call.body)),
+  );
+
+  long(deleteScimGroup, (call) =>
+    runDirectoryWrite(needs, groupSchema, call, (write) => deleteGroup(write, call.params.id)),
+  );
+}

@@ -1,0 +1,87 @@
+/** What the service says of itself, and searches over users and groups. */
+import {
+  getScimResourceType,
+  getScimSchema,
+  getScimServiceProviderConfig,
+  listScimResourceTypes,
+  listScimSchemas,
+  searchScim,
+} from '@headgate/contract';
+import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import { Problem, problem } from '../../kernel/http/problems.ts';
+import { guardedRead } from '../../kernel/security/guarded-read.ts';
+import { describeService, listResourceTypes, listSchemas, renderDescriptions } from './scim-description.ts';
+import { type Found, findGroups, findUsers, readSearchMessage, renderList } from './scim-search.ts';
+import { type DirectoryNeeds, renderBase } from './scim-write.ts';
+
+/** Only checks the rights of the caller. */
+const nothing = guardedRead({ row: { one: 'integer' } }, 'select 1 as one');
+
+export function scimServiceRoutes({ read }: Endpoints, needs: DirectoryNeeds): void {
+  const base = renderBase(needs);
+
+  read(getScimServiceProviderConfig, async ({ rows }) => {
+    await rows(nothing, {});
+    return { body: describeService(base) };
+  });
+
+  read(listScimResourceTypes, async ({ rows }) => {
+    await rows(nothing, {});
+    return { body: renderDescriptions(listResourceTypes(base)) };
+  });
+
+  read(getScimResourceType, async ({ params: { id }, rows }) => {
+    await rows(nothing, {});
+    return { body: requireDescription(listResourceTypes(base), id) };
+  });
+
+  read(listScimSchemas, async ({ rows }) => {
+    await rows(nothing, {});
+    return { body: renderDescriptions(listSchemas(base)) };
+  });
+
+  read(getScimSchema, async ({ params: { id }, rows }) => {
+    await rows(nothing, {});
+    return { body: requireDescription(listSchemas(base), id) };
+  });
+
+  read(searchScim, async (call) => {
+    const request = readSearchMessage(call.body);
+    const users = await findIfKnown(() => findUsers(call, base, request));
+    const rest = {
+      ...request,
+      offset: Math.max(request.offset - (users.found?.total ?? 0), 0),
+      count: request.count - (users.found?.resources.length ?? 0),
+    };
+    const groups = await findIfKnown(() => findGroups(call, base, rest));
+    if (users.found === undefined && groups.found === undefined) throw users.refused;
+    const found = {
+      total: (users.found?.total ?? 0) + (groups.found?.total ?? 0),
+      resources: [...(users.found?.resources ?? []), ...(groups.found?.resources ?? [])],
+    };
+    return { body: renderList(found, request.offset + 1) };
+  });
+}
+
+/** A filter may name attributes that one of the types does not have. */
+async function findIfKnown<Shown>(
+  find: () => Promise<Found<Shown>>,
+): Promise<{ found?: Found<Shown>; refused?: Problem }> {
+  try {
+    return { found: await find() };
+  } catch (failure) {
+    const isUnknown =
+      failure instanceof Problem && ['invalid-filter', 'invalid-attribute-value'].includes(failure.code);
+    if (!isUnknown) throw failure;
+    return { refused: failure };
+  }
+}
+
+function requireDescription<Described extends { id: string }>(
+  all: readonly Described[],
+  id: string,
+): Described {
+  const found = all.find((each) => each.id.toLowerCase() === id.toLowerCase());
+  if (found === undefined) throw problem('scim-description-not-found', { id });
+  return found;
+}

@@ -1,0 +1,399 @@
+/** Users, by the requests that RFC 7644 and the directories document. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type ScimUser, scimUrns } from '@headgate/contract';
+import { createDirectoryClient, requireScimError } from '../../testing/directory-client.ts';
+import { startTestServer } from '../../testing/server.ts';
+
+const server = await startTestServer();
+const account = await server.account();
+const directory = createDirectoryClient(await account.actor('DIRECTORY'));
+const enterprise = scimUrns.enterpriseUser;
+
+test('a user has its whole schema, without the password, and the same version as ETag', async () => {
+  const made = await directory.send<ScimUser>('POST', '/Users', {
+    schemas: [scimUrns.user, enterprise],
+    id: 'mine',
+    USERNAME: 'Barbara@example.com',
+    externalId: 'b-1',
+    password: 'never stored',
+    name: { familyName: 'Jensen', givenName: 'Barbara' },
+    emails: [{ value: 'b@example.com', type: 'work', primary: 'True' }],
+    active: 'True',
+    groups: [{ value: 'x' }],
+    unknownAttribute: 1,
+    [enterprise]: { department: 'Tours', manager: '26118915' },
+  });
+  assert.equal(made.status, 201);
+  const user = made.body;
+  assert.equal(made.headers.location, user.meta?.location);
+  assert.equal(made.etag, user.meta?.version);
+  assert.match(made.headers['content-type'] ?? '', /^application\/scim\+json/);
+  assert.deepEqual(
+    [user.userName, user.active, user.emails, user.groups, user[enterprise]],
+    [
+      'Barbara@example.com',
+      true,
+      [{ value: 'b@example.com', type: 'work', primary: true }],
+      [],
+      { department: 'Tours', manager: { value: '26118915' } },
+    ],
+  );
+  assert.ok(!made.text.includes('never stored') && !made.text.includes('unknownAttribute'));
+  const stored = await server.database.query(
+    "select 1 from directory_user u where u::text like '%never stored%'",
+  );
+  assert.equal(stored.length, 0);
+  const unchanged = await directory.send('GET', `/Users/${user.id}`, undefined, {
+    'if-none-match': made.etag,
+  });
+  assert.equal(unchanged.status, 304);
+});
+
+test('a userName in other case is taken', async () => {
+  await directory.createUser('Case@Example.com');
+  const again = await directory.send('POST', '/Users', { userName: 'cASE@example.COM' });
+  requireScimError(again, 409, 'uniqueness');
+  const other = await directory.createUser('other@example.com');
+  const renamed = await directory.patchUser(other.id, {
+    op: 'replace',
+    path: 'userName',
+    value: 'CASE@example.com',
+  });
+  requireScimError(renamed, 409, 'uniqueness');
+  assert.equal((await directory.user(other.id)).userName, 'other@example.com');
+});
+
+test('PATCH as Microsoft Entra ID sends it', async () => {
+  const { id } = await directory.createUser('entra@example.com', {
+    emails: [{ type: 'work', value: 'old@example.com' }],
+  });
+  const patched = await directory.patchUser(
+    id,
+    { op: 'Replace', path: 'active', value: 'False' },
+    { op: 'Replace', path: 'emails[type eq "work"].value', value: 'new@example.com' },
+    { op: 'Add', path: 'phoneNumbers[type eq "mobile"].value', value: '555' },
+    { op: 'Add', path: `${enterprise}:manager`, value: '1234' },
+    { op: 'Replace', path: 'name.familyName', value: 'Jones' },
+    { op: 'Add', path: 'roles[primary eq "True"].value', value: 'user' },
+    {
+      op: 'Add',
+      value: {
+        id: 'ignored',
+        'name.givenName': 'Mary',
+        'emails[type eq "home"].value': 'home@example.com',
+        [`${enterprise}:department`]: 'Sales',
+        [`${scimUrns.user}:nickName`]: 'M',
+        groups: [{ value: 'ignored' }],
+        unknown: true,
+      },
+    },
+  );
+  const user = patched.body;
+  assert.equal(user.id, id);
+  assert.deepEqual(
+    {
+      active: user.active,
+      emails: user.emails,
+      phoneNumbers: user.phoneNumbers,
+      name: user.name,
+      roles: user.roles,
+      nickName: user.nickName,
+      enterprise: user[enterprise],
+    },
+    {
+      active: false,
+      emails: [
+        { type: 'work', value: 'new@example.com' },
+        { type: 'home', value: 'home@example.com' },
+      ],
+      phoneNumbers: [{ type: 'mobile', value: '555' }],
+      name: { familyName: 'Jones', givenName: 'Mary' },
+      roles: [{ primary: true, value: 'user' }],
+      nickName: 'M',
+      enterprise: { manager: { value: '1234' }, department: 'Sales' },
+    },
+  );
+});
+
+test('PATCH as Okta, OneLogin and GitHub document it, with a value object and no path', async () => {
+  const { id } = await directory.createUser('okta@example.com');
+  const off = await directory.send<ScimUser>('PATCH', `/Users/${id}`, {
+    schemas: [scimUrns.patch],
+    Operations: [{ op: 'replace', value: { active: false } }],
+  });
+  assert.equal(off.body.active, false);
+  const whole = await directory.patchUser(id, {
+    op: 'replace',
+    value: { active: true, displayName: 'Okta', [enterprise]: { costCenter: '42' } },
+  });
+  assert.deepEqual(
+    [whole.body.active, whole.body.displayName, whole.body[enterprise]],
+    [true, 'Okta', { costCenter: '42' }],
+  );
+  const bare = await directory.patchUser(id, { op: 'remove', path: enterprise });
+  assert.deepEqual([bare.body[enterprise], bare.body.schemas], [undefined, [scimUrns.user]]);
+});
+
+test('all operations of a PATCH are applied, or none', async () => {
+  const { id, meta } = await directory.createUser('none@example.com', { title: 'Guide' });
+  const cases: [object, 400, Parameters<typeof requireScimError>[2]][] = [
+    [{ op: 'remove' }, 400, 'noTarget'],
+    [{ op: 'replace', path: 'emails[type eq "work"].value', value: 'x' }, 400, 'noTarget'],
+    [{ op: 'replace', path: 'noSuchThing', value: 'x' }, 400, 'invalidPath'],
+    [{ op: 'replace', path: 'emails[', value: 'x' }, 400, 'invalidPath'],
+    [{ op: 'replace', path: 'emails[type zz "x"]', value: 'x' }, 400, 'invalidFilter'],
+    [{ op: 'replace', path: 'id', value: 'x' }, 400, 'mutability'],
+    [{ op: 'add', path: 'groups', value: [{ value: 'x' }] }, 400, 'mutability'],
+    [{ op: 'remove', path: 'userName' }, 400, 'mutability'],
+    [{ op: 'replace', path: 'active', value: 'maybe' }, 400, 'invalidValue'],
+    [{ op: 'replace', path: 'title', value: { a: 1 } }, 400, 'invalidValue'],
+    [{ op: 'move', path: 'title', value: 'x' }, 400, 'invalidSyntax'],
+    [
+      {
+        op: 'add',
+        path: 'emails',
+        value: [
+          { value: 'a', primary: true },
+          { value: 'b', primary: true },
+        ],
+      },
+      400,
+      'invalidValue',
+    ],
+  ];
+  for (const [operation, status, scimType] of cases) {
+    const refused = await directory.patchUser(
+      id,
+      { op: 'replace', path: 'title', value: 'Changed' },
+      operation,
+    );
+    requireScimError(refused, status, scimType);
+  }
+  const wrongSchema = await directory.send('PATCH', `/Users/${id}`, {
+    schemas: [scimUrns.user],
+    Operations: [{ op: 'replace', path: 'title', value: 'x' }],
+  });
+  requireScimError(wrongSchema, 400, 'invalidSyntax');
+  const many = Array.from({ length: 10_000 }, () => ({ op: 'replace', path: 'title', value: 'x' }));
+  requireScimError(await directory.patchUser(id, ...many), 400, 'tooMany');
+  const after = await directory.user(id);
+  assert.deepEqual([after.title, after.meta], ['Guide', meta]);
+});
+
+test('values of a multi-valued attribute are added once and removed by filter or by value', async () => {
+  const { id, meta } = await directory.createUser('values@example.com', {
+    emails: [
+      { value: 'a@x', type: 'work', primary: true },
+      { value: 'b@x', type: 'home' },
+    ],
+  });
+  const same = await directory.patchUser(id, {
+    op: 'add',
+    path: 'emails',
+    value: [{ value: 'b@x', type: 'home' }],
+  });
+  assert.equal(same.body.meta?.version, meta?.version, 'adding what is there changes nothing');
+  const added = await directory.patchUser(id, {
+    op: 'add',
+    path: 'emails',
+    value: { value: 'c@x', primary: true },
+  });
+  assert.deepEqual(
+    added.body.emails?.map(({ value, primary }) => [value, primary ?? false]),
+    [
+      ['a@x', false],
+      ['b@x', false],
+      ['c@x', true],
+    ],
+  );
+  const removed = await directory.patchUser(
+    id,
+    { op: 'remove', path: 'emails[type eq "home"]' },
+    { op: 'remove', path: 'emails', value: [{ value: 'c@x' }] },
+  );
+  assert.deepEqual(
+    removed.body.emails?.map(({ value }) => value),
+    ['a@x'],
+  );
+});
+
+test('PUT replaces the attributes, keeps `active`, and honours If-Match', async () => {
+  const { id, meta } = await directory.createUser('put@example.com', { title: 'Guide', active: false });
+  const put = (version: string) =>
+    directory.send<ScimUser>(
+      'PUT',
+      `/Users/${id}`,
+      { userName: 'put@example.com', nickName: 'P' },
+      { 'if-match': version },
+    );
+  requireScimError(await put('"9-000000000000"'), 412);
+  const { body } = await put(meta?.version ?? '');
+  assert.deepEqual([body.title, body.nickName, body.active], [undefined, 'P', false]);
+  requireScimError(await directory.send('PUT', `/Users/${id}`, { nickName: 'x' }), 400, 'invalidValue');
+});
+
+test('a list is filtered, sorted, paged by index and projected', async () => {
+  const other = createDirectoryClient((await server.account()).admin);
+  for (const [name, title] of [
+    ['a', 'Guide'],
+    ['b', 'Guide'],
+    ['c', 'Cook'],
+    ['d', undefined],
+  ] as const)
+    await other.createUser(`${name}@list.example`, {
+      title,
+      emails: [
+        { type: 'work', value: `${name}@work.example` },
+        { type: 'home', value: 'x@home.example' },
+      ],
+    });
+  const names = async (filter: string) =>
+    (await other.find('Users', filter)).Resources.map(({ userName }) => userName?.charAt(0)).join('');
+  const cases: [string, string][] = [
+    ['userName eq "A@LIST.example"', 'a'],
+    ['title eq "guide"', 'ab'],
+    ['title pr', 'abc'],
+    ['not (title pr)', 'd'],
+    ['title ne "Guide"', 'cd'],
+    ['emails[type eq "work" and value sw "b"]', 'b'],
+    ['emails[type eq "work"].value eq "c@work.example"', 'c'],
+    ['emails[type eq "home"].value eq "c@work.example"', ''],
+    ['emails.value co "@HOME"', 'abcd'],
+    ['emails eq "d@work.example"', 'd'],
+    [`${scimUrns.user}:userName sw "a" or (userName sw "b" and active eq true)`, 'ab'],
+    ['meta.lastModified gt "2011-05-13T04:42:34Z" and userName ew "LIST.example"', 'abcd'],
+    [`schemas eq "${scimUrns.user}"`, 'abcd'],
+    ['id eq "nothing"', ''],
+    [`userName eq "' or true --"`, ''],
+    [`${enterprise}:manager.$ref pr`, ''],
+    ['groups.value eq "x"', ''],
+  ];
+  for (const [filter, found] of cases) assert.equal(await names(filter), found, filter);
+  const page = await other.send<{ totalResults: number; startIndex: number; Resources: ScimUser[] }>(
+    'GET',
+    '/Users?sortBy=title&sortOrder=descending&startIndex=2&count=2&attributes=title,userName',
+  );
+  assert.deepEqual([page.body.totalResults, page.body.startIndex], [4, 2]);
+  assert.deepEqual(
+    page.body.Resources.map(({ title }) => title),
+    ['Guide', 'Guide'],
+  );
+  assert.deepEqual(Object.keys(page.body.Resources[0] ?? {}).toSorted(), [
+    'id',
+    'schemas',
+    'title',
+    'userName',
+  ]);
+  const searched = await other.send<{ totalResults: number; Resources: ScimUser[] }>('POST', '/.search', {
+    schemas: [scimUrns.search],
+    filter: 'title eq "Cook"',
+    excludedAttributes: ['emails', 'meta'],
+  });
+  assert.deepEqual([searched.body.totalResults, searched.body.Resources[0]?.emails], [1, undefined]);
+  const none = await other.send<{ Resources: unknown[]; totalResults: number }>(
+    'GET',
+    '/Users?count=0&startIndex=-3',
+  );
+  assert.deepEqual([none.body.totalResults, none.body.Resources], [4, []]);
+});
+
+test('a bad filter is refused with its scimType, never with a 500', async () => {
+  const deep = `${'('.repeat(5_000)}userName pr${')'.repeat(5_000)}`;
+  const filters = [
+    'userName',
+    'userName eq',
+    'userName xx "a"',
+    'password eq "a"',
+    'noSuchThing eq "a"',
+    'active gt true',
+    'active eq "maybe"',
+    'meta.created gt "yesterday"',
+    'userName eq "a" and',
+    `userName eq "a"; drop table directory_user`,
+    '(((userName pr)',
+    'title gt null',
+    'name[',
+    `${'not '.repeat(400)}(userName pr)`,
+    deep.slice(0, 7_000),
+    Array.from({ length: 300 }, () => 'title pr').join(' or '),
+  ];
+  for (const filter of filters) {
+    const answer = await directory.send('POST', '/Users/.search', { schemas: [scimUrns.search], filter });
+    requireScimError(answer, 400, 'invalidFilter');
+  }
+  const inQuery = await directory.send('GET', `/Users?filter=${'('.repeat(8_100)}`);
+  requireScimError(inQuery, 400, 'invalidFilter');
+  const long = await directory.send('POST', '/Users/.search', {
+    filter: `userName eq "${'a'.repeat(20_000)}"`,
+  });
+  requireScimError(long, 400, 'invalidFilter');
+});
+
+test('errors are those of SCIM only for requests that name its media type', async () => {
+  const plain = await account.admin.get('/directory-integration/scim/v2/Users/nobody');
+  assert.equal(plain.problem.code, 'user-not-found');
+  requireScimError(await directory.send('GET', '/Users/nobody'), 404);
+  requireScimError(await directory.send('POST', '/Users', '{"userName": '), 400, 'invalidSyntax');
+  requireScimError(await directory.send('POST', '/Users', '[]'), 400, 'invalidSyntax');
+  requireScimError(
+    await directory.send('POST', '/Users', { schemas: ['urn:scim:schemas:core:1.0'], userName: 'x' }),
+    400,
+    'invalidSyntax',
+  );
+  requireScimError(
+    await directory.send('POST', '/Users', { userName: 7.5, displayName: ['a'] }),
+    400,
+    'invalidValue',
+  );
+  requireScimError(await directory.send('GET', '/Users?startIndex=x'), 400, 'invalidValue');
+  requireScimError(await directory.send('GET', '/Nothing'), 404);
+  const json = await account.admin.get<ScimUser>('/directory-integration/scim/v2/Users?count=1', {
+    headers: { accept: 'application/json' },
+  });
+  assert.match(json.headers['content-type'] ?? '', /^application\/json/);
+});
+
+test('a deleted user is gone, from its groups too, and its events keep the name', async () => {
+  const { id } = await directory.createUser('gone@example.com');
+  const group = await directory.createGroup('of the gone', { members: [{ value: id }] });
+  const deleted = await directory.send('DELETE', `/Users/${id}`);
+  assert.deepEqual([deleted.status, deleted.text], [204, '']);
+  requireScimError(await directory.send('GET', `/Users/${id}`), 404);
+  requireScimError(await directory.send('DELETE', `/Users/${id}`), 404);
+  const after = await directory.group(group.id);
+  assert.deepEqual(after.members, []);
+  assert.notEqual(after.meta?.version, group.meta?.version);
+  const events = await server.database.query<{ name: string; subject_name: string }>(
+    'select name, subject_name from event where subject_id = $1 order by event_id',
+    [id],
+  );
+  assert.deepEqual(
+    events.map(({ name, subject_name }) => [name, subject_name]),
+    [
+      ['user-created', 'gone@example.com'],
+      ['user-deleted', 'gone@example.com'],
+    ],
+  );
+});
+
+test('the service describes its schemas and what it can do', async () => {
+  const config = await directory.send<Record<string, { supported: boolean }>>(
+    'GET',
+    '/ServiceProviderConfig',
+  );
+  for (const name of ['patch', 'bulk', 'filter', 'sort', 'etag'])
+    assert.ok(config.body[name]?.supported, name);
+  const schemas = await directory.send<{ Resources: { id: string }[] }>('GET', '/Schemas');
+  assert.deepEqual(
+    schemas.body.Resources.map(({ id }) => id),
+    [scimUrns.user, enterprise, scimUrns.group],
+  );
+  requireScimError(await directory.send('GET', '/Schemas/urn:none'), 404);
+  requireScimError(await directory.send('GET', '/ResourceTypes/Role'), 404);
+});
+
+test('/Me shows the caller, also a credential', async () => {
+  const { body } = await directory.send<ScimUser>('GET', '/Me');
+  assert.deepEqual([body.userName, body.userType, body.active], ['a DIRECTORY', 'Credential', true]);
+});

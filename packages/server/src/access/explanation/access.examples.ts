@@ -1,0 +1,14 @@
+/** A request that succeeds for each operation of the explanation. */
+import type { Examples } from '../../testing/place.ts';
+
+export const accessExamples: Examples = {
+  getMe: () => ({ path: '/me' }),
+  async getProjectAccess({ account, project, named }) {
+    const user = { userName: `${named('ada')}@example.com` };
+    const { userId } = (await account.admin.post<{ userId: string }>('/users', user)).body;
+    const group = { displayName: named('Viewers'), role: 'VIEWER', projectId: project.projectId };
+    const { groupId } = (await account.admin.post<{ groupId: string }>('/groups', group)).body;
+    await account.admin.post(`/groups/${groupId}/members`, { userIds: [userId] });
+    return { path: `${project.path}/access?permission=project:read` };
+  },
+};

@@ -1,0 +1,73 @@
+import {
+  environmentRoles,
+  getMe,
+  getProjectAccess,
+  type Permission,
+  permissions,
+  projectRoles,
+  shownRoles,
+} from '@headgate/contract';
+import { requireRow } from '../../kernel/database/database.ts';
+import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import { computePageBounds } from '../../kernel/http/paging.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import { encodeRoles, findRequiredRoles } from '../../kernel/security/permissions.ts';
+import { caller, environmentExists, projectAccessPage } from './access.store.ts';
+import { givesPermission, listGivenPermissions } from './access.ts';
+
+/** Without a wanted permission, any role will do. Of the account roles, only SUPER_ADMIN gives access to a project. */
+const anyRole = {
+  account: encodeRoles(['SUPER_ADMIN']),
+  project: encodeRoles(projectRoles),
+  environment: encodeRoles(environmentRoles),
+};
+
+const everyPermission = Object.keys(permissions) as Permission[];
+
+export function accessRoutes({ read }: Endpoints): void {
+  read(getMe, async ({ scope, rows }) => {
+    const row = requireRow(await rows(caller, {}), () =>
+      problem('token-invalid', { reason: 'its credential or user was deleted.' }),
+    );
+    const held = row.account_roles_held;
+    return {
+      body: {
+        principalId: scope.actorId,
+        principalType: row.principal_type,
+        name: row.name,
+        accountId: scope.accountId,
+        accountName: row.account_name,
+        accountRoles: held,
+        accountPermissions: everyPermission.filter((permission) =>
+          held.some(({ role }) => givesPermission({ role, level: 'ACCOUNT' }, permission)),
+        ),
+        roles: row.roles,
+        rolesTotal: row.roles_total,
+      },
+    };
+  });
+
+  read(getProjectAccess, async ({ query, rows, page }) => {
+    const { limit, offset } = computePageBounds(query);
+    const { permission, environmentName: name } = query;
+    if (name !== undefined)
+      requireRow(await rows(environmentExists, { name }), () => problem('unknown-environment', { name }));
+    const wanted = permission === undefined ? anyRole : findRequiredRoles(permission);
+    const { rows: some, total } = await page(projectAccessPage, {
+      wanted_account_roles: wanted.account,
+      wanted_project_roles: wanted.project,
+      wanted_environment_roles: wanted.environment,
+      wanted_environment: name ?? null,
+      limit,
+      offset,
+    });
+    const results = some.map(({ principal_id, principal_type, name: principal, roles }) => ({
+      principalId: principal_id,
+      principalType: principal_type,
+      name: principal,
+      roles: roles.slice(0, shownRoles),
+      permissions: listGivenPermissions(roles),
+    }));
+    return { body: { page: query.page, results, size: limit, total } };
+  });
+}

@@ -1,0 +1,113 @@
+/** Reads the views `principal`, `account_role` and `place_role`, as rights() does. */
+import { type AccountRole, type HeldRole, type OwnRole, shownRoles } from '@headgate/contract';
+import { typed } from '../../kernel/database/database.ts';
+import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
+
+type PrincipalType = 'USER' | 'CREDENTIAL';
+
+const accessParameters = {
+  /** The roles that have the wanted permission, or all roles. */
+  wanted_account_roles: typed<string>('text[]'),
+  wanted_project_roles: typed<string>('text[]'),
+  wanted_environment_roles: typed<string>('text[]'),
+  /** Null: any environment. */
+  wanted_environment: 'text?',
+  limit: 'bigint',
+  offset: 'bigint',
+} as const;
+
+/** SQL: the roles by which principals may do something in the project. */
+const heldRoles = `
+  select principal_id, role, 'ACCOUNT' as level, null::text as environment_name, group_id,
+    case when group_id is null then 'CREDENTIAL' else 'GROUP' end as source
+  from account_role where account_id = $account_id and role = 'SUPER_ADMIN'
+  union all
+  select principal_id, role, case when environment_name is null then 'PROJECT' else 'ENVIRONMENT' end, environment_name,
+    group_id, case source when 'environment' then 'ENVIRONMENT_DEFAULT' else upper(source) end
+  from place_role where account_id = $account_id and project_id = $project_id`;
+
+/** SQL: the principals that may. The same function decides requests. */
+const permitted = `
+  from (select distinct principal_id from (${heldRoles}) held) holder
+  join principal p on p.account_id = $account_id and p.principal_id = holder.principal_id
+  cross join lateral rights($account_id, holder.principal_id, $project_id, $wanted_environment, $wanted_account_roles,
+    $wanted_project_roles, $wanted_environment_roles, $now) r
+  where r.standing = 'permitted'`;
+
+export const projectAccessPage = guardedPage(
+  {
+    parameters: accessParameters,
+    row: {
+      principal_id: 'uuid',
+      principal_type: typed<PrincipalType>('text'),
+      name: 'text',
+      roles: typed<HeldRole[]>('json'),
+    },
+    alone: true,
+  },
+  {
+    rows: `
+    select chosen.principal_id, chosen.principal_type, chosen.name, (
+      select coalesce(json_agg(json_strip_nulls(json_build_object('role', h.role, 'level', h.level,
+        'environmentName', h.environment_name, 'source', h.source, 'groupId', h.group_id, 'groupName', g.display_name))
+        order by h.level <> 'ACCOUNT', h.level = 'ENVIRONMENT', h.environment_name, h.role, g.display_name_key), '[]')
+      from (select * from (${heldRoles}) held where held.principal_id = chosen.principal_id) h
+      left join directory_group g on g.account_id = $account_id and g.group_id = h.group_id) as roles
+    from (
+      select p.principal_id, upper(p.kind) as principal_type, p.name ${permitted}
+      order by p.name, p.principal_id limit $limit offset $offset) chosen
+    order by chosen.name, chosen.principal_id`,
+    total: `select count(*)::bigint as total ${permitted}`,
+  },
+);
+
+export const environmentExists = guardedRead(
+  { parameters: { name: 'text' }, row: { name: 'text' } },
+  'select name from environment where account_id = $account_id and project_id = $project_id and name = $name',
+);
+
+interface OwnAccountRole {
+  role: AccountRole;
+  source: 'GROUP' | 'CREDENTIAL' | 'EVERY_USER';
+  groupId?: string;
+  groupName?: string;
+}
+
+export const caller = guardedRead(
+  {
+    row: {
+      principal_type: typed<PrincipalType>('text'),
+      name: 'text',
+      account_name: 'text',
+      account_roles_held: typed<OwnAccountRole[]>('json'),
+      roles: typed<OwnRole[]>('json'),
+      roles_total: 'bigint',
+    },
+  },
+  `
+  select upper(p.kind) as principal_type, p.name, a.name as account_name, (
+    select json_agg(json_strip_nulls(json_build_object('role', r.role, 'source', case
+      when r.group_id is not null then 'GROUP' when p.kind = 'user' then 'EVERY_USER' else 'CREDENTIAL' end,
+      'groupId', r.group_id, 'groupName', g.display_name)) order by r.role, g.display_name_key)
+    from (
+      select role, group_id from account_role
+      where account_id = $account_id and principal_id = $principal_id
+      limit ${shownRoles}) r
+    left join directory_group g on g.account_id = $account_id and g.group_id = r.group_id) as account_roles_held, (
+    select coalesce(json_agg(json_strip_nulls(json_build_object('projectId', r.project_id, 'projectName', r.project_name,
+      'environmentName', r.environment_name, 'role', r.role, 'source',
+      case r.source when 'environment' then 'ENVIRONMENT_DEFAULT' else upper(r.source) end,
+      'groupId', r.group_id, 'groupName', g.display_name))
+      order by r.project_name, r.environment_name nulls first, r.role, g.display_name_key), '[]')
+    from (
+      select h.*, j.name as project_name from place_role h
+      join project j on j.account_id = h.account_id and j.project_id = h.project_id
+      where h.account_id = $account_id and h.principal_id = $principal_id
+      order by j.name, h.environment_name nulls first, h.role limit ${shownRoles}) r
+    left join directory_group g on g.account_id = $account_id and g.group_id = r.group_id) as roles, (
+    select count(*) from place_role h
+    where h.account_id = $account_id and h.principal_id = $principal_id)::bigint as roles_total
+  from principal p
+  join account a on a.account_id = p.account_id
+  where p.account_id = $account_id and p.principal_id = $principal_id`,
+);

@@ -1,0 +1,15 @@
+import type { Sealer } from '../../kernel/security/sealed.ts';
+import type { Slice } from '../../kernel/slice/slice.ts';
+import { userRoutes } from './user.routes.ts';
+import { userCredentialRoutes } from './user-credential.routes.ts';
+
+export { keepSuperAdminUser } from './super-admin.store.ts';
+export { presentUser, userColumns, userRow } from './user.store.ts';
+
+export const users: Slice<{ sealer: Sealer }> = {
+  name: 'users',
+  routes(endpoints, services) {
+    userRoutes(endpoints);
+    userCredentialRoutes(endpoints, services);
+  },
+};
