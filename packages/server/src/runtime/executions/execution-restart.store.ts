@@ -50,7 +50,7 @@ export const endedExecution = guardedRead(
       where v.account_id = $account_id and v.project_id = e.project_id and v.environment_name = e.environment_name
         and v.version_name = e.version_name and v.manifest_digest = e.manifest_digest) as enabled,
     exists (select from agent a where a.account_id = $account_id and a.agent_id = e.agent_id) as has_agent,
-    (select name from credential where account_id = $account_id and credential_id = $credential_id) as user_name
+    (select name from principal where account_id = $account_id and principal_id = $principal_id) as user_name
   from pipeline_execution e
   where e.account_id = $account_id and e.project_id = $project_id and e.execution_id = $run_id`,
 );
