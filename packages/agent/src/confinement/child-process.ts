@@ -5,6 +5,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { guardChannel } from './guarded-channel.ts';
 
 const stderrTailLength = 4_000;
 
@@ -40,6 +41,7 @@ export function startChild(
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
+  guardChannel(child, () => killGroup(child.pid));
   raiseOomScore(child.pid);
   let tail = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {

@@ -93,6 +93,27 @@ describe('the sessions of a run', () => {
       );
     });
 
+  for (const reading of [
+    'insert into a.t select 1 where not exists (select from t where b = 1)',
+    'MERGE INTO t USING s ON t.a = s.a WHEN NOT MATCHED THEN INSERT',
+    'with s as (select 1) insert or replace into "T" (b) select max(b) + 1 from t',
+    'update t set b = (select max(b) + 1 from t) where c = 1',
+  ])
+    it(`run a statement alone that reads the table it writes: ${reading}`, async () => {
+      const { warehouse, end, list } = createWarehouse();
+      const session = createSession(warehouse, 3);
+      const all = [reading, `${reading} `, 'insert into t select 1', 'delete from t where b = 2'];
+      const ended = Promise.all(all.map((sql) => session.execute(sql)));
+      await nextTurn();
+      for (const sql of all.slice(0, 2)) {
+        assert.deepEqual(list(), [sql]);
+        await end(sql);
+      }
+      assert.deepEqual(list(), all.slice(2));
+      for (const sql of all.slice(2)) await end(sql);
+      await ended;
+    });
+
   it('repeat a statement alone if it met another one, and no other failure', async () => {
     const { warehouse, started, end, list } = createWarehouse();
     const session = createSession(warehouse, 2);
@@ -100,7 +121,10 @@ describe('the sessions of a run', () => {
     const second = session.execute('update a set b = 2');
     const third = assert.rejects(session.execute('update a set b = 3'), /no such column/);
     await nextTurn();
-    await end('update a set b = 2', new Error('TransactionContext Error: Conflict on update!'));
+    await end(
+      'update a set b = 2',
+      new Error('Constraint Error: Duplicate key "a: 1" violates primary key constraint.'),
+    );
     await end('update a set b = 3', new Error('no such column'));
     await third;
     assert.deepEqual(list(), ['update a set b = 1']);

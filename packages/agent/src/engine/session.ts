@@ -37,7 +37,7 @@ export function createSession(warehouse: Warehouse, sessions: number): Session {
       },
       async runFreely(sql, work) {
         if (bindsSession(sql)) isBound = true;
-        if (isBound) return runAlone(() => work(0));
+        if (isBound || readsItsTarget(sql)) return runAlone(() => work(0));
         try {
           return await gate.runShared(work, signal);
         } catch (error) {
@@ -77,7 +77,8 @@ interface Turns {
 }
 
 /** DuckDB's messages for statements that changed the same rows or objects at the same time. */
-const conflict = /\bconflict\b|has been altered|could not commit/i;
+const conflict =
+  /\bconflict\b|has been altered|could not commit|failed to commit|violates (?:primary key|unique) constraint/i;
 
 /** Statements that begin so change and read only the database, unless they have the words below. */
 const readsOrWrites =
@@ -86,6 +87,23 @@ const ofSession = /\b(?:temp|temporary|currval|nextval|setseed|getvariable|varia
 
 /** Whether a later statement may need the session of this one. */
 const bindsSession = (sql: string) => !readsOrWrites.test(sql) || ofSession.test(sql);
+
+const writing =
+  /\b(?:insert\s+(?:or\s+\w+\s+)?into|update|delete\s+from|(?<merge>merge\s+into))\s+(?:(?:"(?:[^"]|"")*"|[^\s"'(),;.]+)\s*\.\s*)*(?:"(?<quoted>(?:[^"]|"")*)"|(?<plain>[^\s"'(),;.]+))/i;
+
+/**
+ * Whether what a statement writes follows from what is in its table, such as `INSERT … WHERE NOT EXISTS`. Two of
+ * them at the same time would not see the rows of each other, and DuckDB would call that no conflict.
+ */
+function readsItsTarget(sql: string): boolean {
+  const { merge, quoted = '', plain = quoted } = writing.exec(sql)?.groups ?? {};
+  if (merge !== undefined || plain === '') return merge !== undefined;
+  const name = new RegExp(
+    `(?<![\\p{L}\\p{N}_$])${plain.replaceAll(/[$()*+.?[\\\]^{|}]/g, '\\$&')}(?![\\p{L}\\p{N}_$])`,
+    'giu',
+  );
+  return (sql.match(name)?.length ?? 0) > 1;
+}
 
 /** `watched`: the same warehouse, for the statements of components. */
 function createStatements(

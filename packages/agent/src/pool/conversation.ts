@@ -117,10 +117,13 @@ export function createConversation(
         case 'alive':
           return;
         case 'step':
+          requireJson(message.step);
           return options.onStep(message.step);
         case 'line':
+          requireJson([message.line, message.source, message.timestamp]);
           return options.onLine(message.line, message.source, message.timestamp);
         case 'variables':
+          requireJson(message.variables);
           return options.onVariables(message.variables);
         case 'interrupt':
           return open.get(message.asked)?.abort();
@@ -128,6 +131,7 @@ export function createConversation(
         case 'script-refusal':
           return scripts.settle(message);
         case 'finished':
+          requireEnd(message);
           isOver = true;
           return ended.resolve(message);
         default:
@@ -155,4 +159,18 @@ export function createConversation(
       await files.close();
     },
   };
+}
+
+/** The channel carries more than a report can say. @throws Error if it is no JSON */
+function requireJson(value: unknown): void {
+  JSON.stringify(value);
+}
+
+const endStatuses: readonly string[] = ['SUCCESS', 'FAILED', 'CANCELLED'] satisfies RunOutcome['status'][];
+
+function requireEnd({ outcome, faults }: Extract<FromRun, { type: 'finished' }>): void {
+  requireJson(outcome);
+  const isMessage = outcome.message === undefined || typeof outcome.message === 'string';
+  if (!endStatuses.includes(outcome.status) || !isMessage || !Array.isArray(faults))
+    throw new Error('an end that is none');
 }

@@ -2,11 +2,14 @@
  * A process of runs with a fault that no pipeline can cause. The name of a pipeline's variable says which, and
  * its value is what the process leaves behind or sends.
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeSync } from 'node:fs';
 import { MessageChannel } from 'node:worker_threads';
 import { createKeptBetweenRuns } from '../engine/kept-between-runs.ts';
 import { listenForRuns } from '../engine/process-of-runs.ts';
 import type { FromRun, RunStart } from '../engine/run-messages.ts';
+
+/** The file descriptor of the channel to the agent. */
+const channel = 3;
 
 /** Survives the run that fills it. */
 const grown: Buffer[] = [];
@@ -32,6 +35,17 @@ const faults: Record<string, (start: RunStart, run: number) => void> = {
   },
   sendNothing: () => process.send?.(null),
   answerNoScript: (_, run) => process.send?.({ type: 'script-answer', run, request: 7, value: 1 }),
+  sendUnprintable: (_, run) => {
+    const line = { ...createLine(run), source: { step: 1n, stream: 'stdout' } };
+    process.send?.(line);
+  },
+  finishWithNothing: (_, run) => process.send?.({ type: 'finished', run }),
+  finishOddly: (_, run) =>
+    process.send?.({ type: 'finished', run, outcome: { status: 1n, message: {} }, faults: [] }),
+  // Node.js keeps these to itself. An agent without a handle that waits for this answer would crash.
+  sendOwnOfNode: () => process.send?.({ cmd: 'NODE_HANDLE_ACK' }),
+  sendNoMessage: (_, run) =>
+    process.send?.({ type: 'alive', run }, () => writeSync(channel, Buffer.from([0, 0, 0, 4, 1, 2, 3, 4]))),
   grow: () => void grown.push(Buffer.alloc(150_000_000, 1)),
   die: (_, run) => process.send?.({ type: 'alive', run }, () => process.exit(3)),
 };

@@ -69,6 +69,10 @@ describe('a process of runs is replaced', { timeout: 120_000 }, () => {
     ['askTwice', /sent a message out of order and was killed/],
     ['answerNoScript', /sent a message out of order and was killed/],
     ['sendNothing', /sent a message out of order and was killed/],
+    ['sendUnprintable', /sent a message out of order and was killed/],
+    ['finishWithNothing', /sent a message out of order and was killed/],
+    ['finishOddly', /sent a message out of order and was killed/],
+    ['sendNoMessage', /the run’s process was killed by SIGKILL/],
     ['die', /the run’s process ended with code 3/],
   ] as const) {
     it(`at once if it does this: ${fault}. The run fails, the next one works`, async () => {
@@ -88,6 +92,7 @@ describe('a process of runs is replaced', { timeout: 120_000 }, () => {
     'evaluateText',
     'readFile',
     'readItsCode',
+    'sendOwnOfNode',
   ])
     it(`never because of this, which is impossible: ${fault}`, async () => {
       await withPool({ code: faulty }, async ({ run, retired }) => {

@@ -265,12 +265,38 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
   });
 
   it('reports how a process died, and starts another for the next statement', async () => {
-    const endless = warehouse.execute('select count(*) from range(1000000000) a, range(1000000) b');
+    const other = await driver.connect(testPlace);
+    const endless = other.execute('select count(*) from range(1000000000) a, range(1000000) b');
     const [pid] = databaseProcesses();
     process.kill(pid as number, 'SIGKILL');
     await assert.rejects(endless, /was killed by SIGKILL/);
-    assert.equal((await warehouse.query('select count(*) from towns', 1)).rows[0]?.[0], 1);
+    assert.equal((await other.query('select count(*) from towns', 1)).rows[0]?.[0], 1);
+    await other.close();
   });
+
+  for (const binding of [
+    'set variable x = 5',
+    'create temp table kept (a int)',
+    '/* a */ use information_schema',
+  ])
+    it(`does not go on without what a session had: ${binding}`, async () => {
+      const bound = await driver.connect(testPlace);
+      const other = await driver.connect(testPlace);
+      await bound.execute(binding);
+      const endless = bound.execute('select count(*) from range(1000000000) a, range(1000000) b');
+      await other.query('select 1', 1);
+      process.kill(databaseProcesses()[0] as number, 'SIGKILL');
+      await assert.rejects(endless, /was killed by SIGKILL/);
+      for (const _ of [1, 2])
+        await assert.rejects(
+          bound.execute("create table lost as select getvariable('x') as x"),
+          /settings of this run/,
+        );
+      await bound.close();
+      await assert.rejects(other.query('select 1', 1), /was killed by SIGKILL/);
+      assert.deepEqual((await other.query('select 1', 1)).rows, [[1]]);
+      await other.close();
+    });
 
   it('names the cause when it was killed because another run’s cancelled statement did not stop', () => {
     const other = { ...testPlace, environmentName: 'other' };

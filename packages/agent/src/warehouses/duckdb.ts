@@ -8,11 +8,14 @@ import { type EnvironmentPlace, makePrivateFolder } from '../host/folders.ts';
 import { getReason } from '../log.ts';
 import { DatabaseProcess } from './duckdb-database.ts';
 import type { ScratchRequest } from './duckdb-messages.ts';
+import { leavesState } from './session-state.ts';
 import type { WarehouseConnection, WarehouseDriver, WarehouseSettings } from './warehouse.ts';
 
 const closeTimeoutMilliseconds = 10_000;
 const lostScratch =
   'the warehouse’s process has ended, and with it the scratch database of the test: start the test again';
+const lostState =
+  'the warehouse’s process has ended, and with it the temporary tables and settings of this run: start the run again';
 
 export function createDuckdbDriver(settings: WarehouseSettings): WarehouseDriver {
   const environments = new Map<string, EnvironmentDatabase>();
@@ -47,7 +50,8 @@ class EnvironmentDatabase {
   /**
    * A connection survives the death of its process: one statement fails, so that the rest of a transaction
    * does not take effect alone, and the next one starts a new process with a new session. A test does not go
-   * on: its scratch database is gone.
+   * on: its scratch database is gone. Nor does a run that had temporary tables or settings: without them a
+   * retry may succeed and write something else.
    */
   async connect(scratch?: ScratchRequest): Promise<WarehouseConnection> {
     const connection = ++this.#lastConnection;
@@ -55,6 +59,7 @@ class EnvironmentDatabase {
     clearTimeout(this.#idle);
     let database: DatabaseProcess | undefined;
     let wasOpen = false;
+    let hasState = false;
     const openProcess = async (): Promise<DatabaseProcess> => {
       if (!this.#open.has(connection)) throw new Error('this connection to the warehouse is closed');
       if (database?.alive) return database;
@@ -62,10 +67,19 @@ class EnvironmentDatabase {
       database = undefined;
       if (death) throw death;
       if (scratch !== undefined && wasOpen) throw new Error(lostScratch);
+      if (hasState) throw new Error(lostState);
       database = await this.#openOn(connection);
       if (scratch !== undefined) await this.#enterScratch(database, connection, scratch);
       wasOpen = true;
       return database;
+    };
+    const ask = async (
+      request: { type: 'execute'; sql: string } | { type: 'query'; sql: string; maxRows: number },
+      limit: AbortSignal | undefined,
+    ): Promise<unknown> => {
+      const answer = await this.#askWithin(await openProcess(), { ...request, connection }, limit);
+      hasState ||= leavesState(request.sql);
+      return answer;
     };
     try {
       await openProcess();
@@ -75,14 +89,9 @@ class EnvironmentDatabase {
     }
     return {
       execute: async (sql, _session, limit) =>
-        (await this.#askWithin(await openProcess(), { type: 'execute', connection, sql }, limit)) as {
-          rowCount: number;
-        },
+        (await ask({ type: 'execute', sql }, limit)) as { rowCount: number },
       query: async (sql, maxRows, _session, limit) =>
-        (await this.#askWithin(await openProcess(), { type: 'query', connection, sql, maxRows }, limit)) as {
-          columns: string[];
-          rows: unknown[][];
-        },
+        (await ask({ type: 'query', sql, maxRows }, limit)) as { columns: string[]; rows: unknown[][] },
       close: async () => {
         if (!this.#open.has(connection)) return;
         this.#forget(connection);
