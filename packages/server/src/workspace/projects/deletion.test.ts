@@ -1,7 +1,7 @@
 /** Deleting a project deletes everything in it and ends its runs; its events remain. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type AccountEventItem, type Operation, operations, type Page } from '@headgate/contract';
+import { type AccountEventItem, claimLimit, type Operation, operations, type Page } from '@headgate/contract';
 import { createInstance, type Instance } from '../../testing/agent.ts';
 import { createCheckingAgent } from '../../testing/checking-agent.ts';
 import { requireProblem } from '../../testing/client.ts';
@@ -24,9 +24,12 @@ async function startIn({ account, agent, project }: Place, environmentName = 'de
 async function startWork(
   place: Place,
 ): Promise<{ instance: Instance; held: { workId: string; epoch: number } }> {
-  await startIn(place);
+  const id = await startIn(place);
   const instance = createInstance(place.agent);
-  const [work] = (await instance.claim()).work;
+  // The examples left other work.
+  const work = (await instance.claim(claimLimit)).work.find(
+    ({ payload }) => payload.pipelineExecutionId === id,
+  );
   assert.ok(work);
   const held = { workId: work.workId, epoch: work.epoch };
   await instance.report(held, { type: 'started' });
