@@ -1,6 +1,4 @@
 /** The session's clock and random numbers, as an argument, so that a simulation can control them. */
-import { setTimeout } from 'node:timers/promises';
-
 export interface Time {
   /** Milliseconds of a monotonic clock. */
   now(): number;
@@ -14,8 +12,18 @@ export interface Time {
 
 export const realTime: Time = {
   now: () => performance.now(),
+  // The function of node:timers/promises makes two errors for each sleep that is aborted.
   sleep: (milliseconds, signal) =>
-    setTimeout(milliseconds, undefined, signal === undefined ? {} : { signal }).catch(() => undefined),
+    new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', end);
+        resolve();
+      };
+      const timer = setTimeout(end, milliseconds);
+      signal?.addEventListener('abort', end);
+      if (signal?.aborted === true) end();
+    }),
   timeout: (milliseconds) => AbortSignal.timeout(milliseconds),
   random: Math.random,
 };

@@ -17,11 +17,12 @@ export const memberError = 'MemberError';
 
 /** @returns false if the variables do not fit into the memory of an expression. */
 export function defineGlobals(context: QuickJSContext, expression: string, scope: ExpressionScope): boolean {
-  const { globals, grids } = collectGlobals(expression, scope);
-  const text = context.newString(JSON.stringify({ globals, guarded: [...grids, 'sysvar'] }));
+  const { globals, guarded } = collectGlobals(expression, scope);
+  if (Object.keys(globals).length === 0) return true;
+  const text = context.newString(JSON.stringify({ globals, guarded }));
   context.setProp(context.global, '__globals', text);
   text.dispose();
-  const result = context.evalCode(definition);
+  const result = context.evalCode(guarded.length === 0 ? plainDefinition : definition);
   if (result.error !== undefined) {
     result.error.dispose();
     return false;
@@ -29,6 +30,16 @@ export function defineGlobals(context: QuickJSContext, expression: string, scope
   result.value.dispose();
   return true;
 }
+
+/** Without a member to guard. Most expressions need no more, and QuickJS compiles it in a third of the time. */
+const plainDefinition = `{
+  const { JSON, Object } = globalThis;
+  const scope = globalThis;
+  const { globals } = JSON.parse(__globals);
+  delete scope.__globals;
+  for (const name of Object.keys(globals))
+    Object.defineProperty(scope, name, { value: globals[name], configurable: true, writable: true, enumerable: true });
+}`;
 
 // toJSON is allowed because JSON.stringify reads it. The columns of a grid are lists and are not guarded.
 const definition = `{
@@ -59,23 +70,35 @@ const definition = `{
   }
 }`;
 
-/** A grid may hold thousands of rows, so it becomes a global only if the expression contains its name. */
+/** An expression with one of these may read a variable without its name. */
+const readsByOtherMeans = /\\|\b(?:globalThis|this|eval|Function|constructor)\b/;
+
+/**
+ * A variable becomes a global only if the expression contains its name: a grid may hold thousands of rows, and
+ * each object in `sysvar` takes time.
+ */
 function collectGlobals(expression: string, scope: ExpressionScope) {
   const globals = new Map<string, unknown>();
-  const grids = new Set<string>();
+  const guarded: string[] = [];
+  const readsAny = readsByOtherMeans.test(expression);
   for (const { name, value } of scope.variables) {
-    if (!isGrid(value)) globals.set(name, value);
-    else if (expression.includes(name)) {
+    const isNamed = expression.includes(name);
+    if (!isGrid(value)) {
+      if (isNamed || readsAny) globals.set(name, value);
+    } else if (isNamed) {
       const columns = value.columns.map((column, index) => [
         column.name,
         value.rows.map((row) => row[index] ?? null),
       ]);
       globals.set(name, Object.fromEntries(columns));
-      grids.add(name);
+      if (name !== 'sysvar') guarded.push(name);
     }
   }
-  globals.set('sysvar', scope.sysvar);
-  return { globals: Object.fromEntries(globals), grids: [...grids].filter((name) => name !== 'sysvar') };
+  if (readsAny || expression.includes('sysvar')) {
+    globals.set('sysvar', scope.sysvar);
+    guarded.push('sysvar');
+  }
+  return { globals: Object.fromEntries(globals), guarded };
 }
 
 /** Turns a MemberError into a message with the nearest name, or with the known names. */

@@ -207,6 +207,16 @@ describe('resolveParameters', () => {
   });
 });
 
+it('variables may be read without their names', async () => {
+  const zone = createProjectVariable({ name: 'zone', type: 'TEXT', behaviour: 'SHARED', value: 'b' });
+  const scope = createScope([zone]);
+  const names = ["globalThis['zo' + 'ne']", 'z\\u006fne', "eval('zo' + 'ne')", "(0, eval)('zo' + 'ne')"];
+  for (const expression of names)
+    assert.equal(await interpolate(`\${${expression} + 1}`, { ...evaluation, scope }), 'b1', expression);
+  const environment = await interpolate("${globalThis['sys' + 'var'].environment.name}", evaluation);
+  assert.equal(environment, 'dev');
+});
+
 it('variables may have the names of built-in objects', async () => {
   for (const name of ['Array', 'Error', 'JSON', 'Object', 'Proxy', 'Reflect', 'globalThis']) {
     const named = createScope([

@@ -68,7 +68,12 @@ export {
   type VariableDeclaration,
 } from './pipeline.ts';
 export type { PlacedExpression } from './pipeline-expressions.ts';
-export { compileQuickJs, createQuickJsLender, type QuickJsSource } from './quickjs-module.ts';
+export {
+  compileQuickJs,
+  createQuickJsLender,
+  type QuickJsInstance,
+  type QuickJsSource,
+} from './quickjs-module.ts';
 export {
   type Evaluation,
   evaluateExpression,

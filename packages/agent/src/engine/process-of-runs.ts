@@ -1,6 +1,7 @@
 /** Does the runs that the agent sends to this process, one after the other. */
 import { compileQuickJs, createQuickJsLender } from '@headgate/pipelines';
 import { freezeBuiltIns } from './frozen-built-ins.ts';
+import { gatherMessages } from './gathered-messages.ts';
 import type { KeptBetweenRuns } from './kept-between-runs.ts';
 import { watchLeftovers } from './leftovers.ts';
 import type { ArtifactIndex, FromRun, RunStart, ToRun } from './run-messages.ts';
@@ -15,9 +16,11 @@ export async function listenForRuns(
   const indexes = new Map<string, ArtifactIndex>();
   let current: RunningRun | undefined;
 
-  function send(message: FromRun): void {
+  function write(message: FromRun): void {
     if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
   }
+  const messages = gatherMessages(write);
+  const { send } = messages;
 
   await compileQuickJs();
   // The declared types are older than this function.
@@ -31,7 +34,7 @@ export async function listenForRuns(
     if (message.forget === true) indexes.clear();
     for (const { digest, index } of message.start.artifacts)
       if (index !== undefined) indexes.set(digest, index);
-    const running = createRunningRun(message, { createQuickJs: quickJs.lend, kept, indexes, send });
+    const running = createRunningRun(message, { createQuickJs: quickJs.lend, kept, indexes, messages });
     current = running;
     const alive = leftovers.keep(setInterval(() => send({ type: 'alive', run }), 1_000).unref());
     onStart(message.start, run);

@@ -90,6 +90,11 @@ export type Question = {
 export type FromRun =
   /** The process has loaded its code and dropped its rights. */
   | { type: 'ready' }
+  /** In their order. */
+  | { type: 'several'; messages: readonly OfRun[] }
+  | OfRun;
+
+export type OfRun =
   /** Sent every second of a run. Silence means that an expression blocks the process past its own time limit. */
   | { type: 'alive'; run: number }
   | Question

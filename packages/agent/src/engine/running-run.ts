@@ -6,15 +6,16 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as startTimer } from 'node:timers';
 import { setTimeout } from 'node:timers/promises';
-import type { QuickJsSource, SharedPipelineUse } from '@headgate/pipelines';
+import type { QuickJsInstance, QuickJsSource, SharedPipelineUse } from '@headgate/pipelines';
 import { getReason } from '../log.ts';
 import type { ScriptEnd, ScriptEvents, ScriptJob } from '../scripts/script-job.ts';
+import type { GatheredMessages } from './gathered-messages.ts';
 import type { KeptBetweenRuns } from './kept-between-runs.ts';
 import type { ArtifactFiles, RunOutcome, RunPorts, SharedVersion } from './ports.ts';
 import { runBounds, runPipeline } from './run.ts';
 import {
   type ArtifactIndex,
-  type FromRun,
+  type OfRun,
   type Question,
   type QuestionName,
   type Questions,
@@ -28,7 +29,7 @@ interface Process {
   createQuickJs: QuickJsSource;
   kept: KeptBetweenRuns;
   indexes: ReadonlyMap<string, ArtifactIndex>;
-  send(message: FromRun): void;
+  messages: GatheredMessages;
 }
 
 export interface RunningRun {
@@ -58,8 +59,23 @@ export function createRunningRun(
   /** Ends waits of the run when it is cancelled. */
   const cancelling = new AbortController();
 
-  function send(message: FromRun): void {
-    if (!ended) process.send(message);
+  const { messages } = process;
+  function send(message: OfRun): void {
+    if (!ended) messages.send(message);
+  }
+  /** For what need not be known before the next message. */
+  function tell(message: OfRun): void {
+    if (!ended) messages.tell(message);
+  }
+
+  /** What waits is sent before an expression, which may block the process. */
+  async function createQuickJs(): Promise<QuickJsInstance> {
+    const instance = await process.createQuickJs();
+    const isUsable = () => {
+      messages.flush();
+      return instance.isUsable();
+    };
+    return { ...instance, isUsable };
   }
 
   function ask<Name extends QuestionName>(
@@ -70,7 +86,7 @@ export function createRunningRun(
     if (ended) return Promise.reject(new Error(over));
     return new Promise<unknown>((resolve, reject) => {
       waiting.set(id, { resolve, reject });
-      process.send({ ...asked, type, run: number, id } as Question);
+      messages.send({ ...asked, type, run: number, id } as Question);
     }) as Promise<Questions[Name]['answer']>;
   }
 
@@ -149,12 +165,12 @@ export function createRunningRun(
       endWrite: (partial, isComplete) => ask('file-end', { partial, isComplete }),
     },
     enterScratch: () => ask('scratch', {}),
-    createQuickJs: process.createQuickJs,
+    createQuickJs,
     kept: process.kept,
-    report: (step) => send({ type: 'step', run: number, step }),
+    report: (step) => tell({ type: 'step', run: number, step }),
     log: (line, source) =>
-      send({ type: 'line', run: number, line, source, timestamp: new Date().toISOString() }),
-    recordVariables: (variables) => send({ type: 'variables', run: number, variables }),
+      tell({ type: 'line', run: number, line, source, timestamp: new Date().toISOString() }),
+    recordVariables: (variables) => tell({ type: 'variables', run: number, variables }),
     isCancelled: () => cancelled !== undefined,
     getCanceller: () => cancelled?.requestedBy,
     now: () => new Date(),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { getCanceller } from '../cancellation.ts';
 import type { RunOutcome } from '../engine/ports.ts';
 import { createRunFiles, readTextFile } from '../engine/run-files.ts';
-import type { FromRun, PlacedArtifact, Question, ToRun } from '../engine/run-messages.ts';
+import type { OfRun, PlacedArtifact, Question, ToRun } from '../engine/run-messages.ts';
 import { getReason } from '../log.ts';
 import type { RunOptions } from './run-options.ts';
 import { createRunScripts } from './run-scripts.ts';
@@ -14,7 +14,7 @@ type Message = ToRun extends infer Each ? (Each extends ToRun ? Omit<Each, 'run'
 
 export interface Conversation {
   /** Passes a message of the run. @throws Error about a message that the process cannot send at this time */
-  receive(message: Exclude<FromRun, { type: 'ready' }>): void;
+  receive(message: OfRun): void;
   cancel(): void;
   /** The process has sent a message of this run. Before, the run has had no effect. */
   readonly hasBegun: boolean;

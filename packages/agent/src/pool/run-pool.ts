@@ -1,6 +1,6 @@
 /**
  * The processes of runs. A process is started before it is needed, does many runs of one environment, one at a
- * time, and is replaced by the rules of `run-process.ts`. ADR 0050.
+ * time, and is replaced by the rules of `run-process.ts`. ADR 0054.
  */
 import type { RunOutcome } from '../engine/ports.ts';
 import { getReason, type Log } from '../log.ts';

@@ -8,7 +8,7 @@ import { type Child, describeExit, startChild } from '../confinement/child-proce
 import type { Confinement } from '../confinement/confinement.ts';
 import type { WatchedProcess } from '../confinement/memory-watch.ts';
 import type { RunOutcome } from '../engine/ports.ts';
-import type { FromRun, PlacedArtifact, RunStart, SentShared, ToRun } from '../engine/run-messages.ts';
+import type { FromRun, OfRun, PlacedArtifact, RunStart, SentShared, ToRun } from '../engine/run-messages.ts';
 import type { RetirementBounds } from './bounds.ts';
 import { type Conversation, createConversation } from './conversation.ts';
 import type { RunOptions } from './run-options.ts';
@@ -238,12 +238,15 @@ export class RunProcess {
       this.#refuse();
       return;
     }
-    if (message.type === 'ready') {
-      this.#ready.resolve();
-      return;
-    }
+    if (message.type === 'ready') this.#ready.resolve();
+    else if (message.type !== 'several') this.#take(message);
+    else if (Array.isArray(message.messages)) for (const each of message.messages) this.#take(each);
+    else this.#refuse();
+  }
+
+  #take(message: OfRun | null): void {
     // A message of an earlier run is dropped; the process is not clean.
-    if (this.#conversation === undefined || message.run !== this.#runs) {
+    if (this.#conversation === undefined || message?.run !== this.#runs) {
       this.#retired ??= 'a message of a run that has ended';
       if (this.#conversation === undefined) this.kill();
       return;

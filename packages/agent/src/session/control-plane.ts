@@ -19,6 +19,9 @@ import type {
   SecretLookup,
 } from '@headgate/contract';
 
+import { realTime } from '../time.ts';
+import { callWithin } from './limited-call.ts';
+
 const callTimeoutMilliseconds = 30_000;
 const blobTimeoutMilliseconds = 300_000;
 const answerLimit = 64 * 1024 * 1024;
@@ -72,8 +75,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const tokens = createTokenSource(options);
   const base = `${options.serverUrl}/agent/v1`;
 
-  async function request(path: string, init: RequestInit, signal: AbortSignal, timeout: number) {
-    const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
+  async function request(path: string, init: RequestInit, bounded: AbortSignal) {
     for (let attempt = 1; ; attempt++) {
       const token = await tokens.get(bounded);
       const response = await fetch(`${base}${path}`, {
@@ -96,7 +98,9 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       body: JSON.stringify(body),
     };
     const timeout = callTimeoutMilliseconds + waitSeconds * 1_000;
-    return (await readJson(await request(path, init, signal, timeout))) as T;
+    return callWithin(realTime, timeout, [signal], async (bounded) => {
+      return (await readJson(await request(path, init, bounded))) as T;
+    });
   }
 
   return {
@@ -109,13 +113,14 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     secretReference: (body, signal) => post('/secret-references', body, signal),
     async artifact(digest, signal) {
       const path = `/artifacts/${encodeURIComponent(digest)}`;
-      return (await readJson(
-        await request(path, { method: 'GET' }, signal, callTimeoutMilliseconds),
-      )) as ArtifactManifest;
+      return callWithin(realTime, callTimeoutMilliseconds, [signal], async (bounded) => {
+        return (await readJson(await request(path, { method: 'GET' }, bounded))) as ArtifactManifest;
+      });
     },
     async blob(sha256, signal) {
       const path = `/blobs/${encodeURIComponent(sha256)}`;
-      const response = await request(path, { method: 'GET' }, signal, blobTimeoutMilliseconds);
+      const bounded = AbortSignal.any([signal, AbortSignal.timeout(blobTimeoutMilliseconds)]);
+      const response = await request(path, { method: 'GET' }, bounded);
       return response.body ?? ReadableNothing;
     },
   };

@@ -36,6 +36,9 @@ const batchLimitCharacters = 1_000_000;
 const messageLimit = 10_000;
 const reasonLimit = 1_000;
 
+/** Ends a wait. */
+const woken = new Error('there are reports');
+
 export interface WorkKey {
   workId: string;
   epoch: number;
@@ -220,7 +223,7 @@ export class Outbox {
       const done = () => {
         signal.removeEventListener('abort', done);
         this.#wake = () => undefined;
-        over.abort();
+        over.abort(woken);
         resolve();
       };
       this.#wake = done;

@@ -26,6 +26,7 @@ import {
   type HeldWork,
   type Kill,
 } from './held-work.ts';
+import { callWithin } from './limited-call.ts';
 import { getWorkName, Outbox, type Outcome, type WorkKey } from './outbox.ts';
 import { retryUntilSuccess, sayGoodbye } from './retried-calls.ts';
 
@@ -84,7 +85,9 @@ export class Session {
     const { controlPlane, instanceId, log } = options;
     this.#outbox = new Outbox({
       send: (reports, signal) =>
-        controlPlane.report({ instanceId, reports }, this.#limitTime(this.#leaseMilliseconds, signal)),
+        this.#callWithin(this.#leaseMilliseconds, [signal], (bounded) =>
+          controlPlane.report({ instanceId, reports }, bounded),
+        ),
       onRefused: (key, { kind, detail }) => {
         if (kind === 'lost') this.#kill(key, { report: 'nothing', why: detail });
         else this.#kill(key, createFailedKill(`the server refused the progress of the run: ${detail}`));
@@ -216,8 +219,11 @@ export class Session {
     if (max === 0) this.#events.once('freed', onFreed);
     try {
       const waitSeconds = this.#times?.claimWaitSeconds ?? 0;
-      const bounded = this.#limitTime(waitSeconds * 1_000 + this.#leaseMilliseconds, signal, freed.signal);
-      const answer = await controlPlane.claim({ instanceId, max, waitSeconds }, bounded);
+      const answer = await this.#callWithin(
+        waitSeconds * 1_000 + this.#leaseMilliseconds,
+        [signal, freed.signal],
+        (bounded) => controlPlane.claim({ instanceId, max, waitSeconds }, bounded),
+      );
       const { work, commands, agentCommand } = answer;
       for (const item of work) this.#take(item);
       this.#obeyAsInstance(agentCommand);
@@ -240,7 +246,7 @@ export class Session {
       const began = this.#time.now();
       const bound = computeCallTimeout(this.#heartbeatMilliseconds, this.#leaseMilliseconds);
       try {
-        await this.#beat(this.#limitTime(bound, signal));
+        await this.#callWithin(bound, [signal], (bounded) => this.#beat(bounded));
       } catch (error) {
         if (!signal.aborted) this.#options.log.warn('heartbeat failed', { reason: getReason(error) });
         pause = bound;
@@ -250,9 +256,12 @@ export class Session {
     }
   }
 
-  /** A signal that is aborted by any of the signals, or after the given time. */
-  #limitTime(milliseconds: number, ...signals: AbortSignal[]): AbortSignal {
-    return AbortSignal.any([...signals, this.#time.timeout(milliseconds)]);
+  #callWithin<T>(
+    milliseconds: number,
+    signals: AbortSignal[],
+    call: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    return callWithin(this.#time, milliseconds, signals, call);
   }
 
   get #heartbeatMilliseconds(): number {

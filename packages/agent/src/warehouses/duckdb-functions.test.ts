@@ -57,6 +57,8 @@ describe('SQL in the shared warehouse of an environment', { timeout: 60_000 }, (
       );
     }
     const hidden = [
+      `insert into t values ((select 1 from ${logging}))`,
+      `insert into t (a) values (1), ((select 1 from ${logging.replace('enable_logging', '"enable_logging"')}))`,
       `select 1; select * from ${logging}`,
       `FROM Enable_Logging('QueryLog')`,
       `from system.main."enable_logging"('QueryLog')`,

@@ -5,7 +5,7 @@
  */
 import { type DuckDBConnection, StatementType } from '@duckdb/node-api';
 import { type BuiltInFunctions, refuseFunction } from './duckdb-functions.ts';
-import { readStatements } from './sql-words.ts';
+import { readStatements, type Word } from './sql-words.ts';
 
 interface PlanNode {
   name: string;
@@ -34,13 +34,33 @@ export async function checkPlan(
   functions: BuiltInFunctions,
 ): Promise<void> {
   if (withoutPlan.has(type)) return;
-  const first = readStatements(sql)[0]?.[0]?.value;
+  const words = readStatements(sql)[0] ?? [];
+  const first = words[0]?.value;
   // USE is of the same kind as SET VARIABLE; PRAGMA of the kinds that are allowed is a query of the catalog.
   if (first === 'use' || first === 'pragma') return;
+  if (type === StatementType.INSERT && insertsLiterals(words)) return;
   const reader = await connection.runAndReadAll(`EXPLAIN (FORMAT json) ${sql}`);
   const plans = reader.getRows().flatMap((row) => JSON.parse(String(row[1])) as PlanNode[]);
   for (const name of tableFunctionsIn(plans)) if (functions.refused.has(name)) refuseFunction(name);
 }
+
+/** `INSERT INTO name (columns) VALUES (literals), …`: it has no room for a function. */
+function insertsLiterals(words: readonly Word[]): boolean {
+  const values = words.findIndex(({ kind, value }) => kind === 'name' && value === 'values');
+  const [insert, into, ...target] = words.slice(0, Math.max(values, 0));
+  if (insert?.value !== 'insert' || into?.value !== 'into' || target.length === 0) return false;
+  const isOfTarget = ({ kind, value }: Word) =>
+    kind === 'quoted' ||
+    (kind === 'name' ? !targetWords.has(value) : kind === 'symbol' && '.,()'.includes(value));
+  const isLiteral = ({ kind, value }: Word) =>
+    kind === 'text' ||
+    (kind === 'name' && (value === 'null' || value === 'true' || value === 'false')) ||
+    (kind === 'symbol' && /^[\d.,()+-]$/.test(value));
+  return target.every(isOfTarget) && words.slice(values + 1).every(isLiteral);
+}
+
+/** Words between INTO and VALUES with which other clauses begin. */
+const targetWords: ReadonlySet<string> = new Set(['select', 'from', 'table', 'with', 'by', 'default', 'as']);
 
 function* tableFunctionsIn(nodes: readonly PlanNode[]): Generator<string> {
   for (const { name, extra_info: info, children = [] } of nodes) {

@@ -40,6 +40,8 @@ const sessions = new Map<number, Session>();
 let instance: DuckDBInstance | undefined;
 let memoryMegabytes = 0;
 let rules: StatementRules | undefined;
+/** No statement has failed since the last one that succeeded. */
+let isHealthy = false;
 
 function send(message: DatabaseMessage): void {
   if (process.connected) process.send?.(message);
@@ -87,7 +89,14 @@ async function answer(
       : query(session.connection, request.sql, session.rules, request.maxRows);
   });
   session.turn = mine
-    .catch(() => undefined)
+    .then(
+      () => {
+        isHealthy = true;
+      },
+      () => {
+        isHealthy = false;
+      },
+    )
     .then(() => {
       session.running = undefined;
       session.open.delete(id);
@@ -113,7 +122,8 @@ async function open(id: number): Promise<void> {
   if (!instance || !rules) throw new Error('the warehouse is not open');
   const connection = await instance.connect();
   try {
-    await checkHealth(connection);
+    // A statement that breaks the database fails, so that the check is needed only after a failure.
+    if (!isHealthy) await checkHealth(connection);
     const empty = { turn: Promise.resolve(), open: new Set<number>(), interrupted: new Set<number>() };
     sessions.set(id, { connection, ...empty, closed: false, rules, running: undefined, hasScratch: false });
   } catch (error) {

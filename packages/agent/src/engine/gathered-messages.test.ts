@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { gatherMessages } from './gathered-messages.ts';
+import type { FromRun, OfRun } from './run-messages.ts';
+
+const source = { step: 's', stream: 'component' } as const;
+const line = (text: string): OfRun => ({ type: 'line', run: 1, line: text, source, timestamp: '' });
+const alive: OfRun = { type: 'alive', run: 1 };
+
+function open() {
+  const written: FromRun[] = [];
+  return { written, ...gatherMessages((message) => written.push(message)) };
+}
+
+test('messages go with the next one, in their order', () => {
+  const { written, tell, send } = open();
+  tell(line('a'));
+  tell(line('b'));
+  assert.deepEqual(written, []);
+  send(alive);
+  assert.deepEqual(written, [{ type: 'several', messages: [line('a'), line('b'), alive] }]);
+});
+
+test('messages go at the end of the turn, and when there are many', async () => {
+  const { written, tell } = open();
+  tell(line('a'));
+  await nextTurn();
+  assert.deepEqual(written, [line('a')]);
+  for (let index = 0; index < 50; index++) tell(alive);
+  assert.equal(written.length, 2);
+});
