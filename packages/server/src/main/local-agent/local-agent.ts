@@ -85,11 +85,8 @@ export function startLocalAgent(options: LocalAgentOptions): LocalAgent {
   };
 }
 
-/** Under load Node.js would let new objects take 48 MB, and their pages stay. The agent is as fast with 12. */
-const smallYoungHeap = '--max-semi-space-size=4';
-
 function spawnAgent({ node, entry, env, secret, user, cwd, log }: LocalAgentOptions): ChildProcess {
-  const child = spawn(node, [smallYoungHeap, entry], {
+  const child = spawn(node, [entry], {
     cwd,
     // A separate process group: Ctrl-C reaches only the server, which stops the agent in order.
     detached: true,
