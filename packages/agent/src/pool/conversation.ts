@@ -168,7 +168,7 @@ function requireJson(value: unknown): void {
 
 const endStatuses: readonly string[] = ['SUCCESS', 'FAILED', 'CANCELLED'] satisfies RunOutcome['status'][];
 
-function requireEnd({ outcome, faults }: Extract<FromRun, { type: 'finished' }>): void {
+function requireEnd({ outcome, faults }: Extract<OfRun, { type: 'finished' }>): void {
   requireJson(outcome);
   const isMessage = outcome.message === undefined || typeof outcome.message === 'string';
   if (!endStatuses.includes(outcome.status) || !isMessage || !Array.isArray(faults))
