@@ -22,18 +22,23 @@ export async function bundleRunCode(
   outputFile: string,
   entry = new URL('../engine/child.ts', import.meta.url),
 ): Promise<void> {
-  const { build } = await import('esbuild');
-  await build({
-    entryPoints: [fileURLToPath(entry)],
-    outfile: outputFile,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node24',
-    legalComments: 'none',
-    logLevel: 'silent',
-    loader: { '.wasm': 'binary' },
-    banner: { js: banner },
-    plugins: [embedQuickJs],
-  });
+  const { build, stop } = await import('esbuild');
+  try {
+    await build({
+      entryPoints: [fileURLToPath(entry)],
+      outfile: outputFile,
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      target: 'node24',
+      legalComments: 'none',
+      logLevel: 'silent',
+      loader: { '.wasm': 'binary' },
+      banner: { js: banner },
+      plugins: [embedQuickJs],
+    });
+  } finally {
+    // Otherwise its process stays as long as the agent.
+    await stop();
+  }
 }
