@@ -31,7 +31,7 @@ export function directorySettingsRoutes({ read, write }: Endpoints): void {
       account_id: scope.accountId,
       protect_role_groups: after.protectRoleGroups,
     });
-    const subject = { type: 'account', id: scope.accountId };
+    const subject = { type: 'account', id: scope.accountId, name: 'directory settings' };
     return { body: after, events: [{ name: 'directory-settings-updated', subject, before, after }] };
   });
 }

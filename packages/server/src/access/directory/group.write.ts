@@ -161,7 +161,7 @@ async function changeGroup(
     };
     events.push(buildGroupEvent('group-members-changed', after, states));
   }
-  if (isEmptied) events.push(buildGroupEvent('role-group-emptied', after, {}));
+  if (isEmptied) events.push(buildGroupEvent('role-group-emptied', after, { after: { members: 0 } }));
   return finish(write, after, changed, {
     status: 200,
     events,

@@ -65,6 +65,7 @@ export async function deleteUser(write: DirectoryWrite, id: string): Promise<Wri
         (group): AccountEvent => ({
           name: 'role-group-emptied',
           subject: { type: 'group', id: group.group_id, name: group.display_name },
+          after: { members: 0 },
         }),
       ),
     ],
@@ -103,7 +104,12 @@ async function changeUser(write: DirectoryWrite, stored: LockedUser, resource: R
       buildUserEvent('user-updated', after, { before: summarize(before), after: summarize(after) }),
     );
     if (before.active !== after.active)
-      events.push(buildUserEvent(after.active ? 'user-activated' : 'user-deactivated', after, {}));
+      events.push(
+        buildUserEvent(after.active ? 'user-activated' : 'user-deactivated', after, {
+          before: { active: before.active },
+          after: { active: after.active },
+        }),
+      );
   }
   const { user_id } = before;
   // Also reads what an unchanged answer needs: the groups.

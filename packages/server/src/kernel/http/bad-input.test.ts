@@ -45,10 +45,21 @@ async function requireRefusedFor(operation: Operation, example: Example, field: 
   assert.ok(named, `${operation.id} names ${field}: ${violations.join('; ')}`);
 }
 
+interface MemberSchema {
+  type?: string;
+  anyOf?: MemberSchema[];
+  minimum?: number;
+  maxLength?: number;
+  default?: unknown;
+}
+
 interface ObjectSchema {
-  properties: Record<string, { maxLength?: number; default?: unknown }>;
+  properties: Record<string, MemberSchema>;
   required?: string[];
 }
+
+const mayBeNull = ({ type, anyOf = [] }: MemberSchema): boolean => type === 'null' || anyOf.some(mayBeNull);
+const mayBeNegative = ({ type, minimum }: MemberSchema) => type === 'integer' && minimum === undefined;
 
 /** Each member of each operation whose body is an object. */
 const bodies = shown.flatMap((operation) => {
@@ -59,19 +70,21 @@ const bodies = shown.flatMap((operation) => {
     name,
     required: body.required?.includes(name) === true,
     maxLength: schema.maxLength,
+    isNullable: mayBeNull(schema),
   }));
 });
 
 test('every member of every body: missing, of another type, too long', async () => {
   assert.ok(bodies.length > 30);
-  for (const { operation, name, required, maxLength } of bodies) {
+  for (const { operation, name, required, maxLength, isNullable } of bodies) {
     const example = await makeExample(operation);
     const body = example.body as Record<string, unknown>;
     const { [name]: _, ...without } = body;
     if (required)
       await requireRefusedFor(operation, { ...example, body: without }, `body.${name}: is required`);
     // No member may be a list of lists. For a POST, null stands for an omitted optional member.
-    for (const wrong of operation.method === 'POST' && !required ? [[[1]]] : [null, [[1]]]) {
+    const mayLackValue = isNullable || (operation.method === 'POST' && !required);
+    for (const wrong of mayLackValue ? [[[1]]] : [null, [[1]]]) {
       await requireRefusedFor(operation, { ...example, body: { ...body, [name]: wrong } }, `body.${name}`);
     }
     if (maxLength !== undefined) {
@@ -88,6 +101,7 @@ test('every parameter of every query: of another type, out of bounds, too long',
       const example = await makeExample(operation);
       const url = new URL(example.path, 'http://x');
       const wrong = schema.maxLength === undefined ? ['-1', 'x', ''] : ['x'.repeat(schema.maxLength + 1)];
+      if (mayBeNegative(schema)) wrong.shift();
       for (const value of wrong) {
         url.searchParams.set(name, value);
         await requireRefusedFor(operation, { ...example, path: url.pathname + url.search }, `query.${name}`);
