@@ -2,6 +2,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import type { Answer, ApiClient } from './harness/client.ts';
 import { Installation } from './harness/installation.ts';
 import { endlessSql, Project, pipelineFile, sqlScript } from './harness/project.ts';
@@ -252,6 +253,9 @@ describe('a restarted execution', { timeout: 180_000 }, () => {
     await project.stepRunning(id, 'Long');
     const running = await restart(id);
     assert.deepEqual([running.status, running.body.code], [409, 'execution-not-restartable']);
+    const isLogged = async (times: number) =>
+      (await readLog()).filter((each) => each === 'long').length === times;
+    await waitUntil('the first statement of the step', 30, () => isLogged(1));
     await headgate.kill((await headgate.process('agent')).pid);
     const run = await project.ended(id);
     assert.equal(run.status, 'FAILED');
@@ -263,6 +267,7 @@ describe('a restarted execution', { timeout: 180_000 }, () => {
     );
     const second = await restarted(id, { acceptEffects: ['Long'] });
     await project.stepRunning(second, 'Long');
+    await waitUntil('the first statement of the restarted step', 30, () => isLogged(2));
     const cancelled = await project.cancel(second, true);
     assert.equal(cancelled.status, 200);
     assert.equal((await project.ended(second)).status, 'CANCELLED');
