@@ -84,8 +84,9 @@ export class SoakClient {
   }
 
   async #list(): Promise<void> {
-    const { results, total } = await this.#client.ask('GET', `${this.#project.path}/variables?size=100`);
-    assert.ok(total >= results.length && total >= this.#stored.size, `${total} variables`);
+    // Other clients add variables between the count and the page, so that the two may differ.
+    const { total } = await this.#client.ask('GET', `${this.#project.path}/variables?size=100`);
+    assert.ok(total >= this.#stored.size, `${total} variables`);
   }
 
   async #run(): Promise<void> {
