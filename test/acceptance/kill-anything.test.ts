@@ -66,12 +66,17 @@ describe(`kill -9 at any moment (TEST_SEED=${seed})`, { timeout: minute + rounds
     });
   }
 
-  /** Kills a running process of a kind that the seed chooses. */
+  /**
+   * Kills a running process of a kind that the seed chooses. Run processes are killed together, because those
+   * that wait for a run look like the one that has it.
+   */
   async function killOne(headgate: Installation): Promise<ProcessKind | undefined> {
     const there = headgate.processes(...kinds);
     const kind = pick(kinds.filter((each) => there.some((found) => found.kind === each)));
-    const victim = pick(there.filter((found) => found.kind === kind));
-    if (victim !== undefined) await headgate.kill(victim.pid);
+    const ofKind = there.filter((found) => found.kind === kind);
+    const victim = pick(ofKind);
+    const victims = kind === 'run' ? ofKind : victim === undefined ? [] : [victim];
+    await Promise.all(victims.map(({ pid }) => headgate.kill(pid)));
     return kind;
   }
 
