@@ -274,6 +274,21 @@ describe('the plan of a restart', () => {
     assert.deepEqual(named, ['In']);
   });
 
+  it('names what an earlier restart accepted until it ends', () => {
+    const steps = [begin, failed('A', { began: 1, ended: 2, effect: true })];
+    const { plan: base } = planned(steps);
+    assert.deepEqual(planned([], { base }).named, ['A']);
+    const again = [
+      step('Start', { type: 'start', status: 'SKIPPED', kept: true, ended: 1, next: ['A'] }),
+      failed('A', { began: 1, ended: 2 }),
+    ];
+    assert.deepEqual(planned(again, { base }).named, ['A']);
+    const done = [step('A', { began: 1, ended: 2, next: ['B'] }), failed('B', { began: 2, ended: 3 })];
+    const next = planned(done, { base });
+    assert.deepEqual(next.named, []);
+    assert.equal(next.plan.repeats, undefined);
+  });
+
   it('names what may have run without a report when the agent was lost', () => {
     const steps = [
       begin,
