@@ -46,7 +46,7 @@ export async function addMembers(
   groupId: string,
   given: readonly string[],
 ): Promise<string[]> {
-  const ids = [...new Set(given)].toSorted();
+  const ids = [...new Set(given.map((id) => id.toLowerCase()))].toSorted();
   const users = await tx.query(selectUsers, { account_id: accountId, user_ids: ids.filter(isUuid) });
   const known = new Set(users.map((user) => user.user_id));
   const unknown = ids.filter((id) => !known.has(id));

@@ -8,6 +8,7 @@ import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { keepSuperAdminUser } from './super-admin.store.ts';
 import {
+  changeGroupsOfUser,
   deleteUserRow,
   findGroupsOfOnly,
   insertUser,
@@ -93,8 +94,9 @@ export function userRoutes({ read, write }: Endpoints): void {
     return { body: states.after, etag: renderUserEtag(row), events };
   });
 
-  write(deleteUser, ({ tx, scope, params, headers }) =>
+  write(deleteUser, ({ tx, scope, params, headers, now }) =>
     keepSuperAdminUser(tx, scope, async () => {
+      changeGroupsOfUser(tx, scope, params.userId, now);
       const stored = await lockUser(tx, scope, params.userId);
       requireMatch(headers['If-Match'], renderUserEtag(stored));
       const emptied = await findGroupsOfOnly(tx, scope, stored.user_id);

@@ -129,6 +129,24 @@ export function findGroupsOfOnly(tx: Transaction, scope: Scope, userId: string) 
   return tx.query(selectAlone, { account_id: scope.accountId, user_id: userId });
 }
 
+// Locked in one order, and before the user, as a change of the members does.
+const changeGroups = statement(
+  { parameters: { account_id: 'uuid', user_id: 'uuid', updated_at: 'timestamptz' } },
+  `
+  update directory_group g set version = g.version + 1, updated_at = $updated_at
+  from (
+    select d.group_id from directory_group d
+    where d.account_id = $account_id and d.group_id in (
+      select m.group_id from directory_member m where m.account_id = $account_id and m.user_id = $user_id)
+    order by d.group_id for update) joined
+  where g.account_id = $account_id and g.group_id = joined.group_id`,
+);
+
+/** The members are part of the groups in SCIM, so their ETags change when a user goes. */
+export function changeGroupsOfUser(tx: Transaction, scope: Scope, id: string, now: Date): void {
+  tx.send(changeGroups, { account_id: scope.accountId, user_id: toUuid(id), updated_at: now });
+}
+
 const deleteOne = statement(
   { parameters: { account_id: 'uuid', user_id: 'uuid' } },
   'delete from directory_user where account_id = $account_id and user_id = $user_id',
