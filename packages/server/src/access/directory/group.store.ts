@@ -11,7 +11,8 @@ import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
-import { foldName, type Link, type Search } from './user.store.ts';
+import { foldName } from '../users/index.ts';
+import type { Link, Search } from './user.store.ts';
 
 const groupColumns = {
   group_id: 'uuid',

@@ -3,6 +3,7 @@
  * request.
  */
 import { isUuid } from '../../kernel/identifiers.ts';
+import { foldName } from '../users/index.ts';
 import { type Located, locateAttribute, type ResourceSchema } from './scim-attribute.ts';
 import {
   type Comparator,
@@ -15,8 +16,8 @@ import {
 
 /** How SQL gets the value of an attribute. */
 export type SqlValue =
-  /** `sql` is in lower case unless `exact`. */
-  | { kind: 'text'; sql: string; exact?: boolean }
+  /** `sql` is in lower case unless `exact`. That of a name is folded. */
+  | { kind: 'text'; sql: string; exact?: boolean; isName?: boolean }
   | { kind: 'id'; sql: string }
   | { kind: 'boolean'; sql: string }
   | { kind: 'time'; sql: string }
@@ -115,7 +116,8 @@ function compare(found: SqlValue, { path, op, value }: Comparison, parameters: S
     }
     case 'text': {
       const text = String(value);
-      return compareText(sql, op, parameters.add('text', found.exact ? text : text.toLowerCase()));
+      const folded = found.isName ? foldName(text) : text.toLowerCase();
+      return compareText(sql, op, parameters.add('text', found.exact ? text : folded));
     }
   }
 }

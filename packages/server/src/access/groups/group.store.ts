@@ -12,6 +12,7 @@ import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
+import { foldName } from '../users/index.ts';
 
 const groupRow = {
   group_id: 'uuid',
@@ -84,7 +85,7 @@ const insertOne = statement(
 );
 
 function toParameters({ accountId }: Scope, row: GroupRow) {
-  return { ...row, account_id: accountId, display_name_key: row.display_name.toLowerCase() };
+  return { ...row, account_id: accountId, display_name_key: foldName(row.display_name) };
 }
 
 function refuseTakenName(tx: Transaction, { display_name: name }: GroupRow): void {

@@ -4,7 +4,7 @@ import { userRoutes } from './user.routes.ts';
 import { userCredentialRoutes } from './user-credential.routes.ts';
 
 export { keepSuperAdminUser } from './super-admin.store.ts';
-export { presentUser, userColumns, userRow } from './user.store.ts';
+export { foldName, presentUser, userColumns, userRow } from './user.store.ts';
 
 export const users: Slice<{ sealer: Sealer }> = {
   name: 'users',

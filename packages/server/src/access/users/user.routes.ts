@@ -11,9 +11,9 @@ import {
   changeGroupsOfUser,
   deleteUserRow,
   findGroupsOfOnly,
+  foldName,
   insertUser,
   lockUser,
-  makeNameKey,
   presentUser,
   renderUserEtag,
   type UserRow,
@@ -27,7 +27,7 @@ export function userRoutes({ read, write }: Endpoints): void {
   read(listUsers, async ({ query, rows, page }) => {
     const { limit, offset } = computePageBounds(query);
     if (query.userName !== undefined) {
-      const found = await rows(userByName, { user_name_key: makeNameKey(query.userName) });
+      const found = await rows(userByName, { user_name_key: foldName(query.userName) });
       const results = found.slice(offset).map(presentUser);
       return { body: { page: query.page, results, size: limit, total: found.length } };
     }

@@ -48,9 +48,9 @@ export const userById = guardedRead(
   `select ${userColumns} from directory_user where account_id = $account_id and user_id = $user_id`,
 );
 
-/** Two names that differ only in case have one key. */
-export function makeNameKey(name: string): string {
-  return name.toLowerCase();
+/** Names that differ only in case, or in the form of an accent, are the same. */
+export function foldName(name: string): string {
+  return name.normalize('NFC').toLowerCase();
 }
 
 const written = {
@@ -69,7 +69,7 @@ const insertOne = statement(
 );
 
 function toParameters({ accountId }: Scope, row: UserRow) {
-  return { ...row, account_id: accountId, user_name_key: makeNameKey(row.user_name) };
+  return { ...row, account_id: accountId, user_name_key: foldName(row.user_name) };
 }
 
 function refuseTakenName(tx: Transaction, { user_name: name }: UserRow): void {
