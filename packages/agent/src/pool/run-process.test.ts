@@ -51,6 +51,21 @@ test('a run goes on after the agent itself was stopped for longer than a process
   assert.equal(outcome.status, 'SUCCESS', outcome.message);
 });
 
+test('a run waits for longer than a timer can run', { timeout: 60_000 }, async (t) => {
+  const hours = { retryDelay: 'Custom', retryInterval: '1000', retryTimeUnit: 'Hour' };
+  const again = { type: 'retry', iterationTarget: 'Fail', parameters: { numberOfRetries: '1', ...hours } };
+  const components = { Start: start('Again'), Again: again, Fail: update('x', 'nix()') };
+  const { run } = await open(t);
+  const cancel = new AbortController();
+  const outcome = await run(renderOrchestration(components, { x: text('') }), {
+    cancel: cancel.signal,
+    onStep({ name, status }) {
+      if (name === 'Fail' && status === 'FAILED') setTimeout(() => cancel.abort(), 300);
+    },
+  });
+  assert.equal(outcome.status, 'CANCELLED', outcome.message);
+});
+
 test('a run whose process exceeds its memory limit fails and names the setting; the next run succeeds', {
   timeout: 60_000,
 }, async (t) => {
