@@ -33,7 +33,7 @@ test('a run that is blocked in a built-in function is killed with a message', {
 test('a run goes on after the agent itself was stopped for longer than a process may be silent', {
   timeout: 60_000,
 }, async (t) => {
-  const { run } = await open(t, { bounds: { silenceMilliseconds: 3_000 } });
+  const { run } = await open(t, { bounds: { silenceMilliseconds: 5_000 } });
   const components = {
     Start: start('Sql'),
     Sql: { type: 'sql-script', parameters: { sqlScript: 'select 1' } },
@@ -41,7 +41,7 @@ test('a run goes on after the agent itself was stopped for longer than a process
   const warehouse = {
     async execute() {
       // As if its container were paused.
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4_000);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 6_000);
       await delay(1_500);
       return { rowCount: 1 };
     },
