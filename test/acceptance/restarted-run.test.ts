@@ -88,6 +88,25 @@ const files = {
     },
     { x: variable(''), given: variable(''), noted: variable('') },
   ),
+  'stamped.orch.yaml': pipelineFile('orchestration', {
+    Start: start('Call'),
+    Call: {
+      type: 'run-orchestration',
+      parameters: {
+        orchestrationJob: 'stamp',
+        setScalarVariables: [['at', '${sysvar.thisComponent.startedAt}']],
+      },
+    },
+  }),
+  'stamp.orch.yaml': pipelineFile(
+    'orchestration',
+    {
+      Start: start('First'),
+      First: sql("insert into log values ('${at}')", 'Second'),
+      Second: sql("insert into log select '${at}' from need_stamp"),
+    },
+    { at: variable('') },
+  ),
   'long.orch.yaml': pipelineFile('orchestration', {
     Start: start('Before'),
     Before: sql("insert into log values ('before')", 'Long'),
@@ -245,6 +264,18 @@ describe('a restarted execution', { timeout: 180_000 }, () => {
       ...['count 0', 'first a 01', 'first b 01'],
       ...['count 0', 'first a 01', 'first b 01'],
     ]);
+  });
+
+  it('continues a child with the values that it was given', async () => {
+    await clear();
+    const first = await project.run('stamped');
+    await execute('create or replace table need_stamp (a int); insert into need_stamp values (1)');
+    const second = await restarted(first.pipelineExecutionId, { acceptEffects: ['Second'] });
+    const run = await project.ended(second);
+    assert.equal(run.status, 'SUCCESS', run.message);
+    const [given, ...others] = await readLog();
+    assert.match(given ?? '', /^20/);
+    assert.deepEqual(others, [given]);
   });
 
   it('names what was running when the agent was killed', async () => {

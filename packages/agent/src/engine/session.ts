@@ -116,9 +116,8 @@ function createStatements(
     query: (sql, maxRows) => runFreely(sql, (session) => watched.query(sql, maxRows, session)),
     async executeScript(statements) {
       const texts = statements.flatMap(listSql);
-      const mayOpen = statements.some((statement) => mayBegin.test(readSql(statement)));
       // Statements of other branches stay out of its transaction, and change none of its variables.
-      if (mayOpen || (texts.length > 1 && texts.some(bindsSession)))
+      if (mayBegin(statements) || (texts.length > 1 && texts.some(bindsSession)))
         return runInTurn(texts, () => runScript(warehouse, watched, statements));
       let rowCount = 0;
       for (const statement of statements) {
@@ -150,7 +149,8 @@ function listSql(statement: string | PreparedStatement): string[] {
 }
 
 /** A script without these words cannot begin a transaction. */
-const mayBegin = /\b(?:begin|start)\b/i;
+const mayBegin = (statements: readonly (string | PreparedStatement)[]) =>
+  statements.some((statement) => /\b(?:begin|start)\b/i.test(readSql(statement)));
 const noTransaction = /no transaction is active/i;
 const leftOpen = 'the script leaves a transaction open: end it with COMMIT or ROLLBACK';
 
@@ -174,7 +174,7 @@ async function runScript(
     await warehouse.execute('ROLLBACK').catch(() => undefined);
     throw error;
   }
-  if (await rollBackIfActive(warehouse)) throw new Error(leftOpen);
+  if (mayBegin(statements) && (await rollBackIfActive(warehouse))) throw new Error(leftOpen);
   return { rowCount };
 }
 

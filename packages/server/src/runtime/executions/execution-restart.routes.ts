@@ -40,15 +40,13 @@ export function executionRestartRoutes(
         id,
         reason: 'the records of its steps are larger than 32 MB',
       });
-    const { steps, variables } = records;
     const planned = planRestart(
       {
         id: restartOf,
         pipelineName: ended.pipeline_name,
-        steps,
+        ...records,
         base: ended.restart ?? undefined,
         isLost: ended.agent_lost,
-        projectVariables: variables.filter(({ source }) => source === 'project' || source === 'override'),
       },
       from === fromFailed ? undefined : from,
     );

@@ -10,7 +10,8 @@ import type {
 import { type ColumnTypes, type Read, type RowOf, statement, typed } from '../../kernel/database/database.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
 import { environmentOfRun } from './execution.store.ts';
-import type { RecordedStep } from './restart-steps.ts';
+import type { EndedExecution } from './restart-steps.ts';
+import { readGiven } from './restart-variables.ts';
 
 const endedRow = {
   execution_id: 'uuid',
@@ -90,22 +91,22 @@ const measureRecords = statement(
 const selectVariables = statement(
   {
     parameters: { account_id: 'uuid', execution_id: 'uuid' },
-    row: { variables: typed<RunVariable[]>('jsonb') },
+    row: { pipeline_run_id: 'uuid', variables: typed<RunVariable[]>('jsonb') },
   },
   `
-  select variables from execution_variables
-  where account_id = $account_id and execution_id = $execution_id and pipeline_run_id = $execution_id`,
+  select pipeline_run_id, variables from execution_variables
+  where account_id = $account_id and execution_id = $execution_id`,
 );
 
 /**
- * The steps of an execution in the order in which they were first reported, and the variables with which it started. Undefined if
- * they are too large.
+ * The steps of an execution in the order in which they were first reported, and the variables with which its pipelines started.
+ * Undefined if they are too large.
  */
 export async function readRecords(
   read: Read,
   accountId: string,
   executionId: string,
-): Promise<{ steps: RecordedStep[]; variables: RunVariable[] } | undefined> {
+): Promise<Pick<EndedExecution, 'steps' | 'projectVariables' | 'calledWith'> | undefined> {
   const parameters = { account_id: accountId, execution_id: executionId };
   const [measured] = await read(measureRecords, parameters);
   if (measured === undefined || measured.bytes > recordsLimit) return undefined;
@@ -123,6 +124,10 @@ export async function readRecords(
       childId: row.child_pipeline_id,
       record: row.restart,
     })),
-    variables: records.flatMap(({ variables }) => variables),
+    projectVariables: records
+      .filter((record) => record.pipeline_run_id === executionId)
+      .flatMap(({ variables }) => variables)
+      .filter(({ source }) => source === 'project' || source === 'override'),
+    calledWith: new Map(records.map((record) => [record.pipeline_run_id, readGiven(record.variables)])),
   };
 }

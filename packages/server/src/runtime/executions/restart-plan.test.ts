@@ -24,7 +24,7 @@ function step(name: string, given: Given = {}): RecordedStep {
 function plan(steps: RecordedStep[], more: Partial<EndedExecution> & { from?: string } = {}): Planned {
   const { from, ...given } = more;
   const execution = { id: root, pipelineName: 'main.orch.yaml', steps, base: undefined, isLost: false };
-  return planRestart({ ...execution, projectVariables: [], ...given }, from);
+  return planRestart({ ...execution, projectVariables: [], calledWith: new Map(), ...given }, from);
 }
 
 function planned(...given: Parameters<typeof plan>) {
@@ -219,6 +219,31 @@ describe('the plan of a restart', () => {
       failed('A', { id: '3', parent: 'Each', iteration: 'k2', ended: 4 }),
     ];
     assert.deepEqual(planned(iterated).plan.runs[0]?.variables, variables);
+  });
+
+  it('has the values that a called pipeline was given', () => {
+    const steps = [
+      begin,
+      failed('A', { type: 'run-orchestration', child: 'child', ended: 4 }),
+      step('In', { run: 'child', ended: 2, next: ['Out'], variables: [{ name: 'x', value: 'changed' }] }),
+      failed('Out', { run: 'child', ended: 3 }),
+    ];
+    const given = [
+      { name: 'x', value: 'given' },
+      { name: 'day', value: '2026-01-01' },
+    ];
+    const { plan: first } = planned(steps, { calledWith: new Map([['child', given]]) });
+    const values = [
+      { name: 'x', value: 'changed' },
+      { name: 'day', value: '2026-01-01' },
+    ];
+    assert.deepEqual(first.runs[1]?.variables, values);
+    const later = new Map([['child', [{ name: 'x', value: 'other' }]]]);
+    const again = [
+      failed('A', { type: 'run-orchestration', child: 'child', ended: 2 }),
+      failed('Out', { run: 'child', ended: 1 }),
+    ];
+    assert.deepEqual(planned(again, { base: first, calledWith: later }).plan.runs[1]?.variables, values);
   });
 
   it('goes back to a moment at which a call or an iterator of the base had not begun', () => {

@@ -1,5 +1,5 @@
 /** An ended execution and its steps, by what the planning of a restart asks for. */
-import type { RestartPlan, StepRecord, StepStatus } from '@headgate/contract';
+import type { CarriedVariable, RestartPlan, StepRecord, StepStatus } from '@headgate/contract';
 import { pipelineDepthLimit } from '@headgate/pipelines';
 
 export interface RecordedStep {
@@ -37,6 +37,8 @@ export interface EndedExecution {
   isLost: boolean;
   /** Its project's variables, as they were recorded at its start. */
   projectVariables: RestartPlan['projectVariables'];
+  /** The values that each called pipeline was given, by its run. */
+  calledWith: ReadonlyMap<string, readonly CarriedVariable[]>;
 }
 
 /** A run of a pipeline that is planned, and the steps that are kept of it and of what it calls. */

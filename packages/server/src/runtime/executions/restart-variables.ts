@@ -1,4 +1,4 @@
-import type { CarriedVariable } from '@headgate/contract';
+import type { CarriedVariable, RunVariable } from '@headgate/contract';
 import type { RecordedStep } from './restart-steps.ts';
 
 /** The values after these steps, in the order in which they ended. */
@@ -13,4 +13,14 @@ export function foldVariables(
   for (const { record } of ended)
     for (const variable of record.variables ?? []) variables.set(variable.name, variable);
   return [...variables.values()];
+}
+
+/** The recorded values that a called pipeline was given. What is not recorded whole is computed again. */
+export function readGiven(variables: readonly RunVariable[]): CarriedVariable[] {
+  return variables.flatMap(({ name, value = null, source, truncated, secretReference }) => {
+    if (source !== 'caller' || truncated === true || secretReference !== undefined) return [];
+    // A text with a secret was recorded with a mask.
+    if (JSON.stringify(value).includes('***')) return [];
+    return [{ name, value: typeof value === 'object' && value !== null ? value.rows : value }];
+  });
 }
