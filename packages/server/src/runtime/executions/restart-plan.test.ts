@@ -356,7 +356,7 @@ describe('the plan of a restart', () => {
     assert.match(found.reason, /earlier version/);
   });
 
-  it('takes any records: it keeps a component or names it, never both', () => {
+  it('takes any records: it keeps what ended, and keeps or names what had an effect', () => {
     const name = fc.constantFrom('A', 'B', 'C', 'constructor', '__proto__');
     const anyStep = fc.record({
       id: fc.constantFrom('1', '2', '3', '4', '5', '6'),
@@ -381,17 +381,19 @@ describe('the plan of a restart', () => {
     const unique = fc.uniqueArray(anyStep, { selector: ({ id }) => id });
     const steps: fc.Arbitrary<RecordedStep[]> = unique as fc.Arbitrary<RecordedStep[]>;
     fc.assert(
-      fc.property(steps, fc.boolean(), (all, isLost) => {
-        const found = plan(all, { isLost });
+      fc.property(steps, fc.boolean(), steps, (all, isLost, earlier) => {
+        const { plan: base } = planned(earlier);
+        const found = plan(all, { isLost, base });
         assert.ok('plan' in found);
-        const [first] = found.plan.runs;
-        for (const { component } of first?.kept ?? [])
-          assert.equal(
-            all.some(({ runId, name: each, record }) => {
-              return runId === root && each === component && record?.ended !== undefined;
-            }),
-            true,
-          );
+        const ended = (some: RecordedStep[]) =>
+          some.filter(({ runId, record }) => runId === root && record?.ended !== undefined);
+        const names = new Set([...ended(all), ...ended(earlier)].map((each) => each.name));
+        const kept = found.plan.runs[0]?.kept.map(({ component }) => component) ?? [];
+        for (const component of kept) assert.ok(names.has(component));
+        const named = new Set([...kept, ...found.repeated.map(({ component }) => component)]);
+        for (const { runId, name: each, record } of [...all, ...earlier])
+          if (runId === root && record?.effect === true && record.parent === undefined)
+            assert.ok(named.has(each), each);
       }),
     );
   });
