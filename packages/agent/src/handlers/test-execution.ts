@@ -45,10 +45,10 @@ async function runTests(
     for (const [index, { testName }] of payload.tests.entries()) {
       if (context.cancel.aborted) return createCancelledOutcome(context, 'between two tests');
       const started = performance.now();
-      const told = await runTest({ work, testName, number: index }, held, secrets, context, dependencies);
+      const result = await runTest({ work, testName, number: index }, held, secrets, context, dependencies);
       context.kill.throwIfAborted();
-      context.tested({ ...told, index, durationMs: Math.round(performance.now() - started) });
-      if (told.status !== 'PASSED') unpassed.push(testName);
+      context.tested({ ...result, index, durationMs: Math.round(performance.now() - started) });
+      if (result.status !== 'PASSED') unpassed.push(testName);
     }
     if (context.cancel.aborted && unpassed.length > 0)
       return createCancelledOutcome(context, 'between two tests');
@@ -69,7 +69,7 @@ function createOutcome(unpassed: readonly string[], total: number): Outcome {
   return { status: 'FAILED', message: `${unpassed.length} of ${total} tests did not pass: ${names}` };
 }
 
-type Told = Omit<TestResult, 'index' | 'durationMs'>;
+type JudgedTest = Omit<TestResult, 'index' | 'durationMs'>;
 
 /** @throws the reason of `kill` */
 async function runTest(
@@ -78,7 +78,7 @@ async function runTest(
   secrets: Pick<RunOptions, 'readSecret' | 'conceal'>,
   context: WorkContext,
   { folders, warehouses, runPool, scripts }: PipelineExecutionDependencies,
-): Promise<Told> {
+): Promise<JudgedTest> {
   const { payload } = work;
   const { kind } = payload.warehouse;
   if (kind !== 'duckdb')
@@ -137,13 +137,13 @@ function judge(outcome: {
   status: 'SUCCESS' | 'FAILED' | 'CANCELLED';
   message?: string;
   tested?: TestedOutcome;
-}): Told {
+}): JudgedTest {
   const { status, message, tested } = outcome;
   if (tested?.fault !== undefined) return { status: 'FAILED', ...tested.fault };
   if (status === 'SUCCESS')
     return tested?.asserts === 0
       ? { status: 'PASSED', message: 'no assert ran: add components of type assert-table or assert-scalar' }
       : { status: 'PASSED' };
-  const told = message === undefined ? {} : { message };
-  return { status: status === 'CANCELLED' ? 'CANCELLED' : 'ERRORED', ...told };
+  const reason = message === undefined ? {} : { message };
+  return { status: status === 'CANCELLED' ? 'CANCELLED' : 'ERRORED', ...reason };
 }

@@ -35,13 +35,13 @@ import { isLastSuperAdmin, lockSuperAdminsOfGroup } from './super-admin.store.ts
 import { readShortText } from './user.write.ts';
 
 const nameLimit = 512;
-const nobody: MemberChange = { keeps: true, added: new Set(), removed: new Set() };
+const noChange: MemberChange = { keeps: true, added: new Set(), removed: new Set() };
 const noRole: RoleColumns = { role: null, project_id: null, project_name: null, environment: null };
 
 export async function createGroup(write: DirectoryWrite, body: Fields): Promise<Written> {
   const { tx, scope, now } = write;
   const resource = readResource(groupSchema, body);
-  const change = { ...nobody, added: new Set(readMemberIds(resource.members ?? [])) };
+  const change = { ...noChange, added: new Set(readMemberIds(resource.members ?? [])) };
   const { columns, given } = await resolveRole(write, resource);
   if (!isSameRole(columns, noRole)) await requireRoleRight(write);
   await requireUsers(write, change.added);

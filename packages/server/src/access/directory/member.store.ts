@@ -76,13 +76,13 @@ export async function changeMembers(
   const of = { account_id: scope.accountId, group_id: groupId };
   // Deleted since it was read: the request is repeated.
   tx.onConstraint('directory_member_of_user', () => problem('concurrent-change'));
-  const nobody: { user_id: string; display: string }[] = [];
+  const noMembers: { user_id: string; display: string }[] = [];
   const gone = keeps
     ? removed.size === 0
-      ? nobody
+      ? noMembers
       : tx.query(deleteMembers, { ...of, user_ids: [...removed] })
     : tx.query(deleteOthers, { ...of, user_ids: [...added] });
-  const come = added.size === 0 ? nobody : tx.query(insertMembers, { ...of, user_ids: [...added] });
+  const come = added.size === 0 ? noMembers : tx.query(insertMembers, { ...of, user_ids: [...added] });
   const toLinks = (rows: readonly { user_id: string; display: string }[]) =>
     rows.map(({ user_id, display }): Link => [user_id, display]);
   const [goneRows, comeRows] = await Promise.all([gone, come]);
