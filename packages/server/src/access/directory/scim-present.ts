@@ -1,10 +1,10 @@
 /** Users and groups as SCIM shows them. */
 import { type ScimGroup, type ScimUser, scimUrns } from '@headgate/contract';
 import { makeEntityTag } from '../../kernel/http/if-match.ts';
-import type { GroupRow } from './group.store.ts';
 import { groupSchema } from './group-schema.ts';
 import type { ResourceSchema } from './scim-attribute.ts';
-import type { UserRow } from './user.store.ts';
+import type { GroupRow } from './scim-group.store.ts';
+import type { UserRow } from './scim-user.store.ts';
 import { userSchema } from './user-schema.ts';
 
 interface Versioned {

@@ -1,16 +1,16 @@
 /** Lists and searches (RFC 7644 §3.4.2, §3.4.3). */
 import { type ScimGroup, type ScimUser, scimPageDefault, scimPageLimit, scimUrns } from '@headgate/contract';
 import type { ReadCall } from '../../kernel/endpoint/endpoint.ts';
-import { searchGroups } from './group.store.ts';
 import { groupSchema } from './group-schema.ts';
 import { groupSql, userSql } from './resource-sql.ts';
 import { type Filter, parseFilter } from './scim-filter.ts';
 import { SqlParameters, type SqlResource, translateFilter, translateSort } from './scim-filter-sql.ts';
+import { searchGroups } from './scim-group.store.ts';
 import { presentGroup, presentUser } from './scim-present.ts';
 import { isReturned, projectResource, readProjection } from './scim-projection.ts';
 import { requireSchema } from './scim-resource.ts';
+import { type Search, searchUsers } from './scim-user.store.ts';
 import { createValueProblem, type Fields, findMember } from './scim-value.ts';
-import { type Search, searchUsers } from './user.store.ts';
 import { userSchema } from './user-schema.ts';
 
 export interface SearchRequest {

@@ -16,8 +16,8 @@ import { toUuid } from '../../kernel/identifiers.ts';
 import { presentCredentialAsUser, presentUser, renderUserTag } from './scim-present.ts';
 import { isReturned, projectResource, readProjection } from './scim-projection.ts';
 import { findUsers, readSearch, readSearchMessage, renderList } from './scim-search.ts';
+import { credentialById, userById } from './scim-user.store.ts';
 import { type DirectoryNeeds, renderBase, runDirectoryWrite } from './scim-write.ts';
-import { credentialById, userById } from './user.store.ts';
 import { createUser, deleteUser, patchUser, replaceUser } from './user.write.ts';
 import { userSchema } from './user-schema.ts';
 
