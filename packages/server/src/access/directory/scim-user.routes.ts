@@ -26,12 +26,12 @@ export function scimUserRoutes({ read, long }: Endpoints, needs: DirectoryNeeds)
 
   read(listScimUsers, async (call) => {
     const request = readSearch(call.query);
-    return { body: renderList(await findUsers(call, base, request), request.offset + 1) };
+    return { text: renderList(await findUsers(call, base, request), request.offset + 1) };
   });
 
   read(searchScimUsers, async (call) => {
     const request = readSearchMessage(call.body);
-    return { body: renderList(await findUsers(call, base, request), request.offset + 1) };
+    return { text: renderList(await findUsers(call, base, request), request.offset + 1) };
   });
 
   read(getScimUser, async ({ params: { id }, query, rows }) => {

@@ -18,10 +18,12 @@ import type { SqlParameters } from './scim-filter-sql.ts';
 const shownUser = { ...storedUser, groups: typed<Link[] | null>('json') } satisfies ColumnTypes;
 export type UserRow = RowOf<typeof shownUser>;
 
-const columns = `${userColumns}, attributes, case when $with_groups then (
+const ownColumns = `${userColumns}, attributes`;
+const groups = `(
     select coalesce(json_agg(json_build_array(g.group_id, g.display_name) order by g.group_id), '[]')
     from directory_member m join directory_group g on g.account_id = m.account_id and g.group_id = m.group_id
-    where m.account_id = r.account_id and m.user_id = r.user_id) end as groups`;
+    where m.account_id = r.account_id and m.user_id = r.user_id)`;
+const columns = `${ownColumns}, case when $with_groups then ${groups} end as groups`;
 
 export const userById = guardedRead(
   { parameters: { user_id: 'uuid', with_groups: 'boolean' }, row: shownUser },
@@ -41,17 +43,19 @@ export interface Search {
   parameters: SqlParameters;
 }
 
-export function searchUsers({ condition = 'true', order, parameters }: Search) {
+export function searchUsers({ condition = 'true', order, parameters }: Search, withGroups: boolean) {
   const where = `where r.account_id = $account_id and ${condition}`;
   const by = order === undefined ? 'r.user_id' : `${order}, r.user_id`;
   return guardedPage(
     {
-      parameters: { ...parameters.types, with_groups: 'boolean', limit: 'bigint', offset: 'bigint' },
+      parameters: { ...parameters.types, limit: 'bigint', offset: 'bigint' },
       row: shownUser,
       passing: true,
     },
     {
-      rows: `select ${columns} from directory_user r ${where} order by ${by} limit $limit offset $offset`,
+      rows: `
+      select ${ownColumns}, ${withGroups ? groups : 'null::json'} as groups from directory_user r ${where}
+      order by ${by} limit $limit offset $offset`,
       total: `select count(*)::bigint as total from directory_user r ${where}`,
     },
   );
