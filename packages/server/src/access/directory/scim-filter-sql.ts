@@ -3,6 +3,7 @@
  * request.
  */
 import { isUuid } from '../../kernel/identifiers.ts';
+import { foldName } from '../users/index.ts';
 import { type Located, locateAttribute, type ResourceSchema } from './scim-attribute.ts';
 import {
   type Comparator,
@@ -17,6 +18,8 @@ import {
 export type SqlValue =
   /** `sql` is in lower case unless `exact`. */
   | { kind: 'text'; sql: string; exact?: boolean }
+  /** A folded name. */
+  | { kind: 'key'; sql: string }
   | { kind: 'id'; sql: string }
   | { kind: 'boolean'; sql: string }
   | { kind: 'time'; sql: string }
@@ -113,6 +116,8 @@ function compare(found: SqlValue, { path, op, value }: Comparison, parameters: S
         return `(${sql} ${op === 'eq' ? '=' : '<>'} ${parameters.add('uuid', id)})`;
       return compareText(`${sql}::text`, op, parameters.add('text', id));
     }
+    case 'key':
+      return compareText(sql, op, parameters.add('text', foldName(String(value))));
     case 'text': {
       const text = String(value);
       return compareText(sql, op, parameters.add('text', found.exact ? text : text.toLowerCase()));

@@ -3,22 +3,23 @@ import type { AccountEvent } from '../../kernel/database/events.ts';
 import { requireMatch } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
+import {
+  insertUser,
+  type LockedUser,
+  lockSuperAdminsOfUser,
+  lockUser,
+  removeUser,
+  requireOtherIfSuperAdmin,
+  type StoredUser,
+  updateUser,
+} from '../users/index.ts';
 import { type DirectoryWrite, describeWrite, type Written } from './directory-write.ts';
 import { applyPatch } from './scim-patch.ts';
 import { presentUser, renderUserTag } from './scim-present.ts';
 import { isReturned, projectResource } from './scim-projection.ts';
 import { readResource, requireText } from './scim-resource.ts';
+import { requireUser } from './scim-user.store.ts';
 import { createValueProblem, type Fields, type Resource } from './scim-value.ts';
-import { isLastSuperAdmin, lockSuperAdminsOfUser } from './super-admin.store.ts';
-import {
-  insertUser,
-  type LockedUser,
-  lockUser,
-  removeUser,
-  requireUser,
-  type StoredUser,
-  updateUser,
-} from './user.store.ts';
 import { userSchema } from './user-schema.ts';
 
 const nameLimit = 512;
@@ -49,26 +50,13 @@ export async function patchUser(write: DirectoryWrite, id: string, body: Fields)
 export async function deleteUser(write: DirectoryWrite, id: string): Promise<Written> {
   const { tx, scope, now } = write;
   const stored = await lock(write, id);
-  if (stored.is_super_admin) {
-    if (!(await write.caller).isSuperAdmin)
-      throw problem('directory-limit', {
-        reason: 'cannot delete a member of a group that gives SUPER_ADMIN; deactivate the user instead',
-      });
-    await requireOtherSuperAdmin(write, stored);
-  }
-  const left = await removeUser(tx, scope, stored.user_id, now);
-  const emptied = left.filter((group) => group.gives_role && group.is_emptied);
+  if (stored.is_super_admin && !(await write.isSuperAdmin))
+    throw problem('directory-limit', {
+      reason: 'cannot delete a member of a group that gives SUPER_ADMIN; deactivate the user instead',
+    });
+  const { left, events } = await removeUser(tx, scope, stored, now);
   return describeWrite(204, stored.user_id, {
-    events: [
-      buildUserEvent('user-deleted', stored, { before: summarize(stored) }),
-      ...emptied.map(
-        (group): AccountEvent => ({
-          name: 'role-group-emptied',
-          subject: { type: 'group', id: group.group_id, name: group.display_name },
-          after: { members: 0 },
-        }),
-      ),
-    ],
+    events: [buildUserEvent('user-deleted', stored, { before: summarize(stored) }), ...events],
     removed: left.map((group) => ({
       group: [group.group_id, group.display_name] as const,
       user: [stored.user_id, stored.display_name ?? stored.user_name] as const,
@@ -93,11 +81,11 @@ async function changeUser(write: DirectoryWrite, stored: LockedUser, resource: R
   const events: AccountEvent[] = [];
   if (!isSame) {
     const isRenamed = before.user_name !== after.user_name || before.external_id !== after.external_id;
-    if (isSuperAdmin && isRenamed && !(await write.caller).isSuperAdmin)
+    if (isSuperAdmin && isRenamed && !(await write.isSuperAdmin))
       throw problem('directory-limit', {
         reason: 'cannot change userName or externalId of a member of a group that gives SUPER_ADMIN',
       });
-    if (isSuperAdmin && before.active && !after.active) await requireOtherSuperAdmin(write, stored);
+    if (!after.active) await requireOtherIfSuperAdmin(tx, scope, stored);
     Object.assign(after, { version: before.version + 1, updated_at: now });
     await updateUser(tx, scope, before, after);
     events.push(
@@ -117,11 +105,6 @@ async function changeUser(write: DirectoryWrite, stored: LockedUser, resource: R
   const row =
     withGroups || !isSame ? await requireUser(tx, scope, user_id, withGroups) : { ...before, groups: null };
   return { ...present(write, row, 200), events, users: before.active === after.active ? [] : [user_id] };
-}
-
-async function requireOtherSuperAdmin({ tx, scope }: DirectoryWrite, user: StoredUser): Promise<void> {
-  if (user.active && (await isLastSuperAdmin(tx, scope, { userId: user.user_id })))
-    throw problem('last-super-admin-user');
 }
 
 function present(write: DirectoryWrite, row: Parameters<typeof presentUser>[1], status: 200 | 201): Written {
