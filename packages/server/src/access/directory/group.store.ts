@@ -7,11 +7,12 @@ import {
   type Transaction,
   typed,
 } from '../../kernel/database/database.ts';
+import { foldName } from '../../kernel/fold-name.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
-import { foldName, type Link, type Search } from './user.store.ts';
+import type { Link, Search } from './user.store.ts';
 
 const groupColumns = {
   group_id: 'uuid',

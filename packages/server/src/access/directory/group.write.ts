@@ -1,5 +1,6 @@
 /** Creates, changes and deletes groups. Each checks everything before its first change. */
 import type { AccountEvent } from '../../kernel/database/events.ts';
+import { foldName } from '../../kernel/fold-name.ts';
 import { requireMatch } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
@@ -31,7 +32,6 @@ import { isReturned, projectResource } from './scim-projection.ts';
 import { readResource, requireText } from './scim-resource.ts';
 import { createValueProblem, type Fields, type Resource } from './scim-value.ts';
 import { isLastSuperAdmin, lockSuperAdminsOfGroup } from './super-admin.store.ts';
-import { foldName } from './user.store.ts';
 import { readShortText } from './user.write.ts';
 
 const nameLimit = 512;

@@ -7,6 +7,7 @@ import {
   type Transaction,
   typed,
 } from '../../kernel/database/database.ts';
+import { foldName } from '../../kernel/fold-name.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
@@ -111,11 +112,6 @@ export type LockedUser = StoredUser & { is_super_admin: boolean };
 export async function lockUser(tx: Transaction, scope: Scope, id: string): Promise<LockedUser> {
   const found = await tx.query(lockOne, { account_id: scope.accountId, user_id: toUuid(id) });
   return requireRow(found, () => problem('user-not-found', { id }));
-}
-
-/** Names that differ only in case are the same. */
-export function foldName(name: string): string {
-  return name.normalize('NFC').toLowerCase();
 }
 
 const written = {

@@ -7,6 +7,7 @@ import {
   statement,
   type Transaction,
 } from '../../kernel/database/database.ts';
+import { foldName } from '../../kernel/fold-name.ts';
 import { makeEntityTag } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
@@ -84,7 +85,7 @@ const insertOne = statement(
 );
 
 function toParameters({ accountId }: Scope, row: GroupRow) {
-  return { ...row, account_id: accountId, display_name_key: row.display_name.toLowerCase() };
+  return { ...row, account_id: accountId, display_name_key: foldName(row.display_name) };
 }
 
 function refuseTakenName(tx: Transaction, { display_name: name }: GroupRow): void {

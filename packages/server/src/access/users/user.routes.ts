@@ -2,6 +2,7 @@ import { createUser, deleteUser, getUser, listUsers, updateUser } from '@headgat
 import { requireRow } from '../../kernel/database/database.ts';
 import type { AccountEvent } from '../../kernel/database/events.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import { foldName } from '../../kernel/fold-name.ts';
 import { requireMatch } from '../../kernel/http/if-match.ts';
 import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
@@ -12,7 +13,6 @@ import {
   findGroupsOfOnly,
   insertUser,
   lockUser,
-  makeNameKey,
   presentUser,
   renderUserEtag,
   type UserRow,
@@ -26,7 +26,7 @@ export function userRoutes({ read, write }: Endpoints): void {
   read(listUsers, async ({ query, rows, page }) => {
     const { limit, offset } = computePageBounds(query);
     if (query.userName !== undefined) {
-      const found = await rows(userByName, { user_name_key: makeNameKey(query.userName) });
+      const found = await rows(userByName, { user_name_key: foldName(query.userName) });
       const results = found.slice(offset).map(presentUser);
       return { body: { page: query.page, results, size: limit, total: found.length } };
     }

@@ -7,6 +7,7 @@ import {
   statement,
   type Transaction,
 } from '../../kernel/database/database.ts';
+import { foldName } from '../../kernel/fold-name.ts';
 import { makeEntityTag } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
@@ -48,11 +49,6 @@ export const userById = guardedRead(
   `select ${userColumns} from directory_user where account_id = $account_id and user_id = $user_id`,
 );
 
-/** Two names that differ only in case have one key. */
-export function makeNameKey(name: string): string {
-  return name.toLowerCase();
-}
-
 const written = {
   account_id: 'uuid',
   ...userRow,
@@ -69,7 +65,7 @@ const insertOne = statement(
 );
 
 function toParameters({ accountId }: Scope, row: UserRow) {
-  return { ...row, account_id: accountId, user_name_key: makeNameKey(row.user_name) };
+  return { ...row, account_id: accountId, user_name_key: foldName(row.user_name) };
 }
 
 function refuseTakenName(tx: Transaction, { user_name: name }: UserRow): void {
