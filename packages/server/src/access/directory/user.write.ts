@@ -101,6 +101,11 @@ async function changeUser(write: DirectoryWrite, stored: LockedUser, resource: R
       throw problem('directory-limit', {
         reason: 'cannot change userName or externalId of a member of a group that gives SUPER_ADMIN',
       });
+    // It would be a new Super Admin, as if the directory had added the user to the group.
+    if (isSuperAdmin && !before.active && after.active && !(await write.caller).isSuperAdmin)
+      throw problem('directory-limit', {
+        reason: 'cannot activate a member of a group that gives SUPER_ADMIN',
+      });
     if (isSuperAdmin && before.active && !after.active) await requireOtherSuperAdmin(write, stored);
     Object.assign(after, { version: before.version + 1, updated_at: now });
     await updateUser(tx, scope, before, after);
