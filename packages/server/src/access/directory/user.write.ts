@@ -23,12 +23,15 @@ import { createValueProblem, type Fields, type Resource } from './scim-value.ts'
 import { userSchema } from './user-schema.ts';
 
 const nameLimit = 512;
+/** Of the JSON of a user's attributes. A page of users is read into memory. */
+const attributesLimit = 100_000;
 
 export async function createUser(write: DirectoryWrite, body: Fields): Promise<Written> {
   const { tx, scope, now } = write;
   const user_id = write.id ?? write.newId();
   const made = { user_id, active: true, version: 1, created_at: now, updated_at: now };
   const user = toStored(readResource(userSchema, body), made);
+  requireSmall(user);
   await insertUser(tx, scope, user);
   return {
     ...present(write, { ...user, groups: [] }, 201),
@@ -80,10 +83,16 @@ async function changeUser(write: DirectoryWrite, stored: LockedUser, resource: R
     JSON.stringify(sortNames(toResource(before))) === JSON.stringify(sortNames(toResource(after)));
   const events: AccountEvent[] = [];
   if (!isSame) {
+    requireSmall(after, before);
     const isRenamed = before.user_name !== after.user_name || before.external_id !== after.external_id;
     if (isSuperAdmin && isRenamed && !(await write.isSuperAdmin))
       throw problem('directory-limit', {
         reason: 'cannot change userName or externalId of a member of a group that gives SUPER_ADMIN',
+      });
+    // It would be a new Super Admin, as if the directory had added the user to the group.
+    if (isSuperAdmin && !before.active && after.active && !(await write.isSuperAdmin))
+      throw problem('directory-limit', {
+        reason: 'cannot activate a member of a group that gives SUPER_ADMIN',
       });
     if (!after.active) await requireOtherIfSuperAdmin(tx, scope, stored);
     Object.assign(after, { version: before.version + 1, updated_at: now });
@@ -141,6 +150,16 @@ function toStored(resource: Resource, kept: Kept): StoredUser {
     created_at: kept.created_at,
     updated_at: kept.updated_at,
   };
+}
+
+/** Throws `invalid-attribute-value`. A user that is too large already may still become smaller or inactive. */
+function requireSmall(after: StoredUser, before?: StoredUser): void {
+  const measure = (user: StoredUser) => JSON.stringify([user.display_name, user.attributes]).length;
+  const size = measure(after);
+  if (size > attributesLimit && (before === undefined || size > measure(before)))
+    throw createValueProblem(
+      `The attributes of the user have ${size} characters as JSON; at most ${attributesLimit} are allowed together.`,
+    );
 }
 
 /** Indexed. */

@@ -40,7 +40,8 @@ export function createRequestCheck(operation: Operation): RequestCheck {
     const addFaults = (part: string, faults: readonly Fault[], unknown: readonly UnknownMember[]) => {
       for (const { pointer, detail } of faults) violations.push(createViolation(part, pointer, detail));
       for (const { pointer, near } of unknown) {
-        if (strict) violations.push(createViolation(part, pointer, describeUnknown(near)));
+        if (strict || isDryRun(part, pointer))
+          violations.push(createViolation(part, pointer, describeUnknown(near)));
         else ignored.push({ field: renderField(part, pointer), near });
       }
     };
@@ -76,6 +77,11 @@ function createPartCheck(
     const [error] = ('errors' in isValid && isValid.errors) || [];
     return { unknown, faults: faults.length > 0 ? faults : [toFault(error)] };
   };
+}
+
+/** Never ignored: who asks for a dry run must not get the change, also where an operation has none. */
+function isDryRun(part: string, pointer: string): boolean {
+  return part === 'query' && pointer.toLowerCase() === '/dryrun';
 }
 
 function describeUnknown(near: string | undefined): string {
