@@ -10,6 +10,9 @@ export interface Time {
   random(): number;
 }
 
+/** Milliseconds that a timer can run, about 24 days. A longer one would end at once. */
+export const longestTimer = 2 ** 31 - 1;
+
 export const realTime: Time = {
   now: () => performance.now(),
   // The function of node:timers/promises makes two errors for each sleep that is aborted.

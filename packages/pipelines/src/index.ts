@@ -20,7 +20,7 @@ export type {
   QueryResult,
   ScriptLanguage,
 } from './components/component.ts';
-export { mayHaveEffect } from './components/effects.ts';
+export { mayHaveEffect, runsOthers } from './components/effects.ts';
 export { indexOfColumn } from './components/query-result.ts';
 export {
   findDefinition,

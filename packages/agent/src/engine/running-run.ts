@@ -9,6 +9,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { QuickJsInstance, QuickJsSource, SharedPipelineUse } from '@headgate/pipelines';
 import { getReason } from '../log.ts';
 import type { ScriptEnd, ScriptEvents, ScriptJob } from '../scripts/script-job.ts';
+import { longestTimer } from '../time.ts';
 import type { GatheredMessages } from './gathered-messages.ts';
 import type { KeptBetweenRuns } from './kept-between-runs.ts';
 import type { ArtifactFiles, RunOutcome, RunPorts, SharedVersion } from './ports.ts';
@@ -234,5 +235,5 @@ function createSharedLookup(
 
 async function waitUnlessAborted(milliseconds: number, signals: (AbortSignal | undefined)[]): Promise<void> {
   const signal = AbortSignal.any(signals.filter((each) => each !== undefined));
-  await setTimeout(milliseconds, undefined, { signal }).catch(() => undefined);
+  await setTimeout(Math.min(milliseconds, longestTimer), undefined, { signal }).catch(() => undefined);
 }

@@ -78,6 +78,17 @@ for text in ["begin", "select * from range(200000)", "", "nonsense"]:
     assert.deepEqual(await fixture.rows('select count(*) from t'), [[2]]);
   });
 
+  it('ends its statement with it when its time is over', async () => {
+    const { outcome, message } = await run('python-pushdown', {
+      pythonScript:
+        'session.sql("create table late as select sum(a.range * b.range) as n from range(100000) a, range(200000) b").collect()',
+      scriptTimeout: '2',
+    });
+    assert.equal(outcome.status, 'FAILED');
+    assert.match(message ?? '', /ran longer than 2 s and was killed/);
+    assert.deepEqual(await fixture.rows(`select * from duckdb_tables() where table_name = 'late'`), []);
+  });
+
   it('fails the component with the error, its line and what it printed', async () => {
     const { outcome, message } = await run('python-script', {
       script: 'print("before")\nraise ValueError("no")',

@@ -29,12 +29,13 @@ export async function runScript(action: RunScriptAction, context: ActionContext)
   const { variables, faults } = await readVariables(context);
   for (const fault of faults) print(fault, 'component');
   const job = await createJob(action, variables, context);
+  const requests = createRequests(context);
   const events = {
     onLine: (stream: ScriptStream, line: string) => print(line, stream),
-    answer: (request: SentRequest) => answer(request, context),
+    answer: requests.answer,
   };
   context.step.noteEffect();
-  const end = await ports.runScript(job, events, limit);
+  const end = await ports.runScript(job, events, limit).finally(requests.end);
   const message = createMessage(end, printed);
   return { status: end.succeeded ? 'SUCCESS' : 'FAILED', ...(message === '' ? {} : { message }) };
 }
@@ -77,6 +78,29 @@ async function createJob(
       type === 'GRID' || isGrid(value) ? [] : [{ name, type, value }],
     ),
     grids: variables.flatMap(({ name, value }) => (isGrid(value) ? [{ name, rows: value.rows }] : [])),
+  };
+}
+
+/** Answers the requests of a script. At its end a running statement is ended, so that none outlives the step. */
+function createRequests(context: ActionContext): {
+  answer(request: SentRequest): Promise<unknown>;
+  end(): Promise<void>;
+} {
+  const { warehouse, limit } = context.run.context;
+  const over = new AbortController();
+  const signal = AbortSignal.any(limit === undefined ? [over.signal] : [over.signal, limit]);
+  const limited = { ...context.run.context, warehouse: warehouse.limit(signal), limit: signal };
+  const running = new Set<Promise<unknown>>();
+  return {
+    answer(request) {
+      const answered = answer(request, { ...context, run: { ...context.run, context: limited } });
+      running.add(answered);
+      return answered.finally(() => running.delete(answered));
+    },
+    async end() {
+      over.abort(new Error('the script has ended'));
+      await Promise.allSettled(running);
+    },
   };
 }
 

@@ -116,8 +116,9 @@ function createStatements(
     query: (sql, maxRows) => runFreely(sql, (session) => watched.query(sql, maxRows, session)),
     async executeScript(statements) {
       const texts = statements.flatMap(listSql);
-      // Keep statements of other branches out of the script's transaction.
-      if (statements.some((statement) => mayBegin.test(readSql(statement))))
+      const mayOpen = statements.some((statement) => mayBegin.test(readSql(statement)));
+      // Statements of other branches stay out of its transaction, and change none of its variables.
+      if (mayOpen || (texts.length > 1 && texts.some(bindsSession)))
         return runInTurn(texts, () => runScript(warehouse, watched, statements));
       let rowCount = 0;
       for (const statement of statements) {

@@ -89,4 +89,12 @@ describe('concurrent iterations', { timeout: 120_000 }, () => {
     assert.equal(outcome.status, 'SUCCESS', outcome.message);
     assert.equal(sessions, 1);
   });
+
+  it('each have their own variables of the session', async () => {
+    await scratch.real.execute('create table chosen (n int, x int)');
+    const { outcome } = await iterate('SET x = ${n}; INSERT INTO chosen SELECT ${n}, $x');
+    assert.equal(outcome.status, 'SUCCESS', outcome.message);
+    const { rows } = await scratch.real.query('select count(*), count(*) filter (n <> x) from chosen', 1);
+    assert.deepEqual(rows, [[count, 0]]);
+  });
 });

@@ -1,9 +1,7 @@
 import type { AgentConfig } from '../config.ts';
 import type { Outcome } from '../session/outbox.ts';
+import { longestTimer } from '../time.ts';
 import type { WorkContext } from './handler.ts';
-
-/** The limit of setTimeout, about 24 days. */
-const timerLimitMilliseconds = 2 ** 31 - 1;
 
 /** Kills work that takes longer than the limit of the server and the agent. */
 export function limitTime<Work extends { payload: { timeLimitSeconds: number } }>(
@@ -13,7 +11,7 @@ export function limitTime<Work extends { payload: { timeLimitSeconds: number } }
   return async (work, context) => {
     const seconds = Math.min(work.payload.timeLimitSeconds, config.runTimeLimitSeconds);
     const limit = new AbortController();
-    const timer = setTimeout(() => limit.abort(), Math.min(seconds * 1_000, timerLimitMilliseconds));
+    const timer = setTimeout(() => limit.abort(), Math.min(seconds * 1_000, longestTimer));
     const kill = AbortSignal.any([context.kill, limit.signal]);
     try {
       return await run(work, { ...context, kill });

@@ -109,7 +109,9 @@ class Pool implements RunPool {
   async #acquire(environment: string, kill: AbortSignal): Promise<RunProcess> {
     kill.throwIfAborted();
     if (this.#isClosed) throw new Error('the agent was stopped');
-    const isKnown = [...this.#processes].some((each) => each.environment === environment);
+    const isKnown = [...this.#processes].some(
+      (each) => each.environment === environment && each.retired === undefined,
+    );
     const free = this.#takeIdle(environment) ?? (isKnown ? undefined : this.#takeSpare());
     if (free !== undefined) return free;
     const { promise, resolve, reject } = Promise.withResolvers<RunProcess>();

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { print, renderOrchestration, start, text, update } from '../engine/pipeline-fixture.ts';
 import { createPoolFixture } from './pool-fixture.ts';
 
@@ -27,6 +28,42 @@ test('a run that is blocked in a built-in function is killed with a message', {
   const outcome = await run(renderOrchestration(components, { x: text('') }));
   assert.equal(outcome.status, 'FAILED');
   assert.match(outcome.message ?? '', /blocked the run’s process for more than 4 s in a built-in function/);
+});
+
+test('a run goes on after the agent itself was stopped for longer than a process may be silent', {
+  timeout: 60_000,
+}, async (t) => {
+  const { run } = await open(t, { bounds: { silenceMilliseconds: 5_000 } });
+  const components = {
+    Start: start('Sql'),
+    Sql: { type: 'sql-script', parameters: { sqlScript: 'select 1' } },
+  };
+  const warehouse = {
+    async execute() {
+      // As if its container were paused.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 6_000);
+      await delay(1_500);
+      return { rowCount: 1 };
+    },
+    query: () => assert.fail('not asked for'),
+  };
+  const outcome = await run(renderOrchestration(components), { warehouse });
+  assert.equal(outcome.status, 'SUCCESS', outcome.message);
+});
+
+test('a run waits for longer than a timer can run', { timeout: 60_000 }, async (t) => {
+  const hours = { retryDelay: 'Custom', retryInterval: '1000', retryTimeUnit: 'Hour' };
+  const again = { type: 'retry', iterationTarget: 'Fail', parameters: { numberOfRetries: '1', ...hours } };
+  const components = { Start: start('Again'), Again: again, Fail: update('x', 'nix()') };
+  const { run } = await open(t);
+  const cancel = new AbortController();
+  const outcome = await run(renderOrchestration(components, { x: text('') }), {
+    cancel: cancel.signal,
+    onStep({ name, status }) {
+      if (name === 'Fail' && status === 'FAILED') setTimeout(() => cancel.abort(), 300);
+    },
+  });
+  assert.equal(outcome.status, 'CANCELLED', outcome.message);
 });
 
 test('a run whose process exceeds its memory limit fails and names the setting; the next run succeeds', {

@@ -50,7 +50,8 @@ export class RunProcess {
   #runs = 0;
   #conversation: Conversation | undefined;
   #options: RunOptions | undefined;
-  #lastMessageAt = 0;
+  /** Seconds since its last message. */
+  #silence = 0;
   #retired: string | undefined;
   readonly #sent = new Set<string>();
 
@@ -148,9 +149,10 @@ export class RunProcess {
     this.#environment = environment;
     this.#firstRunAt ??= performance.now();
     this.#runs += 1;
+    const run = this.#runs;
     const artifacts = [options.artifact, ...listShared(options)];
     const conversation = createConversation(options, artifacts, (message) =>
-      this.#send({ ...message, run: this.#runs } as ToRun),
+      this.#send({ ...message, run } as ToRun),
     );
     this.#conversation = conversation;
     this.#options = options;
@@ -223,9 +225,11 @@ export class RunProcess {
 
   #watchSilence(conversation: Conversation): NodeJS.Timeout {
     const { silenceMilliseconds } = this.#settings.bounds;
-    this.#lastMessageAt = performance.now();
+    this.#silence = 0;
     return setInterval(() => {
-      if (performance.now() - this.#lastMessageAt < silenceMilliseconds) return;
+      // Counted and not measured: after a pause of the agent itself, the messages are still to be read.
+      this.#silence += 1;
+      if (this.#silence * 1_000 < silenceMilliseconds) return;
       conversation.fail(describeUnresponsive(silenceMilliseconds));
       this.#retired ??= 'silence';
       this.kill();
@@ -233,7 +237,7 @@ export class RunProcess {
   }
 
   #receive(message: FromRun): void {
-    this.#lastMessageAt = performance.now();
+    this.#silence = 0;
     if (typeof message?.type !== 'string') {
       this.#refuse();
       return;

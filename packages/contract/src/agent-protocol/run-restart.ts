@@ -121,6 +121,13 @@ export const RestartPlan = Type.Object({
     maxItems: 50_000,
     description: 'The first is that of the started pipeline',
   }),
+  repeats: Type.Optional(
+    Type.Array(Name, {
+      maxItems: 50_000,
+      description:
+        'The components that run again although they may have had an effect: the caller accepted them',
+    }),
+  ),
 });
 /** How an agent continues an execution from where another one ended. */
 export type RestartPlan = Static<typeof RestartPlan>;

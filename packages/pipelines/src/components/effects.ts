@@ -1,14 +1,8 @@
 /** Which components may change more than variables: tables, files, or something elsewhere. */
 import { findDefinedType, findDefinition } from './registry.ts';
 
-/** The steps of what iterators and calls run are judged by themselves. */
-const withoutEffect: ReadonlySet<string> = new Set([
-  'start',
-  'and',
-  'or',
-  'end-success',
-  'end-failure',
-  'if',
+/** Iterators and calls. The steps of what they run are judged by themselves. */
+const runningOthers: ReadonlySet<string> = new Set([
   'grid-iterator',
   'table-iterator',
   'loop-iterator',
@@ -19,6 +13,16 @@ const withoutEffect: ReadonlySet<string> = new Set([
   'run-transformation',
   'run-shared-pipeline',
   'run-pipeline-under-test',
+]);
+
+const withoutEffect: ReadonlySet<string> = new Set([
+  ...runningOthers,
+  'start',
+  'and',
+  'or',
+  'end-success',
+  'end-failure',
+  'if',
   'update-scalar',
   'append-to-grid',
   'remove-from-grid',
@@ -30,6 +34,11 @@ const withoutEffect: ReadonlySet<string> = new Set([
   'assert-table',
   'assert-view',
 ]);
+
+/** Whether components of this type run other ones, which may have effects. */
+export function runsOthers(type: string): boolean {
+  return runningOthers.has(findDefinedType(type) ?? type);
+}
 
 /** An unknown type may have any effect. */
 export function mayHaveEffect(type: string): boolean {

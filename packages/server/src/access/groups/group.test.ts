@@ -225,3 +225,23 @@ test('the deletion of the only member leaves the event of an emptied group', asy
   assert.equal((await account.admin.delete(`/users/${user.actorId}`)).status, 204);
   assert.ok((await eventsOf(account, user.groupIds[0] ?? '')).includes('role-group-emptied'));
 });
+
+test('the deletion of a member changes the group', async () => {
+  const account = await server.account();
+  const { admin } = account;
+  const { userId } = (await admin.post<User>('/users', { userName: 'ada' })).body;
+  const { groupId } = await createGroup(account, {});
+  await admin.post(`/groups/${groupId}/members`, { userIds: [userId] });
+  const before = (await admin.get(`/groups/${groupId}`)).etag;
+  assert.equal((await admin.delete(`/users/${userId}`)).status, 204);
+  assert.notEqual((await admin.get(`/groups/${groupId}`)).etag, before);
+});
+
+test('ids of members may be in upper case', async () => {
+  const account = await server.account();
+  const { admin } = account;
+  const { userId } = (await admin.post<User>('/users', { userName: 'ada' })).body;
+  const { groupId } = await createGroup(account, {});
+  const added = await admin.post(`/groups/${groupId}/members`, { userIds: [userId.toUpperCase()] });
+  assert.deepEqual(added.body, { added: 1 });
+});

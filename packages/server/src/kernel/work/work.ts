@@ -79,7 +79,7 @@ export interface WorkEnd {
   result?: unknown;
   /** The name of the caller that cancelled it, if it was cancelled. */
   requestedBy?: string | undefined;
-  /** The holder had begun and did not report the end, so it may have done more than it reported. */
+  /** The holder had begun, and its end or its steps are not known, so it may have done more than it reported. */
   isLost?: boolean;
 }
 

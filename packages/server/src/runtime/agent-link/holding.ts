@@ -135,7 +135,7 @@ function isAnnouncedTwice(failure: unknown): boolean {
 function applyJudged(
   services: HoldingServices,
   { tx, agent, requestId }: { tx: Transaction; agent: CallingAgent; requestId: string },
-  { news, sequences, heard }: Judged,
+  { news, sequences, refused, heard }: Judged,
 ): void {
   const now = services.clock.now();
   const { accountId } = agent;
@@ -152,7 +152,8 @@ function applyJudged(
     const requestedBy = rowById.get(report.workId)?.command_by ?? undefined;
     if (report.type === 'completed') {
       const { status, message, ...result } = report.outcome;
-      return [{ workId: report.workId, status, message, result, requestedBy }];
+      const isLost = refused.has(report.workId);
+      return [{ workId: report.workId, status, message, result, requestedBy, isLost }];
     }
     // Released work that is being cancelled is not given to another instance.
     const cancelled = report.type === 'released' && rowById.get(report.workId)?.command != null;

@@ -16,6 +16,8 @@ export interface Judged {
   news: Report[];
   /** The last sequence number of each work with news. */
   sequences: Map<string, number>;
+  /** The works that end because their steps are refused: what these did is not known. */
+  refused: Set<string>;
   /** The works with news, before them. */
   heard: HeldRow[];
 }
@@ -53,6 +55,7 @@ export function judgeReports(
   const results: Result[] = [];
   const news: Report[] = [];
   const sequences = new Map<string, number>();
+  const refusedWorks = new Set<string>();
   const heardSteps = new Map<string, Map<string, Step>>();
   for (const report of reports) {
     const { workId } = report;
@@ -78,6 +81,7 @@ export function judgeReports(
       const fault = report.type === 'progress' ? checkBounds(report, heardSteps, bounds) : undefined;
       if (fault !== undefined) {
         refused(fault.code, fault.detail);
+        refusedWorks.add(workId);
         const outcome = { status: 'FAILED', message: fault.detail } as const;
         news.push({ workId, epoch: report.epoch, sequence: report.sequence, type: 'completed', outcome });
         Object.assign(row, { report_sequence: report.sequence, state: 'ended' });
@@ -93,7 +97,8 @@ export function judgeReports(
       if (report.type === 'released') row.state = 'queued';
     }
   }
-  return { results, news, sequences, heard: held.filter((row) => sequences.has(row.work_id)) };
+  const heard = held.filter((row) => sequences.has(row.work_id));
+  return { results, news, sequences, refused: refusedWorks, heard };
 }
 
 /** Adds the steps of a report to those of the batch, and checks the limits. */

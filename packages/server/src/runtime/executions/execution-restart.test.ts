@@ -200,6 +200,19 @@ test('a lost agent may have run more than it reported', async () => {
   assert.deepEqual(violations, ['body.acceptEffects: "Load" was next when the agent was lost']);
 });
 
+test('an agent whose steps were refused may have run more than it reported', async () => {
+  const found = await createRestartable();
+  const { instance, started, restart, status } = found;
+  const id = await started();
+  const [work] = (await instance.claim()).work;
+  assert.ok(work);
+  await instance.report(work, { type: 'started' });
+  const steps = [stepOf(id, 'Load', { began: 0, effect: true }, { startedAt: '2000-01-01T00:00:00Z' })];
+  await instance.report(work, { type: 'progress', steps });
+  assert.equal(await status(id), 'FAILED');
+  requireProblem(await restart(id), 409, 'restart-repeats-effects');
+});
+
 test('an execution whose steps retention may have deleted is refused', async () => {
   const found = await createRestartable();
   const id = await fail(found, false);

@@ -1,6 +1,6 @@
 /** The components that run again although they may have had an effect. */
-import { mayHaveEffect } from '@headgate/pipelines';
-import type { EndedExecution, RecordedStep, RunSteps } from './restart-steps.ts';
+import { mayHaveEffect, runsOthers } from '@headgate/pipelines';
+import { createKeptTest, type EndedExecution, type RecordedStep, type RunSteps } from './restart-steps.ts';
 
 export interface Repeated {
   component: string;
@@ -15,16 +15,21 @@ const whyOf = {
   RUNNING: 'may have changed data',
 } as const;
 
-/** @param kept the steps that are kept, of all runs */
+/**
+ * @param kept the steps that are kept, of all runs
+ * @param dropped the open components of the base that start from their beginning
+ */
 export function listRepeated(
   execution: EndedExecution,
   steps: RunSteps,
   kept: ReadonlySet<string>,
+  dropped: readonly string[],
 ): Repeated[] {
   const repeated = new Map<string, Repeated>();
   const add = (component: string, why: string) => {
     if (!repeated.has(component)) repeated.set(component, { component, why });
   };
+  const isKept = createKeptTest(steps, kept);
   const visited = new Set<string>();
   function visit(runId: string): void {
     if (visited.has(runId)) return;
@@ -40,36 +45,25 @@ export function listRepeated(
       for (const { name } of steps.inside(step.id))
         add(name, 'may have run once more when the agent was lost');
     }
+    for (const { id, name, type } of steps.kept(runId))
+      if (!kept.has(id) && (mayHaveEffect(type) || runsOthers(type)))
+        add(name, 'ended before, and may have changed data');
     if (!execution.isLost) return;
     for (const name of listNext([...own, ...steps.kept(runId)]))
       add(name, 'was next when the agent was lost');
   }
-  const places = new Set<string>();
-  for (const id of kept) {
-    const place = describePlace(steps.byId(id));
-    if (place !== undefined) places.add(place);
-  }
-  function isKept(step: RecordedStep | undefined): boolean {
-    if (step === undefined) return false;
-    const place = describePlace(step);
-    if (kept.has(step.id) || (place !== undefined && places.has(place))) return true;
-    const parent = step.record?.parent;
-    return parent !== undefined && isKept(steps.byId(parent));
-  }
   const hasInside = (step: RecordedStep) =>
     steps.inside(step.id).length > 0 || (step.childId !== null && steps.of(step.childId).length > 0);
   visit(execution.id);
+  for (const name of dropped) add(name, 'was under way before, and may have changed data');
+  for (const name of execution.base?.repeats ?? []) {
+    const own = execution.steps.filter((step) => step.name === name && step.record !== null);
+    if (own.length === 0) add(name, 'may have changed data before, and was not reached again');
+    else if (!own.every(isKept)) add(name, 'may have changed data before');
+  }
   if (execution.isLost && steps.of(execution.id).length === 0)
     add(execution.pipelineName, 'its agent was lost before it reported a step');
   return [...repeated.values()];
-}
-
-/** The same for all attempts of a component, or of an iteration. */
-function describePlace(step: RecordedStep | undefined): string | undefined {
-  if (step === undefined) return undefined;
-  const { parent, iteration } = step.record ?? {};
-  if (parent === undefined) return JSON.stringify([step.runId, step.name]);
-  return iteration === undefined ? undefined : JSON.stringify([parent, iteration, 0]);
 }
 
 function judge({ type, status, record }: RecordedStep): string | undefined {

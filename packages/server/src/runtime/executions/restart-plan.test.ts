@@ -202,6 +202,93 @@ describe('the plan of a restart', () => {
     assert.deepEqual(named, ['Do']);
   });
 
+  it('has the variables that an attempt changed before it failed', () => {
+    const variables = [{ name: 'x', value: 'tried' }];
+    const steps = [
+      begin,
+      step('A', { id: '1', status: 'FAILED', began: 1, ended: 2, variables }),
+      step('A', { id: '2', began: 2, ended: 3, next: ['B'] }),
+      failed('B', { began: 3, ended: 4 }),
+    ];
+    assert.deepEqual(planned(steps).plan.runs[0]?.variables, variables);
+    const iterated = [
+      begin,
+      failed('Each', { type: 'grid-iterator', began: 1, ended: 5 }),
+      step('A', { id: '1', parent: 'Each', iteration: 'k1', status: 'FAILED', ended: 2, variables }),
+      step('A', { id: '2', parent: 'Each', iteration: 'k1', ended: 3, next: [] }),
+      failed('A', { id: '3', parent: 'Each', iteration: 'k2', ended: 4 }),
+    ];
+    assert.deepEqual(planned(iterated).plan.runs[0]?.variables, variables);
+  });
+
+  it('goes back to a moment at which a call or an iterator of the base had not begun', () => {
+    const base: RestartPlan = {
+      restartOf: 'first',
+      projectVariables: [],
+      runs: [
+        {
+          variables: [],
+          kept: [{ component: 'Start', end: 'SUCCESS', next: ['A'] }],
+          open: [
+            { component: 'A', run: 1 },
+            { component: 'Each', iterations: ['k1'] },
+          ],
+        },
+        { variables: [], kept: [{ component: 'In', end: 'SUCCESS', next: ['Out'] }], open: [] },
+      ],
+    };
+    const steps = [
+      step('Start', { status: 'SKIPPED', kept: true, ended: 1 }),
+      step('A', { type: 'run-orchestration', child: 'child', began: 1, ended: 4, next: ['Each'] }),
+      step('In', { run: 'child', status: 'SKIPPED', kept: true, ended: 2 }),
+      step('Out', { run: 'child', ended: 3, next: [], effect: true }),
+      failed('Each', { type: 'grid-iterator', began: 4, ended: 5 }),
+    ];
+    const { plan: found, named } = planned(steps, { base, from: 'A' });
+    assert.deepEqual(found.runs, base.runs);
+    assert.deepEqual(named, ['Out']);
+  });
+
+  it('names what the base kept if a called pipeline has to start from its beginning', () => {
+    const base: RestartPlan = {
+      restartOf: 'first',
+      projectVariables: [],
+      runs: [
+        {
+          variables: [],
+          kept: [{ component: 'Start', end: 'SUCCESS', next: ['A'] }],
+          open: [{ component: 'A', run: 1 }],
+        },
+        { variables: [], kept: [{ component: 'In', end: 'SUCCESS', next: ['Read', 'Out'] }], open: [] },
+      ],
+    };
+    const steps = [
+      step('Start', { status: 'SKIPPED', kept: true, ended: 1 }),
+      failed('A', { type: 'run-orchestration', child: 'child', began: 1, ended: 5 }),
+      step('In', { run: 'child', status: 'SKIPPED', kept: true, ended: 2 }),
+      step('Out', { run: 'child', ended: 3, next: [], variables: [{ name: 'token', lost: 'secret' }] }),
+      failed('Last', { run: 'child', began: 3, ended: 4 }),
+    ];
+    const { plan: found, named } = planned(steps, { base });
+    assert.deepEqual(found.runs[0]?.open, []);
+    assert.deepEqual(named, ['In']);
+  });
+
+  it('names what an earlier restart accepted until it ends', () => {
+    const steps = [begin, failed('A', { began: 1, ended: 2, effect: true })];
+    const { plan: base } = planned(steps);
+    assert.deepEqual(planned([], { base }).named, ['A']);
+    const again = [
+      step('Start', { type: 'start', status: 'SKIPPED', kept: true, ended: 1, next: ['A'] }),
+      failed('A', { began: 1, ended: 2 }),
+    ];
+    assert.deepEqual(planned(again, { base }).named, ['A']);
+    const done = [step('A', { began: 1, ended: 2, next: ['B'] }), failed('B', { began: 2, ended: 3 })];
+    const next = planned(done, { base });
+    assert.deepEqual(next.named, []);
+    assert.equal(next.plan.repeats, undefined);
+  });
+
   it('names what may have run without a report when the agent was lost', () => {
     const steps = [
       begin,

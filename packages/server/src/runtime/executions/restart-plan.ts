@@ -9,6 +9,7 @@ import { nearestName, type RestartPlan } from '@headgate/contract';
 import { listRepeated, type Repeated } from './restart-effects.ts';
 import { planOpenComponents } from './restart-open.ts';
 import {
+  createKeptTest,
   createSteps,
   type EndedExecution,
   type PlannedRun,
@@ -30,9 +31,14 @@ export function planRestart(execution: EndedExecution, from: string | undefined)
     execution,
     steps,
     runs: [],
+    dropped: [],
     planCalled: (runId, baseIndex) => {
       const planned = planRun(planning, runId, baseIndex, undefined);
-      if ('lost' in planned) return undefined;
+      if ('lost' in planned) {
+        const before = baseIndex === undefined ? undefined : execution.base?.runs[baseIndex];
+        planning.dropped.push(...(before?.open ?? []).map(({ component }) => component));
+        return undefined;
+      }
       const run = planning.runs[planned.index];
       if (run !== undefined && run.kept.length + run.open.length > 0) return planned;
       planning.runs.length = planned.index;
@@ -48,13 +54,15 @@ export function planRestart(execution: EndedExecution, from: string | undefined)
     return {
       reason: `the value of the variable ${JSON.stringify(root.lost.name)} at that place is not kept, because it ${lostReasons[root.lost.why]}: start the pipeline again`,
     };
+  const isLost = execution.isLost || hasGap(execution.steps);
+  const repeated = listRepeated({ ...execution, isLost }, steps, root.kept, planning.dropped);
   const plan: RestartPlan = {
     restartOf: execution.id,
     projectVariables: execution.base?.projectVariables ?? execution.projectVariables,
     runs: planning.runs,
+    ...(repeated.length === 0 ? {} : { repeats: repeated.map(({ component }) => component) }),
   };
-  const isLost = execution.isLost || hasGap(execution.steps);
-  return { plan, repeated: listRepeated({ ...execution, isLost }, steps, root.kept) };
+  return { plan, repeated };
 }
 
 /** Whether an end is missing, because a report of the agent was refused. */
@@ -89,14 +97,12 @@ function planRun(
   for (const name of findUndone(tops, components)) components.delete(name);
   const kept = new Set(keptTops.filter(({ name }) => components.has(name)).map(({ id }) => id));
   const left = tops.filter(({ name }) => !components.has(name));
-  const open = from === undefined ? planOpenComponents(planning, left, base?.open ?? [], components) : [];
+  // What began after `from` starts as it did then: from its beginning, or from where the base was.
+  const reached = from === undefined ? left : [];
+  const open = planOpenComponents(planning, reached, base?.open ?? [], components);
   for (const each of open) for (const id of each.kept) kept.add(id);
-  const isKept = (step: RecordedStep): boolean => {
-    if (kept.has(step.id)) return true;
-    const parent = step.record?.parent === undefined ? undefined : steps.byId(step.record.parent);
-    return parent !== undefined && isKept(parent);
-  };
-  const own = runId === undefined ? [] : steps.of(runId).filter(isKept);
+  for (const id of listStillKept(planning, runId, components, from)) kept.add(id);
+  const own = runId === undefined ? [] : steps.of(runId).filter(createKeptTest(steps, kept));
   const variables = foldVariables(base?.variables ?? [], own);
   const lost = variables.find((each) => each.lost !== undefined);
   if (lost?.lost !== undefined) {
@@ -105,6 +111,18 @@ function planRun(
   }
   runs[index] = { variables, kept: [...components.values()], open: open.map(({ node }) => node) };
   return { index, kept };
+}
+
+/** The steps that the base kept, and that stay kept. With `from`, each call continues where the base was. */
+function listStillKept(
+  { execution, steps }: Planning,
+  runId: string | undefined,
+  components: ReadonlyMap<string, unknown>,
+  from: string | undefined,
+): string[] {
+  const own = runId === undefined ? [] : steps.kept(runId).filter(({ name }) => components.has(name));
+  const called = execution.steps.filter((step) => step.runId !== runId && step.record?.kept === true);
+  return [...own, ...(from === undefined ? [] : called)].map(({ id }) => id);
 }
 
 interface KeptTop {

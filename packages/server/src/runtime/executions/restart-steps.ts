@@ -51,8 +51,33 @@ export interface Planning {
   readonly steps: RunSteps;
   /** The runs of the plan so far. */
   readonly runs: RestartPlan['runs'][number][];
+  /** The open components of the base that have to start from their beginning. */
+  readonly dropped: string[];
   /** Plans the run of a called pipeline; undefined if it has to start from its beginning. */
   planCalled(runId: string | undefined, baseIndex: number | undefined): PlannedRun | undefined;
+}
+
+/**
+ * A test for the steps that do not run again. Kept with a step are its earlier attempts, and what it ran.
+ *
+ * @param ids the steps that are kept
+ */
+export function createKeptTest(steps: RunSteps, ids: ReadonlySet<string>): (step: RecordedStep) => boolean {
+  const places = new Set([...ids].flatMap((id) => describePlace(steps.byId(id)) ?? []));
+  return function isKept(step: RecordedStep): boolean {
+    const place = describePlace(step);
+    if (ids.has(step.id) || (place !== undefined && places.has(place))) return true;
+    const parent = step.record?.parent === undefined ? undefined : steps.byId(step.record.parent);
+    return parent !== undefined && isKept(parent);
+  };
+}
+
+/** The same for all attempts of a component, or of an iteration. */
+function describePlace(step: RecordedStep | undefined): string | undefined {
+  if (step === undefined) return undefined;
+  const { parent, iteration } = step.record ?? {};
+  if (parent === undefined) return JSON.stringify([step.runId, step.name]);
+  return iteration === undefined ? undefined : JSON.stringify([parent, iteration, 0]);
 }
 
 /** Iterators inside each other. A pipeline has at most as many as components. */
