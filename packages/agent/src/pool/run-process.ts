@@ -119,11 +119,11 @@ export class RunProcess {
     return age >= milliseconds ? `${milliseconds} ms` : undefined;
   }
 
-  /** Resident memory. */
+  /** Resident memory, without the code of Node.js, which all processes share. */
   readMegabytes(): number {
     try {
-      const pages = Number(readFileSync(`/proc/${this.pid}/statm`, 'latin1').split(' ')[1]);
-      return (pages * 4_096) / 1_048_576;
+      const [, resident, shared] = readFileSync(`/proc/${this.pid}/statm`, 'latin1').split(' ').map(Number);
+      return (((resident ?? 0) - (shared ?? 0)) * 4_096) / 1_048_576;
     } catch {
       return 0;
     }
