@@ -23,6 +23,8 @@ const startsAtOnce = 2;
  * times as long for each of its first runs.
  */
 const patienceMilliseconds = 40;
+/** The same when several processes of the environment are busy: then the processors have enough to do. */
+const crowdedPatienceMilliseconds = 150;
 /** The longest wait, however many runs end meanwhile. */
 const mostPatienceMilliseconds = 1_000;
 
@@ -35,6 +37,7 @@ const attempts = 4;
 interface Waiting {
   environment: string;
   since: number;
+  patience: number;
   /** When a process of the environment last finished a run. */
   progressAt: number;
   /** It may take any free process, also one that belongs to no environment yet. */
@@ -129,6 +132,7 @@ class Pool implements RunPool {
     const waiting: Waiting = {
       environment,
       since,
+      patience: isCrowded ? crowdedPatienceMilliseconds : patienceMilliseconds,
       progressAt: since,
       isImpatient: !isKnown,
       take: resolve,
@@ -151,12 +155,9 @@ class Pool implements RunPool {
 
   /** Makes a run impatient when its environment makes no progress. Returns what stops that. */
   #hurryLater(waiting: Waiting): () => void {
-    let timer = setTimeout(check, patienceMilliseconds, this);
+    let timer = setTimeout(check, waiting.patience, this);
     function check(pool: Pool): void {
-      const end = Math.min(
-        waiting.progressAt + patienceMilliseconds,
-        waiting.since + mostPatienceMilliseconds,
-      );
+      const end = Math.min(waiting.progressAt + waiting.patience, waiting.since + mostPatienceMilliseconds);
       const left = end - performance.now();
       if (left <= 0) pool.#hurry(waiting);
       else timer = setTimeout(check, left, pool);
@@ -218,13 +219,13 @@ class Pool implements RunPool {
   #limitIdle(): void {
     const { idle, idleMegabytes, idleMilliseconds } = this.#bounds;
     const now = performance.now();
-    let megabytes = this.#idle.reduce((sum, { process }) => sum + process.readMegabytes(), 0);
+    let megabytes = this.#idle.reduce((sum, { process }) => sum + process.megabytes, 0);
     for (const each of [...this.#idle]) {
       const isTooMany = this.#idle.length > idle || megabytes > idleMegabytes;
       const isRetired = each.process.retired !== undefined;
       if (!isTooMany && !isRetired && now - each.since < idleMilliseconds) continue;
       this.#idle.splice(this.#idle.indexOf(each), 1);
-      megabytes -= each.process.readMegabytes();
+      megabytes -= each.process.megabytes;
       this.#retire(each.process);
     }
     this.#sweep ??= setInterval(() => this.#limitIdle(), 5_000).unref();
