@@ -38,7 +38,7 @@ export function groupMemberRoutes({ read, write }: Endpoints): void {
 
   write(addGroupMembers, async ({ tx, scope, params, body, now }) => {
     const group = await lockGroup(tx, scope, params.groupId);
-    const wanted = new Set(body.userIds);
+    const wanted = new Set(body.userIds.map((id) => id.toLowerCase()));
     const ids = await findUnknownUsers(tx, scope, wanted);
     if (ids.length > 0) throw problem('unknown-user', { ids });
     const change: MemberChange = { keeps: true, added: wanted, removed: new Set() };
