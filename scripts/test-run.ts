@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { OutputTurn } from './output-turns.ts';
 import type { TestTotals } from './test-totals.ts';
 
 /** A single test that takes longer hangs; so does a whole run. */
@@ -17,9 +18,17 @@ export interface TestRun {
   environment: Record<string, string>;
   /** Aborting it ends the tests. */
   signal: AbortSignal;
+  /** Gets what the tests print. Default: the standard output of this process. */
+  output?: OutputTurn;
 }
 
-export async function runTests({ checkout, args, environment, signal }: TestRun): Promise<TestTotals> {
+export async function runTests({
+  checkout,
+  args,
+  environment,
+  signal,
+  output,
+}: TestRun): Promise<TestTotals> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-test-totals-'));
   try {
     const path = join(folder, 'totals.json');
@@ -33,19 +42,21 @@ export async function runTests({ checkout, args, environment, signal }: TestRun)
       ['--test', `--test-timeout=${ONE_TEST_MS}`, ...reporters, ...args],
       {
         cwd: checkout,
-        stdio: ['ignore', 'inherit', 'inherit'],
+        stdio: ['ignore', output === undefined ? 'inherit' : 'pipe', 'inherit'],
         // A group of its own, so that one signal ends it with all that it started.
         detached: true,
         // The processes of a run share the compiled sources. Compiling took a fifth of the processor time of slice tests.
         env: { NODE_COMPILE_CACHE: join(folder, 'compiled'), ...ownEnvironment(), ...environment },
       },
     );
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => output?.write(text));
     const code = await exitCodeOf(child, signal);
     const totals = readTotals(path);
     // The run broke off, or an error came from outside of any test.
     if (code !== 0 && totals.failed === 0) totals.failed = 1;
     return totals;
   } finally {
+    output?.end();
     rmSync(folder, { recursive: true, force: true });
   }
 }
@@ -79,7 +90,8 @@ function exitCodeOf(child: ReturnType<typeof spawn>, stopping: AbortSignal): Pro
     clearTimeout(limit);
     reject(error);
   });
-  child.on('exit', (code, signal) => {
+  // After the last output.
+  child.on('close', (code, signal) => {
     clearTimeout(limit);
     stopping.removeEventListener('abort', onStop);
     resolve(signal === null ? (code ?? 1) : 1);

@@ -1,20 +1,23 @@
 // `npm test [-- --unit --slices --acceptance part-of-a-path … --slowest --test-…]` runs the named tiers
-// (test-tiers.ts), by default all. The unit tests run in one process. Then the other files run on a
-// PostgreSQL of this run, one more at a time than there are processors. The last line is `N passed, N failed`.
+// (test-tiers.ts), by default all. The unit tests run in one process, the other files on a PostgreSQL of this
+// run. The tiers run at the same time: slices need the processors, and acceptance tests mostly wait. The last
+// line is `N passed, N failed`.
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { prepareRunCode } from '../packages/agent/src/pool/run-code.ts';
+import { createOutputTurns } from './output-turns.ts';
 import { onOwnPostgres, THROWAWAY_SETTINGS } from './own-postgres.ts';
 import { runTests } from './test-run.ts';
 import { readTestSelection, selectTestFiles } from './test-selection.ts';
-import { createTierSorter } from './test-tiers.ts';
+import { createTierSorter, TIERS, type Tier } from './test-tiers.ts';
 import type { TestTotals } from './test-totals.ts';
 
 const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
 const TEST_FILES = ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts', 'scripts/**/*.test.*'];
-/** One more than there are processors: many files mostly wait for a process or a lease. */
-const AT_ONCE = availableParallelism() + 1;
+/** Files of a tier at one time. More than there are processors in all tiers together. */
+const AT_ONCE = { alone: availableParallelism() + 1, shared: Math.ceil((availableParallelism() + 1) / 2) };
 /** All in one process: most files take less time than the start of a process. */
 const UNIT_OPTIONS = ['--test-isolation=none', `--import=${new URL('unit-guard.ts', import.meta.url).href}`];
 const SLOWEST_SHOWN = 20;
@@ -25,22 +28,44 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 async function main(args: readonly string[]): Promise<TestTotals> {
   const selection = readTestSelection(args);
   const files = globSync(TEST_FILES, { cwd: checkout });
-  const { unit, slices, acceptance } = selectTestFiles(selection, files, createTierSorter(checkout));
-  const { signal } = stopping;
-  const runFiles = (files: string[], options: string[], environment: Record<string, string> = {}) =>
-    runTests({ checkout, args: [...options, ...selection.nodeOptions, ...files], environment, signal });
+  const selected = selectTestFiles(selection, files, createTierSorter(checkout));
+  const chosen = TIERS.filter((tier) => selected[tier].length > 0);
+  const createTurn = createOutputTurns((text) => void process.stdout.write(text));
+  const turns = new Map(chosen.length === 1 ? [] : chosen.map((tier) => [tier, createTurn()]));
 
-  const runs: TestTotals[] = [];
-  if (unit.length > 0) runs.push(await runFiles(unit, UNIT_OPTIONS));
-  const others = [...slices, ...acceptance];
-  if (others.length > 0 && !signal.aborted) {
-    const onPostgres = (url: string) =>
-      runFiles(others, [`--test-concurrency=${AT_ONCE}`], { HEADGATE_TEST_DATABASE_URL: url });
-    runs.push(await onOwnPostgres(signal, onPostgres, THROWAWAY_SETTINGS));
+  function runTier(tier: Tier, options: string[], environment: Record<string, string> = {}) {
+    const output = turns.get(tier);
+    return runTests({
+      checkout,
+      args: [...options, ...selection.nodeOptions, ...selected[tier]],
+      environment,
+      signal: stopping.signal,
+      ...(output && { output }),
+    });
   }
-  const totals = sumOf(runs);
+
+  const others = chosen.filter((tier) => tier !== 'unit');
+  const atOnce = others.length > 1 ? AT_ONCE.shared : AT_ONCE.alone;
+  async function runOthers(url: string, folder: string): Promise<TestTotals[]> {
+    // Agents that may not write into the checkout would each make it.
+    await prepareRunCode(join(folder, 'code'));
+    if (stopping.signal.aborted) return [];
+    const environment = { HEADGATE_TEST_DATABASE_URL: url };
+    return Promise.all(others.map((tier) => runTier(tier, [`--test-concurrency=${atOnce}`], environment)));
+  }
+
+  const running: Promise<TestTotals[]>[] = [];
+  if (chosen.includes('unit')) running.push(runTier('unit', UNIT_OPTIONS).then((totals) => [totals]));
+  if (others.length > 0) running.push(onOwnPostgres(stopping.signal, runOthers, THROWAWAY_SETTINGS));
+  const totals = sumOf((await settleAll(running)).flat());
   if (selection.showsSlowest) printSlowest(totals);
   return totals;
+}
+
+/** Waits for all, so that none goes on after an error of another. @throws the first error */
+async function settleAll<Result>(promises: readonly Promise<Result>[]): Promise<Result[]> {
+  await Promise.allSettled(promises);
+  return Promise.all(promises);
 }
 
 function sumOf(runs: readonly TestTotals[]): TestTotals {

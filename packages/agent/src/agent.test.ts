@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, it } from 'node:test';
+import { after, afterEach, beforeEach, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { removeTree } from './host/folders.ts';
 import { FakeServer, testCredential } from './testing/fake-server.ts';
@@ -31,6 +31,10 @@ const unprivileged =
   isRoot &&
   spawnSync(process.execPath, ['-e', `fs.readFileSync(${JSON.stringify(entry)})`], nobody).status === 0;
 const user = unprivileged ? nobody : {};
+/** The compiled sources of the agent, which is started for each test. */
+const compiled = mkdtempSync(join(tmpdir(), 'headgate-compiled-'));
+if (unprivileged) chownSync(compiled, nobody.uid, nobody.gid);
+after(() => removeTree(compiled));
 
 /** One SQL statement per component, in order. */
 function orchestration(...statements: string[]): string {
@@ -79,6 +83,7 @@ describe('the agent', { timeout: 240_000 }, () => {
         HEADGATE_AGENT_END_WITH_STDIN: 'yes',
         HEADGATE_AGENT_SHUTDOWN_SECONDS: '3',
         HEADGATE_AGENT_ALLOW_ROOT: isRoot && !unprivileged ? 'yes' : 'no',
+        NODE_COMPILE_CACHE: compiled,
         ...environment,
       },
     });

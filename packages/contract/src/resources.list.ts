@@ -58,6 +58,7 @@ export * from './credential/credential.ts';
 export * from './directory/directory.ts';
 export * from './directory/scim-error.ts';
 export * from './directory/scim-group.ts';
+export * from './directory/scim-requests.ts';
 export * from './directory/scim-service.ts';
 export * from './directory/scim-user.ts';
 export * from './environment/environment.ts';

@@ -79,6 +79,7 @@ export {
   evaluateExpression,
   interpolate,
   type Resolved,
+  readWithDefaults,
   resolveDefaults,
   resolveParameters,
 } from './resolve.ts';

@@ -9,7 +9,7 @@ import { listLiteralParameters } from './components/literal-parameters.ts';
 import { getOrchestrationDefinition } from './components/registry.ts';
 import { createParameters } from './parameters.ts';
 import type { Orchestration, OrchestrationComponent } from './pipeline.ts';
-import { type Evaluation, resolveDefaults, resolveParameters } from './resolve.ts';
+import { type Evaluation, readWithDefaults, resolveParameters } from './resolve.ts';
 import type { Dialect } from './sql/dialect.ts';
 
 export interface PlannedComponent {
@@ -32,11 +32,7 @@ export async function planComponent(
   const parameters = renameParameters(component.parameters, table);
   const raw = [...listParameterNames(table, 'raw'), ...listLiteralParameters(parameters, definition)];
   const values = await resolveParameters(parameters, evaluation, raw);
-  const action = definition.plan({
-    parameters: createParameters(values),
-    component: { ...component, parameters },
-    dialect,
-    scope: (await resolveDefaults(evaluation)).scope,
-  });
+  const given = { parameters: createParameters(values), component: { ...component, parameters }, dialect };
+  const action = await readWithDefaults(evaluation, (scope) => definition.plan({ ...given, scope }));
   return { action, withoutEffect: listParametersWithoutEffect(values, table) };
 }

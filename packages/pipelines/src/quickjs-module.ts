@@ -35,7 +35,8 @@ const { WebAssembly: webAssembly } = globalThis as unknown as {
 const quickJs = variant as unknown as QuickJSSyncVariant;
 /** As the compiled QuickJS declares them, in pages of 64 KiB. */
 const pages = { initial: 256, maximum: 32_768 };
-const chunkBytes = 1_048_576;
+const chunkBytes = 65_536;
+const zeros = Buffer.alloc(chunkBytes);
 
 let compiled: Promise<WebAssembly.Module> | undefined;
 
@@ -85,7 +86,6 @@ export function createQuickJsLender(): QuickJsLender {
 function wipe({ buffer }: Memory): boolean {
   if (buffer.byteLength !== pages.initial * 65_536) return false;
   // What was never used is not written: the system would give it memory.
-  const zeros = Buffer.alloc(chunkBytes);
   for (let from = 0; from < buffer.byteLength; from += chunkBytes) {
     const chunk = Buffer.from(buffer, from, chunkBytes);
     if (!chunk.equals(zeros)) chunk.fill(0);

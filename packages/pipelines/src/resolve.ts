@@ -77,7 +77,7 @@ export async function resolveParameters(
     if (isList(value)) return mapInTurn(value, resolve);
     const fromGrid = value.fromGrid;
     if (fromGrid !== undefined && Object.keys(value).length === 1)
-      return readRowsFromGrid(fromGrid, (await resolveDefaults(evaluation)).scope);
+      return readWithDefaults(evaluation, (scope) => readRowsFromGrid(fromGrid, scope));
     return resolveMap(value, resolve);
   }
   return resolveMap(parameters, (value, name) =>
@@ -160,6 +160,48 @@ async function resolveDefault(variable: Variable, evaluation: Evaluation): Promi
   resolving.set(inner, [...outer, name]);
   const { value } = await resolveParameters({ value: template }, inner);
   return setDefault(variable, value);
+}
+
+/** Ends a reading that needs a default. */
+class WantedDefault extends Error {}
+
+/**
+ * Calls `read` with a scope in which the defaults that it reads have their values. The others are not resolved: each
+ * costs an expression, and may name a secret that is not needed. `read` is called again after each, so that it must
+ * have no effect.
+ *
+ * @throws what `read` throws; TemplateError, ExpressionError, VariableError of a default that it reads
+ */
+export async function readWithDefaults<T>(
+  evaluation: Evaluation,
+  read: (scope: VariableScope) => T,
+): Promise<T> {
+  const { scope } = evaluation;
+  const resolved = new Map<string, Variable>();
+  for (;;) {
+    let wanted: Variable | undefined;
+    const get = (name: string) => {
+      const variable = scope.get(name);
+      if (variable?.template === undefined) return variable;
+      const found = resolved.get(name);
+      if (found !== undefined) return found;
+      wanted ??= variable;
+      throw new WantedDefault();
+    };
+    const attempt = tryRead(() => read({ ...scope, get }));
+    if (wanted !== undefined) resolved.set(wanted.name, await resolveDefault(wanted, evaluation));
+    else if ('error' in attempt) throw attempt.error;
+    else return attempt.value;
+  }
+}
+
+/** An error counts only if no default was missing. */
+function tryRead<T>(read: () => T): { value: T } | { error: unknown } {
+  try {
+    return { value: read() };
+  } catch (error) {
+    return { error };
+  }
 }
 
 /** The same evaluation with a scope in which the defaults have their values. A bad default fails when it is read. */

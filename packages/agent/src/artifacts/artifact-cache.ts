@@ -17,6 +17,8 @@ import { checkPath, fetchFiles, retryFetch } from './artifact-files.ts';
 
 /** Limit on cached files. Small files cost a file system more than their bytes. */
 const fileLimit = 200_000;
+/** A use is recorded on disk once in this time. */
+const markMilliseconds = 10_000;
 
 export interface HeldArtifact {
   /** Absolute path of the folder with its files. */
@@ -39,6 +41,8 @@ interface Entry {
   index: HeldArtifact['index'];
   size: Size;
   lastUsed: number;
+  /** The last use that is recorded on disk. */
+  markedAt: number;
   users: number;
 }
 
@@ -115,8 +119,7 @@ export class ArtifactCache {
   #hold(entry: Entry): HeldArtifact {
     entry.users += 1;
     entry.lastUsed = Date.now();
-    const used = new Date(entry.lastUsed);
-    void utimes(this.#getMarkerPath(entry), used, used).catch(() => undefined);
+    this.#markUsed(entry);
     let held = true;
     return {
       folder: join(this.#getFolder(entry), 'files'),
@@ -126,6 +129,14 @@ export class ArtifactCache {
         held = false;
       },
     };
+  }
+
+  /** So that another process of the agent knows what was used last. */
+  #markUsed(entry: Entry): void {
+    if (entry.lastUsed - entry.markedAt < markMilliseconds) return;
+    entry.markedAt = entry.lastUsed;
+    const used = new Date(entry.lastUsed);
+    void utimes(this.#getMarkerPath(entry), used, used).catch(() => undefined);
   }
 
   async #fetch(projectId: string, digest: string, signal: AbortSignal): Promise<Entry> {
@@ -151,7 +162,8 @@ export class ArtifactCache {
       await fetchFiles(source, join(incoming, 'files'), manifest.files, signal);
       // Counted as in use by its fetch, so that it is not evicted before waiting callers hold it.
       const index = createIndex(manifest);
-      const entry: Entry = { projectId, digest, manifest, index, size, lastUsed: Date.now(), users: 1 };
+      const used = { lastUsed: Date.now(), markedAt: Date.now(), users: 1 };
+      const entry: Entry = { projectId, digest, manifest, index, size, ...used };
       await this.#install(entry, incoming);
       log.info('artifact fetched', { projectId, digest, ...size });
       return entry;
@@ -190,7 +202,15 @@ export class ArtifactCache {
       const lastUsed = (await stat(marker)).mtimeMs;
       const size = measureSize(manifest);
       const index = createIndex(manifest);
-      this.#entries.set(`${projectId}/${digest}`, { ...entry, manifest, index, size, lastUsed, users: 0 });
+      this.#entries.set(`${projectId}/${digest}`, {
+        ...entry,
+        manifest,
+        index,
+        size,
+        lastUsed,
+        markedAt: lastUsed,
+        users: 0,
+      });
     } catch (error) {
       this.#options.log.warn('cached artifact discarded', {
         projectId,

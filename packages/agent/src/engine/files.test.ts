@@ -124,6 +124,26 @@ describe('files', () => {
     assert.equal(await loadText('id;name\n1\n', { columns: [['both', 'TEXT']] }), undefined);
   });
 
+  it('of JSON in which no record has a named column fail the step', async () => {
+    const load = (columns: readonly (readonly string[])[]) =>
+      loadText('{"Id": 1, "day": null}\n{"Id": 2}\n', { fileType: 'JSON', columns });
+    assert.match(
+      (await load([['id', 'NUMBER']])) ?? '',
+      /was not loaded: no record has the member "id"; did you mean "Id"\?/,
+    );
+    assert.match(
+      (await load([['amount', 'NUMBER']])) ?? '',
+      /no record has the member "amount"; its records have ("Id", "day"|"day", "Id")/,
+    );
+    const both = [
+      ['Id', 'NUMBER'],
+      ['day', 'DATE'],
+    ];
+    assert.equal(await load(both), undefined);
+    assert.deepEqual(await fixture.rows('select count(*) from t where day is null'), [[2]]);
+    assert.equal(await loadText('[]', { fileType: 'JSON', columns: both }), undefined);
+  });
+
   it('of no bytes fail the step and leave the table', async () => {
     await loadText('id\n1\n');
     assert.match(

@@ -59,6 +59,14 @@ test('a run reads no secret that it does not name or does not reach', async () =
   assert.deepEqual([fixture.secretsRead, fixture.lines], [[], ['x = none']]);
 });
 
+test('a default that nothing reads is not resolved, and its secret is not read', async () => {
+  const variables = { x: text('plain'), y: text('key=${secret("lake")}'), z: text('${y}') };
+  await run(chain(print('x'), update('x', '1 + 1'), script("select '${x}'")), variables);
+  assert.deepEqual([fixture.secretsRead, fixture.lines], [[], ['x = plain']]);
+  await run(chain(print('z')), variables);
+  assert.deepEqual(fixture.secretsRead, ['lake']);
+});
+
 test('printed values are masked, plain and encoded by expressions', async () => {
   const { status, told } = await run(
     chain(

@@ -7,7 +7,7 @@ import {
   type Plain,
   type QueryResult,
   readGrid,
-  resolveDefaults,
+  readWithDefaults,
   resolveParameters,
 } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from './action-context.ts';
@@ -80,8 +80,7 @@ export function changeGrid(
   { run, evaluation }: ActionContext,
 ): Promise<ActionResult> {
   return run.context.runExclusively(async () => {
-    const { scope } = await resolveDefaults(evaluation);
-    const rows = change(readGrid(scope, grid));
+    const rows = change(await readWithDefaults(evaluation, (scope) => readGrid(scope, grid)));
     evaluation.scope.setGrid(grid, rows);
     return { status: 'SUCCESS', rowCount: rows.length };
   });

@@ -40,9 +40,8 @@ export interface PoolFixture {
   close(): Promise<void>;
 }
 
-export async function createPoolFixture(
-  settings: Partial<RunPoolSettings> & { code?: string } = {},
-): Promise<PoolFixture> {
+/** A given confinement stays open. */
+export async function createPoolFixture(settings: Partial<RunPoolSettings> = {}): Promise<PoolFixture> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-pool-'));
   const filesFolder = join(folder, 'files');
   mkdirSync(filesFolder);
@@ -55,9 +54,9 @@ export async function createPoolFixture(
       else if (level === 'error') console.log(line);
     },
   });
-  const confinement = await openConfinement(log);
+  const confinement = settings.confinement ?? (await openConfinement(log));
   const pool = createRunPool({
-    code: await prepareRunCode(join(folder, 'code')),
+    code: settings.code ?? (await prepareRunCode(join(folder, 'code'))),
     confinement,
     workFolder: folder,
     memoryMegabytes: 256,
@@ -106,7 +105,7 @@ export async function createPoolFixture(
       }),
     async close() {
       await pool.close();
-      await confinement.close();
+      if (settings.confinement === undefined) await confinement.close();
       rmSync(folder, { recursive: true, force: true });
     },
   };

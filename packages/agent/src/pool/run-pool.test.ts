@@ -5,25 +5,32 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { openConfinement } from '../confinement/confinement.ts';
 import { print, renderOrchestration, start, text } from '../engine/pipeline-fixture.ts';
+import { createLog } from '../log.ts';
 import { bundleRunCode } from './bundle.ts';
 import { createPoolFixture, request } from './pool-fixture.ts';
+import { prepareRunCode } from './run-code.ts';
 import type { RunOptions } from './run-options.ts';
+import type { RunPoolSettings } from './run-pool.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-faulty-'));
 const faulty = join(folder, 'run-code-faulty.mjs');
 await bundleRunCode(faulty, new URL('./faulty-process-fixture.ts', import.meta.url));
 after(() => rmSync(folder, { recursive: true }));
+const code = await prepareRunCode(folder);
+/** Of all pools: to find out what the operating system offers takes longer than most tests here. */
+const confinement = await openConfinement(createLog({ level: 'error', write: (line) => console.log(line) }));
+after(() => confinement.close());
 
 const empty = renderOrchestration({ Start: start('Show'), Show: print('x') }, { x: text('clean') });
 
-type Settings = Parameters<typeof createPoolFixture>[0];
-
 async function withPool(
-  settings: Settings,
+  settings: Partial<RunPoolSettings>,
   use: (fixture: Awaited<ReturnType<typeof createPoolFixture>>) => Promise<void>,
 ): Promise<void> {
-  const fixture = await createPoolFixture(settings);
+  const bounds = { spares: 1, ...settings.bounds };
+  const fixture = await createPoolFixture({ code, confinement, ...settings, bounds });
   try {
     await use(fixture);
   } finally {
@@ -171,7 +178,7 @@ describe('idle processes of runs', { timeout: 60_000 }, () => {
   });
 
   it('end with the pool; a run that waits for one is refused', async () => {
-    const fixture = await createPoolFixture();
+    const fixture = await createPoolFixture({ code, confinement });
     await fixture.run(empty);
     const processes = fixture.pool.listProcesses();
     const kill = new AbortController();

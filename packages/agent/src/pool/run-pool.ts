@@ -2,6 +2,7 @@
  * The processes of runs. A process is started before it is needed, does many runs of one environment, one at a
  * time, and is replaced by the rules of `run-process.ts`. ADR 0054.
  */
+import { availableParallelism } from 'node:os';
 import type { RunOutcome } from '../engine/ports.ts';
 import { getReason, type Log } from '../log.ts';
 import { defaultPoolBounds, type PoolBounds } from './bounds.ts';
@@ -17,18 +18,29 @@ export interface RunPoolSettings extends Omit<RunProcessSettings, 'bounds'> {
 const startsAtOnce = 2;
 
 /**
- * How long a run waits for one of the processes of its environment that are all busy, before it takes another.
- * Most runs are shorter. A process that does many runs is warm: a new one takes ten times as long for each of
- * its first runs.
+ * A run waits for one of the busy processes of its environment, while they finish runs. It takes another when no
+ * run has ended for this time. Most runs are shorter. A process that does many runs is warm: a new one takes ten
+ * times as long for each of its first runs.
  */
 const patienceMilliseconds = 40;
+/** The same when several processes of the environment are busy: then the processors have enough to do. */
+const crowdedPatienceMilliseconds = 150;
+/** The longest wait, however many runs end meanwhile. */
+const mostPatienceMilliseconds = 1_000;
+
+/** Processes of an environment that do short runs at one time. More only take time and memory from each other. */
+const busyAtOnce = 2 * availableParallelism();
 
 /** Processes that one run is given to, and starts that may fail one after the other. */
 const attempts = 4;
 
 interface Waiting {
   environment: string;
-  /** It may take a process that belongs to no environment yet. */
+  since: number;
+  patience: number;
+  /** When a process of the environment last finished a run. */
+  progressAt: number;
+  /** It may take any free process, also one that belongs to no environment yet. */
   isImpatient: boolean;
   take(process: RunProcess): void;
   fail(error: Error): void;
@@ -109,14 +121,26 @@ class Pool implements RunPool {
   async #acquire(environment: string, kill: AbortSignal): Promise<RunProcess> {
     kill.throwIfAborted();
     if (this.#isClosed) throw new Error('the agent was stopped');
-    const isKnown = [...this.#processes].some(
+    const known = [...this.#processes].filter(
       (each) => each.environment === environment && each.retired === undefined,
     );
-    const free = this.#takeIdle(environment) ?? (isKnown ? undefined : this.#takeSpare());
+    const isKnown = known.length > 0;
+    const idle = this.#idle.filter(({ process }) => process.environment === environment);
+    const isCrowded = known.length - idle.length >= busyAtOnce;
+    const free = isKnown ? (isCrowded ? undefined : this.#takeIdle(environment)) : this.#takeSpare();
     if (free !== undefined) return free;
     const { promise, resolve, reject } = Promise.withResolvers<RunProcess>();
-    const waiting: Waiting = { environment, isImpatient: !isKnown, take: resolve, fail: reject };
-    const late = setTimeout(() => this.#hurry(waiting), patienceMilliseconds);
+    const since = performance.now();
+    const waiting: Waiting = {
+      environment,
+      since,
+      patience: isCrowded ? crowdedPatienceMilliseconds : patienceMilliseconds,
+      progressAt: since,
+      isImpatient: !isKnown,
+      take: resolve,
+      fail: reject,
+    };
+    const stopHurrying = this.#hurryLater(waiting);
     const giveUp = () => {
       const place = this.#waiting.indexOf(waiting);
       if (place >= 0) this.#waiting.splice(place, 1);
@@ -126,15 +150,27 @@ class Pool implements RunPool {
     this.#waiting.push(waiting);
     this.#fill();
     return promise.finally(() => {
-      clearTimeout(late);
+      stopHurrying();
       kill.removeEventListener('abort', giveUp);
     });
   }
 
+  /** Makes a run impatient when its environment makes no progress. Returns what stops that. */
+  #hurryLater(waiting: Waiting): () => void {
+    let timer = setTimeout(check, waiting.patience, this);
+    function check(pool: Pool): void {
+      const end = Math.min(waiting.progressAt + waiting.patience, waiting.since + mostPatienceMilliseconds);
+      const left = end - performance.now();
+      if (left <= 0) pool.#hurry(waiting);
+      else timer = setTimeout(check, left, pool);
+    }
+    return () => clearTimeout(timer);
+  }
+
   #hurry(waiting: Waiting): void {
     waiting.isImpatient = true;
-    const spare = this.#takeSpare();
-    if (spare !== undefined) this.#offer(spare);
+    const free = this.#takeIdle(waiting.environment) ?? this.#takeSpare();
+    if (free !== undefined) this.#offer(free);
     else this.#fill();
   }
 
@@ -158,7 +194,11 @@ class Pool implements RunPool {
     if (this.#isClosed || process.retired !== undefined) {
       this.#retire(process);
       this.#fill();
-    } else this.#offer(process);
+    } else {
+      const now = performance.now();
+      for (const each of this.#waiting) if (each.environment === process.environment) each.progressAt = now;
+      this.#offer(process);
+    }
   }
 
   /** Gives a free process to a run that waits for one, or keeps it. */
@@ -181,13 +221,13 @@ class Pool implements RunPool {
   #limitIdle(): void {
     const { idle, idleMegabytes, idleMilliseconds } = this.#bounds;
     const now = performance.now();
-    let megabytes = this.#idle.reduce((sum, { process }) => sum + process.readMegabytes(), 0);
+    let megabytes = this.#idle.reduce((sum, { process }) => sum + process.megabytes, 0);
     for (const each of [...this.#idle]) {
       const isTooMany = this.#idle.length > idle || megabytes > idleMegabytes;
       const isRetired = each.process.retired !== undefined;
       if (!isTooMany && !isRetired && now - each.since < idleMilliseconds) continue;
       this.#idle.splice(this.#idle.indexOf(each), 1);
-      megabytes -= each.process.readMegabytes();
+      megabytes -= each.process.megabytes;
       this.#retire(each.process);
     }
     this.#sweep ??= setInterval(() => this.#limitIdle(), 5_000).unref();

@@ -2,7 +2,6 @@
  * One process of runs. It has its own process group and a memory limit, no network, and after its start no
  * right to files. It does one run at a time, all of one environment.
  */
-import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { type Child, describeExit, startChild } from '../confinement/child-process.ts';
 import type { Confinement } from '../confinement/confinement.ts';
@@ -11,6 +10,7 @@ import type { RunOutcome } from '../engine/ports.ts';
 import type { FromRun, OfRun, PlacedArtifact, RunStart, SentShared, ToRun } from '../engine/run-messages.ts';
 import type { RetirementBounds } from './bounds.ts';
 import { type Conversation, createConversation } from './conversation.ts';
+import { hasChildren, readMegabytes } from './process-status.ts';
 import type { RunOptions } from './run-options.ts';
 
 export interface RunProcessSettings {
@@ -52,6 +52,7 @@ export class RunProcess {
   #options: RunOptions | undefined;
   /** Seconds since its last message. */
   #silence = 0;
+  #megabytes = 0;
   #retired: string | undefined;
   readonly #sent = new Set<string>();
 
@@ -120,14 +121,9 @@ export class RunProcess {
     return age >= milliseconds ? `${milliseconds} ms` : undefined;
   }
 
-  /** Resident memory. */
-  readMegabytes(): number {
-    try {
-      const pages = Number(readFileSync(`/proc/${this.pid}/statm`, 'latin1').split(' ')[1]);
-      return (pages * 4_096) / 1_048_576;
-    } catch {
-      return 0;
-    }
+  /** Resident memory after its last run, without the code of Node.js, which all processes share. */
+  get megabytes(): number {
+    return this.#megabytes;
   }
 
   /** SIGKILL to the process group. */
@@ -210,17 +206,10 @@ export class RunProcess {
     if (faults.length > 0) this.#retired ??= faults.join(', ');
     const { bounds, processMegabytes } = this.#settings;
     // The next run must have as much as in a new process, nearly.
-    if (this.readMegabytes() > Math.min(bounds.megabytes, processMegabytes / 2)) this.#retired ??= 'memory';
-    if (this.#hasChildren()) this.#retired ??= 'a process that it started';
-  }
-
-  /** Node's permissions forbid to start a process. This does not rely on them. */
-  #hasChildren(): boolean {
-    try {
-      return readFileSync(`/proc/${this.pid}/task/${this.pid}/children`, 'latin1').trim() !== '';
-    } catch {
-      return false;
-    }
+    this.#megabytes = readMegabytes(this.pid);
+    if (this.#megabytes > Math.min(bounds.megabytes, processMegabytes / 2)) this.#retired ??= 'memory';
+    // Node's permissions forbid to start a process. This does not rely on them.
+    if (hasChildren(this.pid)) this.#retired ??= 'a process that it started';
   }
 
   #watchSilence(conversation: Conversation): NodeJS.Timeout {

@@ -35,6 +35,13 @@ describe('SQL in the shared warehouse of an environment', { timeout: 60_000 }, (
   async function refused(sql: string, message: RegExp): Promise<void> {
     await assert.rejects(warehouse.execute(sql), message, sql);
     await warehouse.execute('rollback').catch(() => undefined);
+    // A variable belongs to its session.
+    if (sql.includes('getvariable')) return;
+    // In a session without changes of its own, when the catalog is known.
+    const other = await driver.connect(testPlace);
+    for (let turn = 0; turn < 10; turn += 1) await other.query('select 1', 1);
+    await assert.rejects(other.execute(sql), message, sql);
+    await other.close();
   }
 
   it('calls no function that changes DuckDB, wherever the call stands', async () => {

@@ -8,6 +8,7 @@ import { getReason } from '../log.ts';
 import { checkHealth, openConfined } from './duckdb-confinement.ts';
 import { explainError } from './duckdb-errors.ts';
 import { readBuiltInFunctions } from './duckdb-functions.ts';
+import { createCatalogWatch, type KnownCatalog } from './duckdb-known-catalog.ts';
 import type {
   DatabaseMessage,
   DatabaseRequest,
@@ -39,7 +40,8 @@ interface Session {
 const sessions = new Map<number, Session>();
 let instance: DuckDBInstance | undefined;
 let memoryMegabytes = 0;
-let rules: StatementRules | undefined;
+let rules: Omit<StatementRules, 'catalog'> | undefined;
+let watchCatalog: (() => KnownCatalog) | undefined;
 /** No statement has failed since the last one that succeeded. */
 let isHealthy = false;
 
@@ -54,6 +56,7 @@ async function start(settings: DatabaseSettings): Promise<void> {
     try {
       instance = await openConfined(settings);
       rules = await readRules(instance, settings);
+      watchCatalog = createCatalogWatch(rules.functions);
       return send({ type: 'ready' });
     } catch (error) {
       const held = /lock/i.test(getReason(error));
@@ -63,7 +66,10 @@ async function start(settings: DatabaseSettings): Promise<void> {
   }
 }
 
-async function readRules(opened: DuckDBInstance, { filesFolder }: DatabaseSettings): Promise<StatementRules> {
+async function readRules(
+  opened: DuckDBInstance,
+  { filesFolder }: DatabaseSettings,
+): Promise<Omit<StatementRules, 'catalog'>> {
   const connection = await opened.connect();
   const functions = await readBuiltInFunctions(connection);
   connection.closeSync();
@@ -119,13 +125,21 @@ function interrupt(id: number, statement: number): void {
 }
 
 async function open(id: number): Promise<void> {
-  if (!instance || !rules) throw new Error('the warehouse is not open');
+  if (!instance || !rules || !watchCatalog) throw new Error('the warehouse is not open');
   const connection = await instance.connect();
   try {
     // A statement that breaks the database fails, so that the check is needed only after a failure.
     if (!isHealthy) await checkHealth(connection);
     const empty = { turn: Promise.resolve(), open: new Set<number>(), interrupted: new Set<number>() };
-    sessions.set(id, { connection, ...empty, closed: false, rules, running: undefined, hasScratch: false });
+    const own = { ...rules, catalog: watchCatalog() };
+    sessions.set(id, {
+      connection,
+      ...empty,
+      closed: false,
+      rules: own,
+      running: undefined,
+      hasScratch: false,
+    });
   } catch (error) {
     connection.closeSync();
     throw error;

@@ -17,6 +17,7 @@ import {
   checkCreated,
   refuseNamesOfFunctions,
 } from './duckdb-functions.ts';
+import type { KnownCatalog } from './duckdb-known-catalog.ts';
 import { checkPlan } from './duckdb-plan.ts';
 import type { Scratch } from './duckdb-scratch.ts';
 import { redirectCatalog } from './duckdb-scratch-catalog.ts';
@@ -33,6 +34,7 @@ export interface StatementRules {
   functions: BuiltInFunctions;
   /** The base of relative paths, and the only folder to which SQL may write. */
   filesFolder: string;
+  catalog: KnownCatalog;
   /** Of a test: where all of its writes land. */
   scratch?: Scratch;
 }
@@ -96,7 +98,7 @@ async function runStatement(
   run: (statement: DuckDBPreparedStatement) => Promise<void>,
   isAlone: boolean,
 ): Promise<void> {
-  const { functions } = rules;
+  const { functions, catalog } = rules;
   const sql = await bindTarget(connection, written, rules);
   // DuckDB creates the folder of an export when it prepares the statement.
   const statements = await connection.extractStatements(sql);
@@ -109,17 +111,27 @@ async function runStatement(
     const type = statement.statementType;
     try {
       checkStatementKind(type);
-      if (type === StatementType.EXPLAIN) {
-        await explain(connection, isAlone ? sql : undefined, rules, run);
-        continue;
-      }
-      if (statements.count === 1) await checkPlan(connection, sql, type, functions);
-      await run(statement);
-      if (type === StatementType.CREATE) await checkCreated(connection, sql, functions);
+      await catalog.run(statements.count === 1 ? type : undefined, async () => {
+        if (type === StatementType.EXPLAIN) return explain(connection, isAlone ? sql : undefined, rules, run);
+        if (statements.count === 1 && !(await isHarmless(connection, sql, type, rules)))
+          await checkPlan(connection, sql, type, functions);
+        await run(statement);
+        if (type === StatementType.CREATE) await checkCreated(connection, sql, functions);
+      });
     } finally {
       statement.destroySync();
     }
   }
+}
+
+/** A scratch database changes with its statements. */
+async function isHarmless(
+  connection: DuckDBConnection,
+  sql: string,
+  type: StatementType,
+  { catalog, scratch }: StatementRules,
+): Promise<boolean> {
+  return scratch === undefined && catalog.isHarmless(connection, sql, type);
 }
 
 /** Runs an EXPLAIN that is rebuilt from the checked statement. */

@@ -6,6 +6,7 @@ import type { Warehouse } from '../engine/ports.ts';
 import { createSession } from '../engine/session.ts';
 import { behaviour } from './duckdb-confinement.ts';
 import { readBuiltInFunctions } from './duckdb-functions.ts';
+import { createCatalogWatch } from './duckdb-known-catalog.ts';
 import { execute, query } from './duckdb-statement.ts';
 
 export interface SqlFixture {
@@ -19,7 +20,8 @@ export interface SqlFixture {
 export async function createSqlFixture(): Promise<SqlFixture> {
   const instance = await DuckDBInstance.create(':memory:', behaviour);
   const connection = await instance.connect();
-  const rules = { functions: await readBuiltInFunctions(connection), filesFolder: '/nowhere' };
+  const functions = await readBuiltInFunctions(connection);
+  const rules = { functions, filesFolder: '/nowhere', catalog: createCatalogWatch(functions)() };
   const warehouse: Warehouse = {
     execute: (sql) => execute(connection, sql, rules),
     query: (sql, maxRows) => query(connection, sql, rules, maxRows),

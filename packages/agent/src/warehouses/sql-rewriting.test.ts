@@ -70,6 +70,10 @@ check('names', [
     [[1]],
   ],
   ['create sequence d.s.seq start = 5 increment = 5; select d.s.seq.nextval, d.s.seq.nextval', [[5, 10]]],
+  ['create table described (a int); describe table described', [['a', 'BIGINT', 'YES', null, null, null]]],
+  ['select column_name from (describe described)', [['a']]],
+  ["select timestamp '2024-01-31' + interval '1 month, 2 days'", [['2024-03-02T00:00:00']]],
+  ["alter session set timezone = 'UTC'; select 1", [[1]]],
 ]);
 
 check('rows that change', [

@@ -95,19 +95,21 @@ const directoryProblems = {
   ),
 } as const;
 
+/** Of writes to users and groups. */
+export const directoryWriteEvents = [
+  'user-created',
+  'user-updated',
+  'user-activated',
+  'user-deactivated',
+  'user-deleted',
+  'group-created',
+  'group-updated',
+  'group-members-changed',
+  'role-group-emptied',
+  'group-deleted',
+] as const;
+
 export const directoryOutcomes = {
-  events: [
-    'user-created',
-    'user-updated',
-    'user-activated',
-    'user-deactivated',
-    'user-deleted',
-    'group-created',
-    'group-updated',
-    'group-members-changed',
-    'role-group-emptied',
-    'group-deleted',
-    'directory-settings-updated',
-  ],
+  events: [...directoryWriteEvents, 'directory-settings-updated'],
   problems: { ...scimProblems, ...directoryProblems },
 } as const satisfies Outcomes;

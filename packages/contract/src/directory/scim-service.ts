@@ -3,38 +3,28 @@ import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import { Name, OpaqueId } from '../primitives.ts';
+import { directoryWriteEvents } from './directory.outcomes.ts';
 import {
   bulkOperationLimit,
   ScimSchemas,
-  ScimSearch,
   ScimText,
   scimBase,
   scimMediaType,
   scimMessage,
-  scimPageLimit,
   scimWriteQuery,
 } from './directory.ts';
+import { scimList, scimOperation, scimRequests } from './scim-requests.ts';
 
-const service = { surface: 'dpc', tag: 'Directory', permission: 'directory:manage' } as const;
 const open = { type: 'object', additionalProperties: true } as const;
 
 const ScimDescription = named('ScimDescription', Type.Unsafe<object>({ ...open }));
-const ScimDescriptionList = named(
-  'ScimDescriptionList',
-  Type.Object({
-    schemas: ScimSchemas,
-    totalResults: Type.Integer({ minimum: 0 }),
-    startIndex: Type.Integer({ minimum: 1 }),
-    itemsPerPage: Type.Integer({ minimum: 0 }),
-    Resources: Type.Array(Type.Unsafe<object>({ ...open }), { maxItems: scimPageLimit }),
-  }),
-);
+const ScimDescriptionList = scimList('ScimDescriptionList', Type.Unsafe<object>({ ...open }));
 const described = { status: 200, body: ScimDescription, mediaType: scimMediaType } as const;
 const listed = { status: 200, body: ScimDescriptionList, mediaType: scimMediaType } as const;
 const byId = Type.Object({ id: OpaqueId });
 
 export const getScimServiceProviderConfig = operation({
-  ...service,
+  ...scimOperation,
   id: 'getScimServiceProviderConfig',
   method: 'GET',
   path: `${scimBase}/ServiceProviderConfig`,
@@ -45,7 +35,7 @@ export const getScimServiceProviderConfig = operation({
 });
 
 export const listScimResourceTypes = operation({
-  ...service,
+  ...scimOperation,
   id: 'listScimResourceTypes',
   method: 'GET',
   path: `${scimBase}/ResourceTypes`,
@@ -56,7 +46,7 @@ export const listScimResourceTypes = operation({
 });
 
 export const getScimResourceType = operation({
-  ...service,
+  ...scimOperation,
   id: 'getScimResourceType',
   method: 'GET',
   path: `${scimBase}/ResourceTypes/{id}`,
@@ -68,7 +58,7 @@ export const getScimResourceType = operation({
 });
 
 export const listScimSchemas = operation({
-  ...service,
+  ...scimOperation,
   id: 'listScimSchemas',
   method: 'GET',
   path: `${scimBase}/Schemas`,
@@ -79,7 +69,7 @@ export const listScimSchemas = operation({
 });
 
 export const getScimSchema = operation({
-  ...service,
+  ...scimOperation,
   id: 'getScimSchema',
   method: 'GET',
   path: `${scimBase}/Schemas/{id}`,
@@ -91,17 +81,12 @@ export const getScimSchema = operation({
 });
 
 export const searchScim = operation({
-  ...service,
+  ...scimRequests.search,
   id: 'searchScim',
-  method: 'POST',
   path: `${scimBase}/.search`,
   summary: 'Search users and groups',
   description: 'Users come before groups. Attributes that one of the two does not have match nothing there.',
-  body: ScimSearch,
   success: listed,
-  problems: ['invalid-filter', 'invalid-attribute-value', 'invalid-scim-message'],
-  events: [],
-  withoutEvent: 'it only reads',
 });
 
 const ScimBulk = scimMessage(
@@ -128,7 +113,7 @@ const ScimBulkResult = named(
 export type ScimBulkResult = Static<typeof ScimBulkResult>;
 
 export const bulkScim = operation({
-  ...service,
+  ...scimOperation,
   id: 'bulkScim',
   method: 'POST',
   path: `${scimBase}/Bulk`,
@@ -139,18 +124,7 @@ export const bulkScim = operation({
   body: ScimBulk,
   success: { status: 200, body: ScimBulkResult, mediaType: scimMediaType },
   problems: ['invalid-scim-message', 'bulk-too-large'],
-  events: [
-    'user-created',
-    'user-updated',
-    'user-activated',
-    'user-deactivated',
-    'user-deleted',
-    'group-created',
-    'group-updated',
-    'group-members-changed',
-    'role-group-emptied',
-    'group-deleted',
-  ],
+  events: directoryWriteEvents,
 });
 
 export const scimServiceOperations = [

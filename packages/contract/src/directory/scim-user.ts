@@ -2,24 +2,20 @@
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
-import { ifMatchHeader, Name, OpaqueId } from '../primitives.ts';
+import { Name } from '../primitives.ts';
 import type { ProblemCode } from '../problem.ts';
 import {
   ScimMeta,
-  ScimPatch,
   ScimSchemas,
-  ScimSearch,
   ScimText,
   scimBase,
   scimLinkLimit,
-  scimListQuery,
   scimMediaType,
   scimMessage,
-  scimPageLimit,
   scimProjectionQuery,
   scimUrns,
-  scimWriteQuery,
 } from './directory.ts';
+import { scimList, scimOperation, scimPatchProblems, scimRequests } from './scim-requests.ts';
 
 const optionalText = Type.Optional(ScimText);
 const valueLimit = 1_000;
@@ -120,27 +116,15 @@ export const ScimUser = named(
 );
 export type ScimUser = Static<typeof ScimUser>;
 
-const ScimUserList = named(
-  'ScimUserList',
-  Type.Object({
-    schemas: ScimSchemas,
-    totalResults: Type.Integer({ minimum: 0 }),
-    startIndex: Type.Integer({ minimum: 1 }),
-    itemsPerPage: Type.Integer({ minimum: 0 }),
-    Resources: Type.Array(ScimUser, { maxItems: scimPageLimit }),
-  }),
-);
+const ScimUserList = scimList('ScimUserList', ScimUser);
 
 const ScimUserBody = scimMessage(
   'ScimUserBody',
   'A user (RFC 7643 §4.1) with the enterprise extension. `userName` is required. `password` is accepted and not stored; read-only and unknown attributes are ignored.',
 );
 
-const user = { surface: 'dpc', tag: 'Directory', permission: 'directory:manage' } as const;
-const path = Type.Object({ id: OpaqueId });
 const one = { status: 200, body: ScimUser, mediaType: scimMediaType, headers: ['ETag'] } as const;
 const list = { status: 200, body: ScimUserList, mediaType: scimMediaType } as const;
-const listProblems = ['invalid-filter', 'invalid-attribute-value'] as const satisfies readonly ProblemCode[];
 const writeProblems = [
   'invalid-scim-message',
   'invalid-attribute-value',
@@ -155,37 +139,26 @@ const changeProblems = [
 const updateEvents = ['user-updated', 'user-activated', 'user-deactivated'] as const;
 
 export const listScimUsers = operation({
-  ...user,
+  ...scimRequests.list,
   id: 'listScimUsers',
-  method: 'GET',
   path: `${scimBase}/Users`,
   summary: 'List users',
-  query: Type.Object(scimListQuery),
   success: list,
-  problems: listProblems,
-  events: [],
 });
 
 export const searchScimUsers = operation({
-  ...user,
+  ...scimRequests.search,
   id: 'searchScimUsers',
-  method: 'POST',
   path: `${scimBase}/Users/.search`,
   summary: 'Search users',
-  body: ScimSearch,
   success: list,
-  problems: [...listProblems, 'invalid-scim-message'],
-  events: [],
-  withoutEvent: 'it only reads',
 });
 
 export const createScimUser = operation({
-  ...user,
+  ...scimRequests.create,
   id: 'createScimUser',
-  method: 'POST',
   path: `${scimBase}/Users`,
   summary: 'Create a user',
-  query: Type.Object(scimWriteQuery),
   body: ScimUserBody,
   success: { ...one, status: 201, headers: ['ETag', 'Location'] },
   problems: writeProblems,
@@ -193,28 +166,20 @@ export const createScimUser = operation({
 });
 
 export const getScimUser = operation({
-  ...user,
+  ...scimRequests.get,
   id: 'getScimUser',
-  method: 'GET',
   path: `${scimBase}/Users/{id}`,
   summary: 'Get a user',
-  params: path,
-  query: Type.Object(scimProjectionQuery),
   success: { ...one, conditional: true },
   problems: ['user-not-found'],
-  events: [],
 });
 
 export const replaceScimUser = operation({
-  ...user,
+  ...scimRequests.replace,
   id: 'replaceScimUser',
-  method: 'PUT',
   path: `${scimBase}/Users/{id}`,
   summary: 'Replace a user',
   description: 'Attributes that the body leaves out are removed, except `active`.',
-  params: path,
-  query: Type.Object(scimWriteQuery),
-  headers: ifMatchHeader,
   body: ScimUserBody,
   success: one,
   problems: [...writeProblems, ...changeProblems],
@@ -222,45 +187,27 @@ export const replaceScimUser = operation({
 });
 
 export const patchScimUser = operation({
-  ...user,
+  ...scimRequests.patch,
   id: 'patchScimUser',
-  method: 'PATCH',
   path: `${scimBase}/Users/{id}`,
   summary: 'Change a user',
-  params: path,
-  query: Type.Object(scimWriteQuery),
-  headers: ifMatchHeader,
-  body: ScimPatch,
   success: one,
-  problems: [
-    ...writeProblems,
-    ...changeProblems,
-    'invalid-attribute-path',
-    'invalid-filter',
-    'no-patch-target',
-    'immutable-attribute',
-    'too-many-operations',
-  ],
+  problems: [...writeProblems, ...changeProblems, ...scimPatchProblems],
   events: updateEvents,
 });
 
 export const deleteScimUser = operation({
-  ...user,
+  ...scimRequests.delete,
   id: 'deleteScimUser',
-  method: 'DELETE',
   path: `${scimBase}/Users/{id}`,
   summary: 'Delete a user',
   description: 'Ends all tokens of the user. Past events keep the name.',
-  params: path,
-  query: Type.Object(scimWriteQuery),
-  headers: ifMatchHeader,
-  success: { status: 204, mediaType: scimMediaType },
   problems: [...changeProblems, 'directory-limit'],
   events: ['user-deleted', 'role-group-emptied'],
 });
 
 export const getScimMe = operation({
-  ...user,
+  ...scimOperation,
   id: 'getScimMe',
   method: 'GET',
   path: `${scimBase}/Me`,

@@ -5,6 +5,7 @@ import { type OrchestrationDefinition, readTableReference } from './component.ts
 import { findHeaderFault } from './csv-header.ts';
 import { choiceParameter, placeParameters, rowsParameter, textParameter } from './declared-parameters.ts';
 import { fileFormatParameters, readFileFormat } from './file-format.ts';
+import { findMissingMember } from './json-members.ts';
 
 export const fileLoad: OrchestrationDefinition = {
   kind: 'orchestration',
@@ -22,7 +23,7 @@ export const fileLoad: OrchestrationDefinition = {
       { standard: 'Replace' },
     ),
     columns: rowsParameter(
-      'The columns: all of a CSV file in their order; the header may have other names, but not the same names in another order; of a JSON or Parquet file those with these names. A NUMBER without size and precision has no fraction. None: the columns are those of the file.',
+      'The columns: all of a CSV file in their order; the header may have other names, but not the same names in another order; of a JSON or Parquet file those with these names; in JSON, case matters, and at least one record must have the name. A NUMBER without size and precision has no fraction. None: the columns are those of the file.',
       ['name', 'type', 'size?', 'precision?'],
     ),
   },
@@ -63,6 +64,7 @@ parameters:
             bytes === '0' ? 'it is empty; it needs at least a header or a row' : undefined,
         },
         ...(format.type === 'CSV' && format.header ? [checkHeader(format.delimiter, columns, dialect)] : []),
+        ...(format.type === 'JSON' && columns.length > 0 ? [checkMembers(columns, dialect)] : []),
       ],
     };
   },
@@ -73,5 +75,14 @@ function checkHeader(delimiter: string, columns: readonly FileColumn[], dialect:
   return {
     query: (path: string) => dialect.readFirstLine(path, delimiter),
     findFault: (header: readonly string[]) => findHeaderFault(header, names, delimiter),
+  };
+}
+
+function checkMembers(columns: readonly FileColumn[], dialect: Dialect) {
+  const names = columns.map(({ name }) => name);
+  return {
+    query: (path: string) => dialect.readJsonMembers(path),
+    findFault: ([members = '']: readonly string[]) =>
+      members === '' ? undefined : findMissingMember(JSON.parse(members), names),
   };
 }

@@ -117,6 +117,8 @@ export interface Dialect {
   readFileSize(path: string): string;
   /** A query for the cells of the first line of a CSV file, as texts. */
   readFirstLine(path: string, delimiter: string): string;
+  /** One row with the names of the members of all records of a JSON file, as a JSON array; NULL without records. */
+  readJsonMembers(path: string): string;
   /** Writes a query's rows to one file. */
   writeFile(query: string, path: string, format: FileFormat): string;
 }

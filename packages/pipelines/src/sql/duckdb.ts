@@ -205,5 +205,7 @@ export const duckdb: Dialect = {
   readFile,
   readFileSize: (path) => `SELECT size FROM read_blob(${quotePath(path)})`,
   readFirstLine,
+  readJsonMembers: (path) =>
+    `SELECT to_json(list(DISTINCT member)) FROM (SELECT unnest(json_keys(json)) AS member FROM read_json_objects(${quotePath(path)}))`,
   writeFile,
 };

@@ -177,9 +177,11 @@ function findPathWithSurface(url: string, methodsOf: MethodsOf): string | undefi
 
 /** Serves the OpenAPI document, and a page for each type of problem. */
 function serveDocuments(app: FastifyInstance, { config, version }: Dependencies): void {
-  const document = JSON.stringify(openApiDocument({ version, serverUrl: config.publicUrl }));
-  app.get('/openapi.json', (_request, reply) =>
-    reply.header('content-type', 'application/json').send(document),
-  );
+  let document: string | undefined;
+  app.get('/openapi.json', (_request, reply) => {
+    // Made at the first request, so that it does not delay the start.
+    document ??= JSON.stringify(openApiDocument({ version, serverUrl: config.publicUrl }));
+    return reply.header('content-type', 'application/json').send(document);
+  });
   serveProblemPages(app, config.problemTypeBase);
 }

@@ -67,7 +67,9 @@ function parseTypedLiteral(nodes: readonly Node[], at: number, frame: Frame): Op
   const [type, text] = [nodes[at], nodes[at + 1]];
   if (type?.kind !== 'word' || text?.kind !== 'text' || !literalTypes.has(type.value)) return undefined;
   const read = type.value === 'INTERVAL' ? undefined : readType(nodes, at, frame);
-  const sql = `${read?.sql ?? writtenText(frame, type)}${copyText(frame, type.to, text.from)}${translateText(writtenText(frame, text))}`;
+  // DuckDB wants blanks between the parts of `INTERVAL '1 month, 2 days'`.
+  const value = translateText(writtenText(frame, text));
+  const sql = `${read?.sql ?? writtenText(frame, type)}${copyText(frame, type.to, text.from)}${read === undefined ? value.replaceAll(',', ' ') : value}`;
   return { sql, next: at + 2, isVariant: 'no' };
 }
 

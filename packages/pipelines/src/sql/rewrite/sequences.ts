@@ -138,6 +138,10 @@ const termWords = new Set([
 function stepWord(walk: Walk, word: string): boolean {
   const { nodes, at } = walk;
   if (at === 0 && word === 'WITH' && walk.clause !== 'expression') return stepWith(walk);
+  if (at === 0 && ['DESCRIBE', 'SUMMARIZE'].includes(word) && isName(nodes[1])) {
+    walk.keep();
+    return true;
+  }
   if (word === 'LAMBDA') return stepLambda(walk);
   if (word === 'AS' && isName(nodes[at + 1])) {
     walk.keep(2);

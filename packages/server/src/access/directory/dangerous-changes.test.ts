@@ -91,6 +91,11 @@ test('a Directory credential cannot touch what gives roles or SUPER_ADMIN', asyn
   ];
   for (const answer of await Promise.all(allowed)) assert.ok(answer.status < 300, answer.text);
   assert.equal((await directory.send('DELETE', `/Groups/${plain.id}`)).status, 204);
+  const activate = { op: 'replace', path: 'active', value: true };
+  requireScimError(await directory.patchUser(two, activate), 403);
+  requireScimError(await directory.send('PUT', `/Users/${two}`, { userName: 'two', active: true }), 403);
+  assert.equal((await directory.user(two)).active, false);
+  assert.equal((await owner.patchUser(two, activate)).status, 200);
 });
 
 test('emptying a group that gives a role leaves an event, and is refused where the account protects it', async () => {

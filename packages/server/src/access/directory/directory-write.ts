@@ -4,9 +4,8 @@ import type { Transaction } from '../../kernel/database/database.ts';
 import type { AccountEvent } from '../../kernel/database/events.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
+import type { Link } from '../groups/index.ts';
 import type { Projection } from './scim-projection.ts';
-import type { Caller } from './super-admin.store.ts';
-import type { Link } from './user.store.ts';
 
 /** One write in its transaction. */
 export interface DirectoryWrite {
@@ -16,8 +15,8 @@ export interface DirectoryWrite {
   newId: NewId;
   /** The address of the SCIM service. */
   base: string;
-  /** Read in the trip of the first lock. */
-  caller: Promise<Caller>;
+  /** Whether the caller is one. Read in the trip of the first lock. */
+  isSuperAdmin: Promise<boolean>;
   /** `?confirm=true` */
   isConfirmed: boolean;
   ifMatch: string | undefined;
@@ -48,12 +47,4 @@ export interface Written {
 
 export function describeWrite(status: Written['status'], id: string, more: Partial<Written> = {}): Written {
   return { status, id, events: [], added: [], removed: [], users: [], groups: [], ...more };
-}
-
-const namedMembers = 100;
-
-/** The members in an event: the first by name, and how many there are. */
-export function listForEvent(links: readonly Link[]) {
-  const members = links.slice(0, namedMembers).map(([value, display]) => ({ value, display }));
-  return links.length > namedMembers ? { members, count: links.length } : { members };
 }

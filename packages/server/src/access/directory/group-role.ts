@@ -1,9 +1,10 @@
 /** What a group gives: its role, and the project and environment where it applies (decisions.md §3). */
 import { accountRoles, environmentRoles, projectRoles } from '@headgate/contract';
+import { problem } from '../../kernel/http/problems.ts';
 import { findWord } from '../../kernel/http/words.ts';
 import { isUuid } from '../../kernel/identifiers.ts';
+import { findEnvironmentName, findProject, type GivenRole, type StoredGroup } from '../groups/index.ts';
 import type { DirectoryWrite } from './directory-write.ts';
-import { findEnvironmentName, findProject, type GivenRole, type StoredGroup } from './group.store.ts';
 import { createValueProblem, type Resource } from './scim-value.ts';
 
 export type RoleColumns = Pick<StoredGroup, 'role' | 'project_id' | 'project_name' | 'environment'>;
@@ -43,6 +44,9 @@ export async function resolveRole(
     throw createValueProblem(
       `There is no environment ${JSON.stringify(environment)} in the project ${JSON.stringify(project?.name)}.`,
     );
+  // If the place was deleted since, the request is repeated.
+  for (const constraint of ['directory_role_in_project', 'directory_role_in_environment'])
+    tx.onConstraint(constraint, () => problem('concurrent-change'));
   const role = readRole(nameOf(resource.role), environmentName, project?.name);
   return {
     columns: {

@@ -3,35 +3,35 @@ import type { AccountEvent } from '../../kernel/database/events.ts';
 import { requireMatch } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
-import { foldName } from '../users/index.ts';
-import { type DirectoryWrite, describeWrite, listForEvent, type Written } from './directory-write.ts';
-import {
-  deleteGroup as deleteRow,
-  insertGroup,
-  type LockedGroup,
-  lockGroup,
-  requireFreeName,
-  requireGroup,
-  type StoredGroup,
-  setGivenRole,
-  updateGroup,
-} from './group.store.ts';
-import { type RoleColumns, resolveRole } from './group-role.ts';
-import { groupSchema } from './group-schema.ts';
 import {
   type ChangedMembers,
   changeMembers,
-  findMatchingMembers,
-  findUnknownUser,
+  deleteGroup as deleteRow,
+  findUnknownUsers,
   foreseeChange,
-} from './member.store.ts';
-import { findImpossibleId, foldSteps, type MemberChange, readMemberIds } from './member-change.ts';
+  insertGroup,
+  judgeForecast,
+  type LockedGroup,
+  listForEvent,
+  lockGroup,
+  type MemberChange,
+  requireFreeName,
+  type StoredGroup,
+  setGivenRole,
+  updateGroup,
+} from '../groups/index.ts';
+import { lockSuperAdminsOfGroup, requireOtherSuperAdmin } from '../users/index.ts';
+import { type DirectoryWrite, describeWrite, type Written } from './directory-write.ts';
+import { type RoleColumns, resolveRole } from './group-role.ts';
+import { groupSchema } from './group-schema.ts';
+import { findMatchingMembers } from './matching-members.store.ts';
+import { foldSteps, readMemberIds } from './member-change.ts';
+import { requireGroup } from './scim-group.store.ts';
 import { applyPatch } from './scim-patch.ts';
 import { presentGroup, renderGroupTag } from './scim-present.ts';
 import { isReturned, projectResource } from './scim-projection.ts';
 import { readResource, requireText } from './scim-resource.ts';
 import { createValueProblem, type Fields, type Resource } from './scim-value.ts';
-import { isLastSuperAdmin, lockSuperAdminsOfGroup } from './super-admin.store.ts';
 import { readShortText } from './user.write.ts';
 
 const nameLimit = 512;
@@ -96,14 +96,11 @@ export async function patchGroup(write: DirectoryWrite, id: string, body: Fields
 export async function deleteGroup(write: DirectoryWrite, id: string): Promise<Written> {
   const { tx, scope } = write;
   const stored = await lock(write, id);
-  if (stored.gives_super_admin && !(await write.caller).isSuperAdmin)
+  if (stored.gives_super_admin && !(await write.isSuperAdmin))
     throw problem('directory-limit', { reason: 'cannot delete a group that gives SUPER_ADMIN' });
   const everyone: MemberChange = { keeps: false, added: new Set(), removed: new Set() };
-  if (stored.gives_role) {
-    const forecast = await foreseeChange(tx, scope, stored.group_id, everyone);
-    if (forecast.had_super_admin && !forecast.will_have_super_admin) throw problem('last-super-admin-user');
-    if (!forecast.was_empty) await requireConfirmation(write, stored);
-  }
+  if (stored.gives_role)
+    judgeForecast(stored, await foreseeChange(tx, scope, stored.group_id, everyone), write.isConfirmed);
   const { removed } = await changeMembers(tx, scope, stored.group_id, everyone);
   deleteRow(tx, scope, stored.group_id);
   const before = { ...summarize(stored), ...(removed.length > 0 ? listForEvent(removed) : {}) };
@@ -129,29 +126,27 @@ async function changeGroup(
   change: MemberChange,
 ): Promise<Written> {
   const { tx, scope, now } = write;
-  const { gives_role: _, gives_super_admin: __, ...before } = stored;
   const role = await readNewRole(write, stored, resource);
   const after: StoredGroup = {
-    ...before,
+    ...stored,
     display_name: requireText(resource, 'displayName', nameLimit),
     external_id: readShortText('externalId', resource.externalId),
     ...role?.columns,
   };
-  if (foldName(after.display_name) !== foldName(before.display_name))
-    await requireFreeName(tx, scope, stored.group_id, after.display_name);
+  await requireFreeName(tx, scope, stored, after.display_name);
   await requireUsers(write, change.added);
   const isEmptied = await judgeChange(write, stored, change);
   const changed = await changeMembers(tx, scope, stored.group_id, change);
   if (role !== undefined) setGivenRole(tx, scope, stored.group_id, role.given);
   const events: AccountEvent[] = [];
-  const isSame = JSON.stringify(summarize(before)) === JSON.stringify(summarize(after));
+  const isSame = JSON.stringify(summarize(stored)) === JSON.stringify(summarize(after));
   const hasNewMembers = changed.added.length + changed.removed.length > 0;
   if (!isSame || hasNewMembers) {
-    Object.assign(after, { version: before.version + 1, updated_at: now });
+    Object.assign(after, { version: stored.version + 1, updated_at: now });
     updateGroup(tx, scope, after);
   }
   if (!isSame) {
-    const states = { before: summarize(before), after: summarize(after) };
+    const states = { before: summarize(stored), after: summarize(after) };
     events.push(buildGroupEvent('group-updated', after, states));
   }
   if (hasNewMembers) {
@@ -183,10 +178,8 @@ async function readNewRole(write: DirectoryWrite, stored: LockedGroup, resource:
   if (isUnchanged) return undefined;
   await requireRoleRight(write);
   const staysSuperAdmin = role.given?.role === 'SUPER_ADMIN' && role.given.projectId === null;
-  if (stored.gives_super_admin && !staysSuperAdmin) {
-    if (await isLastSuperAdmin(write.tx, write.scope, { groupId: stored.group_id }))
-      throw problem('last-super-admin-user');
-  }
+  if (stored.gives_super_admin && !staysSuperAdmin)
+    await requireOtherSuperAdmin(write.tx, write.scope, { groupId: stored.group_id });
   return role;
 }
 
@@ -200,28 +193,15 @@ async function judgeChange(
   if (!stored.gives_role || isNothing) return false;
   const forecast = await foreseeChange(write.tx, write.scope, stored.group_id, change);
   if (!forecast.changes) return false;
-  if (stored.gives_super_admin) {
-    if (!(await write.caller).isSuperAdmin)
-      throw problem('directory-limit', {
-        reason: 'cannot change the members of a group that gives SUPER_ADMIN',
-      });
-    if (forecast.had_super_admin && !forecast.will_have_super_admin) throw problem('last-super-admin-user');
-  }
-  const isEmptied = forecast.will_be_empty && !forecast.was_empty;
-  if (isEmptied) await requireConfirmation(write, stored);
-  return isEmptied;
+  if (stored.gives_super_admin && !(await write.isSuperAdmin))
+    throw problem('directory-limit', {
+      reason: 'cannot change the members of a group that gives SUPER_ADMIN',
+    });
+  return judgeForecast(stored, forecast, write.isConfirmed);
 }
 
-async function requireConfirmation(
-  { caller, isConfirmed }: DirectoryWrite,
-  group: StoredGroup,
-): Promise<void> {
-  if (!isConfirmed && (await caller).protectsRoleGroups)
-    throw problem('role-group-protected', { name: group.display_name });
-}
-
-async function requireRoleRight({ caller }: DirectoryWrite): Promise<void> {
-  if (!(await caller).isSuperAdmin)
+async function requireRoleRight({ isSuperAdmin }: DirectoryWrite): Promise<void> {
+  if (!(await isSuperAdmin))
     throw problem('directory-limit', {
       reason: 'cannot set role, projectId, projectName or environment of a group',
     });
@@ -229,7 +209,7 @@ async function requireRoleRight({ caller }: DirectoryWrite): Promise<void> {
 
 /** Throws `invalid-attribute-value` for the id of no user. */
 async function requireUsers({ tx, scope }: DirectoryWrite, ids: ReadonlySet<string>): Promise<void> {
-  const unknown = findImpossibleId(ids) ?? (await findUnknownUser(tx, scope, [...ids]));
+  const [unknown] = await findUnknownUsers(tx, scope, ids);
   if (unknown !== undefined)
     throw createValueProblem(
       `There is no user ${JSON.stringify(unknown.slice(0, 200))}; it cannot be a member.`,

@@ -3,6 +3,7 @@
  * are never read into the server: the result is two lists of ids for SQL.
  */
 import { isUuid } from '../../kernel/identifiers.ts';
+import type { MemberChange } from '../groups/index.ts';
 import { type Filter, splitFilter } from './scim-filter.ts';
 import { createValueProblem, findMember, isFields, listValues } from './scim-value.ts';
 
@@ -10,14 +11,6 @@ export type MemberStep =
   | { kind: 'add' | 'remove' | 'replace'; ids: readonly string[] }
   | { kind: 'remove-all' }
   | { kind: 'remove-matching'; filter: Filter };
-
-/** What becomes of the members. */
-export interface MemberChange {
-  /** Whether the present members stay, except `removed`. Otherwise only those in `added`. */
-  keeps: boolean;
-  added: ReadonlySet<string>;
-  removed: ReadonlySet<string>;
-}
 
 /** `findMatching` returns the ids of present members that match a filter. */
 export async function foldSteps(
@@ -30,7 +23,8 @@ export async function foldSteps(
   const remove = (ids: readonly string[]) => {
     for (const id of ids) {
       added.delete(id);
-      if (keeps) removed.add(id);
+      // No user has another id.
+      if (keeps && isUuid(id)) removed.add(id);
     }
   };
   for (const step of steps) {
@@ -83,12 +77,6 @@ function readIdOfObject(item: Record<string, unknown>): unknown {
   const value = findMember(item, 'value');
   const ref = findMember(item, '$ref') ?? findMember(item, 'ref');
   return value ?? (typeof ref === 'string' ? ref.split('/').at(-1) : undefined);
-}
-
-/** Ids that no user can have. */
-export function findImpossibleId(ids: Iterable<string>): string | undefined {
-  for (const id of ids) if (!isUuid(id)) return id;
-  return undefined;
 }
 
 /** The step for `members[…]`: by ids, if the filter only names ids. */

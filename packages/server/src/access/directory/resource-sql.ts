@@ -97,7 +97,7 @@ export const userSql: SqlResource = {
     if (extension !== undefined) return findJson(located);
     switch (attribute.name) {
       case 'userName':
-        return { kind: 'text', sql: 'r.user_name_key', isName: true };
+        return { kind: 'key', sql: 'r.user_name_key' };
       case 'displayName':
         return { kind: 'text', sql: 'lower(r.display_name)' };
       case 'active':
@@ -140,7 +140,7 @@ export const groupSql: SqlResource = {
     const { attribute, sub } = located;
     switch (attribute.name) {
       case 'displayName':
-        return { kind: 'text', sql: 'r.display_name_key', isName: true };
+        return { kind: 'key', sql: 'r.display_name_key' };
       case 'schemas':
         return findSchemas(`(${quoteName(groupSchema.urn)})`);
       case 'members':

@@ -16,8 +16,10 @@ import {
 
 /** How SQL gets the value of an attribute. */
 export type SqlValue =
-  /** `sql` is in lower case unless `exact`. That of a name is folded. */
-  | { kind: 'text'; sql: string; exact?: boolean; isName?: boolean }
+  /** `sql` is in lower case unless `exact`. */
+  | { kind: 'text'; sql: string; exact?: boolean }
+  /** A folded name. */
+  | { kind: 'key'; sql: string }
   | { kind: 'id'; sql: string }
   | { kind: 'boolean'; sql: string }
   | { kind: 'time'; sql: string }
@@ -114,10 +116,11 @@ function compare(found: SqlValue, { path, op, value }: Comparison, parameters: S
         return `(${sql} ${op === 'eq' ? '=' : '<>'} ${parameters.add('uuid', id)})`;
       return compareText(`${sql}::text`, op, parameters.add('text', id));
     }
+    case 'key':
+      return compareText(sql, op, parameters.add('text', foldName(String(value))));
     case 'text': {
       const text = String(value);
-      const folded = found.isName ? foldName(text) : text.toLowerCase();
-      return compareText(sql, op, parameters.add('text', found.exact ? text : folded));
+      return compareText(sql, op, parameters.add('text', found.exact ? text : text.toLowerCase()));
     }
   }
 }

@@ -53,7 +53,7 @@ function measureDepth(text: string): number {
   return most;
 }
 
-function countComparisons(filter: Filter): number {
+export function countComparisons(filter: Filter): number {
   switch (filter.op) {
     case 'and':
     case 'or':

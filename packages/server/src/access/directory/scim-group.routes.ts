@@ -12,11 +12,11 @@ import { requireRow } from '../../kernel/database/database.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
-import { groupById } from './group.store.ts';
 import { createGroup, deleteGroup, patchGroup, replaceGroup } from './group.write.ts';
 import { groupSchema } from './group-schema.ts';
-import { presentGroup, renderGroupTag } from './scim-present.ts';
-import { isReturned, projectResource, readProjection } from './scim-projection.ts';
+import { groupById } from './scim-group.store.ts';
+import { renderGroup, renderGroupTag } from './scim-present.ts';
+import { isReturned, readProjection } from './scim-projection.ts';
 import { findGroups, readSearch, readSearchMessage, renderList } from './scim-search.ts';
 import { type DirectoryNeeds, renderBase, runDirectoryWrite } from './scim-write.ts';
 
@@ -25,12 +25,12 @@ export function scimGroupRoutes({ read, long }: Endpoints, needs: DirectoryNeeds
 
   read(listScimGroups, async (call) => {
     const request = readSearch(call.query);
-    return { body: renderList(await findGroups(call, base, request), request.offset + 1) };
+    return { text: renderList(await findGroups(call, base, request), request.offset + 1) };
   });
 
   read(searchScimGroups, async (call) => {
     const request = readSearchMessage(call.body);
-    return { body: renderList(await findGroups(call, base, request), request.offset + 1) };
+    return { text: renderList(await findGroups(call, base, request), request.offset + 1) };
   });
 
   read(getScimGroup, async ({ params: { id }, query, rows, scope }) => {
@@ -40,8 +40,8 @@ export function scimGroupRoutes({ read, long }: Endpoints, needs: DirectoryNeeds
       with_members: isReturned(projection, 'members'),
     });
     const row = requireRow(found, () => problem('group-not-found', { id }));
-    const shown = presentGroup(base, scope.accountId, row);
-    return { body: projectResource(projection, shown), etag: renderGroupTag(row) };
+    const text = renderGroup(projection, { base, accountId: scope.accountId }, row);
+    return { text, etag: renderGroupTag(row) };
   });
 
   long(createScimGroup, (call) =>

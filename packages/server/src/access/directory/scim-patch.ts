@@ -5,21 +5,13 @@
 import { patchOperationLimit, scimUrns } from '@headgate/contract';
 import { problem } from '../../kernel/http/problems.ts';
 import { createFilteredRemoval, type MemberStep, readMemberIds } from './member-change.ts';
-import { isReadOnly, type Located, type ResourceSchema, splitUrn } from './scim-attribute.ts';
-import { matchesValue } from './scim-filter.ts';
-import { createValueOfFilter, type PatchPath, parsePath } from './scim-path.ts';
+import { PatchWork } from './patch-work.ts';
+import { applyToMatches, removeAt, setSub, setWhole } from './patched-values.ts';
+import { isReadOnly, type ResourceSchema, splitUrn } from './scim-attribute.ts';
+import { countComparisons } from './scim-filter.ts';
+import { type PatchPath, parsePath } from './scim-path.ts';
 import { createMessageProblem, findExtension, openHolder, requireSchema } from './scim-resource.ts';
-import {
-  createValueProblem,
-  type Fields,
-  findMember,
-  isFields,
-  isSameValue,
-  listValues,
-  type Resource,
-  readValue,
-  readValues,
-} from './scim-value.ts';
+import { createValueProblem, type Fields, findMember, isFields, type Resource } from './scim-value.ts';
 
 interface Operation {
   op: 'add' | 'replace' | 'remove';
@@ -32,11 +24,15 @@ export interface Patched {
   members: MemberStep[];
 }
 
+interface Draft extends Patched {
+  work: PatchWork;
+}
+
 /** Throws the problems of a PATCH. */
 export function applyPatch(schema: ResourceSchema, stored: Resource, message: Fields): Patched {
-  const patched: Patched = { resource: structuredClone(stored), members: [] };
-  for (const operation of readOperations(message)) applyOperation(schema, patched, operation);
-  return patched;
+  const draft: Draft = { resource: structuredClone(stored), members: [], work: new PatchWork() };
+  for (const operation of readOperations(message)) applyOperation(schema, draft, operation);
+  return { resource: draft.resource, members: draft.members };
 }
 
 function readOperations(message: Fields): Operation[] {
@@ -68,7 +64,7 @@ function readOperation(item: unknown, index: number): Operation {
   return { op: word, path: trimmed === '' ? undefined : trimmed, value };
 }
 
-function applyOperation(schema: ResourceSchema, patched: Patched, { op, path, value }: Operation): void {
+function applyOperation(schema: ResourceSchema, patched: Draft, { op, path, value }: Operation): void {
   if (path === undefined || path.toLowerCase() === schema.urn.toLowerCase()) {
     if (op === 'remove')
       throw problem('no-patch-target', { reason: 'A remove operation needs a path, such as "nickName".' });
@@ -100,7 +96,7 @@ function applyOperation(schema: ResourceSchema, patched: Patched, { op, path, va
  */
 function applyFields(
   schema: ResourceSchema,
-  patched: Patched,
+  patched: Draft,
   op: 'add' | 'replace',
   fields: Fields,
   prefix?: string,
@@ -119,18 +115,20 @@ function applyFields(
   }
 }
 
-function applyAt(patched: Patched, op: Operation['op'], path: PatchPath, value: unknown): void {
+function applyAt(patched: Draft, op: Operation['op'], path: PatchPath, value: unknown): void {
   const { attribute } = path;
   if (attribute.mutability === 'writeOnly') return;
+  const { work } = patched;
+  if (path.filter !== undefined) work.spend(countComparisons(path.filter));
   if (attribute.name === 'members') {
     patched.members.push(readMemberStep(op, path, value));
     return;
   }
   const holder = openHolder(patched.resource, path.extension);
-  if (path.filter !== undefined) applyToMatches(holder, op, path, value);
-  else if (op === 'remove') removeAt(holder, path, value);
-  else if (path.sub !== undefined) setSub(holder, path, value);
-  else setWhole(holder, op, path, value);
+  if (path.filter !== undefined) applyToMatches(holder, op, path, value, work);
+  else if (op === 'remove') removeAt(holder, path, value, work);
+  else if (path.sub !== undefined) setSub(holder, path, value, work);
+  else setWhole(holder, op, path, value, work);
   if (path.extension !== undefined && Object.keys(holder).length === 0)
     delete patched.resource[path.extension];
 }
@@ -151,150 +149,4 @@ function readMemberStep(op: Operation['op'], { filter, sub }: PatchPath, value: 
   if (op !== 'remove') return { kind: op, ids: value === null ? [] : readMemberIds(value) };
   const isWhole = value === undefined || value === null || (Array.isArray(value) && value.length === 0);
   return isWhole ? { kind: 'remove-all' } : { kind: 'remove', ids: readMemberIds(value) };
-}
-
-function setWhole(holder: Fields, op: 'add' | 'replace', { attribute }: Located, value: unknown): void {
-  const { name } = attribute;
-  if (attribute.multiValued) {
-    const read = readValues(attribute, value, name);
-    if (op === 'replace') assign(holder, name, read);
-    else if (read !== undefined) holder[name] = addValues(listFields(holder[name]), read);
-    return;
-  }
-  if (attribute.type !== 'complex' || value === null || typeof value !== 'object') {
-    const read = readValue(attribute, value);
-    if (read === undefined) requireRemovable({ attribute });
-    assign(holder, name, read);
-    return;
-  }
-  // Sub-attributes that the value leaves out keep their values.
-  const unassigned = Object.entries(value).filter(([, given]) => given === null);
-  const old = holder[name];
-  const merged: Fields = {
-    ...(isFields(old) ? old : {}),
-    ...(readValue(attribute, value) as Fields | undefined),
-  };
-  for (const [subName] of unassigned) {
-    const found = Object.keys(merged).find((each) => each.toLowerCase() === subName.toLowerCase());
-    if (found !== undefined) delete merged[found];
-  }
-  assign(holder, name, merged);
-}
-
-function setSub(holder: Fields, { attribute, sub }: PatchPath, value: unknown): void {
-  if (sub === undefined) return;
-  const read = readValue(sub, value, `${attribute.name}.${sub.name}`);
-  const setIn = (fields: Fields): Fields => {
-    const changed = { ...fields };
-    assign(changed, sub.name, read);
-    return changed;
-  };
-  const old = holder[attribute.name];
-  if (!attribute.multiValued) assign(holder, attribute.name, setIn(isFields(old) ? old : {}));
-  else {
-    const values = listFields(old);
-    assign(holder, attribute.name, (values.length === 0 ? [{}] : values).map(setIn));
-  }
-}
-
-function applyToMatches(holder: Fields, op: Operation['op'], path: PatchPath, value: unknown): void {
-  const { attribute, sub, filter } = path;
-  if (filter === undefined) return;
-  const values = listFields(holder[attribute.name]);
-  const matching = new Set(values.filter((each) => matchesValue(attribute, filter, each)));
-  if (op === 'remove') {
-    const rest = values.flatMap((each) => {
-      if (!matching.has(each)) return [each];
-      if (sub === undefined) return [];
-      const { [sub.name]: _, ...kept } = each;
-      return [kept];
-    });
-    assign(holder, attribute.name, rest);
-    return;
-  }
-  const read =
-    sub === undefined
-      ? (readValues(attribute, value, attribute.name)?.[0] ?? {})
-      : { [sub.name]: readValue(sub, value, `${attribute.name}.${sub.name}`) };
-  if (matching.size === 0) {
-    if (op === 'replace')
-      throw problem('no-patch-target', {
-        reason: `No value of ${attribute.name} matches the filter of the path; use add to create one.`,
-      });
-    holder[attribute.name] = addValues(values, [{ ...createValueOfFilter(attribute, filter), ...read }]);
-    return;
-  }
-  const changed = values.map((each) => {
-    if (matching.has(each)) return dropUnassigned({ ...each, ...read });
-    return read.primary === true ? { ...each, primary: false } : each;
-  });
-  assign(holder, attribute.name, changed);
-}
-
-function removeAt(holder: Fields, path: PatchPath, value: unknown): void {
-  const { attribute, sub } = path;
-  const old = holder[attribute.name];
-  if (sub !== undefined) {
-    const drop = (fields: Fields): Fields => dropUnassigned({ ...fields, [sub.name]: undefined });
-    if (isFields(old)) assign(holder, attribute.name, drop(old));
-    else assign(holder, attribute.name, listFields(old).map(drop));
-    return;
-  }
-  requireRemovable(path);
-  const wanted = attribute.multiValued ? listValues(value ?? null) : [];
-  if (wanted.length === 0) {
-    delete holder[attribute.name];
-    return;
-  }
-  const gone = readValues(attribute, value, attribute.name) ?? [];
-  const rest = listFields(old).filter((each) => !gone.some((one) => isDescribedBy(each, one)));
-  assign(holder, attribute.name, rest);
-}
-
-/** Whether the value has all sub-attributes that the description gives. */
-function isDescribedBy(value: Fields, description: Fields): boolean {
-  return Object.entries(description).every(([name, wanted]) => name === 'primary' || value[name] === wanted);
-}
-
-function requireRemovable({ attribute }: Pick<PatchPath, 'attribute'>): void {
-  if (attribute.required)
-    throw problem('immutable-attribute', {
-      attribute: attribute.name,
-      reason: 'is required and cannot be removed.',
-    });
-  if (attribute.name === 'active')
-    throw problem('immutable-attribute', {
-      attribute: attribute.name,
-      reason: 'cannot be removed; replace it with true or false.',
-    });
-}
-
-function addValues(values: readonly Fields[], added: readonly Fields[]): Fields[] {
-  const isNewPrimary = added.some(({ primary }) => primary === true);
-  const kept = values
-    .filter((each) => !added.some((one) => isSameValue(one, each)))
-    .map((each) => (isNewPrimary && each.primary === true ? { ...each, primary: false } : each));
-  const same = values.filter((each) => added.some((one) => isSameValue(one, each)));
-  return [...kept, ...added.map((one) => ({ ...same.find((each) => isSameValue(one, each)), ...one }))];
-}
-
-function listFields(value: unknown): Fields[] {
-  return Array.isArray(value) ? value.filter(isFields) : isFields(value) ? [value] : [];
-}
-
-function dropUnassigned(fields: Fields): Fields {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-}
-
-/** Sets the attribute, or removes it if nothing is left. */
-function assign(holder: Fields, name: string, value: unknown): void {
-  const kept = Array.isArray(value)
-    ? value.filter((each) => !isFields(each) || Object.keys(each).length > 0)
-    : value;
-  const isEmpty =
-    kept === undefined ||
-    (Array.isArray(kept) && kept.length === 0) ||
-    (isFields(kept) && Object.keys(kept).length === 0);
-  if (isEmpty) delete holder[name];
-  else holder[name] = kept;
 }

@@ -53,6 +53,11 @@ export function isReturned({ only, without }: Projection, name: string): boolean
   return !without.has(name);
 }
 
+/** Whether a response has only some parts of the attribute. */
+export function isNarrowed({ only, without }: Projection, name: string): boolean {
+  return [...(only ?? []), ...without].some((each) => each.startsWith(`${name}.`));
+}
+
 /** The resource as the projection wants it; `id` and `schemas` are always there. */
 export function projectResource<Shown extends object>(projection: Projection, resource: Shown): Shown {
   const { schema, only, without } = projection;

@@ -1,16 +1,16 @@
 /** Lists and searches (RFC 7644 §3.4.2, §3.4.3). */
-import { type ScimGroup, type ScimUser, scimPageDefault, scimPageLimit, scimUrns } from '@headgate/contract';
+import { scimPageDefault, scimPageLimit, scimUrns } from '@headgate/contract';
 import type { ReadCall } from '../../kernel/endpoint/endpoint.ts';
-import { searchGroups } from './group.store.ts';
 import { groupSchema } from './group-schema.ts';
 import { groupSql, userSql } from './resource-sql.ts';
 import { type Filter, parseFilter } from './scim-filter.ts';
 import { SqlParameters, type SqlResource, translateFilter, translateSort } from './scim-filter-sql.ts';
-import { presentGroup, presentUser } from './scim-present.ts';
+import { searchGroups } from './scim-group.store.ts';
+import { presentUser, renderGroup } from './scim-present.ts';
 import { isReturned, projectResource, readProjection } from './scim-projection.ts';
 import { requireSchema } from './scim-resource.ts';
+import { type Search, searchUsers, type UserRow } from './scim-user.store.ts';
 import { createValueProblem, type Fields, findMember } from './scim-value.ts';
-import { type Search, searchUsers } from './user.store.ts';
 import { userSchema } from './user-schema.ts';
 
 export interface SearchRequest {
@@ -81,50 +81,49 @@ function toSql(resource: SqlResource, { filter, sortBy, isDescending }: SearchRe
   return { condition, order: order && `${order} ${isDescending ? 'desc' : 'asc'}`, parameters };
 }
 
-export interface Found<Shown> {
+export interface Found {
   total: number;
-  resources: Shown[];
+  /** As JSON text. */
+  resources: string[];
 }
 
-export async function findUsers(
-  { page }: SearchCall,
-  base: string,
-  request: SearchRequest,
-): Promise<Found<ScimUser>> {
+export async function findUsers({ page }: SearchCall, base: string, request: SearchRequest): Promise<Found> {
   const search = toSql(userSql, request);
   const projection = readProjection(userSchema, request.attributes, request.excludedAttributes);
-  const { rows, total } = await (page as AnyPage)(searchUsers(search), {
+  const query = searchUsers(search, isReturned(projection, 'groups'));
+  const { rows, total } = await (page as AnyPage)(query, {
     ...search.parameters.values,
-    with_groups: isReturned(projection, 'groups'),
     limit: request.count,
     offset: request.offset,
   });
-  return { total, resources: rows.map((row) => projectResource(projection, presentUser(base, row))) };
+  const present = (row: UserRow) => JSON.stringify(projectResource(projection, presentUser(base, row)));
+  return { total, resources: rows.map(present) };
 }
 
 export async function findGroups(
   { page, scope }: SearchCall,
   base: string,
   request: SearchRequest,
-): Promise<Found<ScimGroup>> {
+): Promise<Found> {
   const search = toSql(groupSql, request);
   const projection = readProjection(groupSchema, request.attributes, request.excludedAttributes);
-  const { rows, total } = await (page as AnyPage)(searchGroups(search), {
+  const query = searchGroups(search, isReturned(projection, 'members'));
+  const { rows, total } = await (page as AnyPage)(query, {
     ...search.parameters.values,
-    with_members: isReturned(projection, 'members'),
     limit: request.count,
     offset: request.offset,
   });
-  const present = (row: Parameters<typeof presentGroup>[2]) => presentGroup(base, scope.accountId, row);
-  return { total, resources: rows.map((row) => projectResource(projection, present(row))) };
+  const of = { base, accountId: scope.accountId };
+  return { total, resources: rows.map((row) => renderGroup(projection, of, row)) };
 }
 
-export function renderList<Shown>({ total, resources }: Found<Shown>, startIndex: number) {
-  return {
+/** A ListResponse message as JSON text. */
+export function renderList({ total, resources }: Found, startIndex: number): string {
+  const head = JSON.stringify({
     schemas: [scimUrns.list],
     totalResults: total,
     startIndex,
     itemsPerPage: resources.length,
-    Resources: resources,
-  };
+  });
+  return `${head.slice(0, -1)},"Resources":[${resources.join(',')}]}`;
 }

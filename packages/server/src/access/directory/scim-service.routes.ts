@@ -59,14 +59,12 @@ export function scimServiceRoutes({ read }: Endpoints, needs: DirectoryNeeds): v
       total: (users.found?.total ?? 0) + (groups.found?.total ?? 0),
       resources: [...(users.found?.resources ?? []), ...(groups.found?.resources ?? [])],
     };
-    return { body: renderList(found, request.offset + 1) };
+    return { text: renderList(found, request.offset + 1) };
   });
 }
 
 /** A filter may name attributes that one of the types does not have. */
-async function findIfKnown<Shown>(
-  find: () => Promise<Found<Shown>>,
-): Promise<{ found?: Found<Shown>; refused?: Problem }> {
+async function findIfKnown(find: () => Promise<Found>): Promise<{ found?: Found; refused?: Problem }> {
   try {
     return { found: await find() };
   } catch (failure) {

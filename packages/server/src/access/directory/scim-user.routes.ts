@@ -16,8 +16,8 @@ import { toUuid } from '../../kernel/identifiers.ts';
 import { presentCredentialAsUser, presentUser, renderUserTag } from './scim-present.ts';
 import { isReturned, projectResource, readProjection } from './scim-projection.ts';
 import { findUsers, readSearch, readSearchMessage, renderList } from './scim-search.ts';
+import { credentialById, userById } from './scim-user.store.ts';
 import { type DirectoryNeeds, renderBase, runDirectoryWrite } from './scim-write.ts';
-import { credentialById, userById } from './user.store.ts';
 import { createUser, deleteUser, patchUser, replaceUser } from './user.write.ts';
 import { userSchema } from './user-schema.ts';
 
@@ -26,12 +26,12 @@ export function scimUserRoutes({ read, long }: Endpoints, needs: DirectoryNeeds)
 
   read(listScimUsers, async (call) => {
     const request = readSearch(call.query);
-    return { body: renderList(await findUsers(call, base, request), request.offset + 1) };
+    return { text: renderList(await findUsers(call, base, request), request.offset + 1) };
   });
 
   read(searchScimUsers, async (call) => {
     const request = readSearchMessage(call.body);
-    return { body: renderList(await findUsers(call, base, request), request.offset + 1) };
+    return { text: renderList(await findUsers(call, base, request), request.offset + 1) };
   });
 
   read(getScimUser, async ({ params: { id }, query, rows }) => {

@@ -3,6 +3,7 @@
  * many, a manager as text. Read-only and unknown attributes are ignored (RFC 7644 §3.3).
  */
 import { scimTextLimit } from '@headgate/contract';
+import { findStructureFault } from '../../kernel/http/json-body.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { type Attribute, findAttribute, isReadOnly } from './scim-attribute.ts';
 import { readBoolean } from './scim-filter.ts';
@@ -41,13 +42,15 @@ export function readValue(attribute: Attribute, value: unknown, path = attribute
 /** The values of a multi-valued attribute; undefined if there are none. */
 export function readValues(attribute: Attribute, value: unknown, path: string): Fields[] | undefined {
   const given = listValues(value);
-  if (given.length > valueLimit)
-    throw createValueProblem(`${path} has ${given.length} values; at most ${valueLimit} are allowed.`);
-  const values: Fields[] = [];
+  requireFewValues(path, given.length);
+  const found = new Map<string, Fields>();
   for (const each of given) {
-    const read = readOne({ ...attribute }, each, path);
-    if (isFields(read) && !values.some((other) => isSameValue(other, read))) values.push(read);
+    const read = readOne(attribute, each, path);
+    if (!isFields(read)) continue;
+    const description = describeValue(read);
+    if (!found.has(description)) found.set(description, read);
   }
+  const values = [...found.values()];
   if (values.filter(({ primary }) => primary === true).length > 1)
     throw createValueProblem(`${path} has more than one value with primary true; only one can be.`);
   return values.length === 0 ? undefined : values;
@@ -62,6 +65,8 @@ export function listValues(value: unknown): unknown[] {
 /** Some clients send the JSON of an array as text. */
 function parseText(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return text;
+  const fault = findStructureFault(text);
+  if (fault !== undefined) throw createValueProblem(`JSON as text is not valid: ${fault}.`);
   try {
     return JSON.parse(text);
   } catch {
@@ -117,9 +122,14 @@ function createTypeProblem(path: string, value: unknown, wanted: string) {
   return createValueProblem(`${path} is ${JSON.stringify(value).slice(0, 200)}; it must be ${wanted}.`);
 }
 
-/** Whether two values of a multi-valued attribute are the same: all sub-attributes but `primary`. */
-export function isSameValue(one: Fields, other: Fields): boolean {
-  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
-  names.delete('primary');
-  return [...names].every((name) => one[name] === other[name]);
+/** The same text for two values of a multi-valued attribute that differ in nothing but `primary`. */
+export function describeValue({ primary: _, ...value }: Fields): string {
+  const given = Object.entries(value).filter(([, each]) => each !== undefined);
+  return JSON.stringify(given.toSorted(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+/** Throws `invalid-attribute-value`. */
+export function requireFewValues(path: string, found: number): void {
+  if (found > valueLimit)
+    throw createValueProblem(`${path} has ${found} values; at most ${valueLimit} are allowed.`);
 }

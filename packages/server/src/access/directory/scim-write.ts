@@ -4,11 +4,11 @@ import type { Database } from '../../kernel/database/database.ts';
 import type { Answered, LongCall, Outcome } from '../../kernel/endpoint/endpoint.ts';
 import { Problem } from '../../kernel/http/problems.ts';
 import type { Tokens } from '../../kernel/security/tokens.ts';
+import { isSuperAdminCaller } from './caller.store.ts';
 import type { DirectoryWrite, Written } from './directory-write.ts';
 import { DryRun, describeDryRun, endDryRun } from './dry-run.ts';
 import type { ResourceSchema } from './scim-attribute.ts';
 import { readProjection } from './scim-projection.ts';
-import { findCaller } from './super-admin.store.ts';
 
 export interface DirectoryNeeds {
   database: Database;
@@ -51,16 +51,16 @@ export async function runDirectoryWrite(
   const content = JSON.stringify(call.body) ?? '';
   const run = () =>
     call.write(content, async (tx): Promise<Outcome<Operation>> => {
-      const caller = findCaller(tx, scope, call.now);
-      // The work may fail before it needs the caller.
-      caller.catch(() => undefined);
+      const isSuperAdmin = isSuperAdminCaller(tx, scope, call.now);
+      // The work may fail before it needs this.
+      isSuperAdmin.catch(() => undefined);
       const done = await work({
         tx,
         scope,
         now: call.now,
         newId: call.newId,
         base: renderBase(needs),
-        caller,
+        isSuperAdmin,
         isConfirmed: query.confirm ?? false,
         ifMatch: call.headers?.['If-Match'],
         projection,

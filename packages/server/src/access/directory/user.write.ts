@@ -3,31 +3,35 @@ import type { AccountEvent } from '../../kernel/database/events.ts';
 import { requireMatch } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
+import {
+  insertUser,
+  type LockedUser,
+  lockSuperAdminsOfUser,
+  lockUser,
+  removeUser,
+  requireOtherIfSuperAdmin,
+  type StoredUser,
+  updateUser,
+} from '../users/index.ts';
 import { type DirectoryWrite, describeWrite, type Written } from './directory-write.ts';
 import { applyPatch } from './scim-patch.ts';
 import { presentUser, renderUserTag } from './scim-present.ts';
 import { isReturned, projectResource } from './scim-projection.ts';
 import { readResource, requireText } from './scim-resource.ts';
+import { requireUser } from './scim-user.store.ts';
 import { createValueProblem, type Fields, type Resource } from './scim-value.ts';
-import { isLastSuperAdmin, lockSuperAdminsOfUser } from './super-admin.store.ts';
-import {
-  insertUser,
-  type LockedUser,
-  lockUser,
-  removeUser,
-  requireUser,
-  type StoredUser,
-  updateUser,
-} from './user.store.ts';
 import { userSchema } from './user-schema.ts';
 
 const nameLimit = 512;
+/** Of the JSON of a user's attributes. A page of users is read into memory. */
+const attributesLimit = 100_000;
 
 export async function createUser(write: DirectoryWrite, body: Fields): Promise<Written> {
   const { tx, scope, now } = write;
   const user_id = write.id ?? write.newId();
   const made = { user_id, active: true, version: 1, created_at: now, updated_at: now };
   const user = toStored(readResource(userSchema, body), made);
+  requireSmall(user);
   await insertUser(tx, scope, user);
   return {
     ...present(write, { ...user, groups: [] }, 201),
@@ -49,26 +53,13 @@ export async function patchUser(write: DirectoryWrite, id: string, body: Fields)
 export async function deleteUser(write: DirectoryWrite, id: string): Promise<Written> {
   const { tx, scope, now } = write;
   const stored = await lock(write, id);
-  if (stored.is_super_admin) {
-    if (!(await write.caller).isSuperAdmin)
-      throw problem('directory-limit', {
-        reason: 'cannot delete a member of a group that gives SUPER_ADMIN; deactivate the user instead',
-      });
-    await requireOtherSuperAdmin(write, stored);
-  }
-  const left = await removeUser(tx, scope, stored.user_id, now);
-  const emptied = left.filter((group) => group.gives_role && group.is_emptied);
+  if (stored.is_super_admin && !(await write.isSuperAdmin))
+    throw problem('directory-limit', {
+      reason: 'cannot delete a member of a group that gives SUPER_ADMIN; deactivate the user instead',
+    });
+  const { left, events } = await removeUser(tx, scope, stored, now);
   return describeWrite(204, stored.user_id, {
-    events: [
-      buildUserEvent('user-deleted', stored, { before: summarize(stored) }),
-      ...emptied.map(
-        (group): AccountEvent => ({
-          name: 'role-group-emptied',
-          subject: { type: 'group', id: group.group_id, name: group.display_name },
-          after: { members: 0 },
-        }),
-      ),
-    ],
+    events: [buildUserEvent('user-deleted', stored, { before: summarize(stored) }), ...events],
     removed: left.map((group) => ({
       group: [group.group_id, group.display_name] as const,
       user: [stored.user_id, stored.display_name ?? stored.user_name] as const,
@@ -92,12 +83,18 @@ async function changeUser(write: DirectoryWrite, stored: LockedUser, resource: R
     JSON.stringify(sortNames(toResource(before))) === JSON.stringify(sortNames(toResource(after)));
   const events: AccountEvent[] = [];
   if (!isSame) {
+    requireSmall(after, before);
     const isRenamed = before.user_name !== after.user_name || before.external_id !== after.external_id;
-    if (isSuperAdmin && isRenamed && !(await write.caller).isSuperAdmin)
+    if (isSuperAdmin && isRenamed && !(await write.isSuperAdmin))
       throw problem('directory-limit', {
         reason: 'cannot change userName or externalId of a member of a group that gives SUPER_ADMIN',
       });
-    if (isSuperAdmin && before.active && !after.active) await requireOtherSuperAdmin(write, stored);
+    // It would be a new Super Admin, as if the directory had added the user to the group.
+    if (isSuperAdmin && !before.active && after.active && !(await write.isSuperAdmin))
+      throw problem('directory-limit', {
+        reason: 'cannot activate a member of a group that gives SUPER_ADMIN',
+      });
+    if (!after.active) await requireOtherIfSuperAdmin(tx, scope, stored);
     Object.assign(after, { version: before.version + 1, updated_at: now });
     await updateUser(tx, scope, before, after);
     events.push(
@@ -117,11 +114,6 @@ async function changeUser(write: DirectoryWrite, stored: LockedUser, resource: R
   const row =
     withGroups || !isSame ? await requireUser(tx, scope, user_id, withGroups) : { ...before, groups: null };
   return { ...present(write, row, 200), events, users: before.active === after.active ? [] : [user_id] };
-}
-
-async function requireOtherSuperAdmin({ tx, scope }: DirectoryWrite, user: StoredUser): Promise<void> {
-  if (user.active && (await isLastSuperAdmin(tx, scope, { userId: user.user_id })))
-    throw problem('last-super-admin-user');
 }
 
 function present(write: DirectoryWrite, row: Parameters<typeof presentUser>[1], status: 200 | 201): Written {
@@ -158,6 +150,16 @@ function toStored(resource: Resource, kept: Kept): StoredUser {
     created_at: kept.created_at,
     updated_at: kept.updated_at,
   };
+}
+
+/** Throws `invalid-attribute-value`. A user that is too large already may still become smaller or inactive. */
+function requireSmall(after: StoredUser, before?: StoredUser): void {
+  const measure = (user: StoredUser) => JSON.stringify([user.display_name, user.attributes]).length;
+  const size = measure(after);
+  if (size > attributesLimit && (before === undefined || size > measure(before)))
+    throw createValueProblem(
+      `The attributes of the user have ${size} characters as JSON; at most ${attributesLimit} are allowed together.`,
+    );
 }
 
 /** Indexed. */

@@ -5,17 +5,17 @@ import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
-import { keepSuperAdminUser, presentUser } from '../users/index.ts';
+import { lockSuperAdminsOfGroup, presentUser } from '../users/index.ts';
 import { buildGroupSubject } from './group.routes.ts';
+import { groupById, groupsOfUser, lockGroup, presentGroup, updateGroup, userExists } from './group.store.ts';
 import {
-  groupById,
-  groupsOfUser,
-  lockGroup,
-  presentGroup,
-  requireConfirmed,
-  userExists,
-} from './group.store.ts';
-import { addMembers, memberPage, recordMemberChange, removeMember } from './group-member.store.ts';
+  changeMembers,
+  findUnknownUsers,
+  foreseeChange,
+  type MemberChange,
+  memberPage,
+} from './group-member.store.ts';
+import { judgeForecast, listForEvent } from './member-rules.ts';
 
 export function groupMemberRoutes({ read, write }: Endpoints): void {
   read(listGroupMembers, async ({ params: { groupId: id }, query, rows, page }) => {
@@ -38,29 +38,31 @@ export function groupMemberRoutes({ read, write }: Endpoints): void {
 
   write(addGroupMembers, async ({ tx, scope, params, body, now }) => {
     const group = await lockGroup(tx, scope, params.groupId);
-    const added = await addMembers(tx, scope, group.group_id, body.userIds);
+    const wanted = new Set(body.userIds.map((id) => id.toLowerCase()));
+    const ids = await findUnknownUsers(tx, scope, wanted);
+    if (ids.length > 0) throw problem('unknown-user', { ids });
+    const change: MemberChange = { keeps: true, added: wanted, removed: new Set() };
+    const { added } = await changeMembers(tx, scope, group.group_id, change);
     if (added.length === 0) return { body: { added: 0 }, events: [] };
-    recordMemberChange(tx, scope, group.group_id, now);
+    updateGroup(tx, scope, { ...group, version: group.version + 1, updated_at: now });
     const subject = buildGroupSubject(group);
-    return {
-      body: { added: added.length },
-      events: [{ name: 'group-members-changed', subject, after: { added } }],
-    };
+    const after = { added: listForEvent(added) };
+    return { body: { added: added.length }, events: [{ name: 'group-members-changed', subject, after }] };
   });
 
-  write(removeGroupMember, ({ tx, scope, params: { groupId, userId }, query, now }) =>
-    keepSuperAdminUser(tx, scope, async () => {
-      const group = await lockGroup(tx, scope, groupId);
-      const { isEmpty } = await removeMember(tx, scope, group.group_id, userId);
-      if (isEmpty) requireConfirmed(group, query.confirm);
-      recordMemberChange(tx, scope, group.group_id, now);
-      const subject = buildGroupSubject(group);
-      const events: AccountEvent[] = [
-        { name: 'group-members-changed', subject, after: { removed: [userId] } },
-      ];
-      if (isEmpty && group.gives_role)
-        events.push({ name: 'role-group-emptied', subject, after: { members: 0 } });
-      return { events };
-    }),
-  );
+  write(removeGroupMember, async ({ tx, scope, params: { groupId, userId }, query, now }) => {
+    lockSuperAdminsOfGroup(tx, scope, toUuid(groupId));
+    const group = await lockGroup(tx, scope, groupId);
+    const change: MemberChange = { keeps: true, added: new Set(), removed: new Set([toUuid(userId)]) };
+    const forecast = await foreseeChange(tx, scope, group.group_id, change);
+    const isEmptied = judgeForecast(group, forecast, query.confirm);
+    const { removed } = await changeMembers(tx, scope, group.group_id, change);
+    if (removed.length === 0) throw problem('group-member-not-found', { id: userId });
+    updateGroup(tx, scope, { ...group, version: group.version + 1, updated_at: now });
+    const subject = buildGroupSubject(group);
+    const before = { removed: listForEvent(removed) };
+    const events: AccountEvent[] = [{ name: 'group-members-changed', subject, before }];
+    if (isEmptied) events.push({ name: 'role-group-emptied', subject, after: { members: 0 } });
+    return { events };
+  });
 }

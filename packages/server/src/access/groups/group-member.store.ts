@@ -1,4 +1,4 @@
-/** The table `directory_member`. */
+/** The table `directory_member`, changed by sets. */
 import { statement, type Transaction } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { isUuid } from '../../kernel/identifiers.ts';
@@ -20,74 +20,147 @@ export const memberPage = guardedPage(
   },
 );
 
-// The share lock keeps the users until the commit.
-const selectUsers = statement(
+const ofGroup = { account_id: 'uuid', group_id: 'uuid' } as const;
+
+/** Of the ids that a problem names. */
+const mostNamed = 10;
+const selectUnknown = statement(
   { parameters: { account_id: 'uuid', user_ids: 'uuid[]' }, row: { user_id: 'uuid' } },
   `
-  select user_id from directory_user where account_id = $account_id and user_id = any ($user_ids::uuid[])
-  order by user_id for key share`,
-);
-const insertMembers = statement(
-  {
-    parameters: { account_id: 'uuid', group_id: 'uuid', user_ids: 'uuid[]' },
-    row: { user_id: 'uuid' },
-  },
-  `
-  insert into directory_member (account_id, group_id, user_id)
-  select $account_id, $group_id, id from unnest($user_ids::uuid[]) id
-  on conflict do nothing
-  returning user_id`,
+  select wanted.user_id from unnest($user_ids::uuid[]) as wanted (user_id)
+  where not exists (select from directory_user u where u.account_id = $account_id and u.user_id = wanted.user_id) limit ${mostNamed}`,
 );
 
-/** Returns the users that were not members before. Throws `unknown-user`. */
-export async function addMembers(
+/** The first ids that no user of the account has. */
+export async function findUnknownUsers(
   tx: Transaction,
-  { accountId }: Scope,
-  groupId: string,
-  given: readonly string[],
+  scope: Scope,
+  ids: ReadonlySet<string>,
 ): Promise<string[]> {
-  const ids = [...new Set(given.map((id) => id.toLowerCase()))].toSorted();
-  const users = await tx.query(selectUsers, { account_id: accountId, user_ids: ids.filter(isUuid) });
-  const known = new Set(users.map((user) => user.user_id));
-  const unknown = ids.filter((id) => !known.has(id));
-  if (unknown.length > 0) throw problem('unknown-user', { ids: unknown.slice(0, 10) });
-  const added = await tx.query(insertMembers, { account_id: accountId, group_id: groupId, user_ids: ids });
-  return added.map((member) => member.user_id);
+  if (ids.size === 0) return [];
+  const impossible = [...ids].filter((id) => !isUuid(id));
+  const possible = [...ids].filter(isUuid);
+  const found = await tx.query(selectUnknown, { account_id: scope.accountId, user_ids: possible });
+  return [...found.map(({ user_id }) => user_id), ...impossible].slice(0, mostNamed);
 }
 
-const deleteMember = statement(
+const changedRow = { user_id: 'uuid', display: 'text' } as const;
+const insertMembers = statement(
+  { parameters: { ...ofGroup, user_ids: 'uuid[]' }, row: changedRow },
+  `
+  with added as (
+    insert into directory_member (account_id, group_id, user_id)
+    select $account_id, $group_id, wanted.user_id from unnest($user_ids::uuid[]) as wanted (user_id)
+    on conflict do nothing returning user_id)
+  select a.user_id, coalesce(u.display_name, u.user_name) as display
+  from added a join directory_user u on u.account_id = $account_id and u.user_id = a.user_id`,
+);
+const deleteMembers = statement(
+  { parameters: { ...ofGroup, user_ids: 'uuid[]' }, row: changedRow },
+  `
+  with removed as (
+    delete from directory_member m using unnest($user_ids::uuid[]) as unwanted (user_id)
+    where m.account_id = $account_id and m.group_id = $group_id and m.user_id = unwanted.user_id returning m.user_id)
+  select r.user_id, coalesce(u.display_name, u.user_name) as display
+  from removed r join directory_user u on u.account_id = $account_id and u.user_id = r.user_id`,
+);
+const deleteOthers = statement(
+  { parameters: { ...ofGroup, user_ids: 'uuid[]' }, row: changedRow },
+  `
+  with removed as (
+    delete from directory_member m
+    where m.account_id = $account_id and m.group_id = $group_id
+      and not exists (select from unnest($user_ids::uuid[]) as kept (user_id) where kept.user_id = m.user_id) returning m.user_id)
+  select r.user_id, coalesce(u.display_name, u.user_name) as display
+  from removed r join directory_user u on u.account_id = $account_id and u.user_id = r.user_id`,
+);
+
+/** Of a membership: the id and name of its other side. */
+export type Link = readonly [id: string, display: string];
+
+/** A change of the members of one group. */
+export interface MemberChange {
+  /** Whether the present members stay, except the removed ones. */
+  keeps: boolean;
+  added: ReadonlySet<string>;
+  removed: ReadonlySet<string>;
+}
+
+export interface ChangedMembers {
+  added: Link[];
+  removed: Link[];
+}
+
+/** Returns those that were really added and removed. */
+export async function changeMembers(
+  tx: Transaction,
+  scope: Scope,
+  groupId: string,
+  { keeps, added, removed }: MemberChange,
+): Promise<ChangedMembers> {
+  const of = { account_id: scope.accountId, group_id: groupId };
+  // Deleted since it was read: the request is repeated.
+  tx.onConstraint('directory_member_of_user', () => problem('concurrent-change'));
+  const nobody: { user_id: string; display: string }[] = [];
+  const gone = keeps
+    ? removed.size === 0
+      ? nobody
+      : tx.query(deleteMembers, { ...of, user_ids: [...removed] })
+    : tx.query(deleteOthers, { ...of, user_ids: [...added] });
+  const come = added.size === 0 ? nobody : tx.query(insertMembers, { ...of, user_ids: [...added] });
+  const toLinks = (rows: readonly { user_id: string; display: string }[]) =>
+    rows.map(({ user_id, display }): Link => [user_id, display]);
+  const [goneRows, comeRows] = await Promise.all([gone, come]);
+  return { added: toLinks(comeRows), removed: toLinks(goneRows) };
+}
+
+const foresee = statement(
   {
-    parameters: { account_id: 'uuid', group_id: 'uuid', user_id: 'uuid' },
-    row: { is_empty: 'boolean' },
+    parameters: { ...ofGroup, keeps: 'boolean', added: 'uuid[]', removed: 'uuid[]' },
+    row: {
+      changes: 'boolean',
+      was_empty: 'boolean',
+      will_be_empty: 'boolean',
+      had_super_admin: 'boolean',
+      will_have_super_admin: 'boolean',
+    },
   },
   `
-  delete from directory_member where account_id = $account_id and group_id = $group_id and user_id = $user_id
-  returning not exists (
-    select from directory_member m
-    where m.account_id = $account_id and m.group_id = $group_id and m.user_id <> $user_id) as is_empty`,
+  with present as (select m.user_id from directory_member m where m.account_id = $account_id and m.group_id = $group_id),
+  leaving as (
+    select p.user_id from present p where case when $keeps
+      then exists (select from unnest($removed::uuid[]) as r (user_id) where r.user_id = p.user_id)
+      else not exists (select from unnest($added::uuid[]) as a (user_id) where a.user_id = p.user_id) end),
+  coming as (
+    select a.user_id from unnest($added::uuid[]) as a (user_id) where not exists (select from present p where p.user_id = a.user_id)),
+  super_admin as (
+    select m.group_id, m.user_id from directory_role r
+    join directory_member m on m.account_id = r.account_id and m.group_id = r.group_id
+    join directory_user u on u.account_id = m.account_id and u.user_id = m.user_id and u.active
+    where r.account_id = $account_id and r.project_id is null and r.role = 'SUPER_ADMIN')
+  select
+    exists (select from leaving) or exists (select from coming) as changes,
+    not exists (select from present) as was_empty,
+    not exists (select from coming) and not exists (
+      select from present p where not exists (select from leaving l where l.user_id = p.user_id)) as will_be_empty,
+    exists (select from super_admin) as had_super_admin,
+    exists (select from super_admin s
+      where s.group_id <> $group_id or not exists (select from leaving l where l.user_id = s.user_id))
+    or exists (select from coming c join directory_user u on u.account_id = $account_id and u.user_id = c.user_id and u.active)
+      as will_have_super_admin`,
 );
 
-/** Returns whether the group is empty now. Throws `group-member-not-found`. */
-export async function removeMember(
+export type Forecast = Awaited<ReturnType<typeof foreseeChange>>;
+
+/** What a change of a group that gives a role leads to, before it is made. */
+export async function foreseeChange(
   tx: Transaction,
-  { accountId }: Scope,
+  scope: Scope,
   groupId: string,
-  id: string,
-): Promise<{ isEmpty: boolean }> {
-  const where = { account_id: accountId, group_id: groupId };
-  const [removed] = isUuid(id) ? await tx.query(deleteMember, { ...where, user_id: id }) : [];
-  if (removed === undefined) throw problem('group-member-not-found', { id });
-  return { isEmpty: removed.is_empty };
-}
-
-const touchGroup = statement(
-  { parameters: { account_id: 'uuid', group_id: 'uuid', updated_at: 'timestamptz' } },
-  `
-  update directory_group set version = version + 1, updated_at = $updated_at
-  where account_id = $account_id and group_id = $group_id`,
-);
-
-/** The members are part of the group in SCIM, so its ETag changes with them. */
-export function recordMemberChange(tx: Transaction, { accountId }: Scope, groupId: string, now: Date): void {
-  tx.send(touchGroup, { account_id: accountId, group_id: groupId, updated_at: now });
+  { keeps, added, removed }: MemberChange,
+) {
+  const of = { account_id: scope.accountId, group_id: groupId };
+  const [found] = await tx.query(foresee, { ...of, keeps, added: [...added], removed: [...removed] });
+  if (found === undefined) throw new Error('The forecast returned no row.');
+  return found;
 }

@@ -1,27 +1,31 @@
 import { createGroup, deleteGroup, getGroup, listGroups, updateGroup } from '@headgate/contract';
-import { requireRow } from '../../kernel/database/database.ts';
+import { requireRow, type Transaction } from '../../kernel/database/database.ts';
 import type { AccountEvent } from '../../kernel/database/events.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { requireMatch } from '../../kernel/http/if-match.ts';
 import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
-import { keepSuperAdminUser } from '../users/index.ts';
+import type { Scope } from '../../kernel/security/permissions.ts';
+import { lockSuperAdminsOfGroup, requireOtherSuperAdmin } from '../users/index.ts';
 import {
-  deleteGroupRow,
-  type GroupRow,
+  deleteGroup as deleteRow,
   groupById,
   groupPage,
   insertGroup,
+  type LockedGroup,
   lockGroup,
   presentGroup,
   renderGroupEtag,
-  replaceGroupRole,
-  requireConfirmed,
+  requireFreeName,
   type ShownGroup,
-  updateGroupRow,
+  type StoredGroup,
+  updateGroup as updateRow,
 } from './group.store.ts';
-import { readGroupRole } from './group-role.ts';
+import { foreseeChange } from './group-member.store.ts';
+import { findProject, type GivenRole, setGivenRole } from './group-role.store.ts';
+import { type GroupRole, readGroupRole } from './group-role.ts';
+import { judgeForecast } from './member-rules.ts';
 
 export function groupRoutes({ read, write }: Endpoints): void {
   read(listGroups, async ({ query, page }) => {
@@ -37,25 +41,24 @@ export function groupRoutes({ read, write }: Endpoints): void {
     return { body: presentGroup(row), etag: renderGroupEtag(row) };
   });
 
-  write(createGroup, ({ tx, scope, body, now, newId }) => {
-    const { role, projectId, environmentName } = readGroupRole({
+  write(createGroup, async ({ tx, scope, body, now, newId }) => {
+    const { columns, given } = await resolveRole(tx, scope, {
       role: body.role ?? null,
       projectId: body.projectId ?? null,
       environmentName: body.environmentName ?? null,
     });
-    const row: GroupRow = {
+    const row: StoredGroup = {
       group_id: newId(),
       display_name: body.displayName,
       external_id: body.externalId ?? null,
-      role,
-      project_id: projectId,
-      environment: environmentName,
+      ...columns,
       version: 1,
       created_at: now,
       updated_at: now,
     };
-    insertGroup(tx, scope, row);
-    const after = presentGroup({ ...row, gives_role: role !== null });
+    await insertGroup(tx, scope, row);
+    setGivenRole(tx, scope, row.group_id, given);
+    const after = presentGroup({ ...row, gives_role: given !== undefined });
     return {
       body: after,
       etag: renderGroupEtag(row),
@@ -65,28 +68,22 @@ export function groupRoutes({ read, write }: Endpoints): void {
   });
 
   write(updateGroup, async ({ tx, scope, params, headers, body, now }) => {
-    const isRoleGiven = [body.role, body.projectId, body.environmentName].some((each) => each !== undefined);
-    const change = async () => {
-      const stored = await lockGroup(tx, scope, params.groupId);
-      requireMatch(headers['If-Match'], renderGroupEtag(stored));
-      const row: ShownGroup = {
-        group_id: stored.group_id,
-        display_name: body.displayName ?? stored.display_name,
-        external_id: body.externalId === undefined ? stored.external_id : body.externalId,
-        role: stored.role,
-        project_id: stored.project_id,
-        environment: stored.environment,
-        gives_role: stored.gives_role,
-        version: stored.version + 1,
-        created_at: stored.created_at,
-        updated_at: now,
-      };
-      if (isRoleGiven) Object.assign(row, mergeRole(stored, body));
-      updateGroupRow(tx, scope, row);
-      if (isRoleGiven) replaceGroupRole(tx, scope, row);
-      return { stored, row };
+    lockSuperAdminsOfGroup(tx, scope, toUuid(params.groupId));
+    const stored = await lockGroup(tx, scope, params.groupId);
+    requireMatch(headers['If-Match'], renderGroupEtag(stored));
+    const role = await readNewRole(tx, scope, stored, body);
+    const row: ShownGroup = {
+      ...stored,
+      display_name: body.displayName ?? stored.display_name,
+      external_id: body.externalId === undefined ? stored.external_id : body.externalId,
+      ...role?.columns,
+      gives_role: role === undefined ? stored.gives_role : role.given !== undefined,
+      version: stored.version + 1,
+      updated_at: now,
     };
-    const { stored, row } = isRoleGiven ? await keepSuperAdminUser(tx, scope, change) : await change();
+    await requireFreeName(tx, scope, stored, row.display_name);
+    if (role !== undefined) setGivenRole(tx, scope, row.group_id, role.given);
+    updateRow(tx, scope, row);
     const states = { before: presentGroup(stored), after: presentGroup(row) };
     return {
       body: states.after,
@@ -95,37 +92,61 @@ export function groupRoutes({ read, write }: Endpoints): void {
     };
   });
 
-  write(deleteGroup, ({ tx, scope, params, headers, query }) =>
-    keepSuperAdminUser(tx, scope, async () => {
-      const stored = await lockGroup(tx, scope, params.groupId);
-      requireMatch(headers['If-Match'], renderGroupEtag(stored));
-      if (stored.has_members) requireConfirmed(stored, query.confirm);
-      deleteGroupRow(tx, scope, stored.group_id);
-      const subject = buildGroupSubject(stored);
-      const events: AccountEvent[] = [{ name: 'group-deleted', subject, before: presentGroup(stored) }];
-      if (stored.has_members && stored.gives_role)
-        events.unshift({ name: 'role-group-emptied', subject, after: { members: 0 } });
-      return { events };
-    }),
-  );
-}
-
-interface WantedRole {
-  role?: string | null;
-  projectId?: string | null;
-  environmentName?: string | null;
-}
-
-/** The members of the request over the stored ones. */
-function mergeRole(stored: GroupRow, wanted: WantedRole) {
-  const { role, projectId, environmentName } = readGroupRole({
-    role: wanted.role === undefined ? stored.role : wanted.role,
-    projectId: wanted.projectId === undefined ? stored.project_id : wanted.projectId,
-    environmentName: wanted.environmentName === undefined ? stored.environment : wanted.environmentName,
+  write(deleteGroup, async ({ tx, scope, params, headers, query }) => {
+    lockSuperAdminsOfGroup(tx, scope, toUuid(params.groupId));
+    const stored = await lockGroup(tx, scope, params.groupId);
+    requireMatch(headers['If-Match'], renderGroupEtag(stored));
+    const everyone = { keeps: false, added: new Set<string>(), removed: new Set<string>() };
+    const forecast = await foreseeChange(tx, scope, stored.group_id, everyone);
+    const isEmptied = judgeForecast(stored, forecast, query.confirm);
+    deleteRow(tx, scope, stored.group_id);
+    const subject = buildGroupSubject(stored);
+    const events: AccountEvent[] = [{ name: 'group-deleted', subject, before: presentGroup(stored) }];
+    if (isEmptied) events.unshift({ name: 'role-group-emptied', subject, after: { members: 0 } });
+    return { events };
   });
-  return { role, project_id: projectId, environment: environmentName, gives_role: role !== null };
 }
 
-export function buildGroupSubject({ group_id: id, display_name: name }: GroupRow) {
+/** Throws `unknown-project` and, at the insertion of the role, `unknown-environment`. */
+async function resolveRole(tx: Transaction, scope: Scope, wanted: GroupRole) {
+  const { role, projectId, environmentName } = readGroupRole(wanted);
+  const project =
+    projectId === null ? undefined : await findProject(tx, scope, { id: projectId, name: undefined });
+  const refuseProject = () => problem('unknown-project', { id: projectId ?? '' });
+  if (projectId !== null && project === undefined) throw refuseProject();
+  tx.onConstraint('directory_role_in_project', refuseProject);
+  tx.onConstraint('directory_role_in_environment', () =>
+    problem('unknown-environment', { name: environmentName ?? '' }),
+  );
+  const given: GivenRole | undefined = role === null ? undefined : { role, projectId, environmentName };
+  const columns = {
+    role,
+    project_id: projectId,
+    project_name: project?.name ?? null,
+    environment: environmentName,
+  };
+  return { columns, given };
+}
+
+/** The role that the request names, over the stored one; undefined if it names none. */
+async function readNewRole(
+  tx: Transaction,
+  scope: Scope,
+  stored: LockedGroup,
+  { role, projectId, environmentName }: Partial<GroupRole>,
+) {
+  if (role === undefined && projectId === undefined && environmentName === undefined) return undefined;
+  const resolved = await resolveRole(tx, scope, {
+    role: role === undefined ? stored.role : role,
+    projectId: projectId === undefined ? stored.project_id : projectId,
+    environmentName: environmentName === undefined ? stored.environment : environmentName,
+  });
+  const staysSuperAdmin = resolved.given?.role === 'SUPER_ADMIN' && resolved.given.projectId === null;
+  if (stored.gives_super_admin && !staysSuperAdmin)
+    await requireOtherSuperAdmin(tx, scope, { groupId: stored.group_id });
+  return resolved;
+}
+
+export function buildGroupSubject({ group_id: id, display_name: name }: StoredGroup) {
   return { type: 'group', id, name };
 }

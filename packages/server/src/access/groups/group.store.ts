@@ -1,4 +1,4 @@
-/** The tables `directory_group` and `directory_role`. SCIM changes them too. */
+/** The table `directory_group`, for SCIM and /v1/groups. */
 import type { Group } from '@headgate/contract';
 import {
   type ColumnTypes,
@@ -14,25 +14,31 @@ import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts'
 import type { Scope } from '../../kernel/security/permissions.ts';
 import { foldName } from '../users/index.ts';
 
-const groupRow = {
+export const storedGroup = {
   group_id: 'uuid',
   display_name: 'text',
   external_id: 'text?',
   role: 'text?',
   project_id: 'uuid?',
+  project_name: 'text?',
   environment: 'text?',
   version: 'bigint',
   created_at: 'timestamptz',
   updated_at: 'timestamptz',
 } satisfies ColumnTypes;
-export type GroupRow = RowOf<typeof groupRow>;
+/** A group as stored. */
+export type StoredGroup = RowOf<typeof storedGroup>;
 
 /** With whether the members have the role now: its place may have been deleted. */
-const shownGroup = { ...groupRow, gives_role: 'boolean' } satisfies ColumnTypes;
+const shownGroup = { ...storedGroup, gives_role: 'boolean' } satisfies ColumnTypes;
 export type ShownGroup = RowOf<typeof shownGroup>;
 
-const columns = `g.group_id, g.display_name, g.external_id, g.role, g.project_id, g.environment, g.version, g.created_at,
-  g.updated_at, (
+/** SQL: the columns of a row of the table. */
+export const selectGroup = (row: string) =>
+  Object.keys(storedGroup)
+    .map((column) => `${row}.${column}`)
+    .join(', ');
+const columns = `${selectGroup('g')}, (
     select true from directory_role r
     where r.account_id = g.account_id and r.group_id = g.group_id limit 1) is true as gives_role`;
 
@@ -71,116 +77,93 @@ export const userExists = guardedRead(
   'select user_id from directory_user where account_id = $account_id and user_id = $user_id',
 );
 
-const written = { account_id: 'uuid', ...groupRow, display_name_key: 'text' } as const;
-const projectName = `(
-  select p.name from project p where p.account_id = $account_id and p.project_id = $project_id)`;
-
-const insertOne = statement(
-  { parameters: written },
-  `
-  insert into directory_group (account_id, group_id, display_name, display_name_key, external_id, role, project_id,
-    project_name, environment, attributes, version, created_at, updated_at)
-  values ($account_id, $group_id, $display_name, $display_name_key, $external_id, $role, $project_id, ${projectName},
-    $environment, '{}', $version, $created_at, $updated_at)`,
-);
-
-function toParameters({ accountId }: Scope, row: GroupRow) {
-  return { ...row, account_id: accountId, display_name_key: foldName(row.display_name) };
-}
-
-function refuseTakenName(tx: Transaction, { display_name: name }: GroupRow): void {
-  tx.onConstraint('directory_group_name_taken', () => problem('group-name-taken', { name }));
-}
-
-/** Throws `group-name-taken`, `unknown-project` and `unknown-environment`. */
-export function insertGroup(tx: Transaction, scope: Scope, row: GroupRow): void {
-  refuseTakenName(tx, row);
-  tx.send(insertOne, toParameters(scope, row));
-  sendRole(tx, scope, row);
-}
-
-const insertRole = statement(
-  {
-    parameters: {
-      account_id: 'uuid',
-      group_id: 'uuid',
-      project_id: 'uuid?',
-      environment_name: 'text?',
-      role: 'text',
-    },
-  },
-  `
-  insert into directory_role (account_id, group_id, project_id, environment_name, role)
-  values ($account_id, $group_id, $project_id, $environment_name, $role)`,
-);
-
-function sendRole(tx: Transaction, { accountId }: Scope, row: GroupRow): void {
-  const { group_id, role, project_id, environment: environment_name } = row;
-  if (role === null) return;
-  tx.onConstraint('directory_role_in_project', () => problem('unknown-project', { id: project_id ?? '' }));
-  tx.onConstraint('directory_role_in_environment', () =>
-    problem('unknown-environment', { name: environment_name ?? '' }),
-  );
-  tx.send(insertRole, { account_id: accountId, group_id, project_id, environment_name, role });
-}
-
-const deleteRoles = statement(
-  { parameters: { account_id: 'uuid', group_id: 'uuid' } },
-  'delete from directory_role where account_id = $account_id and group_id = $group_id',
-);
-
-/** Replaces what the group gives. Throws as `insertGroup` does. */
-export function replaceGroupRole(tx: Transaction, scope: Scope, row: GroupRow): void {
-  tx.send(deleteRoles, { account_id: scope.accountId, group_id: row.group_id });
-  sendRole(tx, scope, row);
-}
-
 const lockOne = statement(
   {
     parameters: { account_id: 'uuid', group_id: 'uuid' },
-    row: { ...shownGroup, is_protected: 'boolean', has_members: 'boolean' },
+    row: { ...shownGroup, gives_super_admin: 'boolean', is_protected: 'boolean' },
   },
   `
-  select ${columns}, a.protect_role_groups as is_protected, exists (
-    select from directory_member m where m.account_id = g.account_id and m.group_id = g.group_id) as has_members
-  from directory_group g
-  join account a on a.account_id = g.account_id
-  where g.account_id = $account_id and g.group_id = $group_id
-  for update of g`,
+  select ${columns}, exists (
+      select from directory_role r where r.account_id = g.account_id and r.group_id = g.group_id and r.project_id is null
+        and r.role = 'SUPER_ADMIN') as gives_super_admin,
+    a.protect_role_groups as is_protected
+  from directory_group g join account a on a.account_id = g.account_id
+  where g.account_id = $account_id and g.group_id = $group_id for update of g`,
 );
-
 export type LockedGroup = Awaited<ReturnType<typeof lockGroup>>;
 
-/** Throws `group-not-found`. */
+/** Throws `group-not-found`. Two changes of one group wait for each other. */
 export async function lockGroup(tx: Transaction, scope: Scope, id: string) {
   const found = await tx.query(lockOne, { account_id: scope.accountId, group_id: toUuid(id) });
   return requireRow(found, () => problem('group-not-found', { id }));
 }
 
-/**
- * For a change that takes the last member from a group. Throws `role-group-protected` if the group gives a
- * role and the settings of the directory require a confirmation.
- */
-export function requireConfirmed(group: LockedGroup, confirm: boolean): void {
-  if (group.gives_role && group.is_protected && !confirm)
-    throw problem('role-group-protected', { name: group.display_name });
+const { created_at: createdAt, ...updated } = {
+  account_id: 'uuid',
+  ...storedGroup,
+  display_name_key: 'text',
+} as const;
+
+function toParameters({ accountId }: Scope, group: StoredGroup) {
+  const { group_id, display_name, external_id, role, project_id, project_name, environment } = group;
+  const columns = { group_id, display_name, external_id, role, project_id, project_name, environment };
+  const { version, updated_at } = group;
+  const display_name_key = foldName(display_name);
+  return { ...columns, version, updated_at, account_id: accountId, display_name_key };
 }
 
-const { created_at: _, ...updated } = written;
+const insertOne = statement(
+  { parameters: { ...updated, created_at: createdAt }, row: { group_id: 'uuid' } },
+  `
+  insert into directory_group (account_id, group_id, display_name, display_name_key, external_id, role, project_id,
+    project_name, environment, attributes, version, created_at, updated_at)
+  values ($account_id, $group_id, $display_name, $display_name_key, $external_id, $role, $project_id, $project_name,
+    $environment, '{}', $version, $created_at, $updated_at)
+  on conflict do nothing returning group_id`,
+);
+
+/** Throws `group-name-taken`. Nothing is changed then, so that a Bulk request can go on. */
+export async function insertGroup(tx: Transaction, scope: Scope, group: StoredGroup): Promise<void> {
+  const made = await tx.query(insertOne, { ...toParameters(scope, group), created_at: group.created_at });
+  if (made.length === 0) throw problem('group-name-taken', { name: group.display_name });
+}
+
+const selectNamesake = statement(
+  {
+    parameters: { account_id: 'uuid', group_id: 'uuid', display_name_key: 'text' },
+    row: { group_id: 'uuid' },
+  },
+  `
+  select group_id from directory_group
+  where account_id = $account_id and display_name_key = $display_name_key and group_id <> $group_id`,
+);
+
+/** For a group whose name changes. Throws `group-name-taken`, now or at the update. */
+export async function requireFreeName(
+  tx: Transaction,
+  scope: Scope,
+  { group_id, display_name: name }: StoredGroup,
+  newName: string,
+): Promise<void> {
+  const display_name_key = foldName(newName);
+  if (display_name_key === foldName(name)) return;
+  const of = { account_id: scope.accountId, group_id, display_name_key };
+  const taken = () => problem('group-name-taken', { name: newName });
+  if ((await tx.query(selectNamesake, of)).length > 0) throw taken();
+  tx.onConstraint('directory_group_name_taken', taken);
+}
+
 const updateOne = statement(
   { parameters: updated },
   `
   update directory_group set display_name = $display_name, display_name_key = $display_name_key,
-    external_id = $external_id, role = $role, project_id = $project_id, project_name = ${projectName},
+    external_id = $external_id, role = $role, project_id = $project_id, project_name = $project_name,
     environment = $environment, version = $version, updated_at = $updated_at
   where account_id = $account_id and group_id = $group_id`,
 );
 
-/** Throws `group-name-taken`. */
-export function updateGroupRow(tx: Transaction, scope: Scope, row: GroupRow): void {
-  refuseTakenName(tx, row);
-  const { created_at: _createdAt, ...parameters } = toParameters(scope, row);
-  tx.send(updateOne, parameters);
+export function updateGroup(tx: Transaction, scope: Scope, group: StoredGroup): void {
+  tx.send(updateOne, toParameters(scope, group));
 }
 
 const deleteOne = statement(
@@ -188,12 +171,12 @@ const deleteOne = statement(
   'delete from directory_group where account_id = $account_id and group_id = $group_id',
 );
 
-/** Members and role are deleted by cascade. */
-export function deleteGroupRow(tx: Transaction, scope: Scope, groupId: string): void {
+/** With its members and what it gives. */
+export function deleteGroup(tx: Transaction, scope: Scope, groupId: string): void {
   tx.send(deleteOne, { account_id: scope.accountId, group_id: groupId });
 }
 
-export function renderGroupEtag({ group_id: id, version }: GroupRow): string {
+export function renderGroupEtag({ group_id: id, version }: StoredGroup): string {
   return makeEntityTag(id, version);
 }
 

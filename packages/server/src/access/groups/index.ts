@@ -2,6 +2,28 @@ import type { Slice } from '../../kernel/slice/slice.ts';
 import { groupRoutes } from './group.routes.ts';
 import { groupMemberRoutes } from './group-member.routes.ts';
 
+export {
+  deleteGroup,
+  insertGroup,
+  type LockedGroup,
+  lockGroup,
+  requireFreeName,
+  type StoredGroup,
+  selectGroup,
+  storedGroup,
+  updateGroup,
+} from './group.store.ts';
+export {
+  type ChangedMembers,
+  changeMembers,
+  findUnknownUsers,
+  foreseeChange,
+  type Link,
+  type MemberChange,
+} from './group-member.store.ts';
+export { findEnvironmentName, findProject, type GivenRole, setGivenRole } from './group-role.store.ts';
+export { judgeForecast, listForEvent } from './member-rules.ts';
+
 export const groups: Slice = {
   name: 'groups',
   routes(endpoints) {

@@ -3,8 +3,24 @@ import type { Slice } from '../../kernel/slice/slice.ts';
 import { userRoutes } from './user.routes.ts';
 import { userCredentialRoutes } from './user-credential.routes.ts';
 
-export { keepSuperAdminUser } from './super-admin.store.ts';
-export { foldName, presentUser, userColumns, userRow } from './user.store.ts';
+export {
+  lockSuperAdminsOfGroup,
+  lockSuperAdminsOfUser,
+  requireOtherSuperAdmin,
+} from './super-admin.store.ts';
+export {
+  foldName,
+  insertUser,
+  type LockedUser,
+  lockUser,
+  presentUser,
+  type StoredUser,
+  storedUser,
+  updateUser,
+  userColumns,
+  userRow,
+} from './user.store.ts';
+export { removeUser, requireOtherIfSuperAdmin } from './user-deletion.ts';
 
 export const users: Slice<{ sealer: Sealer }> = {
   name: 'users',

@@ -3,34 +3,59 @@ import { statement, type Transaction } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 
-// Locked, so that two concurrent requests cannot remove the last two. Requests of SCIM lock the same rows.
-const lockRoles = statement(
-  { parameters: { account_id: 'uuid' }, row: { group_id: 'uuid' } },
-  `
-  select group_id from directory_role
-  where account_id = $account_id and project_id is null and role = 'SUPER_ADMIN'
-  order by group_id for update`,
+const lockRoles = (condition: string) => `
+  select r.group_id from directory_role r
+  where r.account_id = $account_id and r.project_id is null and r.role = 'SUPER_ADMIN' and exists (${condition})
+  order by r.group_id for update of r`;
+const lockForUser = statement(
+  { parameters: { account_id: 'uuid', user_id: 'uuid' } },
+  lockRoles(`
+    select from directory_member m join directory_role o on o.account_id = m.account_id and o.group_id = m.group_id
+    where m.account_id = $account_id and m.user_id = $user_id and o.project_id is null and o.role = 'SUPER_ADMIN'`),
 );
-const selectOne = statement(
-  { parameters: { account_id: 'uuid' }, row: { user_id: 'uuid' } },
-  `
-  select u.user_id from directory_role r
-  join directory_member m on m.account_id = r.account_id and m.group_id = r.group_id
-  join directory_user u on u.account_id = m.account_id and u.user_id = m.user_id and u.active
-  where r.account_id = $account_id and r.project_id is null and r.role = 'SUPER_ADMIN'
-  limit 1`,
+const lockForGroup = statement(
+  { parameters: { account_id: 'uuid', group_id: 'uuid' } },
+  lockRoles(`
+    select from directory_role o
+    where o.account_id = $account_id and o.group_id = $group_id and o.project_id is null and o.role = 'SUPER_ADMIN'`),
 );
 
-/** Makes a change. Throws `last-super-admin-user` if it takes the role from the last active user that has it. */
-export async function keepSuperAdminUser<Result>(
+/** Two requests that could each remove one of the last two Super Admins wait for each other. */
+export function lockSuperAdminsOfUser(tx: Transaction, scope: Scope, userId: string): void {
+  tx.send(lockForUser, { account_id: scope.accountId, user_id: userId });
+}
+
+export function lockSuperAdminsOfGroup(tx: Transaction, scope: Scope, groupId: string): void {
+  tx.send(lockForGroup, { account_id: scope.accountId, group_id: groupId });
+}
+
+const selectOthers = statement(
+  {
+    parameters: { account_id: 'uuid', without_user: 'uuid?', without_group: 'uuid?' },
+    row: { had_super_admin: 'boolean', will_have_super_admin: 'boolean' },
+  },
+  `
+  with super_admin as (
+    select m.group_id, m.user_id from directory_role r
+    join directory_member m on m.account_id = r.account_id and m.group_id = r.group_id
+    join directory_user u on u.account_id = m.account_id and u.user_id = m.user_id and u.active
+    where r.account_id = $account_id and r.project_id is null and r.role = 'SUPER_ADMIN')
+  select exists (select from super_admin) as had_super_admin,
+    exists (select from super_admin s
+      where s.user_id is distinct from $without_user::uuid and s.group_id is distinct from $without_group::uuid)
+      as will_have_super_admin`,
+);
+
+/** Throws `last-super-admin-user` if the account would lose its last active Super Admin with this user or group. */
+export async function requireOtherSuperAdmin(
   tx: Transaction,
-  { accountId }: Scope,
-  change: () => Promise<Result> | Result,
-): Promise<Result> {
-  const isFound = async () => (await tx.query(selectOne, { account_id: accountId })).length > 0;
-  const roles = await tx.query(lockRoles, { account_id: accountId });
-  const had = roles.length > 0 && (await isFound());
-  const result = await change();
-  if (had && !(await isFound())) throw problem('last-super-admin-user');
-  return result;
+  scope: Scope,
+  without: { userId: string } | { groupId: string },
+): Promise<void> {
+  const [row] = await tx.query(selectOthers, {
+    account_id: scope.accountId,
+    without_user: 'userId' in without ? without.userId : null,
+    without_group: 'groupId' in without ? without.groupId : null,
+  });
+  if (row?.had_super_admin && !row.will_have_super_admin) throw problem('last-super-admin-user');
 }

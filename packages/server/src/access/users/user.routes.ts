@@ -6,22 +6,21 @@ import { requireMatch } from '../../kernel/http/if-match.ts';
 import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
-import { keepSuperAdminUser } from './super-admin.store.ts';
+import { lockSuperAdminsOfUser } from './super-admin.store.ts';
 import {
-  changeGroupsOfUser,
-  deleteUserRow,
-  findGroupsOfOnly,
   foldName,
   insertUser,
   lockUser,
   presentUser,
   renderUserEtag,
+  type StoredUser,
   type UserRow,
-  updateUserRow,
+  updateUser as updateRow,
   userById,
   userByName,
   userPage,
 } from './user.store.ts';
+import { removeUser, requireOtherIfSuperAdmin } from './user-deletion.ts';
 
 export function userRoutes({ read, write }: Endpoints): void {
   read(listUsers, async ({ query, rows, page }) => {
@@ -42,18 +41,19 @@ export function userRoutes({ read, write }: Endpoints): void {
     return { body: presentUser(row), etag: renderUserEtag(row) };
   });
 
-  write(createUser, ({ tx, scope, body, now, newId }) => {
-    const row: UserRow = {
+  write(createUser, async ({ tx, scope, body, now, newId }) => {
+    const row: StoredUser = {
       user_id: newId(),
       user_name: body.userName,
       display_name: body.displayName ?? null,
       external_id: body.externalId ?? null,
       active: body.active ?? true,
+      attributes: {},
       version: 1,
       created_at: now,
       updated_at: now,
     };
-    insertUser(tx, scope, row);
+    await insertUser(tx, scope, row);
     const after = presentUser(row);
     return {
       body: after,
@@ -64,23 +64,20 @@ export function userRoutes({ read, write }: Endpoints): void {
   });
 
   write(updateUser, async ({ tx, scope, params, headers, body, now }) => {
-    const change = async (): Promise<{ stored: UserRow; row: UserRow }> => {
-      const stored = await lockUser(tx, scope, params.userId);
-      requireMatch(headers['If-Match'], renderUserEtag(stored));
-      const row = {
-        ...stored,
-        user_name: body.userName ?? stored.user_name,
-        display_name: body.displayName === undefined ? stored.display_name : body.displayName,
-        external_id: body.externalId === undefined ? stored.external_id : body.externalId,
-        active: body.active ?? stored.active,
-        version: stored.version + 1,
-        updated_at: now,
-      };
-      updateUserRow(tx, scope, row);
-      return { stored, row };
+    lockSuperAdminsOfUser(tx, scope, toUuid(params.userId));
+    const stored = await lockUser(tx, scope, params.userId);
+    requireMatch(headers['If-Match'], renderUserEtag(stored));
+    const row: StoredUser = {
+      ...stored,
+      user_name: body.userName ?? stored.user_name,
+      display_name: body.displayName === undefined ? stored.display_name : body.displayName,
+      external_id: body.externalId === undefined ? stored.external_id : body.externalId,
+      active: body.active ?? stored.active,
+      version: stored.version + 1,
+      updated_at: now,
     };
-    const { stored, row } =
-      body.active === false ? await keepSuperAdminUser(tx, scope, change) : await change();
+    if (!row.active) await requireOtherIfSuperAdmin(tx, scope, stored);
+    await updateRow(tx, scope, stored, row);
     const states = { before: presentUser(stored), after: presentUser(row) };
     const subject = buildSubject(row);
     const events: AccountEvent[] = [{ name: 'user-updated', subject, ...states }];
@@ -94,22 +91,14 @@ export function userRoutes({ read, write }: Endpoints): void {
     return { body: states.after, etag: renderUserEtag(row), events };
   });
 
-  write(deleteUser, ({ tx, scope, params, headers, now }) =>
-    keepSuperAdminUser(tx, scope, async () => {
-      changeGroupsOfUser(tx, scope, params.userId, now);
-      const stored = await lockUser(tx, scope, params.userId);
-      requireMatch(headers['If-Match'], renderUserEtag(stored));
-      const emptied = await findGroupsOfOnly(tx, scope, stored.user_id);
-      deleteUserRow(tx, scope, stored.user_id);
-      const events: AccountEvent[] = emptied.map((group) => ({
-        name: 'role-group-emptied',
-        subject: { type: 'group', id: group.group_id, name: group.display_name },
-        after: { members: 0 },
-      }));
-      const before = presentUser(stored);
-      return { events: [...events, { name: 'user-deleted', subject: buildSubject(stored), before }] };
-    }),
-  );
+  write(deleteUser, async ({ tx, scope, params, headers, now }) => {
+    lockSuperAdminsOfUser(tx, scope, toUuid(params.userId));
+    const stored = await lockUser(tx, scope, params.userId);
+    requireMatch(headers['If-Match'], renderUserEtag(stored));
+    const { events } = await removeUser(tx, scope, stored, now);
+    const before = presentUser(stored);
+    return { events: [...events, { name: 'user-deleted', subject: buildSubject(stored), before }] };
+  });
 }
 
 function buildSubject({ user_id: id, user_name: name }: UserRow) {

@@ -1,4 +1,4 @@
-/** The table `directory_user`. SCIM changes it too. */
+/** The table `directory_user`, for SCIM and /v1/users. */
 import type { User } from '@headgate/contract';
 import {
   type ColumnTypes,
@@ -6,6 +6,7 @@ import {
   requireRow,
   statement,
   type Transaction,
+  typed,
 } from '../../kernel/database/database.ts';
 import { makeEntityTag } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
@@ -24,6 +25,13 @@ export const userRow = {
   updated_at: 'timestamptz',
 } satisfies ColumnTypes;
 export type UserRow = RowOf<typeof userRow>;
+
+/** With the attributes of SCIM that have no column. */
+export const storedUser = {
+  ...userRow,
+  attributes: typed<Record<string, unknown>>('jsonb'),
+} satisfies ColumnTypes;
+export type StoredUser = RowOf<typeof storedUser>;
 
 export const userColumns =
   'user_id, user_name, display_name, external_id, active, version, created_at, updated_at';
@@ -48,113 +56,124 @@ export const userById = guardedRead(
   `select ${userColumns} from directory_user where account_id = $account_id and user_id = $user_id`,
 );
 
-/** Names that differ only in case, or in the form of an accent, are the same. */
+/** Names that differ only in case, or in how Unicode writes a letter, are the same. */
 export function foldName(name: string): string {
   return name.normalize('NFC').toLowerCase();
 }
 
-const written = {
-  account_id: 'uuid',
-  ...userRow,
-  user_name_key: 'text',
-} as const;
-
-const insertOne = statement(
-  { parameters: written },
-  `
-  insert into directory_user (account_id, user_id, user_name, user_name_key, external_id, display_name, active,
-    attributes, version, created_at, updated_at)
-  values ($account_id, $user_id, $user_name, $user_name_key, $external_id, $display_name, $active, '{}', $version,
-    $created_at, $updated_at)`,
-);
-
-function toParameters({ accountId }: Scope, row: UserRow) {
-  return { ...row, account_id: accountId, user_name_key: foldName(row.user_name) };
-}
-
-function refuseTakenName(tx: Transaction, { user_name: name }: UserRow): void {
-  tx.onConstraint('directory_user_name_taken', () => problem('user-name-taken', { name }));
-}
-
-/** Throws `user-name-taken`. */
-export function insertUser(tx: Transaction, scope: Scope, row: UserRow): void {
-  refuseTakenName(tx, row);
-  tx.send(insertOne, toParameters(scope, row));
-}
-
 const lockOne = statement(
-  { parameters: { account_id: 'uuid', user_id: 'uuid' }, row: userRow },
+  {
+    parameters: { account_id: 'uuid', user_id: 'uuid' },
+    row: { ...storedUser, is_super_admin: 'boolean' },
+  },
   `
-  select ${userColumns} from directory_user
-  where account_id = $account_id and user_id = $user_id for update`,
+  select ${userColumns}, attributes, exists (
+      select from directory_member m join directory_group g on g.account_id = m.account_id and g.group_id = m.group_id
+      where m.account_id = r.account_id and m.user_id = r.user_id and g.project_id is null and g.role = 'SUPER_ADMIN')
+    as is_super_admin
+  from directory_user r where r.account_id = $account_id and r.user_id = $user_id for update`,
 );
+export type LockedUser = StoredUser & { is_super_admin: boolean };
 
 /** Throws `user-not-found`. */
-export async function lockUser(tx: Transaction, scope: Scope, id: string): Promise<UserRow> {
+export async function lockUser(tx: Transaction, scope: Scope, id: string): Promise<LockedUser> {
   const found = await tx.query(lockOne, { account_id: scope.accountId, user_id: toUuid(id) });
   return requireRow(found, () => problem('user-not-found', { id }));
 }
 
-const { created_at: _, ...updated } = written;
+const { created_at: createdAt, ...updated } = {
+  account_id: 'uuid',
+  ...userRow,
+  user_name_key: 'text',
+  attributes: 'jsonb',
+} as const;
+
+const insertOne = statement(
+  { parameters: { ...updated, created_at: createdAt }, row: { user_id: 'uuid' } },
+  `
+  insert into directory_user (account_id, user_id, user_name, user_name_key, external_id, display_name, active, attributes,
+    version, created_at, updated_at)
+  values ($account_id, $user_id, $user_name, $user_name_key, $external_id, $display_name, $active, $attributes, $version,
+    $created_at, $updated_at)
+  on conflict do nothing returning user_id`,
+);
+
+function toParameters({ accountId }: Scope, user: StoredUser) {
+  const { user_id, user_name, external_id, display_name, active, attributes, version, updated_at } = user;
+  const columns = { user_id, user_name, external_id, display_name, active, version, updated_at };
+  return {
+    ...columns,
+    account_id: accountId,
+    user_name_key: foldName(user_name),
+    attributes: JSON.stringify(attributes),
+  };
+}
+
+/** Throws `user-name-taken`. Nothing is changed then, so that a Bulk request can go on. */
+export async function insertUser(tx: Transaction, scope: Scope, user: StoredUser): Promise<void> {
+  const made = await tx.query(insertOne, { ...toParameters(scope, user), created_at: user.created_at });
+  if (made.length === 0) throw problem('user-name-taken', { name: user.user_name });
+}
+
+const selectNamesake = statement(
+  {
+    parameters: { account_id: 'uuid', user_id: 'uuid', user_name_key: 'text' },
+    row: { user_id: 'uuid' },
+  },
+  `
+  select user_id from directory_user
+  where account_id = $account_id and user_name_key = $user_name_key and user_id <> $user_id`,
+);
 const updateOne = statement(
   { parameters: updated },
   `
   update directory_user set user_name = $user_name, user_name_key = $user_name_key, external_id = $external_id,
-    display_name = $display_name, active = $active, version = $version, updated_at = $updated_at
+    display_name = $display_name, active = $active, attributes = $attributes, version = $version, updated_at = $updated_at
   where account_id = $account_id and user_id = $user_id`,
 );
 
 /** Throws `user-name-taken`. */
-export function updateUserRow(tx: Transaction, scope: Scope, row: UserRow): void {
-  refuseTakenName(tx, row);
-  const { created_at: _createdAt, ...parameters } = toParameters(scope, row);
+export async function updateUser(
+  tx: Transaction,
+  scope: Scope,
+  before: StoredUser,
+  user: StoredUser,
+): Promise<void> {
+  const parameters = toParameters(scope, user);
+  if (foldName(before.user_name) !== parameters.user_name_key) {
+    const { account_id, user_id, user_name_key } = parameters;
+    const taken = () => problem('user-name-taken', { name: user.user_name });
+    if ((await tx.query(selectNamesake, { account_id, user_id, user_name_key })).length > 0) throw taken();
+    tx.onConstraint('directory_user_name_taken', taken);
+  }
   tx.send(updateOne, parameters);
 }
 
-const selectAlone = statement(
-  { parameters: { account_id: 'uuid', user_id: 'uuid' }, row: { group_id: 'uuid', display_name: 'text' } },
+const leaveGroups = statement(
+  {
+    parameters: { account_id: 'uuid', user_id: 'uuid', now: 'timestamptz' },
+    row: { group_id: 'uuid', display_name: 'text', gives_role: 'boolean', is_emptied: 'boolean' },
+  },
   `
-  select g.group_id, g.display_name from directory_member m
-  join directory_group g on g.account_id = m.account_id and g.group_id = m.group_id
-  where m.account_id = $account_id and m.user_id = $user_id
-    and exists (select from directory_role r where r.account_id = m.account_id and r.group_id = m.group_id)
-    and not exists (
-      select from directory_member o
-      where o.account_id = m.account_id and o.group_id = m.group_id and o.user_id <> m.user_id)
-  order by g.display_name_key`,
+  update directory_group g set version = g.version + 1, updated_at = $now
+  from directory_member m
+  where m.account_id = $account_id and m.user_id = $user_id and g.account_id = m.account_id and g.group_id = m.group_id
+  returning g.group_id, g.display_name,
+    exists (select from directory_role r where r.account_id = g.account_id and r.group_id = g.group_id) as gives_role,
+    not exists (select from directory_member o where o.account_id = g.account_id and o.group_id = g.group_id and o.user_id <> $user_id)
+      as is_emptied`,
 );
-
-/** The groups with a role whose only member is the user. */
-export function findGroupsOfOnly(tx: Transaction, scope: Scope, userId: string) {
-  return tx.query(selectAlone, { account_id: scope.accountId, user_id: userId });
-}
-
-// Locked in one order, and before the user, as a change of the members does.
-const changeGroups = statement(
-  { parameters: { account_id: 'uuid', user_id: 'uuid', updated_at: 'timestamptz' } },
-  `
-  update directory_group g set version = g.version + 1, updated_at = $updated_at
-  from (
-    select d.group_id from directory_group d
-    where d.account_id = $account_id and d.group_id in (
-      select m.group_id from directory_member m where m.account_id = $account_id and m.user_id = $user_id)
-    order by d.group_id for update) joined
-  where g.account_id = $account_id and g.group_id = joined.group_id`,
-);
-
-/** The members are part of the groups in SCIM, so their ETags change when a user goes. */
-export function changeGroupsOfUser(tx: Transaction, scope: Scope, id: string, now: Date): void {
-  tx.send(changeGroups, { account_id: scope.accountId, user_id: toUuid(id), updated_at: now });
-}
-
 const deleteOne = statement(
   { parameters: { account_id: 'uuid', user_id: 'uuid' } },
   'delete from directory_user where account_id = $account_id and user_id = $user_id',
 );
 
-/** Memberships, personal credentials and grants of the user are deleted by cascade. */
-export function deleteUserRow(tx: Transaction, scope: Scope, userId: string): void {
-  tx.send(deleteOne, { account_id: scope.accountId, user_id: userId });
+/** With the user's memberships, personal credentials and grants. Returns the groups that the user was in. */
+export async function deleteUser(tx: Transaction, scope: Scope, userId: string, now: Date) {
+  const of = { account_id: scope.accountId, user_id: userId };
+  const left = await tx.query(leaveGroups, { ...of, now });
+  tx.send(deleteOne, of);
+  return left;
 }
 
 export function renderUserEtag({ user_id: id, version }: UserRow): string {

@@ -34,6 +34,19 @@ test('a user is created, found at its Location, and listed by userName', async (
   assert.equal(total, 2);
 });
 
+test('a name that Unicode composes in another way is taken, for users and groups', async () => {
+  const { admin } = await server.account();
+  for (const [path, member, code] of [
+    ['/users', 'userName', 'user-name-taken'],
+    ['/groups', 'displayName', 'group-name-taken'],
+  ] as const) {
+    assert.equal((await admin.post(path, { [member]: 'Jos\u00e9' })).status, 201);
+    requireProblem(await admin.post(path, { [member]: 'Jose\u0301' }), 409, code);
+  }
+  const found = await admin.get<Page<User>>('/users?userName=JOSE%CC%81');
+  assert.equal(found.body.total, 1);
+});
+
 test('a userName is unique regardless of case, and the filter finds it regardless of case', async () => {
   const account = await server.account();
   const { admin } = account;

@@ -99,6 +99,8 @@ export interface AwaitedWork<Op extends Operation> {
 
 export interface Answer<Op extends Operation> {
   body?: AnswerOf<Op>;
+  /** The body as JSON text, for one so large that making the object would take longer than the rest. */
+  text?: string;
   etag?: string;
 }
 

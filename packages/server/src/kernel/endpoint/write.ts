@@ -200,7 +200,7 @@ export function renderAnswer<Op extends Operation>(
   return {
     status: operation.success.status,
     headers: answer.etag === undefined ? headers : { ...headers, etag: answer.etag },
-    body: answer.body === undefined ? null : JSON.stringify(answer.body),
+    body: answer.text ?? (answer.body === undefined ? null : JSON.stringify(answer.body)),
   };
 }
 

@@ -5,7 +5,7 @@ import { type Fault, findFaults } from './faults.ts';
 import { readJson } from './json-body.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { tidyMembers, type UnknownMember } from './members.ts';
-import { bodySchemas, isFormat } from './schemas.ts';
+import { bodySchemas, compileOnUse, isFormat } from './schemas.ts';
 import { findTextFault } from './text-faults.ts';
 
 export interface ReadBody {
@@ -41,19 +41,20 @@ export function createBodyValidator(operation: Operation): (value: unknown) => R
   const schema = operation.body as JsonSchema | undefined;
   if (operation.body === undefined || schema === undefined)
     return (value) => ({ value, unknown: [], faults: [] });
-  const isValid = bodySchemas.compile(operation.body);
+  const validator = compileOnUse(bodySchemas, operation.body);
   const mayBeLeftOut = bodyIsOptional(operation);
   const nullIsAbsent = operation.method === 'POST';
   const options = { most: faultLimit, quotes: operation.bodyHoldsSecret === undefined, isFormat };
   return (given) => {
     const value = given === undefined && mayBeLeftOut ? {} : given;
     const { unknown, dropUnknown } = tidyMembers(schema, value, nullIsAbsent);
-    if (isValid(value)) {
+    const validate = validator();
+    if (validate(value)) {
       dropUnknown();
       return { value, unknown, faults: [] };
     }
     const faults = findFaults(schema, value, options);
-    return { value, unknown, faults: faults.length > 0 ? faults : [isValid.errors?.[0]].map(toFault) };
+    return { value, unknown, faults: faults.length > 0 ? faults : [toFault(validate.errors?.[0])] };
   };
 }
 

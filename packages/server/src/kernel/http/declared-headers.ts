@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Operation } from '@headgate/contract';
-import { textSchemas } from './schemas.ts';
+import { compileOnUse, textSchemas } from './schemas.ts';
 
 export function createHeaderReader({
   headers,
@@ -10,13 +10,13 @@ export function createHeaderReader({
   const declared = Object.entries(headers?.properties ?? {}).map(([name, schema]) => ({
     name,
     sentName: name.toLowerCase(),
-    isValid: textSchemas.compile(schema),
+    validator: compileOnUse(textSchemas, schema),
   }));
   return (sent) => {
     const found: Record<string, string> = {};
-    for (const { name, sentName, isValid } of declared) {
+    for (const { name, sentName, validator } of declared) {
       const value = sent[sentName];
-      if (value !== undefined) found[name] = readHeader(String(value), isValid);
+      if (value !== undefined) found[name] = readHeader(String(value), validator());
     }
     return found;
   };

@@ -6,6 +6,7 @@ import {
   listPipelineExecutions,
   listVariables,
   type Operation,
+  patchScimUser,
   rotateCredential,
   startPipelineExecution,
   updateProject,
@@ -174,6 +175,16 @@ test('null for an optional member means absent in a POST and is refused in a PAT
   };
   const body = check(createConnection, { body: { ...made, connectionDetails: nested } }).request.body;
   assert.deepEqual(body, { ...made, connectionDetails: { connectionProperties: { secretName: 's' } } });
+});
+
+test('a dry run that an operation does not have is refused, not ignored', () => {
+  assert.deepEqual(check(updateProject, { body: {}, query: { dryRun: 'true' } }).violations, [
+    'query.dryRun: is unknown; remove it',
+  ]);
+  assert.deepEqual(
+    check(patchScimUser, { params: { id: projectId }, body: {}, query: { dryrun: 'true' } }).violations,
+    ['query.dryrun: is unknown; did you mean dryRun?'],
+  );
 });
 
 test('an unknown member is ignored and reported with the nearest name; strict handling refuses it', () => {

@@ -5,7 +5,7 @@ import { type Fault, findFaults } from './faults.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { tidyMembers, type UnknownMember } from './members.ts';
 import { invalidRequest, type Violation } from './problems.ts';
-import { isFormat, textSchemas } from './schemas.ts';
+import { compileOnUse, isFormat, textSchemas } from './schemas.ts';
 import { findTextFault } from './text-faults.ts';
 
 export interface RequestParts {
@@ -40,7 +40,8 @@ export function createRequestCheck(operation: Operation): RequestCheck {
     const addFaults = (part: string, faults: readonly Fault[], unknown: readonly UnknownMember[]) => {
       for (const { pointer, detail } of faults) violations.push(createViolation(part, pointer, detail));
       for (const { pointer, near } of unknown) {
-        if (strict) violations.push(createViolation(part, pointer, describeUnknown(near)));
+        if (strict || isDryRun(part, pointer))
+          violations.push(createViolation(part, pointer, describeUnknown(near)));
         else ignored.push({ field: renderField(part, pointer), near });
       }
     };
@@ -64,18 +65,24 @@ function createPartCheck(
   const declared = operation[part];
   // A request without a declared query can still have unknown members.
   const schema = (declared ?? { type: 'object', properties: {} }) as JsonSchema;
-  const isValid = declared === undefined ? () => true : textSchemas.compile(declared);
+  const validator = declared && compileOnUse(textSchemas, declared);
   const options = { most: faultLimit, quotes: true, isText: true, isFormat };
   return (value) => {
     // Headers are Latin-1 and may contain anything.
     const fault = part === 'headers' ? undefined : findTextFault(value);
     if (fault !== undefined) return { ...nothing, faults: [fault] };
     const unknown = part === 'query' ? tidyMembers(schema, value, false).unknown : [];
-    if (isValid(value)) return unknown.length === 0 ? nothing : { ...nothing, unknown };
+    const validate = validator?.();
+    if (validate === undefined || validate(value))
+      return unknown.length === 0 ? nothing : { ...nothing, unknown };
     const faults = findFaults(schema, value, options);
-    const [error] = ('errors' in isValid && isValid.errors) || [];
-    return { unknown, faults: faults.length > 0 ? faults : [toFault(error)] };
+    return { unknown, faults: faults.length > 0 ? faults : [toFault(validate.errors?.[0])] };
   };
+}
+
+/** Never ignored: who asks for a dry run must not get the change, also where an operation has none. */
+function isDryRun(part: string, pointer: string): boolean {
+  return part === 'query' && pointer.toLowerCase() === '/dryrun';
 }
 
 function describeUnknown(near: string | undefined): string {

@@ -2,46 +2,31 @@
  * Pipeline executions as work: the payload for the agent, and what start, silence and end mean for the
  * execution.
  */
-import { type EventName, ignoredPipelineLimit } from '@headgate/contract';
 import { statement } from '../../kernel/database/database.ts';
-import { recordEvents } from '../../kernel/database/events.ts';
 import {
   describeCancellation,
   type WorkEnd,
   type WorkMoment,
   type WorkOwner,
   type WorkServices,
-  type WorkSubject,
 } from '../../kernel/work/work.ts';
+import { describeEnd, recordWorkEvents } from '../../kernel/work/work-records.ts';
 import { moveExecutionsWithEvents } from './execution.store.ts';
 import { closeOpenSteps } from './execution-step.store.ts';
 import { getLogKey } from './log-stream.ts';
 import { selectVariablesOfPlaces } from './place-variables.ts';
+import { listRunMembers } from './run-payload.ts';
 
 /** A PipelineExecutionWork. */
 const selectPayload = (runLimitSeconds: number) => {
-  const members = listMembers(runLimitSeconds);
+  const members = `'pipelineExecutionId', e.execution_id, 'pipelineName', e.pipeline_name, 'pipelineType', e.pipeline_type,
+    'scalarVariables', e.scalar_variables, 'gridVariables', e.grid_variables,
+    ${listRunMembers('variables_of_place', runLimitSeconds)}`;
   return `
   select case when e.restart is null then json_build_object(${members})
     else json_build_object(${members}, 'restart', e.restart) end
   from pipeline_execution e where e.account_id = claimed.account_id and e.execution_id = claimed.work_id`;
 };
-
-const listMembers = (
-  runLimitSeconds: number,
-) => `'pipelineExecutionId', e.execution_id, 'projectId', e.project_id, 'environmentName', e.environment_name,
-    'pipelineName', e.pipeline_name, 'pipelineType', e.pipeline_type, 'versionName', e.version_name, 'artifactDigest', e.manifest_digest,
-    'variables', (
-      select p.variables from variables_of_place p
-      where p.project_id = claimed.project_id and p.environment_name = claimed.environment_name),
-    'sharedArtifacts', coalesce(e.shared_artifacts, '[]'), 'scalarVariables', e.scalar_variables, 'gridVariables', e.grid_variables, 'timeLimitSeconds', ${runLimitSeconds},
-    'ignoredPipelines', coalesce((
-      select jsonb_path_query_array(v.ignored_pipelines, '$[0 to ${ignoredPipelineLimit - 1}]') from artifact_version v
-      where v.account_id = e.account_id and v.project_id = e.project_id and v.environment_name = e.environment_name
-        and v.version_name = e.version_name), '[]'),
-    'warehouse', (
-      select json_build_object('kind', lower(p.warehouse)) from project p
-      where p.account_id = e.account_id and p.project_id = e.project_id)`;
 
 export function createExecutionOwner({ times, metrics, wakes }: WorkServices): WorkOwner {
   return {
@@ -50,7 +35,7 @@ export function createExecutionOwner({ times, metrics, wakes }: WorkServices): W
       payload: selectPayload(times.runLimitSeconds),
     },
     onStarted(moment, works) {
-      recordWorkEvents(moment, 'pipeline-execution-started', works);
+      recordWorkEvents(moment, 'pipeline-execution-started', 'pipeline-execution', works);
     },
     onSilent(moment, ids) {
       const executions = ids.map((id) => ({ id }));
@@ -62,7 +47,7 @@ export function createExecutionOwner({ times, metrics, wakes }: WorkServices): W
         moment,
         works.map((work) => work.work_id),
       );
-      recordWorkEvents(moment, 'pipeline-execution-reclaimed', works);
+      recordWorkEvents(moment, 'pipeline-execution-reclaimed', 'pipeline-execution', works);
     },
     onEnded(moment, ends) {
       for (const [status, alike] of Map.groupBy(ends, (end) => end.status)) {
@@ -83,11 +68,6 @@ export function createExecutionOwner({ times, metrics, wakes }: WorkServices): W
   };
 }
 
-function describeEnd({ status, message, requestedBy }: WorkEnd): string | undefined {
-  if (status === 'CANCELLED' && message === undefined) return `${describeCancellation(requestedBy)}.`;
-  return message?.slice(0, 10_000);
-}
-
 /** Steps that still run say why they end: usually who cancelled the execution. */
 function closeStepsOf(
   { tx, accountId, now }: WorkMoment,
@@ -102,19 +82,6 @@ function closeStepsOf(
         : 'The execution ended before this step did.';
     closeOpenSteps(tx, accountId, ids, { status, message }, now);
   }
-}
-
-function recordWorkEvents(
-  { tx, source, now, newId }: WorkMoment,
-  event: EventName,
-  about: readonly WorkSubject[],
-): void {
-  const events = about.map(({ work_id, project_id, name }) => ({
-    name: event,
-    projectId: project_id ?? undefined,
-    subject: { type: 'pipeline-execution', id: work_id, name },
-  }));
-  recordEvents(tx, source, events, now, newId);
 }
 
 const markLost = statement(

@@ -18,6 +18,7 @@ export { writeSteps } from './execution-step.store.ts';
 export { getLogKey } from './log-stream.ts';
 export { selectVariablesOfPlaces } from './place-variables.ts';
 export { announcesOnce, type RunOwners, readRunOwners } from './run-owner.store.ts';
+export { listRunMembers } from './run-payload.ts';
 export { writeRunRecords } from './run-record.store.ts';
 export { readStepTotals, type StepTotals } from './step-total.store.ts';
 

@@ -1,33 +1,14 @@
 /** Test executions as work: the payload for the agent, and what start, results, silence and end mean. */
-import { type EventName, ignoredPipelineLimit } from '@headgate/contract';
 import { statement } from '../../kernel/database/database.ts';
-import { recordEvents } from '../../kernel/database/events.ts';
-import {
-  describeCancellation,
-  type WorkEnd,
-  type WorkMoment,
-  type WorkOwner,
-  type WorkServices,
-  type WorkSubject,
-} from '../../kernel/work/work.ts';
-import { selectVariablesOfPlaces } from '../executions/index.ts';
+import type { WorkMoment, WorkOwner, WorkServices } from '../../kernel/work/work.ts';
+import { describeEnd, recordWorkEvents } from '../../kernel/work/work-records.ts';
+import { listRunMembers, selectVariablesOfPlaces } from '../executions/index.ts';
 import { closeTestResults, moveTestExecutions, writeTestResults } from './test-execution.store.ts';
 
 /** A TestExecutionWork. */
 const selectPayload = (runLimitSeconds: number) => `
-  select json_build_object('testExecutionId', e.test_execution_id, 'projectId', e.project_id, 'environmentName', e.environment_name,
-    'versionName', e.version_name, 'artifactDigest', e.manifest_digest,
-    'variables', (
-      select p.variables from variables_of_tested_place p
-      where p.project_id = claimed.project_id and p.environment_name = claimed.environment_name),
-    'sharedArtifacts', coalesce(e.shared_artifacts, '[]'), 'timeLimitSeconds', ${runLimitSeconds},
-    'ignoredPipelines', coalesce((
-      select jsonb_path_query_array(v.ignored_pipelines, '$[0 to ${ignoredPipelineLimit - 1}]') from artifact_version v
-      where v.account_id = e.account_id and v.project_id = e.project_id and v.environment_name = e.environment_name
-        and v.version_name = e.version_name), '[]'),
-    'warehouse', (
-      select json_build_object('kind', lower(p.warehouse)) from project p
-      where p.account_id = e.account_id and p.project_id = e.project_id),
+  select json_build_object('testExecutionId', e.test_execution_id,
+    ${listRunMembers('variables_of_tested_place', runLimitSeconds)},
     'tests', (
       select json_agg(json_build_object('testName', r.test_name) order by r.ordinal) from test_execution_result r
       where r.account_id = e.account_id and r.test_execution_id = e.test_execution_id))
@@ -40,7 +21,7 @@ export function createTestExecutionOwner({ times, metrics }: WorkServices): Work
       payload: selectPayload(times.runLimitSeconds),
     },
     onStarted(moment, works) {
-      recordWorkEvents(moment, 'test-execution-started', works);
+      recordWorkEvents(moment, 'test-execution-started', 'test-execution', works);
     },
     onTested({ tx, accountId }, workId, results) {
       writeTestResults(tx, accountId, workId, results);
@@ -55,7 +36,7 @@ export function createTestExecutionOwner({ times, metrics }: WorkServices): Work
         moment,
         works.map((work) => work.work_id),
       );
-      recordWorkEvents(moment, 'test-execution-reclaimed', works);
+      recordWorkEvents(moment, 'test-execution-reclaimed', 'test-execution', works);
     },
     onEnded(moment, ends) {
       for (const [status, alike] of Map.groupBy(ends, (end) => end.status)) {
@@ -69,24 +50,6 @@ export function createTestExecutionOwner({ times, metrics }: WorkServices): Work
       }
     },
   };
-}
-
-function describeEnd({ status, message, requestedBy }: WorkEnd): string | undefined {
-  if (status === 'CANCELLED' && message === undefined) return `${describeCancellation(requestedBy)}.`;
-  return message?.slice(0, 10_000);
-}
-
-function recordWorkEvents(
-  { tx, source, now, newId }: WorkMoment,
-  event: EventName,
-  about: readonly WorkSubject[],
-): void {
-  const events = about.map(({ work_id, project_id, name }) => ({
-    name: event,
-    projectId: project_id ?? undefined,
-    subject: { type: 'test-execution', id: work_id, name },
-  }));
-  recordEvents(tx, source, events, now, newId);
 }
 
 // An execution that was being cancelled returns to CANCELLING.

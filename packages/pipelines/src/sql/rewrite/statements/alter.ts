@@ -26,8 +26,12 @@ export function renderAlter(nodes: readonly Node[], frame: Frame): StatementSql 
   const object = nodes[1];
   if (isWord(object, 'TABLE', 'VIEW')) return renderAlterTable(nodes, frame);
   if (isWord(object, 'SESSION')) {
-    const setting = nodes[3];
-    if (isWord(nodes[2], 'SET', 'UNSET') && setting?.kind === 'word' && harmless.includes(setting.value))
+    const [, , , setting, , value] = nodes;
+    // Times have no zone here, as in UTC.
+    const isUtc =
+      isWord(setting, 'TIMEZONE') && value?.kind === 'text' && /^'(?:Etc\/)?UTC'$/i.test(value.value);
+    const isHarmless = setting?.kind === 'word' && (harmless.includes(setting.value) || isUtc);
+    if (isWord(nodes[2], 'SET', 'UNSET') && isHarmless)
       return ignore(
         frame,
         'ALTER SESSION',

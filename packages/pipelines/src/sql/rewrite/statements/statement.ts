@@ -56,7 +56,7 @@ const refusals: Readonly<Record<string, string>> = {
 
 export function renderStatement(nodes: readonly Node[], frame: Frame): StatementSql {
   const [first] = nodes;
-  if (first?.kind !== 'word' || isQuery(nodes) || isGroup(first)) {
+  if (first?.kind !== 'word' || isGroup(first) || (isQuery(nodes) && renderers[first.value] === undefined)) {
     return {
       sql: frame.render.query(nodes, frame),
       kind: isWord(first, 'WITH') ? kindOfWith(nodes) : 'SELECT',
