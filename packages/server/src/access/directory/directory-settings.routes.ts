@@ -9,8 +9,8 @@ const settingsOfAccount = guardedRead(
   'select protect_role_groups from account where account_id = $account_id',
 );
 const lockSettings = statement(
-  { parameters: { account_id: 'uuid' }, row: { protect_role_groups: 'boolean' } },
-  'select protect_role_groups from account where account_id = $account_id for no key update',
+  { parameters: { account_id: 'uuid' }, row: { name: 'text', protect_role_groups: 'boolean' } },
+  'select name, protect_role_groups from account where account_id = $account_id for no key update',
 );
 const updateSettings = statement(
   { parameters: { account_id: 'uuid', protect_role_groups: 'boolean' } },
@@ -31,7 +31,7 @@ export function directorySettingsRoutes({ read, write }: Endpoints): void {
       account_id: scope.accountId,
       protect_role_groups: after.protectRoleGroups,
     });
-    const subject = { type: 'account', id: scope.accountId, name: 'directory settings' };
+    const subject = { type: 'account', id: scope.accountId, name: row?.name ?? '' };
     return { body: after, events: [{ name: 'directory-settings-updated', subject, before, after }] };
   });
 }

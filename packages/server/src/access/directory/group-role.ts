@@ -1,15 +1,18 @@
 /** What a group gives: its role, and the project and environment where it applies (decisions.md §3). */
-import { accountRoles, environmentRoles, projectRoles } from '@headgate/contract';
 import { problem } from '../../kernel/http/problems.ts';
 import { findWord } from '../../kernel/http/words.ts';
 import { isUuid } from '../../kernel/identifiers.ts';
-import { findEnvironmentName, findProject, type GivenRole, type StoredGroup } from '../groups/index.ts';
+import {
+  findEnvironmentName,
+  findProject,
+  type GivenRole,
+  listRolesAt,
+  type StoredGroup,
+} from '../groups/index.ts';
 import type { DirectoryWrite } from './directory-write.ts';
 import { createValueProblem, type Resource } from './scim-value.ts';
 
 export type RoleColumns = Pick<StoredGroup, 'role' | 'project_id' | 'project_name' | 'environment'>;
-
-const rolesOfGroups = accountRoles.filter((role) => role !== 'DIRECTORY');
 
 const nameOf = (value: unknown): string | undefined =>
   typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
@@ -47,7 +50,8 @@ export async function resolveRole(
   // If the place was deleted since, the request is repeated.
   for (const constraint of ['directory_role_in_project', 'directory_role_in_environment'])
     tx.onConstraint(constraint, () => problem('concurrent-change'));
-  const role = readRole(nameOf(resource.role), environmentName, project?.name);
+  const place = { projectId: project?.project_id ?? null, environmentName: environmentName ?? null };
+  const role = readRole(nameOf(resource.role), place, project?.name);
   return {
     columns: {
       role: role ?? null,
@@ -55,29 +59,26 @@ export async function resolveRole(
       project_name: project?.name ?? null,
       environment: environment ?? null,
     },
-    given:
-      role === undefined
-        ? undefined
-        : { role, projectId: project?.project_id ?? null, environmentName: environmentName ?? null },
+    given: role === undefined ? undefined : { role, ...place },
   };
 }
 
 function readRole(
   given: string | undefined,
-  environment: string | undefined,
-  project: string | undefined,
+  place: { projectId: string | null; environmentName: string | null },
+  projectName: string | undefined,
 ): string | undefined {
   if (given === undefined) return undefined;
-  const [roles, place]: [readonly string[], string] =
-    environment !== undefined
-      ? [environmentRoles, `the environment ${JSON.stringify(environment)}`]
-      : project !== undefined
-        ? [projectRoles, `the project ${JSON.stringify(project)}`]
-        : [rolesOfGroups, 'the account'];
+  const roles = listRolesAt(place);
   const role = findWord(roles, given);
-  if (role === undefined)
-    throw createValueProblem(
-      `role is ${JSON.stringify(given)}; in ${place} it must be one of ${roles.join(', ')}.`,
-    );
-  return role;
+  if (role !== undefined) return role;
+  const ofProject =
+    place.projectId === null
+      ? 'the account'
+      : `the project ${JSON.stringify(projectName ?? place.projectId)}`;
+  const where =
+    place.environmentName === null ? ofProject : `the environment ${JSON.stringify(place.environmentName)}`;
+  throw createValueProblem(
+    `role is ${JSON.stringify(given)}; in ${where} it must be one of ${roles.join(', ')}.`,
+  );
 }

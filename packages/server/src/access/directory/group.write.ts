@@ -7,6 +7,7 @@ import {
   type ChangedMembers,
   changeMembers,
   deleteGroup as deleteRow,
+  describeMemberChange,
   findUnknownUsers,
   foreseeChange,
   insertGroup,
@@ -150,13 +151,9 @@ async function changeGroup(
     events.push(buildGroupEvent('group-updated', after, states));
   }
   if (hasNewMembers) {
-    const states = {
-      before: { removed: listForEvent(changed.removed) },
-      after: { added: listForEvent(changed.added) },
-    };
-    events.push(buildGroupEvent('group-members-changed', after, states));
+    events.push(buildGroupEvent('group-members-changed', after, describeMemberChange(changed)));
   }
-  if (isEmptied) events.push(buildGroupEvent('role-group-emptied', after, { after: { members: 0 } }));
+  if (isEmptied) events.push(buildGroupEvent('role-group-emptied', after, { after: { members: [] } }));
   return finish(write, after, changed, {
     status: 200,
     events,

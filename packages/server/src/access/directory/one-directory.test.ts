@@ -69,3 +69,36 @@ test('PATCH by /v1 keeps what only SCIM shows', async () => {
   await admin.patch(`/groups/${groupId}`, { displayName: 'renamed' });
   assert.equal(await readName(), projectName);
 });
+
+test('events tell the same of members by SCIM and by /v1, and name the attributes that changed', async () => {
+  const { accountId, admin } = await server.account();
+  const readEvents = async (name: string) =>
+    server.database.query<{ before: unknown; after: unknown; subject_name: string }>(
+      'select state_before as before, state_after as after, subject_name from event where account_id = $1 and name = $2 order by event_id',
+      [accountId, name],
+    );
+  const { userId } = (await admin.post<User>('/users', { userName: 'ada', displayName: 'Ada' })).body;
+  const { groupId } = (await admin.post<Group>('/groups', { displayName: 'one' })).body;
+  const change = (op: string) => ({ Operations: [{ op, path: 'members', value: [{ value: userId }] }] });
+  await admin.post(`/groups/${groupId}/members`, { userIds: [userId] });
+  await admin.delete(`/groups/${groupId}/members/${userId}`);
+  await admin.patch(`${scimPath}/Groups/${groupId}`, change('add'));
+  await admin.patch(`${scimPath}/Groups/${groupId}`, change('remove'));
+  const members = [{ value: userId, display: 'Ada' }];
+  const [added, removed] = [{ added: { members } }, { removed: { members } }];
+  assert.deepEqual(
+    (await readEvents('group-members-changed')).map(({ before, after }) => before ?? after),
+    [added, removed, added, removed],
+  );
+  const title = { Operations: [{ op: 'replace', value: { title: 'Countess', active: 'False' } }] };
+  await admin.patch(`${scimPath}/Users/${userId}`, title);
+  const [updated] = await readEvents('user-updated');
+  assert.deepEqual(updated?.after, {
+    userName: 'ada',
+    displayName: 'Ada',
+    active: false,
+    changed: ['active', 'title'],
+  });
+  await admin.patch('/directory-integration/settings', { protectRoleGroups: true });
+  assert.match((await readEvents('directory-settings-updated'))[0]?.subject_name ?? '', /^account /);
+});

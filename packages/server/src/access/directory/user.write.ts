@@ -79,8 +79,8 @@ async function changeUser(write: DirectoryWrite, stored: LockedUser, resource: R
   const { tx, scope, now } = write;
   const { is_super_admin: isSuperAdmin, ...before } = stored;
   const after = toStored(resource, before);
-  const isSame =
-    JSON.stringify(sortNames(toResource(before))) === JSON.stringify(sortNames(toResource(after)));
+  const changed = listChanged(toResource(before), toResource(after));
+  const isSame = changed.length === 0;
   const events: AccountEvent[] = [];
   if (!isSame) {
     requireSmall(after, before);
@@ -97,9 +97,8 @@ async function changeUser(write: DirectoryWrite, stored: LockedUser, resource: R
     if (!after.active) await requireOtherIfSuperAdmin(tx, scope, stored);
     Object.assign(after, { version: before.version + 1, updated_at: now });
     await updateUser(tx, scope, before, after);
-    events.push(
-      buildUserEvent('user-updated', after, { before: summarize(before), after: summarize(after) }),
-    );
+    const states = { before: summarize(before), after: { ...summarize(after), changed } };
+    events.push(buildUserEvent('user-updated', after, states));
     if (before.active !== after.active)
       events.push(
         buildUserEvent(after.active ? 'user-activated' : 'user-deactivated', after, {
@@ -174,6 +173,13 @@ function isEmptyObject(value: unknown): boolean {
   return (
     typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0
   );
+}
+
+/** The names of the attributes that differ. Values that may be private stay out of events. */
+function listChanged(before: Resource, after: Resource): string[] {
+  const render = (value: unknown) => JSON.stringify(sortNames(value));
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...names].filter((name) => render(before[name]) !== render(after[name])).toSorted();
 }
 
 /** In one order of names, so that two equal resources have the same text. */

@@ -15,7 +15,7 @@ import {
   type MemberChange,
   memberPage,
 } from './group-member.store.ts';
-import { judgeForecast, listForEvent } from './member-rules.ts';
+import { describeMemberChange, judgeForecast } from './member-rules.ts';
 
 export function groupMemberRoutes({ read, write }: Endpoints): void {
   read(listGroupMembers, async ({ params: { groupId: id }, query, rows, page }) => {
@@ -42,12 +42,13 @@ export function groupMemberRoutes({ read, write }: Endpoints): void {
     const ids = await findUnknownUsers(tx, scope, wanted);
     if (ids.length > 0) throw problem('unknown-user', { ids });
     const change: MemberChange = { keeps: true, added: wanted, removed: new Set() };
-    const { added } = await changeMembers(tx, scope, group.group_id, change);
-    if (added.length === 0) return { body: { added: 0 }, events: [] };
+    const changed = await changeMembers(tx, scope, group.group_id, change);
+    const added = changed.added.length;
+    if (added === 0) return { body: { added: 0 }, events: [] };
     updateGroup(tx, scope, { ...group, version: group.version + 1, updated_at: now });
     const subject = buildGroupSubject(group);
-    const after = { added: listForEvent(added) };
-    return { body: { added: added.length }, events: [{ name: 'group-members-changed', subject, after }] };
+    const states = describeMemberChange(changed);
+    return { body: { added }, events: [{ name: 'group-members-changed', subject, ...states }] };
   });
 
   write(removeGroupMember, async ({ tx, scope, params: { groupId, userId }, query, now }) => {
@@ -56,13 +57,13 @@ export function groupMemberRoutes({ read, write }: Endpoints): void {
     const change: MemberChange = { keeps: true, added: new Set(), removed: new Set([toUuid(userId)]) };
     const forecast = await foreseeChange(tx, scope, group.group_id, change);
     const isEmptied = judgeForecast(group, forecast, query.confirm);
-    const { removed } = await changeMembers(tx, scope, group.group_id, change);
-    if (removed.length === 0) throw problem('group-member-not-found', { id: userId });
+    const changed = await changeMembers(tx, scope, group.group_id, change);
+    if (changed.removed.length === 0) throw problem('group-member-not-found', { id: userId });
     updateGroup(tx, scope, { ...group, version: group.version + 1, updated_at: now });
     const subject = buildGroupSubject(group);
-    const before = { removed: listForEvent(removed) };
-    const events: AccountEvent[] = [{ name: 'group-members-changed', subject, before }];
-    if (isEmptied) events.push({ name: 'role-group-emptied', subject, after: { members: 0 } });
+    const states = describeMemberChange(changed);
+    const events: AccountEvent[] = [{ name: 'group-members-changed', subject, ...states }];
+    if (isEmptied) events.push({ name: 'role-group-emptied', subject, after: { members: [] } });
     return { events };
   });
 }

@@ -12,6 +12,12 @@ export interface GroupRole {
 /** A role of credentials, which a directory's own client has. */
 const groupAccountRoles = accountRoles.filter((role) => role !== 'DIRECTORY');
 
+/** The roles that a group can give at a place. */
+export function listRolesAt({ projectId, environmentName }: Omit<GroupRole, 'role'>): readonly string[] {
+  if (environmentName !== null) return environmentRoles;
+  return projectId === null ? groupAccountRoles : projectRoles;
+}
+
 /** Throws `unknown-role`, `place-without-role` and `environment-without-project`. */
 export function readGroupRole({ role, projectId, environmentName }: GroupRole): GroupRole {
   if (environmentName !== null && projectId === null) throw problem('environment-without-project');
@@ -21,8 +27,7 @@ export function readGroupRole({ role, projectId, environmentName }: GroupRole): 
       member: environmentName === null ? 'projectId' : 'environmentName',
     });
   }
-  const ofPlace = environmentName === null ? projectRoles : environmentRoles;
-  const allowed: readonly string[] = projectId === null ? groupAccountRoles : ofPlace;
+  const allowed = listRolesAt({ projectId, environmentName });
   const word = findWord(allowed, role);
   if (word === undefined) throw problem('unknown-role', { field: 'body.role', found: role, allowed });
   return { role: word, projectId, environmentName };

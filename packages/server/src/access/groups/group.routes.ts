@@ -102,7 +102,7 @@ export function groupRoutes({ read, write }: Endpoints): void {
     deleteRow(tx, scope, stored.group_id);
     const subject = buildGroupSubject(stored);
     const events: AccountEvent[] = [{ name: 'group-deleted', subject, before: presentGroup(stored) }];
-    if (isEmptied) events.unshift({ name: 'role-group-emptied', subject, after: { members: 0 } });
+    if (isEmptied) events.unshift({ name: 'role-group-emptied', subject, after: { members: [] } });
     return { events };
   });
 }

@@ -22,7 +22,8 @@ export {
   type MemberChange,
 } from './group-member.store.ts';
 export { findEnvironmentName, findProject, type GivenRole, setGivenRole } from './group-role.store.ts';
-export { judgeForecast, listForEvent } from './member-rules.ts';
+export { listRolesAt } from './group-role.ts';
+export { describeMemberChange, judgeForecast, listForEvent } from './member-rules.ts';
 
 export const groups: Slice = {
   name: 'groups',

@@ -1,7 +1,7 @@
 /** What a change of the members of a group may do, and how events list them (decisions.md, E25). */
 import { problem } from '../../kernel/http/problems.ts';
 import type { LockedGroup } from './group.store.ts';
-import type { Forecast, Link } from './group-member.store.ts';
+import type { ChangedMembers, Forecast, Link } from './group-member.store.ts';
 
 /**
  * Whether the change empties a group that gives a role. Throws `last-super-admin-user`, and
@@ -21,4 +21,12 @@ const namedMembers = 100;
 export function listForEvent(links: readonly Link[]) {
   const members = links.slice(0, namedMembers).map(([value, display]) => ({ value, display }));
   return links.length > namedMembers ? { members, count: links.length } : { members };
+}
+
+/** The states of an event about members that were added or removed. */
+export function describeMemberChange({ added, removed }: ChangedMembers) {
+  return {
+    ...(removed.length === 0 ? {} : { before: { removed: listForEvent(removed) } }),
+    ...(added.length === 0 ? {} : { after: { added: listForEvent(added) } }),
+  };
 }

@@ -17,7 +17,7 @@ export async function removeUser(tx: Transaction, scope: Scope, user: LockedUser
     (group): AccountEvent => ({
       name: 'role-group-emptied',
       subject: { type: 'group', id: group.group_id, name: group.display_name },
-      after: { members: 0 },
+      after: { members: [] },
     }),
   );
   return { left, events };
