@@ -15,7 +15,7 @@ import { roundsOr, testSeed as seed } from './harness/rounds.ts';
 import { seededRandom } from './harness/seeded-random.ts';
 
 const writers = 16;
-const rounds = roundsOr(6);
+const rounds = roundsOr(4);
 const minute = 60_000;
 
 interface Written {

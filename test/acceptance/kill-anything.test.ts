@@ -16,7 +16,7 @@ import { endlessSql, Project, sqlScript } from './harness/project.ts';
 import { roundsOr, testSeed as seed } from './harness/rounds.ts';
 import { seededRandom } from './harness/seeded-random.ts';
 
-const rounds = roundsOr(6);
+const rounds = roundsOr(3);
 const minute = 60_000;
 /** When one of these is killed, all processes end. */
 const chain: readonly ProcessKind[] = ['npm', 'bootstrap', 'server'];
