@@ -30,3 +30,23 @@ test('messages go at the end of the turn, and when there are many', async () => 
   for (let index = 0; index < 50; index++) tell(alive);
   assert.equal(written.length, 2);
 });
+
+test('of a step only the last report goes, in the place of the first', () => {
+  const { written, tell, flush } = open();
+  const step = (stepId: string, status: 'RUNNING' | 'SUCCESS'): OfRun => ({
+    type: 'step',
+    run: 1,
+    step: { stepId, pipelineRunId: 'p', name: 'n', componentType: 'c', status, startedAt: '' },
+  });
+  tell(step('a', 'RUNNING'));
+  tell(line('x'));
+  tell(step('a', 'SUCCESS'));
+  tell(step('b', 'RUNNING'));
+  flush();
+  tell(step('b', 'SUCCESS'));
+  flush();
+  assert.deepEqual(written, [
+    { type: 'several', messages: [step('a', 'SUCCESS'), line('x'), step('b', 'RUNNING')] },
+    step('b', 'SUCCESS'),
+  ]);
+});

@@ -27,6 +27,7 @@ export function gatherMessages(write: (message: FromRun) => void): GatheredMessa
   }
 
   function tell(message: OfRun): void {
+    if (replaceStep(waiting, message)) return;
     waiting.push(message);
     if (waiting.length >= mostWaiting) flush();
     if (isPlanned || waiting.length === 0) return;
@@ -50,4 +51,14 @@ export function gatherMessages(write: (message: FromRun) => void): GatheredMessa
       flush();
     },
   };
+}
+
+/** A step is reported in full each time, and most end at once: only its last report is sent. */
+function replaceStep(waiting: OfRun[], message: OfRun): boolean {
+  if (message.type !== 'step') return false;
+  const { stepId } = message.step;
+  const before = waiting.findIndex((each) => each.type === 'step' && each.step.stepId === stepId);
+  if (before < 0) return false;
+  waiting[before] = message;
+  return true;
 }

@@ -28,6 +28,7 @@ const faults: Record<string, (start: RunStart, run: number) => void> = {
   evaluateText: () => mustFail(() => new Function('return 1')()),
   readFile: () => mustFail(() => readFileSync('/etc/hostname')),
   readItsCode: () => mustFail(() => readFileSync(process.argv[1] ?? '')),
+  breakEngine: ({ request }) => void Object.assign(request, { variables: [createUnreadable()] }),
   sendLate: (_, run) => void setTimeout(() => process.send?.(createLine(run)), 100),
   sendOfEarlierRun: (_, run) => process.send?.(createLine(run - 1)),
   askTwice: (_, run) => {
@@ -49,6 +50,15 @@ const faults: Record<string, (start: RunStart, run: number) => void> = {
   grow: () => void grown.push(Buffer.alloc(150_000_000, 1)),
   die: (_, run) => process.send?.({ type: 'alive', run }, () => process.exit(3)),
 };
+
+/** Reading it throws what has no message, which the engine does not expect. */
+function createUnreadable(): object {
+  return Object.defineProperty({}, 'name', {
+    get() {
+      throw Object.create(null);
+    },
+  });
+}
 
 function createLine(run: number): FromRun {
   const source = { step: 'none', stream: 'stdout' } as const;

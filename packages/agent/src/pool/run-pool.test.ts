@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openConfinement } from '../confinement/confinement.ts';
-import { print, renderOrchestration, start, text } from '../engine/pipeline-fixture.ts';
+import { print, renderOrchestration, start, text, update } from '../engine/pipeline-fixture.ts';
 import { createLog } from '../log.ts';
 import { bundleRunCode } from './bundle.ts';
 import { createPoolFixture, request } from './pool-fixture.ts';
@@ -38,6 +38,14 @@ async function withPool(
   }
 }
 
+async function assertClean(run: Awaited<ReturnType<typeof createPoolFixture>>['run']): Promise<void> {
+  const lines: string[] = [];
+  const { status } = await run(empty, { onLine: (line) => lines.push(line) });
+  // What the process before sends late would come now.
+  await delay(200);
+  assert.deepEqual([status, lines], ['SUCCESS', ['x = clean']]);
+}
+
 const withFault = (fault: string): Partial<RunOptions> => ({
   request: {
     ...request,
@@ -64,13 +72,41 @@ describe('a process of runs is replaced', { timeout: 120_000 }, () => {
         const outcome = await run(empty, withFault(fault));
         assert.equal(outcome.status, 'SUCCESS', outcome.message);
         assert.match(retired.join(), reason);
-        const lines: string[] = [];
-        const next = await run(empty, { onLine: (line) => lines.push(line) });
-        await delay(200);
-        assert.deepEqual([next.status, lines], ['SUCCESS', ['x = clean']]);
+        await assertClean(run);
       });
     });
   }
+
+  it('after an error of the engine: its run fails, the next one knows nothing of it', async () => {
+    await withPool({ code: faulty }, async ({ run, retired }) => {
+      const outcome = await run(empty, withFault('breakEngine'));
+      assert.equal(outcome.status, 'FAILED');
+      assert.deepEqual(retired, ['an error of the engine']);
+      await assertClean(run);
+    });
+  });
+
+  it('after an expression that broke the instance of QuickJS, also if the run goes on', async () => {
+    const breaking = renderOrchestration(
+      {
+        Start: start('Break'),
+        Break: {
+          ...update('x', 'JSON.parse("[".repeat(60000))'),
+          transitions: { failure: ['Next'], success: ['Next'] },
+        },
+        Next: { ...update('x', '6 * 7'), transitions: { success: ['Show'] } },
+        Show: print('x'),
+      },
+      { x: text('before') },
+    );
+    await withPool({}, async ({ run, retired }) => {
+      const lines: string[] = [];
+      const outcome = await run(breaking, { onLine: (line) => lines.push(line) });
+      assert.deepEqual([outcome.status, lines], ['SUCCESS', ['x = 42']], outcome.message);
+      assert.deepEqual(retired, ['a broken instance of QuickJS']);
+      await assertClean(run);
+    });
+  });
 
   for (const [fault, message] of [
     ['askTwice', /sent a message out of order and was killed/],
@@ -174,6 +210,32 @@ describe('idle processes of runs', { timeout: 60_000 }, () => {
       const outcomes = await Promise.all(Array.from({ length: 40 }, () => run(empty)));
       assert.ok(outcomes.every(({ status }) => status === 'SUCCESS'));
       assert.ok(pool.listProcesses().length < 20);
+    });
+  });
+
+  it('get company while none of them ends a run: all slow runs are under way at the same time', async () => {
+    await withPool({}, async ({ run, pool }) => {
+      const asked = Promise.withResolvers<void>();
+      const release = Promise.withResolvers<void>();
+      let waiting = 0;
+      const warehouse = {
+        async execute() {
+          waiting += 1;
+          if (waiting === 12) asked.resolve();
+          await release.promise;
+          return { rowCount: 0 };
+        },
+        query: () => assert.fail('not asked for'),
+      };
+      const slow = renderOrchestration({
+        Start: start('Sql'),
+        Sql: { type: 'sql-script', parameters: { sqlScript: 'select 1' } },
+      });
+      const running = Array.from({ length: 12 }, () => run(slow, { warehouse }));
+      await asked.promise;
+      assert.ok(pool.listProcesses().length >= 12);
+      release.resolve();
+      for (const { status } of await Promise.all(running)) assert.equal(status, 'SUCCESS');
     });
   });
 

@@ -9,12 +9,13 @@ const startTimeoutMilliseconds = 20_000;
 const endTimeoutMilliseconds = 6_000;
 
 interface Waiting {
+  type: Numbered['type'];
   connection: number;
   resolve(value: unknown): void;
   reject(error: Error): void;
 }
 
-type Numbered = Exclude<DatabaseRequest, { type: 'start' | 'end' | 'interrupt' }>;
+type Numbered = Exclude<DatabaseRequest, { type: 'start' | 'end' | 'interrupt' | 'leave' }>;
 type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
 
 interface ProcessBounds {
@@ -36,6 +37,7 @@ export class DatabaseProcess {
   /** The connections that already got the death as an error. */
   readonly #notified = new Set<number>();
   #lastId = 0;
+  #isHealthy = false;
   #death: Error | undefined;
   #killedFor: string | undefined;
 
@@ -69,6 +71,11 @@ export class DatabaseProcess {
     return this.#death === undefined;
   }
 
+  /** False if its last statement failed: a statement that breaks the database fails. */
+  get isHealthy(): boolean {
+    return this.#isHealthy;
+  }
+
   /** The death of this process, if the connection has not got it as an error yet. The session is lost. */
   takeDeathFor(connection: number): Error | undefined {
     return this.#notified.has(connection) ? undefined : this.#death;
@@ -95,9 +102,17 @@ export class DatabaseProcess {
   async #ask(request: WithoutId<Numbered>, id: number): Promise<unknown> {
     if (this.#death) throw this.#death;
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { connection: request.connection, resolve, reject });
+      const { type, connection } = request;
+      this.#waiting.set(id, { type, connection, resolve, reject });
       this.#send({ ...request, id } as Numbered);
     });
+  }
+
+  /** Closes a connection without waiting for it. Returns false if a statement of it runs or waits. */
+  leave(connection: number): boolean {
+    for (const waiting of this.#waiting.values()) if (waiting.connection === connection) return false;
+    if (this.alive) this.#send({ type: 'leave', connection });
+    return true;
   }
 
   /** Shuts down with a checkpoint. Kills the process if that takes too long. */
@@ -141,6 +156,7 @@ export class DatabaseProcess {
   #settle(message: Extract<DatabaseMessage, { id: number }>): void {
     const waiting = this.#waiting.get(message.id);
     this.#waiting.delete(message.id);
+    if (waiting?.type !== 'close') this.#isHealthy = message.type === 'answer';
     if (message.type === 'answer') waiting?.resolve(message.value);
     else waiting?.reject(new Error(message.message));
   }

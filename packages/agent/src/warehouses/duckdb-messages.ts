@@ -19,8 +19,9 @@ export interface ScratchRequest {
 }
 
 /**
- * `open`, `enter-scratch`, `execute`, `query` and `close` are answered with their id; the others are not.
- * `enter-scratch` is the first after `open`.
+ * `open`, `enter-scratch`, `execute`, `query` and `close` are answered with their id; the others are not. The first
+ * of a connection opens it; `open` also checks that the database works. `enter-scratch` is before all statements. A
+ * number is not used again after its end, which is `close`, or `leave` if no statement runs or waits.
  */
 export type DatabaseRequest =
   | { type: 'start'; settings: DatabaseSettings }
@@ -29,6 +30,7 @@ export type DatabaseRequest =
   | { type: 'execute'; id: number; connection: number; sql: string }
   | { type: 'query'; id: number; connection: number; sql: string; maxRows: number }
   | { type: 'close'; id: number; connection: number }
+  | { type: 'leave'; connection: number }
   /** `statement`: the id of an `execute` or `query`, which is then answered as failed, unless it has ended. */
   | { type: 'interrupt'; connection: number; statement: number }
   | { type: 'end' };

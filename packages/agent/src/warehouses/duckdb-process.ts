@@ -37,13 +37,12 @@ interface Session {
   running: number | undefined;
 }
 
-const sessions = new Map<number, Session>();
+/** By the number of the connection; some are being opened. */
+const sessions = new Map<number, Promise<Session>>();
 let instance: DuckDBInstance | undefined;
 let memoryMegabytes = 0;
 let rules: Omit<StatementRules, 'catalog'> | undefined;
 let watchCatalog: (() => KnownCatalog) | undefined;
-/** No statement has failed since the last one that succeeded. */
-let isHealthy = false;
 
 function send(message: DatabaseMessage): void {
   if (process.connected) process.send?.(message);
@@ -77,12 +76,11 @@ async function readRules(
 }
 
 async function answer(
-  request: Exclude<DatabaseRequest, { type: 'start' | 'end' | 'interrupt' }>,
+  request: Exclude<DatabaseRequest, { type: 'start' | 'end' | 'interrupt' | 'leave' }>,
 ): Promise<unknown> {
-  if (request.type === 'open') return open(request.connection);
-  const session = sessions.get(request.connection);
-  if (!session) throw new Error('this connection to the warehouse is closed');
-  if (request.type === 'close') return close(request.connection, session);
+  if (request.type === 'close') return close(request.connection);
+  const session = await getSession(request.connection);
+  if (request.type === 'open') return checkHealth(session.connection);
   if (request.type === 'enter-scratch') return enterScratch(request.connection, session, request.scratch);
   const { id } = request;
   session.open.add(id);
@@ -95,14 +93,7 @@ async function answer(
       : query(session.connection, request.sql, session.rules, request.maxRows);
   });
   session.turn = mine
-    .then(
-      () => {
-        isHealthy = true;
-      },
-      () => {
-        isHealthy = false;
-      },
-    )
+    .catch(() => undefined)
     .then(() => {
       session.running = undefined;
       session.open.delete(id);
@@ -112,8 +103,8 @@ async function answer(
 }
 
 /** Interrupts repeatedly, because DuckDB ignores an interrupt between two parts of a statement. */
-function interrupt(id: number, statement: number): void {
-  const session = sessions.get(id);
+async function interrupt(id: number, statement: number): Promise<void> {
+  const session = await sessions.get(id)?.catch(() => undefined);
   if (!session?.open.has(statement)) return;
   session.interrupted.add(statement);
   const repeating = setInterval(interruptOnce, 50);
@@ -124,26 +115,21 @@ function interrupt(id: number, statement: number): void {
   interruptOnce();
 }
 
-async function open(id: number): Promise<void> {
+/** Messages of a connection that is being opened wait here, and go on in their order. */
+function getSession(id: number): Promise<Session> {
+  const opened = sessions.get(id) ?? open();
+  sessions.set(id, opened);
+  // The next message tries again.
+  opened.catch(() => sessions.delete(id));
+  return opened;
+}
+
+async function open(): Promise<Session> {
   if (!instance || !rules || !watchCatalog) throw new Error('the warehouse is not open');
+  const own = { ...rules, catalog: watchCatalog() };
   const connection = await instance.connect();
-  try {
-    // A statement that breaks the database fails, so that the check is needed only after a failure.
-    if (!isHealthy) await checkHealth(connection);
-    const empty = { turn: Promise.resolve(), open: new Set<number>(), interrupted: new Set<number>() };
-    const own = { ...rules, catalog: watchCatalog() };
-    sessions.set(id, {
-      connection,
-      ...empty,
-      closed: false,
-      rules: own,
-      running: undefined,
-      hasScratch: false,
-    });
-  } catch (error) {
-    connection.closeSync();
-    throw error;
-  }
+  const empty = { turn: Promise.resolve(), open: new Set<number>(), interrupted: new Set<number>() };
+  return { connection, ...empty, closed: false, rules: own, running: undefined, hasScratch: false };
 }
 
 /** If it fails, the session must be closed. */
@@ -164,7 +150,9 @@ async function dropScratch(name: string): Promise<void> {
 }
 
 /** Interrupts repeatedly, because DuckDB ignores an interrupt between two statements. */
-async function close(id: number, session: Session): Promise<void> {
+async function close(id: number): Promise<void> {
+  const session = await sessions.get(id)?.catch(() => undefined);
+  if (session === undefined) return;
   session.closed = true;
   const interrupting = setInterval(() => session.connection.interrupt(), 50);
   session.connection.interrupt();
@@ -178,7 +166,7 @@ async function close(id: number, session: Session): Promise<void> {
 async function end(): Promise<void> {
   // A statement that ignores the interrupt must not keep the process alive.
   setTimeout(() => process.kill(process.pid, 'SIGKILL'), endTimeoutMilliseconds).unref();
-  await Promise.all([...sessions].map(([id, session]) => close(id, session)));
+  await Promise.all([...sessions.keys()].map(close));
   instance?.closeSync();
   process.exit(0);
 }
@@ -187,7 +175,8 @@ process.on('disconnect', () => void end());
 process.on('message', (request: DatabaseRequest) => {
   if (request.type === 'start') return void start(request.settings);
   if (request.type === 'end') return void end();
-  if (request.type === 'interrupt') return interrupt(request.connection, request.statement);
+  if (request.type === 'interrupt') return void interrupt(request.connection, request.statement);
+  if (request.type === 'leave') return void close(request.connection);
   answer(request).then(
     (value) => send({ type: 'answer', id: request.id, value }),
     (error: unknown) =>

@@ -60,8 +60,11 @@ class EnvironmentDatabase {
     let database: DatabaseProcess | undefined;
     let wasOpen = false;
     let hasState = false;
-    const openProcess = async (): Promise<DatabaseProcess> => {
+    const checkOpen = () => {
       if (!this.#open.has(connection)) throw new Error('this connection to the warehouse is closed');
+    };
+    const openProcess = async (): Promise<DatabaseProcess> => {
+      checkOpen();
       if (database?.alive) return database;
       const death = database?.takeDeathFor(connection);
       database = undefined;
@@ -77,7 +80,10 @@ class EnvironmentDatabase {
       request: { type: 'execute'; sql: string } | { type: 'query'; sql: string; maxRows: number },
       limit: AbortSignal | undefined,
     ): Promise<unknown> => {
-      const answer = await this.#askWithin(await openProcess(), { ...request, connection }, limit);
+      const open = await openProcess();
+      // The first statement opens the connection in the process, so that none is sent after its end.
+      checkOpen();
+      const answer = await this.#askWithin(open, { ...request, connection }, limit);
       hasState ||= leavesState(request.sql);
       return answer;
     };
@@ -95,7 +101,8 @@ class EnvironmentDatabase {
       close: async () => {
         if (!this.#open.has(connection)) return;
         this.#forget(connection);
-        if (database?.alive) await this.#closeOn(database, connection);
+        const canLeave = scratch === undefined && database?.leave(connection) === true;
+        if (database?.alive && !canLeave) await this.#closeOn(database, connection);
       },
     };
   }
@@ -116,6 +123,8 @@ class EnvironmentDatabase {
   async #openOn(connection: number): Promise<DatabaseProcess> {
     const request = { type: 'open', connection } as const;
     const first = await this.#running();
+    // The first statement opens the connection, unless there is something to check before.
+    if (first.isHealthy) return first;
     try {
       await first.ask(request);
       return first;
