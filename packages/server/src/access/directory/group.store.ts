@@ -12,6 +12,7 @@ import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
+import { projectName } from './resource-sql.ts';
 import type { Link, Search } from './user.store.ts';
 
 const groupColumns = {
@@ -36,8 +37,8 @@ const shownGroup = {
 } satisfies ColumnTypes;
 export type GroupRow = RowOf<typeof shownGroup>;
 
-const ownColumns = `r.group_id, r.display_name, r.external_id, r.role, r.project_id, r.project_name, r.environment, r.version, r.created_at,
-    r.updated_at`;
+const ownColumns = `r.group_id, r.display_name, r.external_id, r.role, r.project_id, ${projectName} as project_name, r.environment,
+    r.version, r.created_at, r.updated_at`;
 const columns = `${ownColumns}, (select a.name from account a where a.account_id = r.account_id) as account_name,
     case when $with_members then (
       select coalesce(json_agg(json_build_array(m.user_id, coalesce(u.display_name, u.user_name)) order by m.user_id), '[]')

@@ -134,6 +134,13 @@ export const membersOfGroup = `directory_member m join directory_user u on u.acc
 export const memberSql = (main: string): SqlValue =>
   findLinks(membersOfGroup, 'm.user_id', 'coalesce(u.display_name, u.user_name)', 'USER', main);
 
+/**
+ * SQL: the name of the project of the group `r`. The stored one is that of a deleted project; another project
+ * may have it after a project was renamed.
+ */
+export const projectName = `coalesce((
+      select p.name from project p where p.account_id = r.account_id and p.project_id = r.project_id), r.project_name)`;
+
 export const groupSql: SqlResource = {
   schema: groupSchema,
   find(located) {
@@ -150,7 +157,7 @@ export const groupSql: SqlResource = {
       case 'projectId':
         return { kind: 'id', sql: 'r.project_id' };
       case 'projectName':
-        return { kind: 'text', sql: 'r.project_name', exact: true };
+        return { kind: 'text', sql: projectName, exact: true };
       case 'environment':
         return { kind: 'text', sql: 'r.environment', exact: true };
       case 'accountId':
