@@ -144,3 +144,16 @@ test('a role is one of its place, and ends with its place', async () => {
   const renamed = await directory.patchGroup(id, { op: 'replace', path: 'displayName', value: 'Place 2' });
   assert.equal(renamed.status, 200);
 });
+
+test('a group shows the present name of its project, not that of another one', async () => {
+  const project = await account.project();
+  const { name } = (await account.admin.get<{ name: string }>(project.path)).body;
+  const { id } = await owner.createGroup('Of a project', { role: 'VIEWER', projectName: name });
+  await account.admin.patch(project.path, { name: 'New name' });
+  await account.admin.post('/projects', { name, agentDeploymentType: 'HYBRID' });
+  const { projectId, projectName } = await owner.group(id);
+  assert.deepEqual([projectId, projectName], [project.projectId, 'New name']);
+  assert.equal((await owner.find('Groups', `projectName eq "${name}"`)).totalResults, 0);
+  const written = await directory.send('PUT', `/Groups/${id}`, { displayName: 'Of a project' });
+  assert.equal(written.status, 200);
+});

@@ -88,4 +88,20 @@ test('JSON as text is bounded like a body', async () => {
       400,
       'invalidValue',
     );
+  // In Bulk it is the fault of its operation only.
+  const value = '[{"value": "a\\u0000b"}]';
+  const bulk = await directory.send<{ Operations: { status: string }[] }>('POST', '/Bulk', {
+    Operations: [
+      {
+        method: 'PATCH',
+        path: `/Users/${user.id}`,
+        data: { Operations: [{ op: 'add', path: 'emails', value }] },
+      },
+      { method: 'POST', path: '/Users', bulkId: 'a', data: { userName: 'other@example.com' } },
+    ],
+  });
+  assert.deepEqual(
+    bulk.body.Operations.map(({ status }) => status),
+    ['400', '201'],
+  );
 });

@@ -1,5 +1,6 @@
 /** How SQL gets the attributes of users (`r` is a row of directory_user) and of groups (of directory_group). */
 
+import { selectProjectName } from '../groups/index.ts';
 import { groupSchema } from './group-schema.ts';
 import { type Attribute, findAttribute, type Located } from './scim-attribute.ts';
 import { quoteName, type SqlResource, type SqlValue } from './scim-filter-sql.ts';
@@ -150,7 +151,7 @@ export const groupSql: SqlResource = {
       case 'projectId':
         return { kind: 'id', sql: 'r.project_id' };
       case 'projectName':
-        return { kind: 'text', sql: 'r.project_name', exact: true };
+        return { kind: 'text', sql: selectProjectName('r'), exact: true };
       case 'environment':
         return { kind: 'text', sql: 'r.environment', exact: true };
       case 'accountId':

@@ -5,6 +5,7 @@
 import { scimTextLimit } from '@headgate/contract';
 import { findStructureFault } from '../../kernel/http/json-body.ts';
 import { problem } from '../../kernel/http/problems.ts';
+import { findTextFault } from '../../kernel/http/text-faults.ts';
 import { type Attribute, findAttribute, isReadOnly } from './scim-attribute.ts';
 import { readBoolean } from './scim-filter.ts';
 
@@ -67,11 +68,15 @@ function parseText(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return text;
   const fault = findStructureFault(text);
   if (fault !== undefined) throw createValueProblem(`JSON as text is not valid: ${fault}.`);
+  let parsed: unknown;
   try {
-    return JSON.parse(text);
+    parsed = JSON.parse(text);
   } catch {
     return text;
   }
+  const wrong = findTextFault(parsed);
+  if (wrong !== undefined) throw createValueProblem(`A text in JSON as text ${wrong.detail}.`);
+  return parsed;
 }
 
 function readOne(attribute: Attribute, value: unknown, path: string): unknown {

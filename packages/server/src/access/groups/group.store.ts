@@ -33,10 +33,19 @@ export type StoredGroup = RowOf<typeof storedGroup>;
 const shownGroup = { ...storedGroup, gives_role: 'boolean' } satisfies ColumnTypes;
 export type ShownGroup = RowOf<typeof shownGroup>;
 
+/**
+ * SQL: the name of the project of a group. The stored one is that of a deleted project; another project may have
+ * it after a project was renamed.
+ */
+export const selectProjectName = (row: string) => `coalesce((
+    select p.name from project p where p.account_id = ${row}.account_id and p.project_id = ${row}.project_id), ${row}.project_name)`;
+
 /** SQL: the columns of a row of the table. */
 export const selectGroup = (row: string) =>
   Object.keys(storedGroup)
-    .map((column) => `${row}.${column}`)
+    .map((column) =>
+      column === 'project_name' ? `${selectProjectName(row)} as project_name` : `${row}.${column}`,
+    )
     .join(', ');
 const columns = `${selectGroup('g')}, (
     select true from directory_role r

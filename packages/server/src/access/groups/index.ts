@@ -10,6 +10,7 @@ export {
   requireFreeName,
   type StoredGroup,
   selectGroup,
+  selectProjectName,
   storedGroup,
   updateGroup,
 } from './group.store.ts';
