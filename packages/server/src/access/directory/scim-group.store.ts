@@ -60,7 +60,9 @@ const addMembers = (page: string) => `
     join directory_user u on u.account_id = m.account_id and u.user_id = m.user_id
     where m.account_id = $account_id and m.group_id in (select page.group_id from page)
     group by m.group_id)
-  select ${selectGroup('r')}, r.account_name, coalesce(joined.members, '[]') as members
+  select ${Object.keys(storedGroup)
+    .map((column) => `r.${column}`)
+    .join(', ')}, r.account_name, coalesce(joined.members, '[]') as members
   from page r left join joined on joined.group_id = r.group_id
   order by r.place`;
 
