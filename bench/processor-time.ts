@@ -13,6 +13,13 @@ export function processorSeconds(pid: number): number {
   return (Number(fields?.[11] ?? 0) + Number(fields?.[12] ?? 0)) / ticksASecond;
 }
 
+/** Processor seconds of the children of a process that have ended. */
+export function endedChildrenSeconds(pid: number): number {
+  if (process.platform !== 'linux') return 0;
+  const fields = afterName(pid);
+  return (Number(fields?.[13] ?? 0) + Number(fields?.[14] ?? 0)) / ticksASecond;
+}
+
 /** Processor seconds of the living processes of PostgreSQL. */
 export function postgresSeconds(dataDirectory: string): number {
   if (process.platform !== 'linux') return 0;

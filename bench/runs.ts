@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Finding, median, percentile, spread, verdictAtLeast, verdictAtMost } from './finding.ts';
 import { listAgentProcesses, measureProcesses } from './process-memory.ts';
-import { postgresSeconds, processorSeconds } from './processor-time.ts';
+import { endedChildrenSeconds, postgresSeconds, processorSeconds } from './processor-time.ts';
 import type { RunPipeline } from './run-pipelines.ts';
 import {
   burstOf,
@@ -116,7 +116,12 @@ function watchProcessors(scene: RunScene): () => Promise<string> {
   const { server } = scene;
   const before = countEnded(scene);
   const read = () => new Map(listAgentProcesses(server.pid).map((pid) => [pid, processorSeconds(pid)]));
-  const others = () => [processorSeconds(server.pid), postgresSeconds(server.dataDirectory)];
+  const others = () => [
+    processorSeconds(server.pid),
+    postgresSeconds(server.dataDirectory),
+    // Processes of runs that were replaced.
+    listAgentProcesses(server.pid).reduce((sum, pid) => sum + endedChildrenSeconds(pid), 0),
+  ];
   const first = { processes: read(), others: others() };
   return async () => {
     const last = { processes: read(), others: others() };
@@ -125,8 +130,10 @@ function watchProcessors(scene: RunScene): () => Promise<string> {
     for (const [pid, seconds] of last.processes)
       sums[getPart(pid)] += seconds - (first.processes.get(pid) ?? 0);
     const show = (seconds: number) => `${((seconds * 1_000) / runs).toFixed(2)} ms`;
-    const [ofServer = 0, ofPostgres = 0] = last.others.map((now, index) => now - (first.others[index] ?? 0));
-    return `a run takes ${show(ofServer)} of the server, ${show(ofPostgres)} of PostgreSQL, ${show(sums.agent)} of the agent, ${show(sums.runs)} of its process, ${show(sums.warehouse)} of DuckDB`;
+    const [ofServer = 0, ofPostgres = 0, ofEnded = 0] = last.others.map(
+      (now, index) => now - (first.others[index] ?? 0),
+    );
+    return `a run takes ${show(ofServer)} of the server, ${show(ofPostgres)} of PostgreSQL, ${show(sums.agent)} of the agent, ${show(sums.runs + ofEnded)} of its process, ${show(sums.warehouse)} of DuckDB`;
   };
 }
 
