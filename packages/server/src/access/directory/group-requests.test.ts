@@ -34,6 +34,40 @@ test('a group shows its account and members, and its users show the group', asyn
   assert.deepEqual([found.body.Resources.length, found.body.Resources[0]?.members], [1, undefined]);
 });
 
+test('a list shows members as the group alone does, whole and in parts', async () => {
+  const name = 'Zoë "the\\quoted" \u2028 😀';
+  const { id: user } = await owner.createUser('quoted@group.example', { displayName: name });
+  const { id } = await directory.createGroup('Listed', { members: [{ value: user }, { value: a }] });
+  const filter = `filter=${encodeURIComponent('displayName eq "listed"')}`;
+  const read = async (query = '') => {
+    const one = (await directory.send<ScimGroup>('GET', `/Groups/${id}?${query}`)).body;
+    const list = await directory.send<{ Resources: ScimGroup[] }>('GET', `/Groups?${filter}&${query}`);
+    assert.deepEqual(list.body.Resources, [one]);
+    return one;
+  };
+  const whole = await read();
+  assert.deepEqual(
+    whole.members?.map(({ value, display }) => [value, display]),
+    [
+      [user, name],
+      [a, 'a@group.example'],
+    ].toSorted(),
+  );
+  assert.deepEqual((await read('attributes=members')).members, whole.members);
+  assert.deepEqual(
+    (await read('attributes=members.value')).members,
+    whole.members?.map(({ value }) => ({ value })),
+  );
+  const withoutDisplay = (await read('excludedAttributes=members.display')).members;
+  assert.deepEqual(
+    withoutDisplay,
+    whole.members?.map(({ display: _, ...rest }) => rest),
+  );
+  assert.equal((await read('excludedAttributes=members')).members, undefined);
+  await directory.patchGroup(id, { op: 'remove', path: 'members' });
+  assert.deepEqual((await read()).members, []);
+});
+
 test('members are patched in every documented form', async () => {
   const { id } = await directory.createGroup('Forms');
   const apply = async (operation: object) => memberIds((await directory.patchGroup(id, operation)).body);

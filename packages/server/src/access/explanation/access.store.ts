@@ -1,4 +1,4 @@
-/** Reads the views `principal`, `account_role` and `place_role`, as rights() does. */
+/** Reads the views `principal`, `account_role` and `place_role`, and `weigh_role()`, as rights() does. */
 import { type AccountRole, type HeldRole, type OwnRole, shownRoles } from '@headgate/contract';
 import { typed } from '../../kernel/database/database.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
