@@ -16,8 +16,12 @@ import type { TestTotals } from './test-totals.ts';
 
 const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
 const TEST_FILES = ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts', 'scripts/**/*.test.*'];
-/** Files of a tier at one time. More than there are processors in all tiers together. */
-const AT_ONCE = { alone: availableParallelism() + 1, shared: Math.ceil((availableParallelism() + 1) / 2) };
+/**
+ * Files at one time: one more than there are processors. Acceptance tests mostly wait; beside the slices half as
+ * many run.
+ */
+const AT_ONCE = availableParallelism() + 1;
+const ACCEPTANCE_BESIDE_SLICES = Math.ceil(AT_ONCE / 2);
 /** All in one process: most files take less time than the start of a process. */
 const UNIT_OPTIONS = ['--test-isolation=none', `--import=${new URL('unit-guard.ts', import.meta.url).href}`];
 const SLOWEST_SHOWN = 20;
@@ -45,13 +49,16 @@ async function main(args: readonly string[]): Promise<TestTotals> {
   }
 
   const others = chosen.filter((tier) => tier !== 'unit');
-  const atOnce = others.length > 1 ? AT_ONCE.shared : AT_ONCE.alone;
+  const concurrencyOf = (tier: Tier) =>
+    tier === 'acceptance' && others.includes('slices') ? ACCEPTANCE_BESIDE_SLICES : AT_ONCE;
   async function runOthers(url: string, folder: string): Promise<TestTotals[]> {
     // Agents that may not write into the checkout would each make it.
     await prepareRunCode(join(folder, 'code'));
     if (stopping.signal.aborted) return [];
     const environment = { HEADGATE_TEST_DATABASE_URL: url };
-    return Promise.all(others.map((tier) => runTier(tier, [`--test-concurrency=${atOnce}`], environment)));
+    return Promise.all(
+      others.map((tier) => runTier(tier, [`--test-concurrency=${concurrencyOf(tier)}`], environment)),
+    );
   }
 
   const running: Promise<TestTotals[]>[] = [];
