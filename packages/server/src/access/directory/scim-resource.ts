@@ -53,15 +53,16 @@ function assign(schema: ResourceSchema, resource: Resource, path: string, value:
   if (located === undefined || isReadOnly(located.attribute)) return;
   const { attribute, extension, sub } = located;
   if (sub !== undefined && (attribute.multiValued || isReadOnly(sub))) return;
-  const holder = openHolder(resource, extension);
   const read =
     sub === undefined
       ? (readMembersLater(attribute.name, value) ?? readValue(attribute, value))
       : readValue(sub, value);
-  if (sub === undefined) {
-    if (read !== undefined) holder[attribute.name] = read;
-    else if (value === null) holder[attribute.name] = null;
-  } else if (read !== undefined) {
+  // A PUT keeps the role of a group that it leaves out, and takes one that is null.
+  const isUnassigned = value === null && sub === undefined && extension === undefined;
+  if (read === undefined && !isUnassigned) return;
+  const holder = openHolder(resource, extension);
+  if (sub === undefined) holder[attribute.name] = read ?? null;
+  else {
     const old = holder[attribute.name];
     holder[attribute.name] = { ...(isFields(old) ? old : {}), [sub.name]: read };
   }

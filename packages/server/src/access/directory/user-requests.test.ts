@@ -50,6 +50,20 @@ test('a user has its whole schema, without the password, and the same version as
   assert.equal(unchanged.status, 304);
 });
 
+test('null is unassigned, also in the extension', async () => {
+  const made = await directory.createUser('unassigned@example.com', {
+    title: null,
+    [enterprise]: { department: null, manager: { value: null } },
+  });
+  assert.ok(!('title' in made) && !(enterprise in made), JSON.stringify(made));
+  assert.deepEqual(made.schemas, [scimUrns.user]);
+  const replaced = await directory.send<ScimUser>('PUT', `/Users/${made.id}`, {
+    userName: 'unassigned@example.com',
+    [enterprise]: { department: null, division: 'North' },
+  });
+  assert.deepEqual(replaced.body[enterprise], { division: 'North' });
+});
+
 test('a userName in other case is taken', async () => {
   await directory.createUser('Case@Example.com');
   const again = await directory.send('POST', '/Users', { userName: 'cASE@example.COM' });
@@ -346,7 +360,9 @@ test('errors are those of SCIM only for requests that name its media type', asyn
     400,
     'invalidValue',
   );
-  requireScimError(await directory.send('GET', '/Users?startIndex=x'), 400, 'invalidValue');
+  const noNumber = await directory.send('GET', '/Users?startIndex=x');
+  requireScimError(noNumber, 400, 'invalidValue');
+  assert.match(noNumber.text, /"The request is invalid: query\.startIndex must be/);
   requireScimError(await directory.send('GET', '/Nothing'), 404);
   const json = await account.admin.get<ScimUser>('/directory-integration/scim/v2/Users?count=1', {
     headers: { accept: 'application/json' },

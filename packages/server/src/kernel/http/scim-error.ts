@@ -6,10 +6,12 @@ const longestDetail = 20_000;
 
 export function renderScimError(failure: Problem): ScimError {
   const faults = failure.violations.map(({ field, detail }) => `${field} ${detail}`);
+  // An error of SCIM has no member `violations` to look at.
+  const message = failure.message.replace('; see `violations`.', ':');
   const error: ScimError = {
     schemas: [scimUrns.error],
     status: String(failure.status),
-    detail: [failure.message, ...faults].join(' ').slice(0, longestDetail),
+    detail: [message, ...faults].join(' ').slice(0, longestDetail),
   };
   const scimType = findScimType(failure);
   if (scimType !== undefined) error.scimType = scimType;
