@@ -27,7 +27,7 @@ describe('npm start on an empty data directory', { timeout: 180_000 }, () => {
     headgate = await Installation.create({ environment: noCredential });
     await headgate.start('npm');
     // It responds shortly before it prints this.
-    await waitUntil('the end of what it prints', 10, () => headgate.output.includes('Press Ctrl-C to stop'));
+    await waitUntil('the end of what it prints', 60, () => headgate.output.includes('Press Ctrl-C to stop'));
   });
   after(() => headgate.remove());
 
