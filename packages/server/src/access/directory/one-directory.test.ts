@@ -84,10 +84,11 @@ test('events tell the same of members by SCIM and by /v1, and name the attribute
   await admin.delete(`/groups/${groupId}/members/${userId}`);
   await admin.patch(`${scimPath}/Groups/${groupId}`, change('add'));
   await admin.patch(`${scimPath}/Groups/${groupId}`, change('remove'));
-  const members = [{ value: userId, display: 'Ada' }];
-  const [added, removed] = [{ added: { members } }, { removed: { members } }];
+  const [ada, nobody] = [{ members: [{ value: userId, display: 'Ada' }] }, { members: [] }];
+  const added = [{ removed: nobody }, { added: ada }];
+  const removed = [{ removed: ada }, { added: nobody }];
   assert.deepEqual(
-    (await readEvents('group-members-changed')).map(({ before, after }) => before ?? after),
+    (await readEvents('group-members-changed')).map(({ before, after }) => [before, after]),
     [added, removed, added, removed],
   );
   const title = { Operations: [{ op: 'replace', value: { title: 'Countess', active: 'False' } }] };

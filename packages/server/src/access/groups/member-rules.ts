@@ -23,10 +23,7 @@ export function listForEvent(links: readonly Link[]) {
   return links.length > namedMembers ? { members, count: links.length } : { members };
 }
 
-/** The states of an event about members that were added or removed. */
+/** The states of an event about members: those that were removed, and those that were added. */
 export function describeMemberChange({ added, removed }: ChangedMembers) {
-  return {
-    ...(removed.length === 0 ? {} : { before: { removed: listForEvent(removed) } }),
-    ...(added.length === 0 ? {} : { after: { added: listForEvent(added) } }),
-  };
+  return { before: { removed: listForEvent(removed) }, after: { added: listForEvent(added) } };
 }
