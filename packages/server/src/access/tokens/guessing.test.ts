@@ -103,12 +103,10 @@ test('a /64 network of IPv6 is one address, and forwarded headers of untrusted c
 
 test('parallel guesses get no further than sequential ones', async () => {
   const { server, id, right } = await openServer();
-  const all = Array.from({ length: 4 * addressLimit }, (_, index) =>
-    requestToken(server, stranger, id, index === 3 * addressLimit ? right : createGuess()),
-  );
+  const all = Array.from({ length: 4 * addressLimit }, () => requestToken(server, stranger, id));
   const statuses = (await Promise.all(all)).map(({ status }) => status);
-  assert.ok(!statuses.includes(200), 'the right secret comes after many wrong ones');
   assert.ok(statuses.filter((status) => status === 401).length <= pairLimit);
+  assert.equal(await readStatus(requestToken(server, stranger, id, right)), 429);
 });
 
 test('many parallel requests with the right secret are all accepted', async () => {
