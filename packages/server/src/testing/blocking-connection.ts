@@ -79,8 +79,13 @@ export class BlockingConnection {
   async ended(milliseconds: number): Promise<void> {
     const signal = AbortSignal.timeout(milliseconds);
     this.#socket.resume();
-    if (!this.#socket.readableEnded && !this.#socket.destroyed)
+    if (this.#socket.readableEnded || this.#socket.destroyed) return;
+    try {
       await Promise.race(['end', 'close'].map((event) => once(this.#socket, event, { signal })));
+    } catch (failure) {
+      // A reset ends the connection too: the client may have written to a connection that the server closed.
+      if (failure !== this.#failure) throw failure;
+    }
   }
 
   close(): void {
