@@ -34,7 +34,7 @@ export interface TickServices {
 
 const everyMilliseconds = 500;
 /** Leaves the processor to requests between two batches. */
-const restMilliseconds = 10;
+const restMilliseconds = 5;
 
 export function createTickJob(services: TickServices): PeriodicJob {
   return {
