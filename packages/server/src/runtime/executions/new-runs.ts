@@ -90,7 +90,16 @@ export function buildRunEvent(run: NewRun): AccountEvent {
     projectId,
     subject: { type: 'pipeline-execution', id: executionId, name: pipelineName },
     after: {
-      ...{ executionId, projectId, environmentName, pipelineName, pipelineType, versionName, agentId, status },
+      ...{
+        executionId,
+        projectId,
+        environmentName,
+        pipelineName,
+        pipelineType,
+        versionName,
+        agentId,
+        status,
+      },
       ...{ trigger, scheduleId },
       ...(run.scheduleTick === null ? {} : { scheduleTick: run.scheduleTick.toISOString() }),
       ...(run.backfillId === null ? {} : { backfillId: run.backfillId }),

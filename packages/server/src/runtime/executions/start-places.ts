@@ -59,7 +59,10 @@ const selectPlaces = statement(
 );
 
 const selectAgents = statement(
-  { parameters: { account_ids: 'uuid[]', agent_ids: 'uuid[]' }, row: { account_id: 'uuid', agent_id: 'uuid' } },
+  {
+    parameters: { account_ids: 'uuid[]', agent_ids: 'uuid[]' },
+    row: { account_id: 'uuid', agent_id: 'uuid' },
+  },
   `
   select a.account_id, a.agent_id from unnest($account_ids::uuid[], $agent_ids::uuid[]) as w (account_id, agent_id)
   join agent a on a.account_id = w.account_id and a.agent_id = w.agent_id`,
@@ -89,7 +92,11 @@ export async function findStarts(
     const place = byKey.get(key);
     const isKnown = each.agentId !== undefined && agents.has(renderAgentKey(each.accountId, each.agentId));
     try {
-      const row = place && { ...place, user_name: '', named_agent_id: isKnown ? toUuid(each.agentId ?? '') : null };
+      const row = place && {
+        ...place,
+        user_name: '',
+        named_agent_id: isKnown ? toUuid(each.agentId ?? '') : null,
+      };
       return { start: requireStart(row, each, at), sharedArtifacts: shared.get(key) ?? [] };
     } catch (failure) {
       if (failure instanceof Problem) return { problem: failure };

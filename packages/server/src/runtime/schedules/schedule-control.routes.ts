@@ -6,8 +6,8 @@ import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { readTimeOfId, toUuid } from '../../kernel/identifiers.ts';
 import { buildRunEvent, insertRuns } from '../executions/index.ts';
-import { listTicksFrom } from './schedule.ts';
 import { findUnendedRun, lockSchedule, recordRunNow, scheduleById } from './schedule.store.ts';
+import { listTicksFrom } from './schedule.ts';
 import { patchSchedule, requireRunnable } from './schedule-write.ts';
 import { createScheduledRun } from './scheduled-run.ts';
 

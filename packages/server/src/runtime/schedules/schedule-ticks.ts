@@ -12,7 +12,13 @@ import type { Log } from '../../kernel/log.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
 import { findStarts, insertRuns } from '../executions/index.ts';
-import { type DueChoice, listDueIds, moveSchedules, readFacts, takeDueSchedules } from './due-schedule.store.ts';
+import {
+  type DueChoice,
+  listDueIds,
+  moveSchedules,
+  readFacts,
+  takeDueSchedules,
+} from './due-schedule.store.ts';
 import { createWantedStart } from './schedule.ts';
 import { handleTick, type TickOutcome } from './tick.ts';
 

@@ -6,8 +6,13 @@ import type { AccountEvent } from '../../kernel/database/events.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import { requirePermissionIn } from '../../workspace/environments/index.ts';
 import { type FoundStart, findStarts } from '../executions/index.ts';
+import {
+  presentSchedule,
+  renderScheduleEtag,
+  type ScheduleRow,
+  updateScheduleRow,
+} from './schedule.store.ts';
 import { applyPatch, createWantedStart, findFirstTick } from './schedule.ts';
-import { presentSchedule, renderScheduleEtag, type ScheduleRow, updateScheduleRow } from './schedule.store.ts';
 
 const selectName = statement(
   { parameters: { account_id: 'uuid', principal_id: 'uuid' }, row: { name: 'text' } },
@@ -96,7 +101,9 @@ export async function patchSchedule(
 /** Whether a patch says when the schedule runs: then it must run at some time, even if it is not enabled. */
 function isTimed(body: Patching['body']): boolean {
   const { cronExpression, intervalExpression, cronTimezone, effectiveFrom } = body;
-  return [cronExpression, intervalExpression, cronTimezone, effectiveFrom].some((given) => given !== undefined);
+  return [cronExpression, intervalExpression, cronTimezone, effectiveFrom].some(
+    (given) => given !== undefined,
+  );
 }
 
 export function buildScheduleEvent(

@@ -12,7 +12,6 @@ import { requireMatch } from '../../kernel/http/if-match.ts';
 import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
-import { findFirstTick, readExpression } from './schedule.ts';
 import {
   countSchedules,
   deleteScheduleRow,
@@ -24,6 +23,7 @@ import {
   scheduleById,
   schedulePage,
 } from './schedule.store.ts';
+import { findFirstTick, readExpression } from './schedule.ts';
 import { buildScheduleEvent, patchSchedule, requireRunnable } from './schedule-write.ts';
 
 export function scheduleRoutes({ read, write }: Endpoints): void {

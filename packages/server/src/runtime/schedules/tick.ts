@@ -4,9 +4,10 @@
  * A tick is late when no server handled it in time: after an outage, or after the clock was set forward. Then
  * only the latest tick that is due runs, and its run says so.
  */
+
+import type { AccountEvent } from '../../kernel/database/events.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import { readTimeOfId } from '../../kernel/identifiers.ts';
-import type { AccountEvent } from '../../kernel/database/events.ts';
 import { buildRunEvent, type FoundStart, type NewRun } from '../executions/index.ts';
 import type { DueRow, HandledTick, ScheduleFacts } from './due-schedule.store.ts';
 import { readTimetable } from './schedule.ts';
@@ -83,7 +84,8 @@ function judgeRun(row: DueRow, facts: ScheduleFacts, tick: Date): Judged {
   if (!facts.is_permitted) {
     const who = row.user_name === null ? 'The deleted caller' : JSON.stringify(row.user_name);
     const message = `${who}, which last wrote the schedule, no longer has permission to run pipelines in the environment ${JSON.stringify(row.environment_name)}.`;
-    const remedy = 'A caller with this permission can update or resume the schedule: then it runs with the rights of that caller.';
+    const remedy =
+      'A caller with this permission can update or resume the schedule: then it runs with the rights of that caller.';
     const problem = createProblem(row, 'forbidden', `${message} ${remedy}`, tick);
     return { result: 'forbidden', message, problem };
   }
