@@ -34,7 +34,7 @@ import {
   presentExecution,
   requireExecution,
 } from './execution.store.ts';
-import { computeIdBounds, executionsByPlace, newestExecutions } from './execution-list.store.ts';
+import { computeIdBounds, executionsOfSchedule, findExecutions } from './execution-list.store.ts';
 import { presentStep, stepsOfRun } from './execution-step.store.ts';
 import { getLogKey } from './log-stream.ts';
 
@@ -110,10 +110,12 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
       started_before: query.startedBefore ?? null,
       ...computeIdBounds(query.startedAfter, query.startedBefore, after),
       limit: limit + 1,
-      schedule: query.scheduleId ?? null,
     };
-    const newest = await rows(newestExecutions, parameters);
-    const found = newest.length > limit ? newest : await rows(executionsByPlace, parameters);
+    const { scheduleId } = query;
+    const found =
+      scheduleId === undefined
+        ? await findExecutions(rows, parameters)
+        : await rows(executionsOfSchedule, { ...parameters, schedule_id: toUuid(scheduleId) });
     const shown = found.slice(0, limit);
     const last = shown.at(-1);
     const more =
