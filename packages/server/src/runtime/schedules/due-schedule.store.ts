@@ -21,11 +21,14 @@ const due = `
 // environment cannot be deleted before the runs are written, and their deletion then sees the runs.
 const held = 'for update of s skip locked for key share of p skip locked for key share of e skip locked';
 
+/** Small enough that requests wait little while a batch is handled. */
+export const dueBatch = 100;
+
 const takeDue = statement(
-  { parameters: { now: 'timestamptz', limit: 'bigint' }, row: dueRow, alone: true },
+  { parameters: { now: 'timestamptz' }, row: dueRow, alone: true },
   `
   select s.account_id, s.project_id, ${scheduleColumns} ${due}
-  order by s.next_tick_at limit $limit ${held}`,
+  order by s.next_tick_at limit ${dueBatch} ${held}`,
 );
 
 const takeOne = statement(
@@ -40,25 +43,21 @@ const takeOne = statement(
 
 const selectDueIds = statement(
   {
-    parameters: { now: 'timestamptz', limit: 'bigint' },
-    row: { account_id: 'uuid', schedule_id: 'uuid', name: 'text' },
+    parameters: { now: 'timestamptz' },
+    row: { account_id: 'uuid', schedule_id: 'uuid' },
   },
-  'select account_id, schedule_id, name from schedule where next_tick_at <= $now order by next_tick_at limit $limit',
+  `select account_id, schedule_id from schedule where next_tick_at <= $now order by next_tick_at limit ${dueBatch}`,
 );
 
-export type DueId = RowOf<{ account_id: 'uuid'; schedule_id: 'uuid'; name: 'text' }>;
+export type DueId = Pick<DueRow, 'account_id' | 'schedule_id'>;
 
-/** Which schedules a round is about: the first that are due, or one of them. */
-export type DueChoice = { limit: number; only?: undefined } | { only: DueId };
-
-export function takeDueSchedules(tx: Transaction, choice: DueChoice, now: Date): Promise<DueRow[]> {
-  if (choice.only === undefined) return tx.query(takeDue, { now, limit: choice.limit });
-  const { account_id, schedule_id } = choice.only;
-  return tx.query(takeOne, { account_id, schedule_id, now });
+/** Takes the first schedules that are due, or only one. */
+export function takeDueSchedules(tx: Transaction, only: DueId | undefined, now: Date): Promise<DueRow[]> {
+  return only === undefined ? tx.query(takeDue, { now }) : tx.query(takeOne, { ...only, now });
 }
 
-export function listDueIds(read: Read, limit: number, now: Date): Promise<DueId[]> {
-  return read(selectDueIds, { now, limit });
+export function listDueIds(read: Read, now: Date): Promise<DueId[]> {
+  return read(selectDueIds, { now });
 }
 
 const factRow = {

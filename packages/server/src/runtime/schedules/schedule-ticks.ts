@@ -13,7 +13,8 @@ import type { Metrics } from '../../kernel/metrics.ts';
 import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
 import { findStarts, insertRuns } from '../executions/index.ts';
 import {
-  type DueChoice,
+  type DueId,
+  dueBatch,
   listDueIds,
   moveSchedules,
   readFacts,
@@ -32,8 +33,6 @@ export interface TickServices {
 }
 
 const everyMilliseconds = 500;
-/** Small enough that requests wait little while a batch is handled. */
-const batch = 100;
 /** Leaves the processor to requests between two batches. */
 const restMilliseconds = 10;
 
@@ -52,13 +51,13 @@ export function createTickJob(services: TickServices): PeriodicJob {
 /** Handles a batch of due schedules. Returns whether there may be more. */
 export async function fireDueSchedules(services: TickServices): Promise<boolean> {
   try {
-    return (await fireBatch(services, { limit: batch })) === batch;
+    return (await fireBatch(services)) === dueBatch;
   } catch (failure) {
     // One schedule must not stop the others: handle each by itself, and report the failure of those that fail.
-    const due = await listDueIds(services.database.read, batch, services.clock.now());
+    const due = await listDueIds(services.database.read, services.clock.now());
     const failed: string[] = [];
     for (const only of due)
-      await fireBatch(services, { only }).catch((cause) => {
+      await fireBatch(services, only).catch((cause) => {
         failed.push(only.schedule_id);
         services.log.error({ err: cause, scheduleId: only.schedule_id }, 'a schedule could not be handled');
       });
@@ -67,11 +66,11 @@ export async function fireDueSchedules(services: TickServices): Promise<boolean>
   }
 }
 
-async function fireBatch(services: TickServices, choice: DueChoice): Promise<number> {
+async function fireBatch(services: TickServices, only?: DueId): Promise<number> {
   const { database, metrics, newId, wakes } = services;
   const now = services.clock.now();
   const outcomes = await database.transaction(async (tx) => {
-    const rows = await takeDueSchedules(tx, choice, now);
+    const rows = await takeDueSchedules(tx, only, now);
     if (rows.length === 0) return [];
     const wanted = rows.map((row) =>
       createWantedStart(row, { accountId: row.account_id, projectId: row.project_id }),

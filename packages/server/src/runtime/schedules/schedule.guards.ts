@@ -25,7 +25,13 @@ export const scheduleGuards: SliceGuards = {
     ],
     'start and stop executions in an environment': ['runSchedule'],
   },
-  uniqueNames: { createSchedule: createOne },
+  uniqueNames: {
+    createSchedule: createOne,
+    async updateSchedule(place, name) {
+      const { body } = await createOne(place, place.named('schedule'));
+      return place.account.admin.patch(`${place.project.path}/schedules/${body.scheduleId}`, { name });
+    },
+  },
   counted: {
     updateSchedule: {
       async create(place) {
