@@ -127,6 +127,8 @@ const insertOne = insertStatement(
     shared_artifacts: 'jsonb?',
     restart_of: 'uuid?',
     restart: 'jsonb?',
+    schedule_id: 'uuid?',
+    schedule_tick: 'timestamptz?',
   },
   {
     derived: {
@@ -159,6 +161,8 @@ export interface NewExecution {
   sharedArtifacts?: readonly SharedArtifact[];
   restartOf?: string;
   restart?: RestartPlan;
+  /** A restart is of the same tick as what it continues. */
+  ofSchedule?: { id: string; tick: Date };
 }
 
 export function insertExecution(tx: Transaction, scope: Scope, made: NewExecution, now: Date): void {
@@ -184,6 +188,8 @@ export function insertExecution(tx: Transaction, scope: Scope, made: NewExecutio
     shared_artifacts: made.sharedArtifacts === undefined ? null : JSON.stringify(made.sharedArtifacts),
     restart_of: made.restartOf ?? null,
     restart: made.restart === undefined ? null : JSON.stringify(made.restart),
+    schedule_id: made.ofSchedule?.id ?? null,
+    schedule_tick: made.ofSchedule?.tick ?? null,
   });
 }
 

@@ -1,14 +1,11 @@
 /**
- * When a schedule runs: the ticks of a cron expression in a time zone, or of an interval.
- *
- * Daylight saving, as croner does it: an expression with one second, one minute and one hour has fixed times.
- * A fixed time in a gap runs right after the gap on the same day; one that happens twice runs at the first.
- * Other expressions skip the times in a gap and run on both passes of an overlap. Intervals are elapsed time.
+ * When a schedule runs: the ticks of a cron expression in a time zone, or of an interval, which is elapsed
+ * time.
  */
-import { nearestName } from '@headgate/contract';
-import { Cron } from 'croner';
 import { firstYear, lastYear, readCronExpression } from './cron-expression.ts';
+import { createCronSearch, type FindNext, latest } from './cron-search.ts';
 import { type IntervalExpression, readInterval } from './interval.ts';
+import { describeUnknownZone, findZone, type Zone } from './zone.ts';
 
 export interface TimetableInput {
   /** Exactly one of cronExpression and intervalExpression. */
@@ -33,22 +30,19 @@ export interface Timetable {
   readonly findNext: FindNext;
 }
 
-/** Returns the first tick after a time. Both are milliseconds since 1970. */
-type FindNext = (after: number) => number | undefined;
-
 const earliest = Date.UTC(firstYear, 0, 1);
-/** No tick is later, so a search for a date that never comes ends. */
-const latest = Date.UTC(lastYear + 1, 0, 1);
 
 export function parseTimetable(
   input: TimetableInput,
 ): { timetable: Timetable; fault?: never } | { timetable?: never; fault: TimetableFault } {
   const { cronExpression, intervalExpression, cronTimezone, effectiveFrom, createdAt } = input;
-  const zoneFault = describeZoneFault(cronTimezone);
-  if (zoneFault !== undefined) return { fault: { field: 'cronTimezone', message: zoneFault } };
+  const zone = findZone(cronTimezone);
+  if (zone === undefined) {
+    return { fault: { field: 'cronTimezone', message: describeUnknownZone(cronTimezone) } };
+  }
   const start = effectiveFrom?.getTime() ?? earliest;
   if (cronExpression !== undefined) {
-    const read = findCron(cronExpression, cronTimezone);
+    const read = findCron(cronExpression, cronTimezone, zone);
     return 'fault' in read
       ? { fault: { field: 'cronExpression', message: read.fault } }
       : { timetable: { start, findNext: read.findNext } };
@@ -112,8 +106,12 @@ export function ignoreStart({ findNext }: Timetable): Timetable {
 const mostKept = 256;
 const kept = new Map<string, FindNext>();
 
-function findCron(expression: string, zone: string): { findNext: FindNext } | { fault: string } {
-  const key = `${zone}\n${expression}`;
+function findCron(
+  expression: string,
+  zoneName: string,
+  zone: Zone,
+): { findNext: FindNext } | { fault: string } {
+  const key = `${zoneName}\n${expression}`;
   const known = kept.get(key);
   if (known !== undefined) return { findNext: known };
   const read = readCronExpression(expression);
@@ -125,49 +123,4 @@ function findCron(expression: string, zone: string): { findNext: FindNext } | { 
     kept.delete(oldest);
   }
   return { findNext };
-}
-
-function createCronSearch(patterns: readonly string[], zone: string): FindNext {
-  // The fixed offset gives the same ticks as the zone UTC and is several times faster.
-  const place = zone.toUpperCase() === 'UTC' ? { utcOffset: 0 } : { timezone: zone };
-  const crons = patterns.map((pattern) => new Cron(pattern, { ...place, mode: '7-part', paused: true }));
-  // Many schedules share an expression and ask at about the same time.
-  let last: { after: number; next: number | undefined } | undefined;
-  return (after) => {
-    if (last !== undefined && after >= last.after && after < (last.next ?? Number.POSITIVE_INFINITY)) {
-      return last.next;
-    }
-    let next: number | undefined;
-    for (const cron of crons) {
-      const found = cron.nextRun(new Date(after))?.getTime();
-      if (found !== undefined && (next === undefined || found < next)) next = found;
-    }
-    last = { after, next };
-    return next;
-  };
-}
-
-/** Zones that were checked. The list is bounded by the number of names in the IANA database. */
-const knownZones = new Set(['UTC']);
-
-function describeZoneFault(zone: string): string | undefined {
-  if (knownZones.has(zone)) return undefined;
-  if (isZoneName(zone)) {
-    if (knownZones.size < 2_000) knownZones.add(zone);
-    return undefined;
-  }
-  const near = nearestName(zone, Intl.supportedValuesOf('timeZone'));
-  const hint = near === undefined ? 'Use one such as Europe/Berlin or UTC' : `Did you mean ${near}?`;
-  return `${JSON.stringify(zone)} is not a time zone of the IANA database. ${hint}`;
-}
-
-function isZoneName(zone: string): boolean {
-  // Intl also reads offsets such as +02:00, which have no daylight saving and no name.
-  if (!/^[A-Za-z]/.test(zone)) return false;
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: zone }) !== undefined;
-  } catch (error) {
-    if (error instanceof RangeError) return false;
-    throw error;
-  }
 }
