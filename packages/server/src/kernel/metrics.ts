@@ -6,6 +6,8 @@ export interface Metrics {
   countEndedWork(kind: string, status: string): void;
   /** Rows that retention deleted. */
   countRemovedRows(kind: string, rows: number): void;
+  /** A tick of a schedule: what became of it, and how late it was. */
+  observeTick(result: string, lateSeconds: number): void;
   watchWaitingClaims(read: () => number): void;
   watchLostLogLines(read: () => number): void;
   watchUncaught(counts: Readonly<UncaughtCounts>): void;
@@ -41,6 +43,13 @@ export function createMetrics(): Metrics {
     labelNames: ['kind'],
     registers: [registry],
   });
+  const ticks = new Histogram({
+    name: 'headgate_schedule_tick_lateness_seconds',
+    help: 'How long after its time a tick of a schedule was handled, by result: fired, skipped, forbidden or missed',
+    labelNames: ['result'],
+    buckets: [0.25, 0.5, 1, 2, 5, 10, 60, 600, 3_600],
+    registers: [registry],
+  });
   // Looking up a series by labels costs more than observing, so the few combinations are cached.
   const series = new Map<string, { observe(seconds: number): void }>();
   return {
@@ -55,6 +64,7 @@ export function createMetrics(): Metrics {
     },
     countEndedWork: (kind, status) => ended.labels(kind, status).inc(),
     countRemovedRows: (kind, rows) => removed.labels(kind).inc(rows),
+    observeTick: (result, lateSeconds) => ticks.labels(result).observe(Math.max(lateSeconds, 0)),
     watchWaitingClaims(read) {
       const gauge: Gauge<string> = new Gauge({
         name: 'headgate_claims_waiting',

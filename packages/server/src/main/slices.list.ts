@@ -19,6 +19,7 @@ import { sharedPipelines } from '../delivery/shared-pipelines/index.ts';
 import { events } from '../records/events/index.ts';
 import { agentLink } from '../runtime/agent-link/index.ts';
 import { executions } from '../runtime/executions/index.ts';
+import { schedules } from '../runtime/schedules/index.ts';
 import { secretChecks } from '../runtime/secret-checks/index.ts';
 import { secrets } from '../runtime/secrets/index.ts';
 import { testExecutions } from '../runtime/test-executions/index.ts';
@@ -44,6 +45,7 @@ export const slices = [
   events,
   agentLink,
   executions,
+  schedules,
   secretChecks,
   secrets,
   testExecutions,

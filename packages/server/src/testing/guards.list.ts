@@ -16,6 +16,7 @@ import { sharedPipelineGuards } from '../delivery/shared-pipelines/shared-pipeli
 import { eventGuards } from '../records/events/event.guards.ts';
 import { agentLinkGuards } from '../runtime/agent-link/agent-link.guards.ts';
 import { executionGuards } from '../runtime/executions/execution.guards.ts';
+import { scheduleGuards } from '../runtime/schedules/schedule.guards.ts';
 import { secretCheckGuards } from '../runtime/secret-checks/secret-check.guards.ts';
 import { secretGuards } from '../runtime/secrets/secret.guards.ts';
 import { testExecutionGuards } from '../runtime/test-executions/test-execution.guards.ts';
@@ -38,6 +39,7 @@ export const guards = [
   eventGuards,
   agentLinkGuards,
   executionGuards,
+  scheduleGuards,
   secretCheckGuards,
   secretGuards,
   testExecutionGuards,
