@@ -20,7 +20,7 @@ export interface EventStreams {
   send(
     reply: FastifyReply,
     accountId: string,
-    open: (closed: AbortSignal) => Promise<AsyncGenerator<string>>,
+    open: (closed: AbortSignal) => Promise<AsyncGenerator<string | Buffer>>,
   ): Promise<FastifyReply>;
 }
 
@@ -64,7 +64,10 @@ export function createEventStreams(): EventStreams {
 }
 
 /** Calls `end` if a text is not taken in time. */
-async function* endStalled(source: AsyncGenerator<string>, end: () => void): AsyncGenerator<string> {
+async function* endStalled(
+  source: AsyncGenerator<string | Buffer>,
+  end: () => void,
+): AsyncGenerator<string | Buffer> {
   for await (const text of source) {
     const timer = setTimeout(end, stallMilliseconds);
     try {

@@ -1,8 +1,6 @@
-import type { Clock } from '../../kernel/clock.ts';
-import type { Database } from '../../kernel/database/database.ts';
 import type { Slice } from '../../kernel/slice/slice.ts';
 import { eventRetention } from './event.retention.ts';
-import { eventRoutes } from './event.routes.ts';
+import { type EventServices, eventRoutes } from './event.routes.ts';
 import { eventNumberingJob } from './event-numbering.ts';
 
 export {
@@ -15,9 +13,7 @@ export {
 export { type EventReach, readEventReach, readEventReaches } from './event-reach.ts';
 export { presentEvent } from './event-row.ts';
 
-interface Needs {
-  clock: Clock;
-  database: Database;
+interface Needs extends EventServices {
   config: { retention: { eventDays: number | undefined } };
 }
 
