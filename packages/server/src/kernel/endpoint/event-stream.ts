@@ -56,6 +56,8 @@ export function createEventStreams(): EventStreams {
         'content-type': 'text/event-stream; charset=utf-8',
         'cache-control': 'no-store',
         'x-accel-buffering': 'no',
+        // A server that stops waits for its connections: none may stay open after its stream.
+        connection: 'close',
       });
       const paced = endStalled(source, () => reply.raw.destroy());
       return reply.send(Readable.from(paced, { objectMode: true, highWaterMark: 1 }));
