@@ -1,9 +1,10 @@
 /** What readers of the event stream cost writes: their rate and times with 100 readers and with none. */
 import { type Child, startChild } from './child.ts';
 import type { ReadersOrder, ReadersReply } from './event-readers-process.ts';
-import { median, spread, verdictAtLeast } from './finding.ts';
+import { median, spread, verdictAtLeast, verdictAtMost } from './finding.ts';
 import { startLoadGenerator } from './load.ts';
 import type { LoadResult } from './load-process.ts';
+import { postgresSeconds, processorSeconds } from './processor-time.ts';
 import { requestText, uniqueNumber } from './request.ts';
 import { startServer } from './server-process.ts';
 import { projectWithVariables } from './variables.ts';
@@ -12,6 +13,9 @@ import type { Work } from './work.ts';
 const readers = 100;
 const connections = 16;
 const warmUpMilliseconds = 3_000;
+
+/** `cost`: processor time of a write, in microseconds, of the server and PostgreSQL. */
+type Written = LoadResult & { cost: number };
 
 export const eventStream: Work = async (settings) => {
   await using ending = new AsyncDisposableStack();
@@ -27,12 +31,16 @@ export const eventStream: Work = async (settings) => {
   const requests = [
     requestText('POST', `/dpc/v1/projects/${projectId}/variables`, { token: server.token, body }),
   ];
-  const write = (milliseconds: number): Promise<LoadResult> =>
-    load.run({ port: server.port, requests, connections, milliseconds });
+  const readCost = () => processorSeconds(server.pid) + postgresSeconds(server.dataDirectory);
+  async function write(milliseconds: number): Promise<Written> {
+    const before = readCost();
+    const result = await load.run({ port: server.port, requests, connections, milliseconds });
+    return { ...result, cost: ((readCost() - before) * 1e6) / result.answers };
+  }
   const rate = ({ answers, seconds }: LoadResult) => answers / seconds;
 
   await write(warmUpMilliseconds);
-  const [ratios, with100, without]: [number[], LoadResult[], LoadResult[]] = [[], [], []];
+  const [ratios, followedRounds, aloneRounds]: [number[], Written[], Written[]] = [[], [], []];
   for (let round = 0; round < settings.rounds; round += 1) {
     const alone = await write(settings.milliseconds);
     await ask({ order: 'open', port: server.port, token: server.token, readers });
@@ -42,16 +50,21 @@ export const eventStream: Work = async (settings) => {
     if (counts.some((count) => count !== followed.answers))
       throw new Error(`Each reader must get ${followed.answers} events; they got ${counts.join(', ')}.`);
     ratios.push(rate(followed) / rate(alone));
-    with100.push(followed);
-    without.push(alone);
+    followedRounds.push(followed);
+    aloneRounds.push(alone);
   }
   for (const [name, results] of [
-    ['no readers', without],
-    [`${readers} readers`, with100],
+    ['no readers', aloneRounds],
+    [`${readers} readers`, followedRounds],
   ] as const) {
     const p99 = median(results.map(({ p99Milliseconds }) => p99Milliseconds));
-    console.log(`  ${name}: ${spread(results.map(rate), 0)} writes per second, p99 ${p99.toFixed(1)} ms`);
+    const cost = median(results.map((result) => result.cost));
+    console.log(
+      `  ${name}: ${spread(results.map(rate), 0)} writes per second, p99 ${p99.toFixed(1)} ms; ` +
+        `each takes ${cost.toFixed(0)} µs of the server and PostgreSQL`,
+    );
   }
+  const costs = followedRounds.map(({ cost }, round) => cost / (aloneRounds[round]?.cost ?? Number.NaN));
   return [
     {
       work: `POST variable with ${readers} readers of the event stream, against none`,
@@ -59,6 +72,13 @@ export const eventStream: Work = async (settings) => {
       limit: '≥ 0.9 × the rate',
       verdict: verdictAtLeast(median(ratios), 0.9, 0.95),
       rounds: ratios,
+    },
+    {
+      work: 'the same: processor time of the server and PostgreSQL',
+      measured: `${spread(costs)} × the time`,
+      limit: '≤ 1.1 × the time',
+      verdict: verdictAtMost(median(costs), 1.1),
+      rounds: costs,
     },
   ];
 };
