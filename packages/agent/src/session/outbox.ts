@@ -3,21 +3,23 @@
  * accepted. Several changes of a step are sent as one, so the queue is bounded by the number of steps while
  * the server is unavailable.
  */
+import type {
+  LogLine,
+  Report,
+  ReportsRequest,
+  ReportsResponse,
+  RunVariables,
+  Step,
+  TestResult,
+} from '@headgate/contract';
 import {
-  type LogLine,
   logLineLimit,
   nameLimit,
-  type Report,
-  type ReportsRequest,
-  type ReportsResponse,
-  type RunVariables,
   reportedLinesLimit,
   reportLimit,
-  type Step,
   stepSqlLimit,
-  type TestResult,
   testTextLimit,
-} from '@headgate/contract';
+} from '@headgate/contract/without-schemas';
 import { createBackoff } from '../backoff.ts';
 import { getReason, type Log } from '../log.ts';
 import type { Time } from '../time.ts';

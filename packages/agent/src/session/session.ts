@@ -3,17 +3,15 @@
  * leases, obeys commands and sends reports. While the server is unavailable, runs continue and reports wait.
  */
 import { EventEmitter, once } from 'node:events';
-import {
-  type AgentCommand,
-  agentProtocolVersion,
-  type Command,
-  claimLimit,
-  type GoodbyeStage,
-  type HelloResponse,
-  instanceAbilities,
-  type WorkItem,
-  type WorkKind,
+import type {
+  AgentCommand,
+  Command,
+  GoodbyeStage,
+  HelloResponse,
+  WorkItem,
+  WorkKind,
 } from '@headgate/contract';
+import { agentProtocolVersion, claimLimit, instanceAbilities } from '@headgate/contract/without-schemas';
 import { Cancellation, describeCancellation } from '../cancellation.ts';
 import type { Handler, Handlers } from '../handlers/handler.ts';
 import { getReason, type Log } from '../log.ts';
