@@ -60,6 +60,9 @@ export interface SessionOptions {
   time?: Time;
 }
 
+/** A reason that is made once: an error of its own for each abort would refer to all that its stack refers to. */
+const placeFreed = new Error('a place is free');
+
 /** See above. `run` and `stop` are called at most once. */
 export class Session {
   readonly #options: SessionOptions;
@@ -212,7 +215,7 @@ export class Session {
     const { controlPlane, instanceId, concurrency } = this.#options;
     const max = Math.min(Math.max(0, concurrency - this.#held.size), claimLimit);
     const freed = new AbortController();
-    const onFreed = () => freed.abort();
+    const onFreed = () => freed.abort(placeFreed);
     // A call that waits only for commands ends when a place becomes free, so that it can be filled.
     if (max === 0) this.#events.once('freed', onFreed);
     try {
