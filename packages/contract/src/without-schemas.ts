@@ -1,6 +1,6 @@
 /**
  * What a program needs of the contract besides types, without a schema: `@headgate/contract/without-schemas`. An
- * agent that loaded all schemas would need 40 MB more.
+ * agent that loaded all schemas would need some 25 MB more (docs/adr/0057).
  */
 export * from './agent-protocol/canonical-manifest.ts';
 export * from './agent-protocol/protocol-constants.ts';
