@@ -22,7 +22,7 @@ const due = `
 const held = 'for update of s skip locked for key share of p skip locked for key share of e skip locked';
 
 /** Small enough that requests wait little while a batch is handled. */
-export const dueBatch = 250;
+export const dueBatch = 100;
 
 const takeDue = statement(
   { parameters: { now: 'timestamptz' }, row: dueRow, alone: true },
