@@ -6,9 +6,18 @@ import { pathToFileURL } from 'node:url';
 /** A file that takes longer to load hangs. */
 const LOADING_MS = 120_000;
 
+const closers: (() => Promise<void>)[] = [];
+let running: string | undefined;
+
+/** Closes what several files of a group use, after the last one. */
+export function afterTestGroup(close: () => Promise<void>): void {
+  if (running === undefined)
+    throw new Error('This test file runs in a group: start it with `npm test -- part-of-its-path`.');
+  closers.push(close);
+}
+
 /** @param paths from the working directory */
 export async function runTestGroup(paths: readonly string[], loadingMs = LOADING_MS): Promise<void> {
-  let running: string | undefined;
   process.on('exit', () => {
     if (running !== undefined) console.error(`headgate: the process ended in ${running}`);
   });
@@ -17,6 +26,7 @@ export async function runTestGroup(paths: readonly string[], loadingMs = LOADING
     await describe(path, () => load(path, loadingMs));
   }
   running = undefined;
+  for (const close of closers.toReversed()) await close();
 }
 
 async function load(path: string, milliseconds: number): Promise<void> {

@@ -1,7 +1,8 @@
 /**
  * Test files that share a process. Loading the server takes longer than the tests of most files, so the slice
  * tests of the server run in groups: one file after the other, each with its own servers and databases
- * (`startTestServer`). A file that measures or changes the whole process runs alone.
+ * (`startTestServer`). A file that measures or changes the whole process runs alone. So do acceptance tests,
+ * except those that use the shared installation.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,6 +25,11 @@ export function canShareProcess(path: string, text: string): boolean {
   return path.startsWith(SHARING_FOLDER) && !Object.hasOwn(ALONE, path) && !WHOLE_PROCESS.test(text);
 }
 
+/** Whether an acceptance test uses the installation of its process (shared-installation.ts). */
+export function usesSharedInstallation(path: string, text: string): boolean {
+  return path.startsWith('test/acceptance/') && text.includes("'./harness/shared-installation.ts'");
+}
+
 /** Cuts the list into groups of similar size; into at least `atOnce`, so that few files run at the same time. */
 export function cutIntoGroups(files: readonly string[], atOnce: number): string[][] {
   const count = Math.max(Math.min(files.length, atOnce), Math.ceil(files.length / MOST_FILES));
@@ -31,24 +37,27 @@ export function cutIntoGroups(files: readonly string[], atOnce: number): string[
   return Array.from({ length: count }, (_, group) => files.slice(start(group), start(group + 1)));
 }
 
-/** The arguments of `node --test` for these files. Programs that run groups are written to the folder. */
+/**
+ * The arguments of `node --test` for these files of a tier. Programs that run groups are written to the
+ * folder.
+ */
 export function groupTestFiles(
   checkout: string,
   files: readonly string[],
   { folder, atOnce }: { folder: string; atOnce: number },
 ): string[] {
-  const sharing = new Set(
-    files.filter((path) => canShareProcess(path, readFileSync(join(checkout, path), 'utf8'))),
-  );
-  const alone = files.filter((path) => !sharing.has(path));
+  const textOf = (path: string) => readFileSync(join(checkout, path), 'utf8');
+  const onServer = files.filter((path) => canShareProcess(path, textOf(path)));
+  const onInstallation = files.filter((path) => usesSharedInstallation(path, textOf(path)));
+  const grouped = new Set([...onServer, ...onInstallation]);
   mkdirSync(folder, { recursive: true });
   const runner = JSON.stringify(new URL('run-test-group.ts', import.meta.url).href);
-  const programs = cutIntoGroups([...sharing], atOnce).map((group, index) => {
-    if (group.length === 1) return group[0] ?? '';
+  const groups = [...cutIntoGroups(onServer, atOnce), ...cutIntoGroups(onInstallation, 1)];
+  const programs = groups.map((group, index) => {
     const program = join(folder, `group-${index + 1}.mjs`);
     const paths = JSON.stringify(group, null, 2);
     writeFileSync(program, `import { runTestGroup } from ${runner};\nawait runTestGroup(${paths});\n`);
     return program;
   });
-  return [...programs, ...alone];
+  return [...programs, ...files.filter((path) => !grouped.has(path))];
 }
