@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
-import { ALONE, canShareProcess, cutIntoGroups } from './test-groups.ts';
+import { ALONE, canShareProcess, cutIntoGroups, usesSharedInstallation } from './test-groups.ts';
 
 const path = 'packages/server/src/workspace/a.test.ts';
 const files = (count: number) => Array.from({ length: count }, (_, index) => `${index}.test.ts`);
 const sizesOf = (count: number, atOnce: number) =>
   cutIntoGroups(files(count), atOnce).map(({ length }) => length);
 
-test('slice tests of the server share a process, those of other packages do not', () => {
+test('slice tests of the server and of the engine share a process, those of processes do not', () => {
   assert.equal(canShareProcess(path, `test('a process. It ends', () => {});`), true);
-  assert.equal(canShareProcess('packages/agent/src/a.test.ts', ''), false);
+  assert.equal(canShareProcess('packages/agent/src/engine/a.test.ts', ''), true);
+  assert.equal(canShareProcess('packages/agent/src/pool/a.test.ts', ''), false);
 });
 
 test('a file that measures or changes the whole process has its own', () => {
@@ -23,6 +24,12 @@ test('a file that measures or changes the whole process has its own', () => {
     't.assert.fileSnapshot(body, at);',
   ])
     assert.equal(canShareProcess(path, text), false, text);
+});
+
+test('acceptance tests on the shared installation share a process', () => {
+  const text = `import { sharedInstallation } from './harness/shared-installation.ts';`;
+  assert.equal(usesSharedInstallation('test/acceptance/a.test.ts', text), true);
+  assert.equal(usesSharedInstallation('test/acceptance/a.test.ts', ''), false);
 });
 
 test('the files that are listed to run alone exist', () => {

@@ -1,13 +1,14 @@
 /**
- * Test files that share a process. Loading the server takes longer than the tests of most files, so the slice
- * tests of the server run in groups: one file after the other, each with its own servers and databases
+ * Test files that share a process. Loading the server or DuckDB takes longer than the tests of most files, so
+ * the slice tests of the server and of the agent's engine run in groups: one file after the other, each with its own servers and databases
  * (`startTestServer`). A file that measures or changes the whole process runs alone. So do acceptance tests,
  * except those that use the shared installation.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const SHARING_FOLDER = 'packages/server/';
+/** Beginnings of paths. The other tests of the agent start processes, and wait for them more than they load. */
+const SHARING = ['packages/server/', 'packages/agent/src/engine/', 'packages/agent/src/warehouses/sql-'];
 /** Signs that a test measures or changes its process. Node.js names snapshots after the file of the process. */
 const WHOLE_PROCESS =
   /\bprocess\.[a-z]|\bmock\b|\bglobalThis\b|snapshot|node:(child_process|perf_hooks|v8|vm|worker_threads)/i;
@@ -22,7 +23,11 @@ const MOST_FILES = 10;
 
 /** Whether a test file of the tier "slices" may share a process with others. */
 export function canShareProcess(path: string, text: string): boolean {
-  return path.startsWith(SHARING_FOLDER) && !Object.hasOwn(ALONE, path) && !WHOLE_PROCESS.test(text);
+  return (
+    SHARING.some((beginning) => path.startsWith(beginning)) &&
+    !Object.hasOwn(ALONE, path) &&
+    !WHOLE_PROCESS.test(text)
+  );
 }
 
 /** Whether an acceptance test uses the installation of its process (shared-installation.ts). */
