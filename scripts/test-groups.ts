@@ -1,8 +1,8 @@
 /**
  * Test files that share a process. Loading the server or DuckDB takes longer than the tests of most files, so
- * the slice tests of the server and of the agent's engine run in groups: one file after the other, each with its own servers and databases
- * (`startTestServer`). A file that measures or changes the whole process runs alone. So do acceptance tests,
- * except those that use the shared installation.
+ * the slice tests of the server and of the agent's engine run in groups: one file after the other, each with its
+ * own servers and databases (`startTestServer`). A file that measures or changes the whole process runs alone.
+ * So do acceptance tests, except those that use the shared installation.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -65,7 +65,8 @@ async function main(args: readonly string[]): Promise<TestTotals> {
     return Promise.all(
       others.map((tier) => {
         const atOnce = concurrencyOf(tier);
-        const files = groupTestFiles(checkout, selected[tier], { folder: join(folder, 'groups'), atOnce });
+        const groups = join(folder, `groups-of-${tier}`);
+        const files = groupTestFiles(checkout, selected[tier], { folder: groups, atOnce });
         return runTier(tier, files, [`--test-concurrency=${atOnce}`], environment);
       }),
     );
