@@ -157,7 +157,7 @@ export const createSchedule = operation({
     'Give either `cronExpression` or `intervalExpression`. Without `versionName`, each run uses the newest enabled version at its tick. ' +
     'Without `agentId`, it uses the default agent of the environment, or the only agent of the account. ' +
     'If `allowConcurrentExecutions` is false, a tick during a run of the schedule is SKIPPED. ' +
-    'Runs have the rights of whoever last wrote the schedule, checked at each tick, so the caller also needs permission to start executions in the environment.',
+    'Runs have the rights of the caller that last wrote the schedule, checked at each tick, so the caller also needs permission to start executions in the environment.',
   permission: 'project:configure',
   params: Type.Object(projectPath),
   body: Type.Object({

@@ -49,7 +49,7 @@ export const scheduleRow = {
   last_tick_at: 'timestamptz?',
   last_run_at: 'timestamptz?',
   created_at: 'timestamptz',
-  /** Of whoever wrote it last; null if that principal was deleted. */
+  /** Of the principal that wrote it last; null if it was deleted. */
   user_name: 'text?',
 } satisfies ColumnTypes;
 export type ScheduleRow = RowOf<typeof scheduleRow>;
@@ -223,8 +223,8 @@ export function recordRunNow(tx: Transaction, scope: Scope, id: string, at: Date
 }
 
 /**
- * SQL: the newest run of the schedule `s` that has not ended, or null. Runs of backfills are in nobody's way:
- * a backfill limits its own.
+ * SQL: the newest run of the schedule `s` that has not ended, or null. Runs of backfills do not
+ * count: a backfill limits its own.
  */
 export const unendedRun = `(
     select e.execution_id from pipeline_execution e
