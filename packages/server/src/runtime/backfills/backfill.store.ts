@@ -127,7 +127,11 @@ const countUnderWay = statement(
 );
 
 /** Throws `too-many-backfills` if the project has as many under way as it may have. */
-export async function requireRoomForBackfill(tx: Transaction, scope: Scope, projectId: string): Promise<void> {
+export async function requireRoomForBackfill(
+  tx: Transaction,
+  scope: Scope,
+  projectId: string,
+): Promise<void> {
   const parameters = { account_id: scope.accountId, project_id: projectId, most: backfillLimit };
   const [few] = await tx.query(countUnderWay, parameters);
   if (few !== undefined && few.count >= backfillLimit)
