@@ -91,12 +91,14 @@ export const createBackfill = operation({
   body: Type.Object({
     from: DateTime,
     to: { ...DateTime, description: 'Not in the future' },
-    concurrency: Type.Integer({
-      minimum: 1,
-      maximum: concurrencyLimit,
-      default: 1,
-      description: 'How many runs may be under way at a time',
-    }),
+    concurrency: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: concurrencyLimit,
+        default: 1,
+        description: 'How many runs may be under way at a time',
+      }),
+    ),
   }),
   success: {
     status: 201,

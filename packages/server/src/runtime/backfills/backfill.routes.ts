@@ -44,7 +44,7 @@ export function backfillRoutes({ read, write }: Endpoints, { wakes, times }: Bac
     const [firstTick, lastTick] = [ticks.at(0), ticks.at(-1)];
     if (firstTick === undefined || lastTick === undefined) throw new Error('A range has no tick.');
     const backfillId = newId();
-    const { concurrency } = body;
+    const { concurrency = 1 } = body;
     insertBackfill(
       tx,
       scope,
