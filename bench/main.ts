@@ -7,6 +7,7 @@ import { artifactComparison } from './artifact-comparison.ts';
 import { artifactList } from './artifact-list.ts';
 import { claimLatency } from './claim-latency.ts';
 import { directory } from './directory.ts';
+import { eventStream } from './event-stream.ts';
 import { eventsByTime } from './events-by-time.ts';
 import { executionList } from './execution-list.ts';
 import { faultyBodies } from './faulty-bodies.ts';
@@ -50,6 +51,7 @@ const works: Record<string, Work> = {
   deletion: projectDeletion,
   directory,
   events: eventsByTime,
+  'event-stream': eventStream,
   executions: executionList,
   steps: runSteps,
   'artifact-list': artifactList,

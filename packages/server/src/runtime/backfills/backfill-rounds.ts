@@ -19,6 +19,8 @@ import {
 
 const everyMilliseconds = 500;
 const batch = 10;
+/** After a failure, the next round handles the others. */
+const mostOneByOne = 1_000;
 /** Leaves the processor to requests between two batches. */
 const restMilliseconds = 10;
 
@@ -34,23 +36,32 @@ export function createBackfillJob(services: TickServices): PeriodicJob {
   };
 }
 
+/** The job in the log whose failure is that of one backfill. */
+const oneByOne = 'one backfill';
+
 /** Advances a batch of backfills. Returns whether there may be more to do. */
 export async function advanceBackfills(services: TickServices): Promise<boolean> {
   try {
-    return (await advanceBatch(services, { limit: batch })) > 0;
+    const advanced = await advanceBatch(services, { limit: batch });
+    services.failures.recordSuccess(oneByOne);
+    return advanced > 0;
   } catch (failure) {
-    // One backfill must not stop the others: advance each by itself, and report those that fail.
-    const due = await listDueIds(services.database.read, 100 * batch, services.clock.now());
-    let advanced = 0;
-    for (const only of due)
-      try {
-        advanced += await advanceBatch(services, { only });
-      } catch (cause) {
-        services.log.error({ err: cause, backfillId: only.backfill_id }, 'a backfill could not be advanced');
-      }
-    if (advanced === 0) throw failure;
+    await advanceOneByOne(services, failure);
     return false;
   }
+}
+
+/** One backfill must not stop the others. Throws `failure` if each of them fails. */
+async function advanceOneByOne(services: TickServices, failure: unknown): Promise<void> {
+  const due = await listDueIds(services.database.read, mostOneByOne, services.clock.now());
+  let failed = 0;
+  for (const only of due)
+    await advanceBatch(services, { only }).catch((cause) => {
+      failed += 1;
+      const message = 'a backfill could not be advanced; it will be tried again';
+      services.failures.recordFailure(oneByOne, cause, message, { backfillId: only.backfill_id });
+    });
+  if (failed > 0 && failed === due.length) throw failure;
 }
 
 /** Returns how many backfills it advanced. */

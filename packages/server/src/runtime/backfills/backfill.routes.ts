@@ -68,7 +68,12 @@ export function backfillRoutes({ read, write }: Endpoints, { wakes, times }: Bac
       firstTick: firstTick.toISOString(),
       lastTick: lastTick.toISOString(),
     };
-    const key = { project_id: projectId, backfill_id: backfillId, schedule_id: schedule.schedule_id };
+    const key = {
+      project_id: projectId,
+      environment_name: schedule.environment_name,
+      backfill_id: backfillId,
+      schedule_id: schedule.schedule_id,
+    };
     const after = { ...made, from: range.from, to: range.to, concurrency, status: 'RUNNING' };
     return {
       body: made,

@@ -12,6 +12,7 @@ import { getLogKey } from './log-stream.ts';
 interface CommandedRun {
   id: string;
   projectId: string;
+  environmentName: string;
   pipelineName: string;
   status: ExecutionStatus;
   work: { state: 'queued' | 'held' | 'silent'; agent_id: string; command_by: string | null };
@@ -48,9 +49,10 @@ export function recordCancellations(
     const agents = moves.filter(({ isEnded }) => !isEnded).map(({ work }) => work.agent_id);
     for (const agentId of new Set(agents)) wakes.wake(agentId, 'all');
   });
-  return moves.flatMap(({ id, projectId, pipelineName, status, to, isEnded }) => {
+  return moves.flatMap(({ id, projectId, environmentName, pipelineName, status, to, isEnded }) => {
     const change = {
       projectId,
+      environmentName,
       subject: { type: 'pipeline-execution', id, name: pipelineName },
       before: { status },
       after: { status: to, command },
@@ -73,12 +75,13 @@ const selectStates = statement(
     row: {
       execution_id: 'uuid',
       project_id: 'uuid',
+      environment_name: 'text',
       pipeline_name: 'text',
       status: typed<ExecutionStatus>('execution_status'),
     },
   },
   `
-  select execution_id, project_id, pipeline_name, status from pipeline_execution
+  select execution_id, project_id, environment_name, pipeline_name, status from pipeline_execution
   where account_id = $account_id and execution_id = any ($execution_ids::uuid[])`,
 );
 
@@ -101,8 +104,9 @@ export async function cancelRunsOfBackfill(
   });
   const runs = states.flatMap((row): CommandedRun[] => {
     const work = byId.get(row.execution_id);
-    const { execution_id: id, project_id: projectId, pipeline_name: pipelineName, status } = row;
-    return work === undefined ? [] : [{ id, projectId, pipelineName, status, work }];
+    const { execution_id: id, project_id: projectId, environment_name: environmentName } = row;
+    const { pipeline_name: pipelineName, status } = row;
+    return work === undefined ? [] : [{ id, projectId, environmentName, pipelineName, status, work }];
   });
   return recordCancellations(tx, scope, runs, asked);
 }

@@ -83,6 +83,7 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
         {
           name: 'pipeline-execution-requested',
           projectId,
+          environmentName,
           subject: { type: 'pipeline-execution', id: executionId, name: execution.pipelineName },
           after: { ...execution, status: 'RUNNING' },
         },
@@ -157,6 +158,7 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
     const run = {
       id: work.work_id,
       projectId,
+      environmentName: execution.environment_name,
       pipelineName: execution.pipeline_name,
       status: execution.status,
       work,

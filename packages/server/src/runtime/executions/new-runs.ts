@@ -88,6 +88,7 @@ export function buildRunEvent(run: NewRun): AccountEvent {
   return {
     name: status === 'RUNNING' ? 'pipeline-execution-requested' : 'pipeline-execution-ended',
     projectId,
+    environmentName,
     subject: { type: 'pipeline-execution', id: executionId, name: pipelineName },
     after: {
       ...{

@@ -109,8 +109,14 @@ function isTimed(body: Patching['body']): boolean {
 export function buildScheduleEvent(
   name: AccountEvent['name'],
   projectId: string,
-  row: Pick<ScheduleRow, 'schedule_id' | 'name'>,
+  row: Pick<ScheduleRow, 'schedule_id' | 'name' | 'environment_name'>,
   states: { before?: object; after?: object },
 ): AccountEvent {
-  return { name, projectId, subject: { type: 'schedule', id: row.schedule_id, name: row.name }, ...states };
+  return {
+    name,
+    projectId,
+    environmentName: row.environment_name,
+    subject: { type: 'schedule', id: row.schedule_id, name: row.name },
+    ...states,
+  };
 }

@@ -162,6 +162,7 @@ function buildEnvironmentEvent(
   return {
     name,
     projectId,
+    environmentName,
     subject: { type: 'environment', id: environmentName, name: environmentName },
     ...states,
   };
