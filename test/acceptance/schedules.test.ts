@@ -86,7 +86,10 @@ describe('schedules on two servers', { timeout: 290_000 }, () => {
 
   it('a backfill runs each tick once, with its time, while one server is killed', async () => {
     await project.publish(
-      { 'day.orch.yaml': sqlScript(`select '\${sysvar.schedule.tick.slice(0, 10)}' as day`) },
+      {
+        'main.orch.yaml': sqlScript('select 1'),
+        'day.orch.yaml': sqlScript(`select '\${sysvar.schedule.tick.slice(0, 10)}' as day`),
+      },
       'dev',
       '2',
     );
