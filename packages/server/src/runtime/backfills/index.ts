@@ -4,8 +4,6 @@ import { createBackfillRetention } from './backfill.retention.ts';
 import { type BackfillServices, backfillRoutes } from './backfill.routes.ts';
 import { createBackfillJob } from './backfill-rounds.ts';
 
-export { advanceBackfills } from './backfill-rounds.ts';
-
 export const backfills: Slice<
   TickServices & BackfillServices & { config: { retention: { executionDays: number | undefined } } }
 > = {
