@@ -41,8 +41,8 @@ function startTicks(due: Due, room: number, now: Date, newId: NewId): RoundOutco
   if (!facts.is_permitted) return forbidRest(due, now, newId);
   if (found.problem !== undefined) {
     const { code, message: detail } = found.problem;
-    const isKnown = row.problem_code === code && row.problem_since !== null;
-    const since = isKnown && row.problem_since !== null ? row.problem_since : now;
+    const isKnown = row.problem_code === code;
+    const since = (isKnown ? row.problem_since : undefined) ?? now;
     const after = { code, detail, tick: row.next_ticks[0]?.toISOString() };
     const events = isKnown ? [] : [buildBackfillEvent('backfill-blocked', row, schedule.name, { after })];
     const nextRoundAt = addSeconds(now, blockedSeconds);
