@@ -18,6 +18,7 @@ import { blobs } from '../delivery/blobs/index.ts';
 import { sharedPipelines } from '../delivery/shared-pipelines/index.ts';
 import { events } from '../records/events/index.ts';
 import { agentLink } from '../runtime/agent-link/index.ts';
+import { backfills } from '../runtime/backfills/index.ts';
 import { executions } from '../runtime/executions/index.ts';
 import { schedules } from '../runtime/schedules/index.ts';
 import { secretChecks } from '../runtime/secret-checks/index.ts';
@@ -44,6 +45,7 @@ export const slices = [
   sharedPipelines,
   events,
   agentLink,
+  backfills,
   executions,
   schedules,
   secretChecks,

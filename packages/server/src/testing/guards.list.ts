@@ -15,6 +15,7 @@ import { artifactGuards } from '../delivery/artifacts/artifact.guards.ts';
 import { sharedPipelineGuards } from '../delivery/shared-pipelines/shared-pipeline.guards.ts';
 import { eventGuards } from '../records/events/event.guards.ts';
 import { agentLinkGuards } from '../runtime/agent-link/agent-link.guards.ts';
+import { backfillGuards } from '../runtime/backfills/backfill.guards.ts';
 import { executionGuards } from '../runtime/executions/execution.guards.ts';
 import { scheduleGuards } from '../runtime/schedules/schedule.guards.ts';
 import { secretCheckGuards } from '../runtime/secret-checks/secret-check.guards.ts';
@@ -38,6 +39,7 @@ export const guards = [
   sharedPipelineGuards,
   eventGuards,
   agentLinkGuards,
+  backfillGuards,
   executionGuards,
   scheduleGuards,
   secretCheckGuards,
