@@ -8,7 +8,7 @@ import { DateTime, Name, OpaqueId, oneOf, pageOf, pageQuery, Uuid } from '../pri
 /** Beyond this many an account-wide log's `total` is this number: an estimate (decisions.md §2, paging). */
 export const countedEventLimit = 10_000;
 
-const EventWord = named('EventName', oneOf(eventNames));
+export const EventWord = named('EventName', oneOf(eventNames));
 
 export const AccountEventItem = named(
   'AccountEvent',
