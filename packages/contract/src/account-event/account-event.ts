@@ -23,6 +23,12 @@ export const AccountEventItem = named(
     }),
     eventTimestamp: DateTime,
     eventProjectId: Type.Optional(Uuid),
+    eventEnvironmentName: Type.Optional(
+      Type.String({
+        maxLength: 255,
+        description: 'The environment that the event is about. Absent for none, and for several',
+      }),
+    ),
     eventSubjectId: Type.Optional(Type.String({ maxLength: 1_024 })),
     eventSubjectName: Type.Optional(Type.String({ maxLength: 1_024 })),
     eventSubjectType: Type.Optional(Type.String({ maxLength: 100 })),
@@ -64,6 +70,7 @@ export const listEvents = operation({
     ...pageQuery,
     eventName: Type.Optional(Type.Array(EventWord, { maxItems: eventNames.length })),
     projectId: Type.Optional(OpaqueId),
+    environmentName: Type.Optional(Name),
     actorId: Type.Optional(OpaqueId),
     subjectId: Type.Optional(Name),
     subjectType: Type.Optional(Name),

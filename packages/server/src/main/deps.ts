@@ -6,6 +6,7 @@ import { createPipelineReader, type PipelineReader } from '../delivery/artifacts
 import { type Blobs, createBlobs, type ManifestUse, type ObjectStore } from '../delivery/blobs/index.ts';
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import { type Database, openDatabase } from '../kernel/database/database.ts';
+import { announceEvents } from '../kernel/database/event-news.ts';
 import { openWakes, type Wakes } from '../kernel/database/wakes.ts';
 import type { Services } from '../kernel/endpoint/endpoint.ts';
 import { createFailureLog, type FailureLog } from '../kernel/failure-log.ts';
@@ -92,6 +93,7 @@ export async function createDependencies(config: Config, given: Given): Promise<
   metrics.watchUncaught(uncaught);
   const wakes = await openWakes(database, log);
   metrics.watchWaitingClaims(wakes.countWaiting);
+  const eventNews = announceEvents(database, wakes);
   const newId = createUuidMaker(clock);
   const blobs = createBlobs({ database, objects, clock, newId, log });
   const { region, publicUrl, signingKeyDays: rotationDays } = config;
@@ -120,6 +122,7 @@ export async function createDependencies(config: Config, given: Given): Promise<
     version: manifest.version,
     stopping: given.stopping,
     async close() {
+      eventNews.close();
       await wakes.close();
       await blobs.waitForRemovals();
       objects.close();

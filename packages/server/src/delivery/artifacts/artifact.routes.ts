@@ -74,10 +74,11 @@ function uploadRoute({ long }: Endpoints, store: UploadServices): void {
           ignoredResources: ignored.length,
           warnings: checked.told.warningsTotal,
         };
+        const { projectId, environmentName } = version;
         const subject = { type: 'artifact', id: version.versionName, name: version.versionName };
         return {
           body: { ignoredResources: ignored, versionName: version.versionName, ...checked.told },
-          events: [{ name: 'artifact-created', projectId: version.projectId, subject, after }],
+          events: [{ name: 'artifact-created', projectId, environmentName, subject, after }],
         };
       });
     });

@@ -27,7 +27,13 @@ export function versionStateRoutes({ write }: Endpoints): void {
       body: { environmentName, versionName, enabled },
       etag: renderVersionEtag(row),
       events: [
-        { name: 'artifact-updated', projectId: params.projectId, subject: buildSubject(place), ...states },
+        {
+          name: 'artifact-updated',
+          projectId: params.projectId,
+          environmentName: place.environmentName,
+          subject: buildSubject(place),
+          ...states,
+        },
       ],
     };
   });
@@ -54,7 +60,9 @@ export function versionStateRoutes({ write }: Endpoints): void {
     const after = pickState(place, { ...source, ...promotion });
     return {
       body: { environmentName: to, versionName },
-      events: [{ name: 'artifact-promoted', projectId, subject: buildSubject(place), after }],
+      events: [
+        { name: 'artifact-promoted', projectId, environmentName: to, subject: buildSubject(place), after },
+      ],
     };
   });
 }

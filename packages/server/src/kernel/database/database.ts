@@ -19,7 +19,14 @@ import { isConnectionSpent } from './database-error.ts';
 import { type Hearing, type Listening, listenOn, onOwnConnection } from './own-connection.ts';
 import { createSharedReads, createSharedWrites } from './shared-trips.ts';
 import type { Statement } from './statement.ts';
-import { type Opening, PipelinedTransaction, type Read, type Transaction, toSend } from './transaction.ts';
+import {
+  listEventAccounts,
+  type Opening,
+  PipelinedTransaction,
+  type Read,
+  type Transaction,
+  toSend,
+} from './transaction.ts';
 
 export { conflictCode, isDatabaseError, isDiskFull, isUnavailable } from './database-error.ts';
 export type { Hearing } from './own-connection.ts';
@@ -59,6 +66,8 @@ export interface Database {
   listen(channel: string, hearing: Hearing): Promise<Listening>;
   /** Runs `work` on a separate connection. Closing it releases its session locks. */
   alone<Result>(work: (read: Read) => Promise<Result>): Promise<Result>;
+  /** Calls `listener` with an account after each commit that may have written events of it. */
+  watchEvents(listener: (accountId: string) => void): void;
   close(): Promise<void>;
 }
 
@@ -88,6 +97,13 @@ export function openDatabase(options: DatabaseOptions): Database {
   const sendAlone = (items: readonly Sent[]) => sendOn(pool, items);
   const sendRead = createSharedReads(sendAlone);
   const sendWrite = createSharedWrites({ together: (items) => sendOn(writer, items), alone: sendAlone });
+
+  const eventListeners: ((accountId: string) => void)[] = [];
+  function announceEvents(committed: readonly Sent[]): void {
+    if (committed.length === 0 || eventListeners.length === 0) return;
+    for (const accountId of listEventAccounts(committed))
+      for (const listener of eventListeners) listener(accountId);
+  }
 
   // When the server stops, pending statements may still wait for a connection.
   let underWay = 0;
@@ -119,6 +135,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   ): Promise<Row[]> {
     const sent = toSend(query, parameters);
     await trackUse(() => sendRead([sent]));
+    if (query.writesEvents) announceEvents([sent]);
     return sent.rows as Row[];
   }
 
@@ -149,6 +166,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       await tx.commit();
       if (tx.failed) throw tx.failure();
       for (const effect of tx.effects) effect();
+      announceEvents(tx.writing);
       return result;
     } finally {
       tx.release();
@@ -162,6 +180,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     listen: (channel, hearing) =>
       listenOn({ keepAliveMilliseconds: defaultKeepAliveMilliseconds, ...options }, channel, hearing),
     alone: (work) => onOwnConnection(options, work),
+    watchEvents: (listener) => void eventListeners.push(listener),
     close,
   };
 }

@@ -8,6 +8,8 @@ import { insertStatement, statement, type Transaction } from './database.ts';
 export interface AccountEvent {
   name: EventName;
   projectId?: string | undefined;
+  /** The environment that it is about; undefined for none, or several. */
+  environmentName?: string | undefined;
   subject: { type: string; id: string; name?: string | undefined };
   before?: object;
   after?: object;
@@ -39,7 +41,7 @@ interface Caller {
 /** The start of an insert, for statements that write the events of their own changes. */
 export const insertIntoEvent = `
   insert into event (account_id, occurred_at, event_id, name, actor_id, actor_kind, request_id,
-    project_id, subject_type, subject_id, subject_name, state_before, state_after)`;
+    project_id, environment_name, subject_type, subject_id, subject_name, state_before, state_after)`;
 
 const insertEvents = statement(
   {
@@ -54,9 +56,9 @@ const insertEvents = statement(
   },
   `${insertIntoEvent}
   select $account_id, $occurred_at, e.id, e.name, $actor_id, $actor_kind, $request_id, e."projectId",
-    e."subjectType", e."subjectId", e."subjectName", e.before, e.after
-  from jsonb_to_recordset($events) as e(id uuid, name text, "projectId" uuid, "subjectType" text, "subjectId" text,
-    "subjectName" text, before jsonb, after jsonb)`,
+    e."environmentName", e."subjectType", e."subjectId", e."subjectName", e.before, e.after
+  from jsonb_to_recordset($events) as e(id uuid, name text, "projectId" uuid, "environmentName" text,
+    "subjectType" text, "subjectId" text, "subjectName" text, before jsonb, after jsonb)`,
 );
 
 // The usual case: avoids the conversion to JSON.
@@ -69,6 +71,7 @@ const insertEvent = insertStatement('event', {
   actor_kind: 'text',
   request_id: 'uuid?',
   project_id: 'uuid?',
+  environment_name: 'text?',
   subject_type: 'text',
   subject_id: 'text',
   subject_name: 'text?',
@@ -94,12 +97,13 @@ export function recordEvents(
     request_id: source.requestId,
   };
   if (events.length === 1) {
-    const { name, projectId, subject, before, after } = only;
+    const { name, projectId, environmentName, subject, before, after } = only;
     tx.send(insertEvent, {
       ...by,
       event_id: newId(),
       name,
       project_id: projectId ?? null,
+      environment_name: environmentName ?? null,
       subject_type: subject.type,
       subject_id: subject.id,
       subject_name: subject.name ?? null,
@@ -108,10 +112,11 @@ export function recordEvents(
     });
     return;
   }
-  const rows = events.map(({ name, projectId, subject, before, after }) => ({
+  const rows = events.map(({ name, projectId, environmentName, subject, before, after }) => ({
     id: newId(),
     name,
     projectId,
+    environmentName,
     subjectType: subject.type,
     subjectId: subject.id,
     subjectName: subject.name,

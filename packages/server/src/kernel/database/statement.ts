@@ -24,6 +24,8 @@ export interface PreparedStatement {
   readonly columnTypes: ColumnTypes | undefined;
   /** May take long, so it does not share a trip with other reads (shared-trips.ts). */
   readonly alone: boolean;
+  /** It may write events: of the account in its parameter `account_id`, or in that column of its rows. */
+  readonly writesEvents: boolean;
 }
 
 export interface Statement<Row, Parameters> extends PreparedStatement {
@@ -96,7 +98,10 @@ function prepare(
   if (unused !== undefined) throw new Error(`The declared parameter $${unused} is not used: ${source}`);
   const text = source.replaceAll(placeholder, (_, name: string) => `$${names.indexOf(name) + 1}`);
   const name = createHash('sha256').update(text).digest('base64url').slice(0, 16);
-  return { name, text, source, parameters: names, parameterTypes, columnTypes: row, alone };
+  const writesEvents = eventInsert.test(source);
+  if (writesEvents && !names.includes('account_id') && !Object.hasOwn(row ?? {}, 'account_id'))
+    throw new Error(`The statement writes events, so it needs a parameter or a column account_id: ${source}`);
+  return { name, text, source, parameters: names, parameterTypes, columnTypes: row, alone, writesEvents };
 }
 
 /**
@@ -112,6 +117,7 @@ function remember(declared: PreparedStatement): void {
   everyStatement.set(declared.name, declared);
 }
 
+const eventInsert = /\binsert into event\s*\(/;
 const placeholder = /\$(\w+)/g;
 
 /** Lists the names of the parameters in a text, without duplicates, in order. */

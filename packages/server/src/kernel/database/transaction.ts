@@ -31,6 +31,17 @@ export interface Transaction {
   afterCommit(effect: () => void): void;
 }
 
+/** The accounts of which the statements, now committed, may have written events. */
+export function listEventAccounts(sent: readonly Sent[]): Set<string> {
+  const accounts = new Set<string>();
+  for (const { statement, parameters, rows } of sent) {
+    const at = statement.parameters.indexOf('account_id');
+    if (at >= 0) accounts.add(parameters[at] as string);
+    else for (const row of rows) accounts.add(row.account_id as string);
+  }
+  return accounts;
+}
+
 /** Returns the first statement of a transaction. Called just before the first trip. */
 export type Opening = () => Sent | undefined;
 
@@ -45,7 +56,7 @@ export function toSend<Row, Parameters>(
 // Transaction control, not part of the schema: listStatements() leaves these out.
 const [begin, commit, rollback] = ['begin', 'commit', 'rollback'].map(
   (word): PreparedStatement => ({
-    ...{ name: word, text: word, source: word, alone: true },
+    ...{ name: word, text: word, source: word, alone: true, writesEvents: false },
     ...{ parameters: [], parameterTypes: {}, columnTypes: undefined },
   }),
 ) as [PreparedStatement, PreparedStatement, PreparedStatement];
@@ -63,6 +74,8 @@ export class PipelinedTransaction implements Transaction {
   #failure: unknown;
   readonly #meanings = new Map<string, (violation: DatabaseError) => Problem>();
   readonly effects: (() => void)[] = [];
+  /** The statements that may have written events. */
+  readonly writing: Sent[] = [];
   /** Set when the connection is unusable. */
   #broken: Error | undefined;
 
@@ -77,8 +90,7 @@ export class PipelinedTransaction implements Transaction {
     query: Statement<Row, Parameters>,
     parameters: NoInfer<Parameters>,
   ) => {
-    const sent = toSend(query, parameters);
-    this.#waiting.push(sent);
+    const sent = this.#add(query, parameters);
     const rows = this.#nextTrip().then(() => {
       if (this.failed) throw this.failure();
       return sent.rows as Row[];
@@ -90,16 +102,21 @@ export class PipelinedTransaction implements Transaction {
   };
 
   send<Parameters>(command: Statement<unknown, Parameters>, parameters: NoInfer<Parameters>): void {
-    this.#waiting.push(toSend(command, parameters));
+    this.#add(command, parameters);
   }
 
   collect<Row, Parameters>(
     query: Statement<Row, Parameters>,
     parameters: NoInfer<Parameters>,
   ): readonly Row[] {
-    const sent = toSend(query, parameters);
+    return this.#add(query, parameters).rows as Row[];
+  }
+
+  #add<Row, Parameters>(command: Statement<Row, Parameters>, parameters: NoInfer<Parameters>): Sent {
+    const sent = toSend(command, parameters);
     this.#waiting.push(sent);
-    return sent.rows as Row[];
+    if (command.writesEvents) this.writing.push(sent);
+    return sent;
   }
 
   onConstraint(constraint: string, meaning: (violation: DatabaseError) => Problem): void {

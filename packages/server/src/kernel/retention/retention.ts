@@ -42,15 +42,17 @@ export interface RetentionRule extends OldRows {
 
 /**
  * @param about.old SQL: which rows of the table `r` are older than the given time expression @param about.key
- * the columns of the primary key after the account. The first is the cursor, of type `cursorType`
+ * the columns of the primary key after the account. The first is the cursor, of type `cursorType` @param
+ * about.noting a change in the same transaction: SQL over `gone`, which has the columns `returning`
  */
 export function oldRows(about: {
   table: string;
   key: readonly [cursor: string, ...rest: string[]];
   cursorType: 'timestamptz' | 'uuid';
   old: (time: string) => string;
+  noting?: { returning: string; change: string };
 }): OldRows {
-  const { table, key, cursorType, old } = about;
+  const { table, key, cursorType, old, noting } = about;
   const [cursor] = key;
   const least = cursorType === 'uuid' ? '00000000-0000-0000-0000-000000000000' : '-infinity';
   const order = key.map((column) => `r.${column}`).join(', ');
@@ -78,8 +80,8 @@ export function oldRows(about: {
           where r.account_id = $account_id and ${old('$before::timestamptz')}
             and r.${cursor} >= coalesce($cursor::text, '${least}')::${cursorType}
           order by ${order} limit ${batchRows}))
-        returning ${cursor} as cursor
-      )
+        returning ${cursor} as cursor${noting === undefined ? '' : `, ${noting.returning}`}
+      )${noting === undefined ? '' : `, noted as (${noting.change})`}
       select count(*)::integer as removed, (array_agg(cursor order by cursor desc))[1]::text as cursor from gone`,
     ),
   };

@@ -91,7 +91,7 @@ export function declareClaim(owners: WorkOwners) {
     ), noted as (
       ${insertIntoEvent}
       select account_id, $now, ($event_ids::uuid[])[row_number() over ()], kind || '-claimed', $agent_id,
-        'agent', $request_id, project_id, kind, work_id::text, name, null, null
+        'agent', $request_id, project_id, environment_name, kind, work_id::text, name, null, null
       from claimed
     )${kinds.map(([, { claimed }]) => claimed.with.map((cte) => `, ${cte}`).join('')).join('')}
     select work_id, kind, epoch, ${chooseByKind(({ claimed }) => `(${claimed.payload})`)} as payload from claimed

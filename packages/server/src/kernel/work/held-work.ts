@@ -16,6 +16,7 @@ import type { WorkTimes } from './work.ts';
 const heldRow = {
   work_id: 'uuid',
   project_id: 'uuid?',
+  environment_name: 'text?',
   name: 'text',
   kind: 'text',
   epoch: 'integer',
@@ -33,7 +34,7 @@ const lockWork = statement(
     row: heldRow,
   },
   `
-  select work_id, project_id, kind, name, epoch, state, report_sequence, command, command_by from work
+  select work_id, project_id, environment_name, kind, name, epoch, state, report_sequence, command, command_by from work
   where account_id = $account_id and agent_id = $agent_id and work_id = any ($work_ids::uuid[])
   order by work_id
   for update`,
@@ -45,7 +46,7 @@ const selectHeld = statement(
     row: heldRow,
   },
   `
-  select work_id, project_id, kind, name, epoch, state, report_sequence, command, command_by from work
+  select work_id, project_id, environment_name, kind, name, epoch, state, report_sequence, command, command_by from work
   where account_id = $account_id and agent_id = $agent_id and work_id = any ($work_ids::uuid[])`,
 );
 

@@ -17,9 +17,10 @@ export function recordWorkEvents(
   subjectType: string,
   about: readonly WorkSubject[],
 ): void {
-  const events = about.map(({ work_id, project_id, name }) => ({
+  const events = about.map(({ work_id, project_id, environment_name, name }) => ({
     name: event,
     projectId: project_id ?? undefined,
+    environmentName: environment_name ?? undefined,
     subject: { type: subjectType, id: work_id, name },
   }));
   recordEvents(tx, source, events, now, newId);

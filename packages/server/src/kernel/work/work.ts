@@ -58,7 +58,7 @@ export interface WorkRow {
 }
 
 /** The part of work that its events show. */
-export type WorkSubject = Pick<WorkRow, 'work_id' | 'project_id' | 'name'>;
+export type WorkSubject = Pick<WorkRow, 'work_id' | 'project_id' | 'environment_name' | 'name'>;
 
 /** The transaction in which the owner of work handles a change. */
 export interface WorkMoment {

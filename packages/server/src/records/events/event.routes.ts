@@ -4,8 +4,9 @@ import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
-import { eventPage, eventPageByTime, presentEvent } from './event.store.ts';
+import { eventPage, eventPageByTime } from './event.store.ts';
 import { createFullRanges } from './event.total.ts';
+import { presentEvent } from './event-row.ts';
 
 export function eventRoutes({ read }: Endpoints, { clock }: { clock: Clock }): void {
   const fullRanges = createFullRanges(clock);
@@ -20,6 +21,7 @@ export function eventRoutes({ read }: Endpoints, { clock }: { clock: Clock }): v
       actor_id: query.actorId === undefined ? null : toUuid(query.actorId),
       subject_id: query.subjectId ?? null,
       subject_type: query.subjectType ?? null,
+      environment: query.environmentName ?? null,
     };
     const given = Object.values(filters);
     const asked = { accountId: scope.accountId, filters: given, from, to };

@@ -1,10 +1,29 @@
 import type { Clock } from '../../kernel/clock.ts';
+import type { Database } from '../../kernel/database/database.ts';
 import type { Slice } from '../../kernel/slice/slice.ts';
 import { eventRetention } from './event.retention.ts';
 import { eventRoutes } from './event.routes.ts';
+import { eventNumberingJob } from './event-numbering.ts';
 
-export const events: Slice<{ clock: Clock; config: { retention: { eventDays: number | undefined } } }> = {
+export {
+  type EventFilter,
+  type LoggedEvent,
+  type LogPart,
+  type LogRead,
+  readEventsAfter,
+} from './event-log.ts';
+export { type EventReach, readEventReach, readEventReaches } from './event-reach.ts';
+export { presentEvent } from './event-row.ts';
+
+interface Needs {
+  clock: Clock;
+  database: Database;
+  config: { retention: { eventDays: number | undefined } };
+}
+
+export const events: Slice<Needs> = {
   name: 'events',
   routes: eventRoutes,
   retention: ({ config }) => [eventRetention(config.retention.eventDays)],
+  periodic: (services) => [eventNumberingJob(services)],
 };

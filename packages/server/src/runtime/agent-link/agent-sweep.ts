@@ -13,6 +13,7 @@ import { agentStates, connectedSeconds, hasLiveInstance } from '../../workspace/
 const batch = 500;
 
 const sweptRow = {
+  account_id: 'uuid',
   agent_id: 'uuid',
 } satisfies ColumnTypes;
 
@@ -24,7 +25,7 @@ const moveTo = (to: 'unknown' | 'paused') => `
   ), noted as (
     ${insertIntoEvent}
     select account_id, $now, ($event_ids::uuid[])[row_number() over ()], 'agent-status-changed', null, 'system',
-      null, null, 'agent', agent_id::text,
+      null, null, null, 'agent', agent_id::text,
       name, jsonb_build_object('agentStatus', status), jsonb_build_object('agentStatus', '${to}')
     from moving
   )`;
@@ -52,7 +53,7 @@ const silence = statement(
     join agent a on a.account_id = one.account_id and a.agent_id = one.agent_id
     where ${movesTo('unknown')} and not ${hasLiveInstance('$now')}
   ), ${moveTo('unknown')}
-  select agent_id from gone`,
+  select account_id, agent_id from gone`,
 );
 
 const emptied = statement(
@@ -66,7 +67,7 @@ const emptied = statement(
     limit ${batch}
     for update skip locked
   ), ${moveTo('paused')}
-  select agent_id from moving`,
+  select account_id, agent_id from moving`,
 );
 
 // A disconnected agent keeps its status; it resumes when it connects.
@@ -85,11 +86,11 @@ const resume = statement(
   ), noted as (
     ${insertIntoEvent}
     select account_id, $now, ($event_ids::uuid[])[row_number() over ()], 'agent-status-changed', null, 'system',
-      null, null, 'agent', agent_id::text,
+      null, null, null, 'agent', agent_id::text,
       name, jsonb_build_object('agentStatus', status), jsonb_build_object('agentStatus', next)
     from moving where status <> next
   )
-  select agent_id from moving`,
+  select account_id, agent_id from moving`,
 );
 
 const everyMilliseconds = 1_000;

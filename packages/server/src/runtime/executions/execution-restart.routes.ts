@@ -102,6 +102,7 @@ export function executionRestartRoutes(
         {
           name: 'pipeline-execution-requested',
           projectId,
+          environmentName: ended.environment_name,
           subject: { type: 'pipeline-execution', id: executionId, name: ended.pipeline_name },
           after: { ...execution, from, status: 'RUNNING' },
         },

@@ -91,6 +91,7 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
         {
           name: 'pipeline-execution-requested',
           projectId,
+          environmentName,
           subject: { type: 'pipeline-execution', id: executionId, name: execution.pipelineName },
           after: { ...execution, status: 'RUNNING' },
         },
@@ -178,6 +179,7 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
     );
     const change = {
       projectId,
+      environmentName: execution.environment_name,
       subject: { type: 'pipeline-execution', id, name: execution.pipeline_name },
       before: { status: execution.status },
       after: { status, command },

@@ -244,10 +244,10 @@ const moveAllWithEvents = statement(
     },
   },
   `
-  with moving as (select execution_id, project_id, pipeline_name, status from pipeline_execution where ${movable}), moved as (${move})
+  with moving as (select execution_id, project_id, environment_name, pipeline_name, status from pipeline_execution where ${movable}), moved as (${move})
   ${insertIntoEvent}
   select $account_id, $occurred_at, ${given('$event_ids::uuid[]')}, $event_name, $actor_id, $actor_kind,
-    $request_id, project_id, 'pipeline-execution', execution_id::text, pipeline_name,
+    $request_id, project_id, environment_name, 'pipeline-execution', execution_id::text, pipeline_name,
     jsonb_build_object('status', status), jsonb_strip_nulls(jsonb_build_object('status', $status, 'message',
       ${given('$messages::text[]')}))
   from moving`,

@@ -122,7 +122,7 @@ const endParts = statement(
   )
   ${insertIntoEvent}
   select $account_id, $now, ($event_ids::uuid[])[row_number() over ()], 'secret-check-ended', $actor_id,
-    $actor_kind, $request_id, project_id, 'secret-check', work_id::text, '${subjectName}',
+    $actor_kind, $request_id, project_id, null, 'secret-check', work_id::text, '${subjectName}',
     null, jsonb_strip_nulls(jsonb_build_object('state', state, 'message', message))
   from ended`,
 );

@@ -76,6 +76,7 @@ export function testExecutionRoutes({ read, write }: Endpoints, services: TestEx
         {
           name: 'test-execution-requested',
           projectId,
+          environmentName,
           subject: { type: 'test-execution', id: testExecutionId, name: subjectName },
           after: { ...execution, status: 'RUNNING', tests: tests.length },
         },
@@ -114,6 +115,7 @@ export function testExecutionRoutes({ read, write }: Endpoints, services: TestEx
     if (!ended) tx.afterCommit(() => services.wakes.wake(work.agent_id, 'all'));
     const change = {
       projectId,
+      environmentName: execution.environment_name,
       subject: { type: 'test-execution', id, name: subjectName },
       before: { status: execution.status },
       after: { status, command },

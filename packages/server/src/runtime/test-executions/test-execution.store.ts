@@ -197,14 +197,14 @@ const moveAll = statement(
     },
   },
   `
-  with moving as (select test_execution_id, project_id, status from test_execution where ${movable}), moved as (
+  with moving as (select test_execution_id, project_id, environment_name, status from test_execution where ${movable}), moved as (
     update test_execution set status = $status, finished_at = $finished_at,
       running_tag = case when $finished_at::timestamptz is null then running_tag end,
       message = coalesce(${given('$messages::text[]')}, message)
     where ${movable})
   ${insertIntoEvent}
   select $account_id, $occurred_at, ${given('$event_ids::uuid[]')}, $event_name, $actor_id, $actor_kind,
-    $request_id, project_id, 'test-execution', test_execution_id::text, '${subjectName}',
+    $request_id, project_id, environment_name, 'test-execution', test_execution_id::text, '${subjectName}',
     jsonb_build_object('status', status), jsonb_strip_nulls(jsonb_build_object('status', $status, 'message',
       ${given('$messages::text[]')}))
   from moving`,

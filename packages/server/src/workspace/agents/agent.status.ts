@@ -58,7 +58,7 @@ const settle = statement(
     returning agent.agent_id
   ), noted as (
     ${insertIntoEvent}
-    select $account_id, $now, $event_id, 'agent-status-changed', $actor_id, $actor_kind, $request_id, null,
+    select $account_id, $now, $event_id, 'agent-status-changed', $actor_id, $actor_kind, $request_id, null, null,
       'agent', agent_id::text, name,
       jsonb_build_object('agentStatus', status), jsonb_build_object('agentStatus', next)
     from moving where exists (select from moved)

@@ -152,7 +152,12 @@ function environmentOverrideRoutes({ read, write }: Endpoints): void {
     const { created_by, created_at } = written;
     return {
       body: presentOverride({ ...row, overrides, created_by, created_at }, projectId),
-      events: [buildConnectionEvent('connection-override-written', projectId, connection, states)],
+      events: [
+        {
+          ...buildConnectionEvent('connection-override-written', projectId, connection, states),
+          environmentName,
+        },
+      ],
     };
   });
 
@@ -172,6 +177,7 @@ function environmentOverrideRoutes({ read, write }: Endpoints): void {
       return {
         name: 'connection-override-deleted',
         projectId,
+        environmentName,
         subject: { type: 'connection', id: name, name },
         before,
       };

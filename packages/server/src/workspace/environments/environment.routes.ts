@@ -159,6 +159,7 @@ function buildEnvironmentEvent(
   return {
     name,
     projectId,
+    environmentName,
     subject: { type: 'environment', id: environmentName, name: environmentName },
     ...states,
   };

@@ -150,7 +150,12 @@ export function variableRoutes({ read, write }: Endpoints): void {
       events:
         accepted.length === 0
           ? []
-          : [buildVariableEvent('override-written', params.projectId, variable, states)],
+          : [
+              {
+                ...buildVariableEvent('override-written', params.projectId, variable, states),
+                environmentName: accepted.length === 1 ? accepted[0]?.environmentName : undefined,
+              },
+            ],
     };
   });
 
@@ -160,7 +165,8 @@ export function variableRoutes({ read, write }: Endpoints): void {
     const { environmentName } = params;
     const value = await removeOverride(tx, scope, params.projectId, variable.name, environmentName);
     const before = { environmentOverrides: [{ environmentName, value }] };
-    return { events: [buildVariableEvent('override-deleted', params.projectId, variable, { before })] };
+    const event = buildVariableEvent('override-deleted', params.projectId, variable, { before });
+    return { events: [{ ...event, environmentName }] };
   });
 }
 

@@ -1,0 +1,128 @@
+-- The events of an account are an ordered log (docs/adr/0056).
+--
+-- Terminology
+--   sequence   given to an event when it is inserted. A transaction inserts its events after it has its locks, so the sequences of two
+--              transactions that change the same row have the order of their commits
+--   position   1, 2, 3 … within the account, given by sequence_events() to events whose transaction has committed. It never changes
+--   settled    each transaction with an event of this sequence or a lower one has ended, and its events have positions
+
+create sequence event_sequence;
+
+alter table event
+  drop column transaction_id,
+  -- The transaction gets its id first: sequence_events() relies on it.
+  add column sequence bigint,
+  add column position bigint,
+  -- Null for an event of no environment, or of several.
+  add column environment_name text collate "C";
+
+update event set sequence = numbered.sequence, position = numbered.position
+from (
+  select account_id, occurred_at, event_id,
+    row_number() over (order by occurred_at, event_id) as sequence,
+    row_number() over (partition by account_id order by occurred_at, event_id) as position
+  from event
+) numbered
+where event.account_id = numbered.account_id and event.occurred_at = numbered.occurred_at and event.event_id = numbered.event_id;
+
+select setval('event_sequence', (select coalesce(max(sequence), 0) + 1 from event), false);
+alter sequence event_sequence owned by event.sequence;
+alter table event
+  alter column sequence set not null,
+  alter column sequence set default case when pg_current_xact_id() is not null then nextval('event_sequence') end;
+
+-- Serves: sequence_events().
+create index event_pending on event (account_id, sequence) where position is null;
+-- Serves: the log after a position.
+create unique index event_by_position on event (account_id, position) where position is not null;
+
+-- Where the log of an account begins and ends. Like events it has no foreign keys.
+create table event_position (
+  account_id uuid not null,
+  last_position bigint not null default 0,
+  -- Retention removed the event at this position, and no later one.
+  removed_position bigint not null default 0,
+  -- The highest sequence that has a position.
+  last_sequence bigint not null default 0,
+  settled_sequence bigint not null default 0,
+  -- This sequence is settled when all transactions with a lower id have ended. A restored database has other ids.
+  marked_sequence bigint not null default 0,
+  marked_transaction xid8,
+  constraint event_position_key primary key (account_id)
+) with (fillfactor = 50);
+
+insert into event_position (account_id, last_position, last_sequence, settled_sequence)
+select account_id, max(position), max(sequence), max(sequence) from event group by account_id;
+
+-- Gives positions to at most `at_most` committed events, in the order of their sequences. Call it before a statement that reads the log, not
+-- in it. Nested loops only: the pending events are found by their places. The settled sequence spares it the index entries of all the events
+-- that were pending once.
+create function sequence_events(
+  for_account uuid, at_most integer, out last bigint, out removed bigint, out numbered integer
+)
+language plpgsql volatile
+set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+declare
+  may_mark boolean := pg_current_xact_id_if_assigned() is null;
+  log event_position%rowtype;
+  to_mark bigint;
+  oldest_running xid8;
+  highest bigint;
+begin
+  numbered := 0;
+  select * into log from event_position p where p.account_id = for_account;
+  last := coalesce(log.last_position, 0);
+  removed := coalesce(log.removed_position, 0);
+  if not exists (
+    select from event e
+    where e.account_id = for_account and e.position is null and e.sequence > coalesce(log.settled_sequence, 0)
+  ) then
+    return;
+  end if;
+  -- Each transaction with this sequence or a lower one has its id, and this one gets a higher id now.
+  to_mark := log.last_sequence;
+  perform pg_current_xact_id();
+  if log.account_id is null then
+    insert into event_position (account_id) values (for_account) on conflict do nothing;
+  end if;
+  select * into log from event_position p where p.account_id = for_account for update;
+  -- A new statement has a new snapshot, which sees what was numbered before the lock was granted.
+  with pending as materialized (
+    select e.ctid as place, e.sequence, row_number() over (order by e.sequence) as number
+    from event e
+    where e.account_id = for_account and e.position is null and e.sequence > log.settled_sequence
+    order by e.sequence
+    limit at_most
+  ), placed as (
+    update event e set position = log.last_position + pending.number from pending where e.ctid = pending.place
+    returning e.sequence
+  )
+  select count(*), max(placed.sequence), pg_snapshot_xmin(pg_current_snapshot()) into numbered, highest, oldest_running
+  from placed;
+  last := log.last_position + numbered;
+  removed := log.removed_position;
+  if numbered = 0 then return; end if;
+  if numbered < at_most and oldest_running >= log.marked_transaction then
+    log.settled_sequence := greatest(log.settled_sequence, log.marked_sequence);
+    log.marked_transaction := null;
+  end if;
+  if log.marked_transaction is null and may_mark and to_mark > log.settled_sequence then
+    log.marked_sequence := to_mark;
+    log.marked_transaction := pg_current_xact_id();
+  end if;
+  update event_position p set last_position = last, last_sequence = greatest(log.last_sequence, highest),
+    settled_sequence = log.settled_sequence, marked_sequence = log.marked_sequence, marked_transaction = log.marked_transaction
+  where p.account_id = for_account;
+end $$;
+
+-- Accounts with pending events, one lookup each.
+create function list_accounts_with_pending_events(at_most integer) returns setof uuid
+language sql stable as $$
+  with recursive found (account_id) as (
+    (select account_id from event where position is null order by account_id limit 1)
+    union all
+    select (select e.account_id from event e where e.position is null and e.account_id > found.account_id order by e.account_id limit 1)
+    from found where found.account_id is not null
+  )
+  select account_id from found where account_id is not null limit at_most
+$$;

@@ -1,0 +1,26 @@
+/** The periodic job that gives positions to events that nobody reads, so that a first reader need not. */
+import { type Database, statement } from '../../kernel/database/database.ts';
+import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
+import { numberNewEvents } from './event-log.ts';
+
+const everyMilliseconds = 2_000;
+const accountsOfRound = 1_000;
+
+const selectPending = statement(
+  { parameters: { most: 'integer' }, row: { account_id: 'uuid' }, alone: true },
+  'select account_id from list_accounts_with_pending_events($most) as account_id',
+);
+
+export function eventNumberingJob({ database }: { database: Database }): PeriodicJob {
+  return {
+    name: 'positions of events',
+    everyMilliseconds,
+    async run() {
+      const pending = await database.read(selectPending, { most: accountsOfRound });
+      let hasMore = pending.length === accountsOfRound;
+      for (const { account_id: accountId } of pending)
+        hasMore = (await numberNewEvents(database, accountId)) || hasMore;
+      return hasMore;
+    },
+  };
+}
