@@ -27,7 +27,8 @@ export const webhookOutcomes = {
     'too-many-webhooks': kind<{ limit: number }>(
       409,
       'The account has as many webhooks as it may have. Delete one.',
-      ({ limit }) => `The account has ${limit} webhooks, the most that an account may have; delete one first.`,
+      ({ limit }) =>
+        `The account has ${limit} webhooks, the most that an account may have; delete one first.`,
     ),
     'webhook-is-paused': kind(
       409,

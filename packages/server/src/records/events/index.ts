@@ -10,10 +10,11 @@ export {
   type LoggedEvent,
   type LogPart,
   type LogRead,
+  numberNewEvents,
   readEventsAfter,
 } from './event-log.ts';
 export { type EventReach, readEventReach, readEventReaches } from './event-reach.ts';
-export { presentEvent } from './event-row.ts';
+export { eventColumns, eventRow, presentEvent } from './event-row.ts';
 
 interface Needs {
   clock: Clock;

@@ -1,6 +1,7 @@
 /** Which webhooks have something to send, and which server sends it. */
-import { type ColumnTypes, type Read, type RowOf, statement } from '../../kernel/database/database.ts';
+
 import { addSeconds } from '../../kernel/clock.ts';
+import { type ColumnTypes, type Read, type RowOf, statement } from '../../kernel/database/database.ts';
 
 const claimRow = { account_id: 'uuid', webhook_id: 'uuid', epoch: 'bigint' } satisfies ColumnTypes;
 /** A webhook that this server holds until the end of the lease. */
@@ -34,12 +35,12 @@ const take = (chosen: string) => `
 const claimTypes = { limit: 'bigint', lease_until: 'timestamptz', now: 'timestamptz' } as const;
 
 const claimReady = statement(
-  { parameters: { ...claimTypes, account_id: 'uuid', removed: 'bigint' }, row: claimRow, alone: true },
+  { parameters: { ...claimTypes, account_id: 'uuid' }, row: claimRow, alone: true },
   take(`
-    select w.account_id, w.webhook_id from webhook w
+    select w.account_id, w.webhook_id from webhook w join event_position p on p.account_id = w.account_id
     where w.account_id = $account_id and w.state = 'active' and w.retry_at is null
-      and (w.lease_until is null or w.lease_until <= $now)
-      and (w.position < $removed or exists (
+      and (w.lease_until is null or w.lease_until <= $now) and w.position < p.last_position
+      and (w.position < p.removed_position or exists (
         select from event e where e.account_id = w.account_id and e.position > w.position and ${isWanted}))
     order by w.position limit $limit for update of w skip locked`),
 );
@@ -61,11 +62,14 @@ export interface Claiming {
 export function claimReadyWebhooks(
   read: Read,
   accountId: string,
-  removed: number,
   { limit, leaseSeconds, now }: Claiming,
 ): Promise<Claim[]> {
-  const lease_until = addSeconds(now, leaseSeconds);
-  return read(claimReady, { account_id: accountId, removed, limit, lease_until, now });
+  return read(claimReady, {
+    account_id: accountId,
+    limit,
+    lease_until: addSeconds(now, leaseSeconds),
+    now,
+  });
 }
 
 /** Claims webhooks that send something again, and those whose server died. */
@@ -74,23 +78,19 @@ export function claimDueWebhooks(read: Read, { limit, leaseSeconds, now }: Claim
 }
 
 const advanceIdle = statement(
-  { parameters: { account_id: 'uuid', last: 'bigint', removed: 'bigint' }, alone: true },
+  { parameters: { account_id: 'uuid' }, alone: true },
   `
-  update webhook w set position = $last
-  where w.account_id = $account_id and w.state = 'active' and w.lease_until is null and w.retry_at is null
-    and w.position < $last and w.position >= $removed
+  update webhook w set position = p.last_position from event_position p
+  where w.account_id = $account_id and p.account_id = $account_id and w.state = 'active' and w.lease_until is null
+    and w.retry_at is null and w.position < p.last_position and w.position >= p.removed_position
     and not exists (
       select from event e
-      where e.account_id = w.account_id and e.position > w.position and e.position <= $last and ${isWanted})`,
+      where e.account_id = w.account_id and e.position > w.position and e.position <= p.last_position and ${isWanted})`,
 );
 
-/** Moves the webhooks of an account that want none of the events up to `last` there. */
-export async function advanceIdleWebhooks(
-  read: Read,
-  accountId: string,
-  log: { last: number; removed: number },
-): Promise<void> {
-  await read(advanceIdle, { account_id: accountId, last: log.last, removed: log.removed });
+/** Moves the webhooks of an account that want no event of the log to its end. */
+export async function advanceIdleWebhooks(read: Read, accountId: string): Promise<void> {
+  await read(advanceIdle, { account_id: accountId });
 }
 
 const selectWaiting = statement(

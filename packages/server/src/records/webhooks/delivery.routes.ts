@@ -4,8 +4,8 @@ import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { deliveryPage, deliveryPageOf, presentDelivery, repeatDeliveries } from './delivery.store.ts';
-import { buildWebhookEvent } from './webhook-event.ts';
 import { lockWebhook } from './webhook.store.ts';
+import { buildWebhookEvent } from './webhook-event.ts';
 
 export function deliveryRoutes({ read, write }: Endpoints): void {
   read(listWebhookDeliveries, async ({ params, query, page }) => {

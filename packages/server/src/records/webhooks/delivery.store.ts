@@ -1,5 +1,10 @@
 /** The table `webhook_delivery`, as far as the owner of a webhook sees it. */
-import { countedDeliveryLimit, type DeliveryStatus, type EventName, type WebhookDelivery } from '@headgate/contract';
+import {
+  countedDeliveryLimit,
+  type DeliveryStatus,
+  type EventName,
+  type WebhookDelivery,
+} from '@headgate/contract';
 import {
   type ColumnTypes,
   type Read,
@@ -58,7 +63,10 @@ export const deliveryPageOf = {
 const again = "status = 'pending', attempts = 0, next_attempt_at = $now, ended_at = null";
 
 const repeatDead = statement(
-  { parameters: { account_id: 'uuid', webhook_id: 'uuid', now: 'timestamptz' }, row: { delivery_id: 'uuid' } },
+  {
+    parameters: { account_id: 'uuid', webhook_id: 'uuid', now: 'timestamptz' },
+    row: { delivery_id: 'uuid' },
+  },
   `update webhook_delivery set ${again} where ${ofWebhook} and status = 'dead' returning delivery_id`,
 );
 const repeatThese = statement(
@@ -117,18 +125,18 @@ const dayMilliseconds = 86_400_000;
 const beginning = new Date(0);
 
 /** In days; undefined keeps them forever. */
-export interface DeliveryRetention {
-  deliveredDays: number | undefined;
-  deadDays: number | undefined;
+interface DeliveryRetention {
+  deliveryDays: number | undefined;
+  deadDeliveryDays: number | undefined;
 }
 
 /** Deletes up to `removalBatch` old deliveries and returns how many. */
 export async function removeOldDeliveries(
   read: Read,
   now: Date,
-  { deliveredDays, deadDays }: DeliveryRetention,
+  { deliveryDays, deadDeliveryDays }: DeliveryRetention,
 ): Promise<number> {
-  const [delivered_before, dead_before] = [deliveredDays, deadDays].map((days) =>
+  const [delivered_before, dead_before] = [deliveryDays, deadDeliveryDays].map((days) =>
     days === undefined ? beginning : new Date(now.getTime() - days * dayMilliseconds),
   ) as [Date, Date];
   const [row] = await read(removeOld, { delivered_before, dead_before });

@@ -17,4 +17,11 @@ export function computeNextAttempt(attempts: number, now: Date, random = Math.ra
 }
 
 /** A webhook without a success for this long is paused. */
-export const pausedAfterSeconds = 3 * 86_400;
+const pausedAfterSeconds = 3 * 86_400;
+
+/** Undefined: the webhook goes on. */
+export function findPauseReason(isGone: boolean, failingSince: Date | null, now: Date): string | undefined {
+  if (isGone) return 'The receiver answered 410: it wants no more deliveries.';
+  if (failingSince === null || now < addSeconds(failingSince, pausedAfterSeconds)) return undefined;
+  return `No delivery has succeeded since ${failingSince.toISOString()}.`;
+}

@@ -11,8 +11,7 @@ import {
 } from '../../kernel/database/database.ts';
 import { type AccountEvent, recordEvents } from '../../kernel/database/events.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
-import { type EventReach, eventColumns, eventRow, type LoggedEvent } from '../events/index.ts';
-import { type Claim, isWanted } from './courier.store.ts';
+import type { Claim } from './courier.store.ts';
 import { buildWebhookEvent } from './webhook-event.ts';
 
 const claimTypes = { account_id: 'uuid', webhook_id: 'uuid', epoch: 'bigint' } as const;
@@ -29,7 +28,7 @@ const placeRow = {
   sealed_secret: 'bytea',
   sealed_previous_secret: 'bytea?',
   owner_id: 'uuid',
-  is_orphan: 'boolean',
+  removed_position: 'bigint',
   head_position: 'bigint?',
   head_attempts: 'integer?',
   head_id: 'uuid?',
@@ -42,7 +41,7 @@ const selectPlace = statement(
   `
   select w.name, w.url, w.state, w.position, w.retry_at, w.redelivery_at, w.failing_since, w.sealed_secret,
     case when w.previous_secret_until > $now then w.sealed_previous_secret end as sealed_previous_secret, w.owner_id,
-    rights(w.account_id, w.owner_id, null, null, '{}', '{}', '{}', $now) = 'inactive' as is_orphan,
+    coalesce((select p.removed_position from event_position p where p.account_id = w.account_id), 0) as removed_position,
     head.position as head_position, head.attempts as head_attempts, head.delivery_id as head_id, head.event_name as head_name
   from webhook w left join lateral (
     select d.position, d.attempts, d.delivery_id, d.event_name from webhook_delivery d
@@ -55,107 +54,6 @@ const selectPlace = statement(
 export async function readPlace(read: Read, claim: Claim, now: Date): Promise<WebhookPlace | undefined> {
   const [place] = await read(selectPlace, { ...claim, now });
   return place;
-}
-
-/** Beside what the owner may read, its webhook gets the tests of itself. */
-const isReadable = `
-  ($projects::uuid[] is null or e.project_id = any ($projects)
-    or e.name = 'webhook-tested' and e.state_after -> 'webhookIds' ? $webhook_id::uuid::text)`;
-const ofEvent = eventColumns
-  .split(', ')
-  .map((column) => `e.${column}`)
-  .join(', ');
-const reachTypes = { account_id: 'uuid', webhook_id: 'uuid', projects: 'uuid[]?' } as const;
-const getProjects = (reach: EventReach) => ('all' in reach ? null : reach.projects);
-
-const scannedEvents = 1_000;
-const logRow = { ...eventRow, position: 'bigint?' } satisfies ColumnTypes;
-const selectNext = statement(
-  {
-    parameters: { ...reachTypes, after: 'bigint', limit: 'bigint' },
-    row: { through: 'bigint?', ...logRow },
-    alone: true,
-  },
-  `
-  with scanned as (
-    select e.position, ${ofEvent} from event e where e.account_id = $account_id and e.position > $after
-    order by e.position limit ${scannedEvents}
-  ), wanted as (
-    select e.* from scanned e join webhook w on w.account_id = $account_id and w.webhook_id = $webhook_id
-    where ${isWanted} and ${isReadable}
-    order by e.position limit $limit
-  )
-  select (select max(position) from scanned) as through, e.position, ${ofEvent}
-  from (select) one left join wanted e on true order by e.position`,
-);
-
-export interface NextEvents {
-  events: LoggedEvent[];
-  /** The webhook has no event to send up to here but these. */
-  through: number;
-}
-
-/** Reads the next events after a position that the webhook wants and its owner may read. */
-export async function readNextEvents(
-  read: Read,
-  { account_id, webhook_id }: Claim,
-  after: number,
-  reach: EventReach,
-  limit: number,
-): Promise<NextEvents> {
-  const rows = await read(selectNext, { account_id, webhook_id, projects: getProjects(reach), after, limit });
-  const events = rows.filter((row): row is (typeof rows)[number] & LoggedEvent => row.position !== null);
-  const through = events.length === limit ? events.at(-1)?.position : rows[0]?.through;
-  return { events, through: through ?? after };
-}
-
-const selectRepeated = statement(
-  {
-    parameters: { ...reachTypes, after: 'bigint', limit: 'bigint', now: 'timestamptz' },
-    row: {
-      delivery_id: 'uuid',
-      delivery_position: 'bigint',
-      delivery_name: typed<EventName>('text'),
-      attempts: 'integer',
-      ...eventRow,
-      position: 'bigint?',
-      event_id: 'uuid?',
-    },
-    alone: true,
-  },
-  `
-  select d.delivery_id, d.position as delivery_position, d.event_name as delivery_name, d.attempts, e.position, ${ofEvent}
-  from webhook_delivery d
-  left join event e on e.account_id = d.account_id and e.position = d.position and ${isReadable}
-  where d.account_id = $account_id and d.webhook_id = $webhook_id and d.status = 'pending' and d.position <= $after
-    and d.next_attempt_at <= $now
-  order by d.position limit $limit`,
-);
-
-export interface Redelivery {
-  deliveryId: string;
-  position: number;
-  eventName: EventName;
-  attempts: number;
-  /** Undefined if retention removed it, or the owner may not read it. */
-  event: LoggedEvent | undefined;
-}
-
-/** Reads the due redeliveries of a webhook, in their order. */
-export async function readRedeliveries(
-  read: Read,
-  { account_id, webhook_id }: Claim,
-  { position, reach, limit, now }: { position: number; reach: EventReach; limit: number; now: Date },
-): Promise<Redelivery[]> {
-  const projects = getProjects(reach);
-  const rows = await read(selectRepeated, { account_id, webhook_id, projects, after: position, limit, now });
-  return rows.map((row) => ({
-    deliveryId: row.delivery_id,
-    position: row.delivery_position,
-    eventName: row.delivery_name,
-    attempts: row.attempts,
-    event: row.position === null ? undefined : (row as LoggedEvent),
-  }));
 }
 
 /** The result of an attempt: a row of `webhook_delivery`. */
@@ -313,7 +211,7 @@ export function pauseWebhook(change: SystemChange, claim: Claim, reason: string)
 const skipHeld = statement(
   { parameters: { ...claimTypes, removed: 'bigint' }, row: { name: 'text', missed: 'bigint' } },
   `
-  update webhook w set missed_events = missed_events + $removed - w.position, position = $removed
+  update webhook w set missed_events = w.missed_events + $removed - w.position, position = $removed
   from webhook before
   where ${isHeld} and w.position < $removed and before.account_id = w.account_id and before.webhook_id = w.webhook_id
   returning w.name, $removed - before.position as missed`,

@@ -17,9 +17,8 @@ import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import type { EgressGuard } from '../../kernel/security/egress.ts';
 import type { Sealer } from '../../kernel/security/sealed.ts';
-import { sequenceEvents } from '../events/index.ts';
+import { numberNewEvents } from '../events/index.ts';
 import { generateWebhookSecret, webhookSecretPurpose } from './signature.ts';
-import { buildWebhookEvent } from './webhook-event.ts';
 import {
   deleteWebhookRow,
   hastenDeliveries,
@@ -34,6 +33,7 @@ import {
   webhookPage,
 } from './webhook.store.ts';
 import { describeWebhook, presentWebhook, requireAllowedUrl } from './webhook.ts';
+import { buildWebhookEvent } from './webhook-event.ts';
 
 export interface WebhookRouteServices {
   database: Database;
@@ -64,7 +64,8 @@ export function webhookRoutes(
   long(createWebhook, async ({ rows, write: commit, body, scope, now, newId }) => {
     await requirePlace(rows, body);
     const url = await requireAllowedUrl(egress, body.url);
-    await sequenceEvents(database.read, scope.accountId);
+    // The webhook begins behind the events of now.
+    await numberNewEvents(database, scope.accountId);
     return commit(JSON.stringify(body), async (tx) => {
       const secret = generateWebhookSecret();
       const row: WebhookRow = {

@@ -167,7 +167,17 @@ const updateOne = statement(
 export function updateWebhookRow(
   tx: Transaction,
   scope: Scope,
-  { webhook_id, name, url, event_names, project_id, environment_name, state, pause_reason, ...row }: WebhookRow,
+  {
+    webhook_id,
+    name,
+    url,
+    event_names,
+    project_id,
+    environment_name,
+    state,
+    pause_reason,
+    ...row
+  }: WebhookRow,
   { isResumed, now }: { isResumed: boolean; now: Date },
 ): void {
   const filters = { event_names, project_id, environment_name };
