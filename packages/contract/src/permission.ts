@@ -29,7 +29,7 @@ export const permissions = {
     environment: [],
   },
   'projects:list': {
-    may: 'list the projects and executions in which the caller has a role',
+    may: 'list the projects and executions in which the caller has a role, and follow the events of projects',
     account: accountRoles,
     project: [],
     environment: [],

@@ -59,7 +59,7 @@ export interface Endpoints {
   read<Op extends Operation>(
     operation: Op,
     handler: (call: ReadCall<Op>) => Promise<Answer<Op>>,
-    follow?: (call: StreamCall<Op>) => Promise<AsyncGenerator<string>>,
+    follow?: (call: StreamCall<Op>) => Promise<AsyncGenerator<string | Buffer>>,
   ): void;
   write<Op extends Operation>(
     operation: Op,
@@ -69,7 +69,7 @@ export interface Endpoints {
   file<Op extends Operation>(operation: Op, handler: (call: ReadCall<Op>) => Promise<FileAnswer>): void;
   stream<Op extends Operation>(
     operation: Op,
-    handler: (call: StreamCall<Op>) => Promise<AsyncGenerator<string>>,
+    handler: (call: StreamCall<Op>) => Promise<AsyncGenerator<string | Buffer>>,
   ): void;
 }
 
@@ -87,7 +87,7 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
   function sendEvents<Op extends Operation>(
     serving: Serving<Op>,
     reply: FastifyReply,
-    handler: (call: StreamCall<Op>) => Promise<AsyncGenerator<string>>,
+    handler: (call: StreamCall<Op>) => Promise<AsyncGenerator<string | Buffer>>,
   ): Promise<FastifyReply> {
     return streams.send(reply, serving.call.scope.accountId, (closed) =>
       handler(createStreamCall(serving, closed)),
@@ -97,7 +97,7 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
   function route<Op extends Operation>(
     operation: Op,
     serve: (serving: Serving<Op>, reply: FastifyReply) => Promise<FastifyReply>,
-    follow?: (call: StreamCall<Op>) => Promise<AsyncGenerator<string>>,
+    follow?: (call: StreamCall<Op>) => Promise<AsyncGenerator<string | Buffer>>,
   ): void {
     const check = createSecretSafeCheck(operation);
     const headersOf = createHeaderReader(operation);

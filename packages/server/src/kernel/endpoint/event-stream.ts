@@ -20,7 +20,7 @@ export interface EventStreams {
   send(
     reply: FastifyReply,
     accountId: string,
-    open: (closed: AbortSignal) => Promise<AsyncGenerator<string>>,
+    open: (closed: AbortSignal) => Promise<AsyncGenerator<string | Buffer>>,
   ): Promise<FastifyReply>;
 }
 
@@ -56,6 +56,8 @@ export function createEventStreams(): EventStreams {
         'content-type': 'text/event-stream; charset=utf-8',
         'cache-control': 'no-store',
         'x-accel-buffering': 'no',
+        // A server that stops waits for its connections: none may stay open after its stream.
+        connection: 'close',
       });
       const paced = endStalled(source, () => reply.raw.destroy());
       return reply.send(Readable.from(paced, { objectMode: true, highWaterMark: 1 }));
@@ -64,7 +66,10 @@ export function createEventStreams(): EventStreams {
 }
 
 /** Calls `end` if a text is not taken in time. */
-async function* endStalled(source: AsyncGenerator<string>, end: () => void): AsyncGenerator<string> {
+async function* endStalled(
+  source: AsyncGenerator<string | Buffer>,
+  end: () => void,
+): AsyncGenerator<string | Buffer> {
   for await (const text of source) {
     const timer = setTimeout(end, stallMilliseconds);
     try {

@@ -11,7 +11,7 @@ export function computePageBounds({ page, size }: PageRequest): { limit: number;
   return { limit, offset: page * limit };
 }
 
-/** The opaque token for the next page, made from the id of the last item. */
+/** The opaque token for the next page, made from the id or the position of the last item. */
 export function makePagingToken(lastId: string): string {
   return Buffer.from(`1:${lastId}`).toString('base64url');
 }

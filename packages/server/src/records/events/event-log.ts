@@ -96,7 +96,7 @@ const selectAfter = statement(
     select position, ${eventColumns} from event
     where account_id = $account_id and position > $after
     order by position
-    limit $scanned
+    limit $scanned::integer
   ), matched as (
     select position, ${eventColumns} from scanned
     where ($projects::uuid[] is null or project_id = any ($projects)) and ($names::text[] is null or name = any ($names))
@@ -137,13 +137,19 @@ export async function readEventsAfter(
   });
   const events = rows.filter((row): row is (typeof rows)[number] & LoggedEvent => row.position !== null);
   const through = (events.length === limit ? events.at(-1)?.position : rows[0]?.through) ?? after;
-  const last = Math.max(log?.last ?? 0, through);
+  const last = Math.max(log?.last ?? 0, events.at(-1)?.position ?? rows[0]?.through ?? 0);
   const hasMore = through < last || log?.numbered === scannedEvents;
   return { events, through, hasMore, last, removed: rows[0]?.removed ?? 0 };
 }
 
-/** Gives positions to new events. Returns whether there may be more. */
-export async function numberNewEvents(database: Pick<Database, 'read'>, accountId: string): Promise<boolean> {
-  const [log] = await database.read(numberEvents, { account_id: accountId, scanned: scannedEvents });
-  return log?.numbered === scannedEvents;
+/** Gives positions to all new events. Returns the last position, and that of the last removed event. */
+export async function readLogBounds(
+  database: Pick<Database, 'read'>,
+  accountId: string,
+): Promise<Pick<LogPart, 'last' | 'removed'>> {
+  for (;;) {
+    const [log] = await database.read(numberEvents, { account_id: accountId, scanned: scannedEvents });
+    if (log === undefined) throw new Error('sequence_events() returned no row.');
+    if (log.numbered < scannedEvents) return log;
+  }
 }

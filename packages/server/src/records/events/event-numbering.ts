@@ -1,7 +1,7 @@
 /** The periodic job that gives positions to events that nobody reads, so that a first reader need not. */
 import { type Database, statement } from '../../kernel/database/database.ts';
 import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
-import { numberNewEvents } from './event-log.ts';
+import { readLogBounds } from './event-log.ts';
 
 const everyMilliseconds = 2_000;
 const accountsOfRound = 1_000;
@@ -17,10 +17,8 @@ export function eventNumberingJob({ database }: { database: Database }): Periodi
     everyMilliseconds,
     async run() {
       const pending = await database.read(selectPending, { most: accountsOfRound });
-      let hasMore = pending.length === accountsOfRound;
-      for (const { account_id: accountId } of pending)
-        hasMore = (await numberNewEvents(database, accountId)) || hasMore;
-      return hasMore;
+      for (const { account_id: accountId } of pending) await readLogBounds(database, accountId);
+      return pending.length === accountsOfRound;
     },
   };
 }

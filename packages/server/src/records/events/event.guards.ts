@@ -6,5 +6,6 @@ export const eventGuards: SliceGuards = {
   examples: eventExamples,
   permissions: {
     'credentials, events of the account': ['listEvents'],
+    'lists of what the caller may read': ['streamEvents'],
   },
 };

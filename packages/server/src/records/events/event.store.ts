@@ -1,7 +1,7 @@
 /** Pages of the table `event`, by time. */
 import { countedEventLimit } from '@headgate/contract';
 import { type ParameterTypes, typed } from '../../kernel/database/database.ts';
-import { guardedPage } from '../../kernel/security/guarded-read.ts';
+import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Counted } from './event.total.ts';
 import { eventColumns as columns, eventRow } from './event-row.ts';
 
@@ -42,6 +42,9 @@ const filterTypes = {
   subject_type: 'text?',
   environment: 'text?',
 } satisfies ParameterTypes;
+
+/** Checks the permission only. */
+export const eventsPermitted = guardedRead({ row: { permitted: 'boolean' } }, 'select true as permitted');
 
 /** Without a filter, the total is counted in the index alone. */
 export const eventPageByTime = {

@@ -1,8 +1,6 @@
-import type { Clock } from '../../kernel/clock.ts';
-import type { Database } from '../../kernel/database/database.ts';
 import type { Slice } from '../../kernel/slice/slice.ts';
 import { eventRetention } from './event.retention.ts';
-import { eventRoutes } from './event.routes.ts';
+import { type EventServices, eventRoutes } from './event.routes.ts';
 import { eventNumberingJob } from './event-numbering.ts';
 
 export {
@@ -16,9 +14,7 @@ export {
 export { type EventReach, readEventReach, readEventReaches } from './event-reach.ts';
 export { eventColumns, eventRow, presentEvent } from './event-row.ts';
 
-interface Needs {
-  clock: Clock;
-  database: Database;
+interface Needs extends EventServices {
   config: { retention: { eventDays: number | undefined } };
 }
 

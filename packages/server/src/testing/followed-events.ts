@@ -1,0 +1,66 @@
+/** A client of streams of server-sent events, for tests and benchmarks. */
+import type { AccountEventItem } from '@headgate/contract';
+
+export interface StreamedEvent {
+  /** `message` for an event of the log, `end` for the last one. */
+  event: string;
+  /** Its cursor. */
+  id: string | undefined;
+  data: AccountEventItem & { reason?: string };
+}
+
+export interface FollowedEvents {
+  answer: Response;
+  /** The next event, without comments; undefined when the stream has ended. */
+  next(): Promise<StreamedEvent | undefined>;
+  cancel(): Promise<void>;
+}
+
+export interface Following {
+  token: string;
+  /** Such as `after=oldest&seconds=0`. */
+  query?: string;
+  lastEventId?: string | undefined;
+}
+
+/** @param address of the server, without a path */
+export async function followEvents(
+  address: string,
+  { token, query = '', lastEventId }: Following,
+): Promise<FollowedEvents> {
+  const headers: Record<string, string> = { authorization: `Bearer ${token}` };
+  if (lastEventId !== undefined) headers['last-event-id'] = lastEventId;
+  const closing = new AbortController();
+  const answer = await fetch(`${address}/dpc/v1/events/stream?${query}`, { headers, signal: closing.signal });
+  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  return {
+    answer,
+    async cancel() {
+      closing.abort();
+      await reader?.cancel().catch(() => undefined);
+    },
+    async next() {
+      for (;;) {
+        const end = text.indexOf('\n\n');
+        if (end >= 0) {
+          const found = parseBlock(text.slice(0, end));
+          text = text.slice(end + 2);
+          if (found !== undefined) return found;
+          continue;
+        }
+        const chunk = await reader?.read();
+        if (chunk === undefined || chunk.done) return undefined;
+        text += chunk.value;
+      }
+    },
+  };
+}
+
+function parseBlock(block: string): StreamedEvent | undefined {
+  const find = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(block)?.[1];
+  const data = find('data');
+  return data === undefined
+    ? undefined
+    : { event: find('event') ?? 'message', id: find('id'), data: JSON.parse(data) };
+}
