@@ -8,8 +8,8 @@ export {
   type LoggedEvent,
   type LogPart,
   type LogRead,
-  numberNewEvents,
   readEventsAfter,
+  readLogBounds,
 } from './event-log.ts';
 export { type EventReach, readEventReach, readEventReaches } from './event-reach.ts';
 export { eventColumns, eventRow, presentEvent } from './event-row.ts';

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { getEventsKey } from '../../kernel/database/event-news.ts';
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Log } from '../../kernel/log.ts';
-import { numberNewEvents } from '../events/index.ts';
+import { readLogBounds } from '../events/index.ts';
 import {
   advanceIdleWebhooks,
   type Claim,
@@ -102,7 +102,7 @@ export function createCourier(services: CourierServices): Courier {
 
   async function lookAt(accountId: string): Promise<void> {
     if (!(await hasActiveWebhooks(read, accountId))) return;
-    while (await numberNewEvents(database, accountId));
+    await readLogBounds(database, accountId);
     if (sending.size >= mostAtOnce) return;
     for (const claim of await claimReadyWebhooks(read, accountId, getClaiming())) start(claim);
   }

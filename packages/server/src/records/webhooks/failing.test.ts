@@ -10,7 +10,7 @@ import {
   type SceneOptions,
   type WebhookScene,
 } from '../../testing/webhook-scene.ts';
-import { numberNewEvents } from '../events/index.ts';
+import { readLogBounds } from '../events/index.ts';
 import { hastenAfterClockChange } from './courier.store.ts';
 import { removeOldDeliveries } from './delivery.store.ts';
 
@@ -209,7 +209,7 @@ test('events that retention removed in the pause are counted, with an event', as
   await scene.account.admin.patch(scene.path, { state: 'paused' });
   await scene.makeEvent();
   await scene.makeEvent();
-  await numberNewEvents(server.deps.database, scene.account.accountId);
+  await readLogBounds(server.deps.database, scene.account.accountId);
   await server.database.query(
     `update event_position set removed_position = last_position where account_id = $1`,
     [scene.account.accountId],

@@ -15,7 +15,7 @@ import type { Metrics } from '../../kernel/metrics.ts';
 import type { EgressGuard } from '../../kernel/security/egress.ts';
 import { createOutgoingClient, type OutgoingClient } from '../../kernel/security/outgoing-client.ts';
 import type { Sealer } from '../../kernel/security/sealed.ts';
-import { type EventReach, type LoggedEvent, numberNewEvents, readEventReaches } from '../events/index.ts';
+import { type EventReach, type LoggedEvent, readEventReaches, readLogBounds } from '../events/index.ts';
 import { type AttemptEnd, attemptDelivery, buildDeadResult, type Receiver } from './attempt.ts';
 import type { Claim } from './courier.store.ts';
 import { readNextEvents, readRedeliveries } from './next-events.store.ts';
@@ -83,7 +83,7 @@ type LaneEnd = 'more' | 'waits' | 'ended';
 async function runRound(services: SendingServices, claim: Claim, client: OutgoingClient): Promise<LaneEnd> {
   const { database, clock, newId, sealer, stopping, version } = services;
   const now = clock.now();
-  const isMore = await numberNewEvents(database, claim.account_id);
+  await readLogBounds(database, claim.account_id);
   const place = await readPlace(database.read, claim, now);
   if (place === undefined || place.state === 'paused') return 'ended';
   const readers = [{ principalId: place.owner_id }];
@@ -106,7 +106,7 @@ async function runRound(services: SendingServices, claim: Claim, client: Outgoin
   if (redelivered === 'ended') return 'ended';
   const sent = await round.sendNext();
   if (sent !== 'waits') return sent;
-  return redelivered === 'more' || isMore ? 'more' : 'waits';
+  return redelivered === 'more' ? 'more' : 'waits';
 }
 
 class Round {

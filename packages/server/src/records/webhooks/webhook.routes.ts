@@ -17,7 +17,7 @@ import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import type { EgressGuard } from '../../kernel/security/egress.ts';
 import type { Sealer } from '../../kernel/security/sealed.ts';
-import { numberNewEvents } from '../events/index.ts';
+import { readLogBounds } from '../events/index.ts';
 import { generateWebhookSecret, webhookSecretPurpose } from './signature.ts';
 import {
   deleteWebhookRow,
@@ -65,7 +65,7 @@ export function webhookRoutes(
     await requirePlace(rows, body);
     const url = await requireAllowedUrl(egress, body.url);
     // The webhook begins behind the events of now.
-    await numberNewEvents(database, scope.accountId);
+    await readLogBounds(database, scope.accountId);
     return commit(JSON.stringify(body), async (tx) => {
       const secret = generateWebhookSecret();
       const row: WebhookRow = {
