@@ -8,7 +8,8 @@ export interface Metrics {
   countRemovedRows(kind: string, rows: number): void;
   /** One attempt to send an event to a webhook. `dead`: the last one, which failed too. */
   countWebhookAttempt(result: 'delivered' | 'failed' | 'dead'): void;
-  watchOldestWebhookDelivery(readSeconds: () => number): void;
+  /** For how long the oldest delivery that is sent again has waited. */
+  setOldestWebhookDelivery(seconds: number): void;
   watchWaitingClaims(read: () => number): void;
   watchLostLogLines(read: () => number): void;
   watchUncaught(counts: Readonly<UncaughtCounts>): void;
@@ -50,6 +51,11 @@ export function createMetrics(): Metrics {
     labelNames: ['result'],
     registers: [registry],
   });
+  const oldestDelivery = new Gauge({
+    name: 'headgate_webhook_oldest_waiting_seconds',
+    help: 'Age of the oldest webhook delivery that failed and is sent again; 0 if there is none',
+    registers: [registry],
+  });
   // Looking up a series by labels costs more than observing, so the few combinations are cached.
   const series = new Map<string, { observe(seconds: number): void }>();
   return {
@@ -65,14 +71,7 @@ export function createMetrics(): Metrics {
     countEndedWork: (kind, status) => ended.labels(kind, status).inc(),
     countRemovedRows: (kind, rows) => removed.labels(kind).inc(rows),
     countWebhookAttempt: (result) => attempts.labels(result).inc(),
-    watchOldestWebhookDelivery(readSeconds) {
-      const gauge: Gauge<string> = new Gauge({
-        name: 'headgate_webhook_oldest_waiting_seconds',
-        help: 'Age of the oldest webhook delivery that failed and is sent again; 0 if there is none',
-        registers: [registry],
-        collect: (): void => gauge.set(readSeconds()),
-      });
-    },
+    setOldestWebhookDelivery: (seconds) => oldestDelivery.set(seconds),
     watchWaitingClaims(read) {
       const gauge: Gauge<string> = new Gauge({
         name: 'headgate_claims_waiting',

@@ -30,8 +30,6 @@ export interface Courier {
   run(): Promise<void>;
   /** Sends what can be sent now: what is due, and the new events of an account. */
   sendDue(accountId: string): Promise<void>;
-  /** For how long the delivery that is sent again for the longest time has waited. */
-  computeOldestWaitingSeconds(): number;
 }
 
 /** A receiver that hangs holds one of them until the timeout. An account has fewer webhooks. */
@@ -50,14 +48,13 @@ interface Sending {
 }
 
 export function createCourier(services: CourierServices): Courier {
-  const { database, clock, wakes, stopping, log } = services;
+  const { database, clock, wakes, stopping, log, metrics } = services;
   const { read } = database;
   /** Accounts with new events. */
   let news = new Set<string>();
   const sending = new Map<string, Sending>();
   let ring = () => {};
   let mustCheck = true;
-  let oldest: Date | undefined;
 
   function learnNews(accountId: string): void {
     news.add(accountId);
@@ -121,7 +118,9 @@ export function createCourier(services: CourierServices): Courier {
   /** Finds what no notification announced. */
   async function check(): Promise<void> {
     await hastenAfterClockChange(read, clock.now());
-    oldest = await readOldestWaiting(read);
+    const oldest = await readOldestWaiting(read);
+    const waited = oldest === undefined ? 0 : clock.now().getTime() - oldest.getTime();
+    metrics.setOldestWebhookDelivery(Math.max(0, waited / 1_000));
     for (const accountId of await listWaitingAccounts(read)) {
       await lookAt(accountId);
       await advanceIdleWebhooks(read, accountId);
@@ -170,8 +169,6 @@ export function createCourier(services: CourierServices): Courier {
         await lookAtNews();
       }
     },
-    computeOldestWaitingSeconds: () =>
-      oldest === undefined ? 0 : Math.max(0, (clock.now().getTime() - oldest.getTime()) / 1_000),
   };
 }
 
