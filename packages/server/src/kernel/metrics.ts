@@ -6,6 +6,9 @@ export interface Metrics {
   countEndedWork(kind: string, status: string): void;
   /** Rows that retention deleted. */
   countRemovedRows(kind: string, rows: number): void;
+  /** One attempt to send an event to a webhook. `dead`: the last one, which failed too. */
+  countWebhookAttempt(result: 'delivered' | 'failed' | 'dead'): void;
+  watchOldestWebhookDelivery(readSeconds: () => number): void;
   watchWaitingClaims(read: () => number): void;
   watchLostLogLines(read: () => number): void;
   watchUncaught(counts: Readonly<UncaughtCounts>): void;
@@ -41,6 +44,12 @@ export function createMetrics(): Metrics {
     labelNames: ['kind'],
     registers: [registry],
   });
+  const attempts = new Counter({
+    name: 'headgate_webhook_attempts_total',
+    help: 'Attempts to send events to webhooks, by result: delivered, failed, dead',
+    labelNames: ['result'],
+    registers: [registry],
+  });
   // Looking up a series by labels costs more than observing, so the few combinations are cached.
   const series = new Map<string, { observe(seconds: number): void }>();
   return {
@@ -55,6 +64,15 @@ export function createMetrics(): Metrics {
     },
     countEndedWork: (kind, status) => ended.labels(kind, status).inc(),
     countRemovedRows: (kind, rows) => removed.labels(kind).inc(rows),
+    countWebhookAttempt: (result) => attempts.labels(result).inc(),
+    watchOldestWebhookDelivery(readSeconds) {
+      const gauge: Gauge<string> = new Gauge({
+        name: 'headgate_webhook_oldest_waiting_seconds',
+        help: 'Age of the oldest webhook delivery that failed and is sent again; 0 if there is none',
+        registers: [registry],
+        collect: (): void => gauge.set(readSeconds()),
+      });
+    },
     watchWaitingClaims(read) {
       const gauge: Gauge<string> = new Gauge({
         name: 'headgate_claims_waiting',
