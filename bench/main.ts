@@ -20,6 +20,7 @@ import { residentMemory } from './resident-memory.ts';
 import { runMemory } from './run-memory.ts';
 import { runSteps } from './run-steps.ts';
 import { runs } from './runs.ts';
+import { schedulesDue } from './schedules.ts';
 import { secretWrite } from './secret-write.ts';
 import { sqlRewriting } from './sql-rewriting.ts';
 import { sweep } from './sweep.ts';
@@ -40,6 +41,7 @@ const works: Record<string, Work> = {
   claim: claimLatency,
   sweep,
   runs,
+  schedules: schedulesDue,
   'run-memory': runMemory,
   cycles: workCycles,
   agents,

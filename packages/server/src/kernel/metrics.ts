@@ -9,6 +9,8 @@ export interface Metrics {
   /** One attempt to send an event to a webhook. `dead`: the last one, which failed too. */
   countWebhookAttempt(result: 'delivered' | 'failed' | 'dead'): void;
   watchOldestWebhookDelivery(readSeconds: () => number): void;
+  /** A tick of a schedule: what became of it, and how late it was. */
+  observeTick(result: string, lateSeconds: number): void;
   watchWaitingClaims(read: () => number): void;
   watchLostLogLines(read: () => number): void;
   watchUncaught(counts: Readonly<UncaughtCounts>): void;
@@ -50,6 +52,13 @@ export function createMetrics(): Metrics {
     labelNames: ['result'],
     registers: [registry],
   });
+  const ticks = new Histogram({
+    name: 'headgate_schedule_tick_lateness_seconds',
+    help: 'How long after its time a tick of a schedule was handled, by result: fired, skipped, forbidden or missed',
+    labelNames: ['result'],
+    buckets: [0.25, 0.5, 1, 2, 5, 10, 60, 600, 3_600],
+    registers: [registry],
+  });
   // Looking up a series by labels costs more than observing, so the few combinations are cached.
   const series = new Map<string, { observe(seconds: number): void }>();
   return {
@@ -73,6 +82,7 @@ export function createMetrics(): Metrics {
         collect: (): void => gauge.set(readSeconds()),
       });
     },
+    observeTick: (result, lateSeconds) => ticks.labels(result).observe(Math.max(lateSeconds, 0)),
     watchWaitingClaims(read) {
       const gauge: Gauge<string> = new Gauge({
         name: 'headgate_claims_waiting',
