@@ -7,6 +7,7 @@ import { artifactComparison } from './artifact-comparison.ts';
 import { artifactList } from './artifact-list.ts';
 import { claimLatency } from './claim-latency.ts';
 import { directory } from './directory.ts';
+import { eventStream } from './event-stream.ts';
 import { eventsByTime } from './events-by-time.ts';
 import { executionList } from './execution-list.ts';
 import { faultyBodies } from './faulty-bodies.ts';
@@ -19,6 +20,7 @@ import { residentMemory } from './resident-memory.ts';
 import { runMemory } from './run-memory.ts';
 import { runSteps } from './run-steps.ts';
 import { runs } from './runs.ts';
+import { schedulesDue } from './schedules.ts';
 import { secretWrite } from './secret-write.ts';
 import { sqlRewriting } from './sql-rewriting.ts';
 import { sweep } from './sweep.ts';
@@ -39,6 +41,7 @@ const works: Record<string, Work> = {
   claim: claimLatency,
   sweep,
   runs,
+  schedules: schedulesDue,
   'run-memory': runMemory,
   cycles: workCycles,
   agents,
@@ -49,6 +52,7 @@ const works: Record<string, Work> = {
   deletion: projectDeletion,
   directory,
   events: eventsByTime,
+  'event-stream': eventStream,
   webhooks,
   executions: executionList,
   steps: runSteps,

@@ -117,7 +117,7 @@ const cancel = (which: number, forced: boolean): Act =>
       const [work] = await sendCommand(
         tx,
         { accountId, actorId },
-        id,
+        [id],
         forced ? 'force-cancel' : 'cancel',
         now,
         times,

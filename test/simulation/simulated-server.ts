@@ -115,7 +115,7 @@ export class SimulatedServer {
       const [work] = await sendCommand(
         tx,
         { accountId: account, actorId: account },
-        workId,
+        [workId],
         command,
         this.now(),
         times,

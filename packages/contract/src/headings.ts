@@ -51,6 +51,10 @@ export const headings = [
     about: 'Start and cancel pipelines, and read their status, steps, variables and logs.',
   },
   {
+    tag: 'Schedules',
+    about: 'A schedule runs a pipeline at the times of a cron expression, or at an interval.',
+  },
+  {
     tag: 'Test executions',
     about: 'Run the tests of pipelines without changing the data of the environment, and read their results.',
   },

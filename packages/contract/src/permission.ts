@@ -47,7 +47,7 @@ export const permissions = {
     environment: [],
   },
   'project:configure': {
-    may: 'write variables, connections and secret references',
+    may: 'write variables, connections, secret references and schedules',
     account: ['SUPER_ADMIN'],
     project: ['OWNER', 'CONTRIBUTOR'],
     environment: [],

@@ -22,6 +22,7 @@ import { executionRestartOperations } from './pipeline-execution/execution-resta
 import { executionVariableOperations } from './pipeline-execution/execution-variable.ts';
 import { projectTagOperations } from './project-tag/project-tag.ts';
 import { projectOperations } from './project/project.ts';
+import { scheduleOperations } from './schedule/schedule.ts';
 import { secretReferenceOperations } from './secret-reference/secret-reference.ts';
 import { secretCheckOperations } from './secret-reference/secret-check.ts';
 import { secretOperations } from './secret/secret.ts';
@@ -73,6 +74,7 @@ export * from './pipeline-execution/execution-restart.ts';
 export * from './pipeline-execution/execution-variable.ts';
 export * from './project-tag/project-tag.ts';
 export * from './project/project.ts';
+export * from './schedule/schedule.ts';
 export * from './secret-reference/secret-reference.ts';
 export * from './secret-reference/secret-check.ts';
 export * from './secret/secret.ts';
@@ -111,6 +113,7 @@ export const operationLists = [
   executionVariableOperations,
   projectTagOperations,
   projectOperations,
+  scheduleOperations,
   secretReferenceOperations,
   secretCheckOperations,
   secretOperations,

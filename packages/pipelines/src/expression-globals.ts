@@ -101,11 +101,26 @@ function collectGlobals(expression: string, scope: ExpressionScope) {
   return { globals: Object.fromEntries(globals), guarded };
 }
 
+/** Members that only some runs and components have. */
+const unsetMembers: ReadonlyMap<string, string> = new Map([
+  [
+    'schedule',
+    'sysvar.schedule exists only in a run of a schedule or a backfill, and this run is of none. ' +
+      "For other runs give another value: 'schedule' in sysvar ? sysvar.schedule.tick : new Date().toISOString()",
+  ],
+  [
+    'childPipeline',
+    'sysvar.childPipeline exists only in the postProcessing of a component that calls a pipeline, after the call',
+  ],
+]);
+
 /** Turns a MemberError into a message with the nearest name, or with the known names. */
 export function explainMember(message: string, scope: ExpressionScope): string {
   const read = readMember(message);
   if (read === undefined) return 'the expression reads a member that does not exist';
   const { path, member } = read;
+  const unset = path.length === 1 && path[0] === 'sysvar' ? unsetMembers.get(member) : undefined;
+  if (unset !== undefined) return unset;
   const grid = scope.variables.find(({ name }) => name === path[0])?.value;
   const isOfGrid = path[0] !== 'sysvar' && grid !== undefined && isGrid(grid);
   const names = isOfGrid

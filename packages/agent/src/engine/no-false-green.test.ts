@@ -134,6 +134,11 @@ describe('a run fails, and loses nothing silently, when', () => {
     ['sysvar.enviroment', /sysvar has no member "enviroment": did you mean "environment"\?/],
     ['sysvar.environment.nam', /sysvar\.environment has no member "nam": did you mean "name"\?/],
     ['sysvar.environment["zzz"]', /sysvar\.environment has no member "zzz": it has name/],
+    [
+      'sysvar.schedule.tick',
+      /sysvar\.schedule exists only in a run of a schedule or a backfill, and this run is of none\. For other/,
+    ],
+    ['sysvar.childPipeline.vars.x', /sysvar\.childPipeline exists only in the postProcessing/],
     ['g.nam', /the grid variable "g" has no column "nam": did you mean "name"\?/],
     ['g.zz', /the grid variable "g" has no column "zz": it has name/],
   ] as const) {

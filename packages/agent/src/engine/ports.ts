@@ -8,7 +8,14 @@
  *   pipelines. A pipeline finds the pipelines and files that it names in its own artifact only.
  * - **files folder**: the folder of one environment in which pipelines may read and write files.
  */
-import type { LogStream, ProjectVariable, RestartPlan, RunVariables, Step } from '@headgate/contract';
+import type {
+  LogStream,
+  ProjectVariable,
+  RestartPlan,
+  RunVariables,
+  ScheduledWork,
+  Step,
+} from '@headgate/contract';
 import type { QuickJsSource, SharedPipelineUse, Unreadable } from '@headgate/pipelines';
 import type { RunScript } from '../scripts/script-job.ts';
 import type { KeptBetweenRuns } from './kept-between-runs.ts';
@@ -166,6 +173,8 @@ export interface RunRequest {
   scalarVariables: Readonly<Record<string, unknown>>;
   gridVariables: Readonly<Record<string, readonly (readonly unknown[])[]>>;
   bounds: RunBounds;
+  /** The schedule that the run is of. */
+  schedule?: ScheduledWork;
   /** The run continues another one. */
   restart?: RestartPlan;
   /** The run is a test, and its warehouse a scratch database from the beginning. */

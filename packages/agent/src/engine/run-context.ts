@@ -145,6 +145,7 @@ export function createSystemVariables(
     project: { id: request.projectId },
     rootPipeline: { executionId: request.pipelineExecutionId },
     artifact: { versionName: run.artifact.versionName },
+    ...(request.schedule === undefined ? {} : { schedule: request.schedule }),
   };
 }
 

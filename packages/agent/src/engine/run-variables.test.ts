@@ -71,6 +71,56 @@ describe('variables', () => {
     assert.deepEqual(fixture.lines, ['n = 42', 't = x']);
   });
 
+  it('tell a run of a schedule its logical time, also in called pipelines and in SQL', async () => {
+    const schedule = {
+      id: '00000000-0000-4000-8000-00000000cccc',
+      name: 'Nightly',
+      tick: '2026-03-01T02:00:00.000Z',
+    };
+    await fixture.publish({
+      'p.orch.yaml': renderOrchestration({
+        Start: start('Call'),
+        Call: { type: 'run-orchestration', parameters: { orchestrationJob: 'child.orch.yaml' } },
+      }),
+      'child.orch.yaml': renderOrchestration(
+        {
+          Start: start('Set'),
+          Set: {
+            type: 'update-scalar',
+            parameters: {
+              scalarsToUpdate: [
+                ['t', '${sysvar.schedule.name} at ${sysvar.schedule.tick}'],
+                ['d', "${'schedule' in sysvar ? sysvar.schedule.tick.slice(0, 10) : 'today'}"],
+              ],
+            },
+            transitions: { success: ['Print'] },
+          },
+          Print: print('t', 'd'),
+        },
+        { t: text(''), d: text('') },
+      ),
+    });
+    assert.deepEqual(await fixture.run('p', { schedule }), { status: 'SUCCESS' });
+    assert.deepEqual(fixture.lines, ['t = Nightly at 2026-03-01T02:00:00.000Z', 'd = 2026-03-01']);
+    fixture.lines.length = 0;
+    await fixture.publish({
+      'p.orch.yaml': renderOrchestration(
+        {
+          Start: start('Set'),
+          Set: {
+            type: 'update-scalar',
+            parameters: { scalarsToUpdate: [['d', "${'schedule' in sysvar ? 'tick' : 'today'}"]] },
+            transitions: { success: ['Print'] },
+          },
+          Print: print('d'),
+        },
+        { d: text('') },
+      ),
+    });
+    assert.deepEqual(await fixture.run('p'), { status: 'SUCCESS' });
+    assert.deepEqual(fixture.lines, ['d = today']);
+  });
+
   it('are passed to a called pipeline, including grids; post-processing sees how the component ended', async () => {
     await fixture.publish({
       'p.orch.yaml': renderOrchestration(

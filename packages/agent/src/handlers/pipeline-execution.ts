@@ -78,6 +78,7 @@ async function run(
           scalarVariables: payload.scalarVariables,
           gridVariables: payload.gridVariables,
           ...(payload.restart === undefined ? {} : { restart: payload.restart }),
+          ...(payload.schedule ? { schedule: payload.schedule } : {}),
         },
         artifact: held.artifact,
         shared: held.shared,

@@ -9,6 +9,18 @@ import { RestartPlan } from './run-restart.ts';
 import { TestExecutionWork } from './test-execution-work.ts';
 import { agentCommands, Command, claimLimit, claimWaitLimitSeconds, type WorkKind } from './work.ts';
 
+const ScheduledWork = Type.Object({
+  id: Uuid,
+  name: Type.String({ maxLength: 255, description: 'Empty if the schedule was deleted' }),
+  tick: {
+    ...DateTime,
+    description:
+      'The logical time: the tick, or the start of a run that was started by hand. UTC, with milliseconds',
+  },
+});
+/** The schedule that a run is of. */
+export type ScheduledWork = Static<typeof ScheduledWork>;
+
 export const PipelineExecutionWork = Type.Object({
   pipelineExecutionId: Uuid,
   ...runMembers,
@@ -17,6 +29,9 @@ export const PipelineExecutionWork = Type.Object({
   scalarVariables: mapOf(Type.Union([TextValue, NumberValue]), { maxProperties: 500 }),
   gridVariables: mapOf(Type.Array(GridRow, { maxItems: 10_000 }), { maxProperties: 100 }),
   restart: Type.Optional(RestartPlan),
+  schedule: Type.Optional(
+    Type.Union([ScheduledWork, Type.Null()], { description: 'Null or absent: the run is of no schedule' }),
+  ),
 });
 export type PipelineExecutionWork = Static<typeof PipelineExecutionWork>;
 

@@ -138,14 +138,14 @@ export const deleteEnvironment = operation({
   path: '/v1/projects/{projectId}/environments/{environmentName}',
   summary: 'Delete an environment',
   description:
-    'Cancels the running executions of the environment and deletes its overrides, artifact versions and roles. Its executions are kept and can still be read.',
+    'Cancels the running executions of the environment and deletes its overrides, artifact versions, schedules and roles. Its executions are kept and can still be read.',
   permission: 'environment:manage',
   environmentFrom: 'params.environmentName',
   params: Type.Object(environmentPath),
   headers: ifMatchHeader,
   success: { status: 204 },
   problems: ['environment-not-found', 'etag-mismatch'],
-  events: ['environment-deleted'],
+  events: ['environment-deleted', 'schedule-deleted'],
 });
 
 export const environmentOperations = [

@@ -10,6 +10,8 @@ export interface Metrics {
   countWebhookAttempt(result: 'delivered' | 'failed' | 'dead'): void;
   /** For how long the oldest delivery that is sent again has waited. */
   setOldestWebhookDelivery(seconds: number): void;
+  /** A tick of a schedule: what became of it, and how late it was. */
+  observeTick(result: string, lateSeconds: number): void;
   watchWaitingClaims(read: () => number): void;
   watchLostLogLines(read: () => number): void;
   watchUncaught(counts: Readonly<UncaughtCounts>): void;
@@ -56,6 +58,13 @@ export function createMetrics(): Metrics {
     help: 'Age of the oldest webhook delivery that failed and is sent again; 0 if there is none',
     registers: [registry],
   });
+  const ticks = new Histogram({
+    name: 'headgate_schedule_tick_lateness_seconds',
+    help: 'How long after its time a tick of a schedule was handled, by result: fired, skipped, forbidden or missed',
+    labelNames: ['result'],
+    buckets: [0.25, 0.5, 1, 2, 5, 10, 60, 600, 3_600],
+    registers: [registry],
+  });
   // Looking up a series by labels costs more than observing, so the few combinations are cached.
   const series = new Map<string, { observe(seconds: number): void }>();
   return {
@@ -72,6 +81,7 @@ export function createMetrics(): Metrics {
     countRemovedRows: (kind, rows) => removed.labels(kind).inc(rows),
     countWebhookAttempt: (result) => attempts.labels(result).inc(),
     setOldestWebhookDelivery: (seconds) => oldestDelivery.set(seconds),
+    observeTick: (result, lateSeconds) => ticks.labels(result).observe(Math.max(lateSeconds, 0)),
     watchWaitingClaims(read) {
       const gauge: Gauge<string> = new Gauge({
         name: 'headgate_claims_waiting',

@@ -20,6 +20,7 @@ import { events } from '../records/events/index.ts';
 import { webhooks } from '../records/webhooks/index.ts';
 import { agentLink } from '../runtime/agent-link/index.ts';
 import { executions } from '../runtime/executions/index.ts';
+import { schedules } from '../runtime/schedules/index.ts';
 import { secretChecks } from '../runtime/secret-checks/index.ts';
 import { secrets } from '../runtime/secrets/index.ts';
 import { testExecutions } from '../runtime/test-executions/index.ts';
@@ -46,6 +47,7 @@ export const slices = [
   webhooks,
   agentLink,
   executions,
+  schedules,
   secretChecks,
   secrets,
   testExecutions,

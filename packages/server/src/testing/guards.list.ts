@@ -17,6 +17,7 @@ import { eventGuards } from '../records/events/event.guards.ts';
 import { webhookGuards } from '../records/webhooks/webhook.guards.ts';
 import { agentLinkGuards } from '../runtime/agent-link/agent-link.guards.ts';
 import { executionGuards } from '../runtime/executions/execution.guards.ts';
+import { scheduleGuards } from '../runtime/schedules/schedule.guards.ts';
 import { secretCheckGuards } from '../runtime/secret-checks/secret-check.guards.ts';
 import { secretGuards } from '../runtime/secrets/secret.guards.ts';
 import { testExecutionGuards } from '../runtime/test-executions/test-execution.guards.ts';
@@ -40,6 +41,7 @@ export const guards = [
   webhookGuards,
   agentLinkGuards,
   executionGuards,
+  scheduleGuards,
   secretCheckGuards,
   secretGuards,
   testExecutionGuards,

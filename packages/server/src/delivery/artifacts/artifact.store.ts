@@ -70,12 +70,13 @@ export const versionPage = guardedPage(
 );
 
 /**
- * SQL for a guarded read whose own parameters begin with an environment and a version: selects the named
- * version, or the newest enabled one for null.
+ * SQL: selects the named version, or the newest enabled one for null. `of` is the prefix of the place and the
+ * version name: `$` for parameters, or a row of places.
  */
-export function selectChosenVersion(columns: string): string {
-  const from = `select ${columns} from artifact_version where ${inEnvironment}`;
-  return `(${from} and enabled and $version_name::text is null ${newestFirst} limit 1) union all (${from} and version_name = $version_name)`;
+export function selectChosenVersion(columns: string, of = '$'): string {
+  const from = `select ${columns} from artifact_version
+    where account_id = ${of}account_id and project_id = ${of}project_id and environment_name = ${of}environment_name`;
+  return `(${from} and enabled and ${of}version_name::text is null ${newestFirst} limit 1) union all (${from} and version_name = ${of}version_name)`;
 }
 
 /** With the manifest of the newest version, to which the next one may be similar. */

@@ -75,7 +75,7 @@ const chooseAll = statement(
  */
 export async function chooseVersions(
   read: Read,
-  scope: Scope,
+  { accountId }: Pick<Scope, 'accountId'>,
   pipelines: readonly PipelineDescription[],
 ): Promise<SharedArtifact[]> {
   const uses = pipelines.flatMap((pipeline) => pipeline.sharedPipelines ?? []);
@@ -84,7 +84,7 @@ export async function chooseVersions(
   const asked = [...wanted.values()].slice(0, sharedArtifactLimit);
   const prefixes = asked.map((use) => use.prefix);
   const versionNames = asked.map((use) => use.versionName ?? null);
-  const rows = await read(chooseAll, { account_id: scope.accountId, prefixes, version_names: versionNames });
+  const rows = await read(chooseAll, { account_id: accountId, prefixes, version_names: versionNames });
   return rows.map(presentChoice);
 }
 

@@ -231,12 +231,13 @@ const commandWork = statement(
   {
     parameters: {
       account_id: 'uuid',
-      work_id: 'uuid',
+      work_ids: 'uuid[]',
       command: typed<string>('work_command'),
       bound: 'timestamptz?',
       principal_id: 'uuid',
     },
     row: {
+      work_id: 'uuid',
       state: typed<'queued' | 'held' | 'silent'>('work_state'),
       agent_id: 'uuid',
       command_by: 'text?',
@@ -247,18 +248,20 @@ const commandWork = statement(
     command_by = case when command = 'force-cancel' or command = $command then command_by
       else (select name from principal where account_id = $account_id and principal_id = $principal_id) end,
     command_bound = coalesce(command_bound, $bound), due_at = least(due_at, $bound)
-  where account_id = $account_id and work_id = $work_id and state <> 'ended'
-  returning state, agent_id, command_by`,
+  where account_id = $account_id and work_id = any (array(
+    select work_id from work where account_id = $account_id and work_id = any ($work_ids::uuid[]) and state <> 'ended'
+    order by work_id for update))
+  returning work_id, state, agent_id, command_by`,
 );
 
 /**
- * Asks the holder of work to end it. A forced command has a bound at which the work ends regardless of its
+ * Asks the holders of works to end them, and returns those that had not ended. A forced command has a bound at which the work ends regardless of its
  * agent. Repeating the command neither moves the bound nor weakens the command.
  */
 export function sendCommand(
   tx: Transaction,
   { accountId, actorId }: Scope,
-  workId: string,
+  workIds: readonly string[],
   command: WorkCommand,
   now: Date,
   times: WorkTimes,
@@ -266,7 +269,7 @@ export function sendCommand(
   const bound = command === 'force-cancel' ? addSeconds(now, times.leaseSeconds + times.graceSeconds) : null;
   return tx.query(commandWork, {
     account_id: accountId,
-    work_id: workId,
+    work_ids: workIds,
     command,
     bound,
     principal_id: actorId,

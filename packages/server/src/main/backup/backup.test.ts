@@ -143,6 +143,27 @@ test('agents lose the work they held, and sequences continue', async () => {
   assert.equal(next?.above, true);
 });
 
+test('the event log keeps its positions and continues, also where retention removed its last events', async () => {
+  await fill();
+  const [log] = await server.database.query<{ account_id: string; last: number }>(
+    'select account_id, (sequence_events(account_id, 10000)).last::integer as last from account order by created_at desc limit 1',
+  );
+  assert.ok(log !== undefined && log.last > 50);
+  await server.database.query('delete from event where account_id = $1 and position > 50', [log.account_id]);
+  const target = await anotherDatabase();
+  await restore(await backup('log'), target);
+  await target.query(
+    `insert into event (account_id, occurred_at, event_id, name, actor_kind, subject_type, subject_id)
+     select $1, now(), gen_random_uuid(), 'variable-created', 'system', 'variable', 'x'`,
+    [log.account_id],
+  );
+  const [continued] = await target.query<{ last: number; numbered: number }>(
+    'select last::integer, numbered from sequence_events($1, 100)',
+    [log.account_id],
+  );
+  assert.deepEqual(continued, { last: log.last + 1, numbered: 1 });
+});
+
 test('data is replaced only on request, and then completely', async () => {
   const target = await anotherDatabase();
   const before = await backup('before');

@@ -89,6 +89,17 @@ const selectIdentities = `
   from pg_class c join pg_attribute a on a.attrelid = c.oid
   where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and a.attidentity <> ''`;
 
+const selectEventLog = "select to_regclass('event_position') is not null as found";
+/** Retention may have removed the events with the highest sequences, but the log goes on after them. */
+const advanceEventSequence = `
+  select setval('event_sequence', 1 + greatest(0, (select max(sequence) from event), (select max(last_sequence) from event_position)), false)`;
+
+/** Backups from before the event log have no sequences: the migration makes them. */
+async function continueEventLog(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ found: boolean }>(selectEventLog);
+  if (rows[0]?.found === true) await client.query(advanceEventSequence);
+}
+
 /**
  * Agents that claimed work before or after the backup lose it: no epoch that they know matches the restored
  * work, so their reports are refused, and the work ends by its time limit or is claimed again.
@@ -130,6 +141,7 @@ export async function commitRefill(client: pg.Client): Promise<void> {
       [table, column_name],
     );
   }
+  await continueEventLog(client);
   await placeRestoredBlobs(client);
   await client.query(fenceHolders);
   await client.query('commit');

@@ -21,8 +21,12 @@ const eventsOfRound = 500;
 const keptRounds = 20;
 /** The longest wait. Then the rights are read again. */
 const waitMilliseconds = 10_000;
-/** Commits that follow each other closely are served together. */
-const restMilliseconds = 100;
+/**
+ * Commits that follow each other closely are served together. More readers rest longer, so that a server sends
+ * at most 500 times a second.
+ */
+const shortestRestMilliseconds = 50;
+const restMillisecondsOfReader = 2;
 
 export interface Round {
   /** The position before its first event. */
@@ -138,7 +142,8 @@ export class Follower {
       } finally {
         wait.end();
       }
-      if (!ending.aborted) await delay(restMilliseconds);
+      if (ending.aborted) break;
+      await delay(Math.max(shortestRestMilliseconds, this.readers.size * restMillisecondsOfReader));
     }
   }
 

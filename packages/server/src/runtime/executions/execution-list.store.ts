@@ -5,9 +5,9 @@
  * - **place**: a pipeline in an environment of a project. An account has few of them, however many executions.
  */
 import type { ExecutionStatus } from '@headgate/contract';
-import { typed } from '../../kernel/database/database.ts';
+import { type ParametersOf, typed } from '../../kernel/database/database.ts';
 import { callerSeesAll, guardedRead } from '../../kernel/security/guarded-read.ts';
-import { executionColumns, executionRow } from './execution.store.ts';
+import { type ExecutionRow, executionColumns, executionRow } from './execution.store.ts';
 
 /** The newest executions that the first look reads. */
 const firstLook = 300;
@@ -25,7 +25,6 @@ const parameters = {
   from_id: 'uuid',
   before_id: 'uuid',
   limit: 'bigint',
-  schedule: 'text?',
 } as const;
 
 const callerSees = `(${callerSeesAll}
@@ -52,7 +51,7 @@ export const newestExecutions = guardedRead(
     where account_id = $account_id and ${isIdWanted}
     order by execution_id desc limit ${firstLook}
   ) newest
-  where ${isPlaceWanted} and ${isStartWanted} and $schedule::text is null
+  where ${isPlaceWanted} and ${isStartWanted}
     and ($statuses::execution_status[] is null or status = any ($statuses))
   order by execution_id desc limit $limit`,
 );
@@ -65,7 +64,7 @@ export const executionsByPlace = guardedRead(
   `
   with recursive place as (
     (select project_id, environment_name, pipeline_name from pipeline_execution
-      where account_id = $account_id and ${inProjects} and $schedule::text is null
+      where account_id = $account_id and ${inProjects}
       order by project_id, environment_name, pipeline_name limit 1)
     union all
     select next.* from place p cross join lateral (
@@ -82,6 +81,30 @@ export const executionsByPlace = guardedRead(
     select ${executionColumns} from pipeline_execution
     where account_id = $account_id and project_id = w.project_id and environment_name = w.environment_name
       and pipeline_name = w.pipeline_name and status = s.wanted_status and ${isIdWanted} and ${isStartWanted}
+    order by execution_id desc limit $limit) found
+  order by found.execution_id desc limit $limit`,
+);
+
+type Parameters = ParametersOf<typeof parameters>;
+
+/** The executions of a page: from the newest ones if these fill it. */
+export async function findExecutions(
+  rows: (query: typeof newestExecutions, given: Parameters) => Promise<ExecutionRow[]>,
+  given: Parameters,
+): Promise<ExecutionRow[]> {
+  const newest = await rows(newestExecutions, given);
+  return newest.length >= given.limit ? newest : rows(executionsByPlace, given);
+}
+
+// One lookup in the index for each status.
+export const executionsOfSchedule = guardedRead(
+  { parameters: { ...parameters, schedule_id: 'uuid' }, row: executionRow, alone: true },
+  `
+  select found.* from unnest(coalesce($statuses::execution_status[], enum_range(null::execution_status))) as s (wanted_status)
+  cross join lateral (
+    select ${executionColumns} from pipeline_execution
+    where account_id = $account_id and schedule_id = $schedule_id and status = s.wanted_status
+      and ${isPlaceWanted} and ${isIdWanted} and ${isStartWanted}
     order by execution_id desc limit $limit) found
   order by found.execution_id desc limit $limit`,
 );

@@ -80,6 +80,9 @@ export function executionRestartRoutes(
         gridVariables: ended.grid_variables,
         ...(ended.shared_artifacts === null ? {} : { sharedArtifacts: ended.shared_artifacts }),
         restart: planned.plan,
+        ...(ended.schedule_id === null || ended.schedule_tick === null
+          ? {}
+          : { ofSchedule: { id: ended.schedule_id, tick: ended.schedule_tick } }),
       },
       readTimeOfId(executionId),
     );

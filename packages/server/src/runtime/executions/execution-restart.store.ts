@@ -27,6 +27,8 @@ const endedRow = {
   grid_variables: typed<object>('jsonb'),
   shared_artifacts: typed<SharedArtifact[] | null>('jsonb'),
   restart: typed<RestartPlan | null>('jsonb'),
+  schedule_id: 'uuid?',
+  schedule_tick: 'timestamptz?',
   agent_lost: 'boolean',
   finished_at: 'timestamptz?',
   /** The execution that restarts it. */
@@ -45,6 +47,7 @@ export const endedExecution = guardedRead(
   `
   select e.execution_id, e.status, e.environment_name, e.pipeline_name, e.pipeline_type, e.version_name, e.manifest_digest,
     e.agent_id, e.execution_tag, e.scalar_variables, e.grid_variables, e.shared_artifacts, e.restart, e.agent_lost, e.finished_at,
+    e.schedule_id, case when e.schedule_id is not null then coalesce(e.schedule_tick, e.started_at) end as schedule_tick,
     (select r.execution_id from pipeline_execution r
       where r.account_id = $account_id and r.restart_of = e.execution_id) as restarted_by,
     (select v.enabled from artifact_version v

@@ -9,34 +9,26 @@ import {
 import { renderPipelinePath } from '../../delivery/artifacts/index.ts';
 import { chooseVersions } from '../../delivery/shared-pipelines/index.ts';
 import { type Database, requireRow } from '../../kernel/database/database.ts';
-import type { AccountEvent } from '../../kernel/database/events.ts';
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { makeEntityTag } from '../../kernel/http/if-match.ts';
 import { computePageBounds, makePagingToken, readPagingToken } from '../../kernel/http/paging.ts';
 import { createTokenProblem, problem } from '../../kernel/http/problems.ts';
 import { isUuid, readTimeOfId, toUuid } from '../../kernel/identifiers.ts';
-import {
-  describeCancellation,
-  endWork,
-  enqueueWork,
-  sendCommand,
-  type WorkTimes,
-} from '../../kernel/work/work.ts';
+import { enqueueWork, sendCommand, type WorkTimes } from '../../kernel/work/work.ts';
 import { requirePermissionIn } from '../../workspace/environments/index.ts';
 import { createStartParameters, requireStart, whatStartNeeds } from './execution.start.ts';
 import {
   executionById,
   executionStatus,
   insertExecution,
-  moveExecutions,
   presentDetail,
   presentExecution,
   requireExecution,
 } from './execution.store.ts';
-import { computeIdBounds, executionsByPlace, newestExecutions } from './execution-list.store.ts';
+import { recordCancellations } from './execution-cancel.ts';
+import { computeIdBounds, executionsOfSchedule, findExecutions } from './execution-list.store.ts';
 import { presentStep, stepsOfRun } from './execution-step.store.ts';
-import { getLogKey } from './log-stream.ts';
 
 export interface ExecutionServices {
   database: Database;
@@ -111,10 +103,12 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
       started_before: query.startedBefore ?? null,
       ...computeIdBounds(query.startedAfter, query.startedBefore, after),
       limit: limit + 1,
-      schedule: query.scheduleId ?? null,
     };
-    const newest = await rows(newestExecutions, parameters);
-    const found = newest.length > limit ? newest : await rows(executionsByPlace, parameters);
+    const { scheduleId } = query;
+    const found =
+      scheduleId === undefined
+        ? await findExecutions(rows, parameters)
+        : await rows(executionsOfSchedule, { ...parameters, schedule_id: toUuid(scheduleId) });
     const shown = found.slice(0, limit);
     const last = shown.at(-1);
     const more =
@@ -154,7 +148,7 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
     const id = params.pipelineExecutionId;
     const { projectId } = params;
     const command = body.forceUpdate ? 'force-cancel' : 'cancel';
-    const [work] = await sendCommand(tx, scope, toUuid(id), command, now, services.times);
+    const [work] = await sendCommand(tx, scope, [toUuid(id)], command, now, services.times);
     const execution = await requireExecution(tx, scope, projectId, id);
     await requirePermissionIn(
       tx,
@@ -165,27 +159,15 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
       now,
     );
     if (work === undefined) throw problem('execution-ended', { id, status: execution.status });
-    // No agent holds the work, so the cancellation takes effect at once.
-    const ended = work.state === 'queued';
-    if (ended) endWork(tx, scope.accountId, [id], now);
-    const status = ended ? 'CANCELLED' : execution.status === 'RUNNING' ? 'CANCELLING' : execution.status;
-    const message = ended
-      ? `${describeCancellation(work.command_by ?? undefined)} before an agent claimed it.`
-      : undefined;
-    if (status !== execution.status)
-      moveExecutions(tx, scope.accountId, { to: status, executions: [{ id, message }] }, now);
-    tx.afterCommit(() =>
-      ended ? services.wakes.wake(getLogKey(toUuid(id)), 'all') : services.wakes.wake(work.agent_id, 'all'),
-    );
-    const change = {
+    const run = {
+      id: work.work_id,
       projectId,
       environmentName: execution.environment_name,
-      subject: { type: 'pipeline-execution', id, name: execution.pipeline_name },
-      before: { status: execution.status },
-      after: { status, command },
+      pipelineName: execution.pipeline_name,
+      status: execution.status,
+      work,
     };
-    const events: AccountEvent[] = [{ name: 'pipeline-execution-cancel-requested', ...change }];
-    if (ended) events.push({ name: 'pipeline-execution-ended', ...change });
+    const events = recordCancellations(tx, scope, [run], { command, now, wakes: services.wakes });
     return { body: { pipelineExecutionId: id }, events };
   });
 }

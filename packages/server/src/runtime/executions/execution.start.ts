@@ -25,7 +25,7 @@ import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
 
-type StartRequest = BodyOf<typeof startPipelineExecution>;
+export type StartRequest = BodyOf<typeof startPipelineExecution>;
 
 const startRow = {
   default_agent_id: 'uuid?',
@@ -42,7 +42,8 @@ const startRow = {
   ignored: typed<IgnoredPipeline[] | null>('json'),
   variable_types: typed<Record<string, VariableType>>('json'),
 } satisfies ColumnTypes;
-type StartRow = RowOf<typeof startRow>;
+/** What a start needs of its place. */
+export type StartRow = RowOf<typeof startRow>;
 
 const startTypes = {
   environment_name: 'text',
@@ -118,12 +119,14 @@ export interface Start {
  * Throws `environment-not-found`, `artifact-not-found`, `artifact-disabled`, `unknown-agent`,
  * `pipeline-not-found`, `pipeline-unreadable`, `unknown-pipeline-variable`, `pipeline-variable-type` and
  * `environment-without-agent`.
+ *
+ * @param at where the variables are, for the problems
  */
-export function requireStart(found: StartRow | undefined, body: StartRequest): Start {
+export function requireStart(found: StartRow | undefined, body: StartRequest, at = 'body'): Start {
   const { row, version } = requireVersion(found, body);
   const pipeline = findPipeline(version.pipelines, row.ignored ?? [], body.pipelineName, version.name);
   const types = new Map(Object.entries(row.variable_types));
-  requireVariables(body.scalarVariables, body.gridVariables, pipeline, types);
+  requireVariables(body, at, pipeline, types);
   return { version, pipeline, agentId: requireAgent(row, body), userName: row.user_name };
 }
 
@@ -169,7 +172,7 @@ function findPipeline(
   throw problem('pipeline-not-found', { name: named, versionName, nearest });
 }
 
-type Given = Readonly<Record<string, unknown>> | undefined;
+type Given = Pick<StartRequest, 'scalarVariables' | 'gridVariables'>;
 type KnownVariables = ReadonlyMap<string, VariableType>;
 
 /**
@@ -177,8 +180,8 @@ type KnownVariables = ReadonlyMap<string, VariableType>;
  * `unknown-pipeline-variable` and `pipeline-variable-type`.
  */
 function requireVariables(
-  scalars: Given,
-  grids: Given,
+  { scalarVariables: scalars, gridVariables: grids }: Given,
+  at: string,
   pipeline: PipelineDescription,
   project: KnownVariables,
 ): void {
@@ -203,12 +206,12 @@ function requireVariables(
       typeof value === 'number' ||
       (typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value)));
     requireVariable(
-      'body.scalarVariables',
+      `${at}.scalarVariables`,
       name,
       (type) => type === 'TEXT' || (type === 'NUMBER' && isNumber),
     );
   }
   for (const name of Object.keys(grids ?? {})) {
-    requireVariable('body.gridVariables', name, (type) => type === 'GRID');
+    requireVariable(`${at}.gridVariables`, name, (type) => type === 'GRID');
   }
 }

@@ -41,6 +41,7 @@ export const executionRow = {
   started_at: 'timestamptz',
   finished_at: 'timestamptz?',
   restart_of: 'uuid?',
+  schedule_id: 'uuid?',
 } satisfies ColumnTypes;
 export type ExecutionRow = RowOf<typeof executionRow>;
 
@@ -51,7 +52,7 @@ const detailRow = {
 type DetailRow = RowOf<typeof detailRow>;
 
 export const executionColumns = `execution_id, project_id, environment_name, pipeline_name, pipeline_type, version_name, status, trigger,
-  execution_tag, user_name, message, started_at, finished_at, restart_of`;
+  execution_tag, user_name, message, started_at, finished_at, restart_of, schedule_id`;
 
 /**
  * A child pipeline as an execution, by its id. Its status is that of its step, or of its execution while
@@ -86,7 +87,7 @@ export const executionById = guardedRead(
   union all
   select s.child_pipeline_id, e.project_id, e.environment_name, s.child_pipeline_name,
     case when s.child_pipeline_name like '%.tran.yaml' then 'TRANSFORMATION' else 'ORCHESTRATION' end, e.version_name, ${childStatus},
-    e.trigger, e.execution_tag, e.user_name, s.message, s.started_at, s.finished_at, null, e.shared_artifacts
+    e.trigger, e.execution_tag, e.user_name, s.message, s.started_at, s.finished_at, null, e.schedule_id, e.shared_artifacts
   ${childOfId}`,
 );
 
@@ -126,6 +127,8 @@ const insertOne = insertStatement(
     shared_artifacts: 'jsonb?',
     restart_of: 'uuid?',
     restart: 'jsonb?',
+    schedule_id: 'uuid?',
+    schedule_tick: 'timestamptz?',
   },
   {
     derived: {
@@ -158,6 +161,8 @@ export interface NewExecution {
   sharedArtifacts?: readonly SharedArtifact[];
   restartOf?: string;
   restart?: RestartPlan;
+  /** A restart is of the same tick as what it continues. */
+  ofSchedule?: { id: string; tick: Date };
 }
 
 export function insertExecution(tx: Transaction, scope: Scope, made: NewExecution, now: Date): void {
@@ -183,6 +188,8 @@ export function insertExecution(tx: Transaction, scope: Scope, made: NewExecutio
     shared_artifacts: made.sharedArtifacts === undefined ? null : JSON.stringify(made.sharedArtifacts),
     restart_of: made.restartOf ?? null,
     restart: made.restart === undefined ? null : JSON.stringify(made.restart),
+    schedule_id: made.ofSchedule?.id ?? null,
+    schedule_tick: made.ofSchedule?.tick ?? null,
   });
 }
 
@@ -308,6 +315,7 @@ export function presentExecution(row: ExecutionRow): PipelineExecution {
   if (row.message !== null) execution.message = row.message;
   if (row.user_name !== null) execution.user = row.user_name;
   if (row.restart_of !== null) execution.restartOf = row.restart_of;
+  if (row.schedule_id !== null) execution.scheduleId = row.schedule_id;
   return execution;
 }
 

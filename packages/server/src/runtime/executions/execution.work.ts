@@ -17,11 +17,16 @@ import { getLogKey } from './log-stream.ts';
 import { selectVariablesOfPlaces } from './place-variables.ts';
 import { listRunMembers } from './run-payload.ts';
 
+// A restart is of the same tick as the execution that it continues. A run that was started by hand has no tick.
+const scheduleOfRun = `case when e.schedule_id is not null then json_build_object('id', e.schedule_id,
+      'name', coalesce((select s.name from schedule s where s.account_id = e.account_id and s.schedule_id = e.schedule_id), ''),
+      'tick', to_char(coalesce(e.schedule_tick, e.started_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end`;
+
 /** A PipelineExecutionWork. */
 const selectPayload = (runLimitSeconds: number) => {
   const members = `'pipelineExecutionId', e.execution_id, 'pipelineName', e.pipeline_name, 'pipelineType', e.pipeline_type,
     'scalarVariables', e.scalar_variables, 'gridVariables', e.grid_variables,
-    ${listRunMembers('variables_of_place', runLimitSeconds)}`;
+    ${listRunMembers('variables_of_place', runLimitSeconds)}, 'schedule', ${scheduleOfRun}`;
   return `
   select case when e.restart is null then json_build_object(${members})
     else json_build_object(${members}, 'restart', e.restart) end

@@ -96,7 +96,7 @@ export function testExecutionRoutes({ read, write }: Endpoints, services: TestEx
     const { projectId, testExecutionId: id } = params;
     const { accountId } = scope;
     const command = body.forceUpdate ? 'force-cancel' : 'cancel';
-    const [work] = await sendCommand(tx, scope, toUuid(id), command, now, services.times);
+    const [work] = await sendCommand(tx, scope, [toUuid(id)], command, now, services.times);
     const execution = await requireTestExecution(tx, scope, projectId, id);
     const { permission } = cancelTestExecution;
     await requirePermissionIn(tx, scope, projectId, execution.environment_name, permission, now);

@@ -32,6 +32,7 @@ import {
   replaceDefaultConnections,
 } from './environment-connection.store.ts';
 import { readConnectionOverrides, readDefaultConnections } from './environment-connection.ts';
+import { deleteSchedulesIn } from './environment-schedules.store.ts';
 
 export function environmentRoutes(
   { read, write }: Endpoints,
@@ -128,12 +129,14 @@ export function environmentRoutes(
     requireMatch(headers['If-Match'], renderEnvironmentEtag(stored));
     const place = { accountId: scope.accountId, projectId, environmentName };
     const agents = await cancelWorkIn(tx, place, now, services.times);
+    const schedules = await deleteSchedulesIn(tx, scope, projectId, environmentName);
     deleteEnvironmentRow(tx, scope, projectId, environmentName);
     tx.afterCommit(() => {
       for (const agentId of agents) services.wakes.wake(agentId, 'all');
     });
-    const before = presentEnvironment(stored);
-    return { events: [buildEnvironmentEvent('environment-deleted', projectId, environmentName, { before })] };
+    const before = { ...presentEnvironment(stored), ...schedules.named };
+    const deleted = buildEnvironmentEvent('environment-deleted', projectId, environmentName, { before });
+    return { events: [...schedules.events, deleted] };
   });
 }
 

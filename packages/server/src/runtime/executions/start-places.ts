@@ -1,0 +1,157 @@
+/** What several starts need, read at once: each place and each agent is read only once. */
+import type { SharedArtifact, VariableType } from '@headgate/contract';
+import { type PipelineDescription, selectChosenVersion } from '../../delivery/artifacts/index.ts';
+import { chooseVersions } from '../../delivery/shared-pipelines/index.ts';
+import { type ColumnTypes, type Read, type RowOf, statement, typed } from '../../kernel/database/database.ts';
+import { Problem } from '../../kernel/http/problems.ts';
+import { toUuid } from '../../kernel/identifiers.ts';
+import { requireStart, type Start, type StartRequest } from './execution.start.ts';
+
+/** A start in any account. */
+export interface WantedStart extends StartRequest {
+  accountId: string;
+  projectId: string;
+}
+
+/** What it starts, or why it cannot start. */
+export type FoundStart =
+  | { start: Omit<Start, 'userName'>; sharedArtifacts: readonly SharedArtifact[]; problem?: undefined }
+  | { problem: Problem };
+
+const placeRow = {
+  index: 'integer',
+  default_agent_id: 'uuid?',
+  only_agent_id: 'text?',
+  version_name: 'text?',
+  enabled: 'boolean?',
+  manifest_digest: 'text?',
+  pipelines: typed<PipelineDescription[] | null>('jsonb'),
+  ignored: typed<{ path: string; reason: string }[] | null>('jsonb'),
+  variable_types: typed<Record<string, VariableType>>('json'),
+} satisfies ColumnTypes;
+type PlaceRow = RowOf<typeof placeRow>;
+
+// The same as `whatStartNeeds`, for many places and without a check of rights.
+const selectPlaces = statement(
+  {
+    parameters: {
+      account_ids: 'uuid[]',
+      project_ids: 'uuid[]',
+      environment_names: 'text[]',
+      version_names: typed<readonly (string | null)[]>('text[]'),
+      variable_names: 'text[]',
+    },
+    row: placeRow,
+  },
+  `
+  select w.index::integer as index, e.default_agent_id, (
+      select case when count(*) = 1 then min(agent_id::text) end from (
+        select agent_id from agent a where a.account_id = w.account_id order by agent_id limit 2) two) as only_agent_id,
+    v.version_name, v.enabled, v.manifest_digest, m.pipelines, v.ignored_pipelines as ignored,
+    (select coalesce(json_object_agg(name, type), '{}') from variable
+      where account_id = w.account_id and project_id = w.project_id
+        and name = any ($variable_names::text[])) as variable_types
+  from unnest($account_ids::uuid[], $project_ids::uuid[], $environment_names::text[], $version_names::text[])
+    with ordinality as w (account_id, project_id, environment_name, version_name, index)
+  join environment e on e.account_id = w.account_id and e.project_id = w.project_id and e.name = w.environment_name
+  left join lateral (${selectChosenVersion('version_name, enabled, manifest_digest, ignored_pipelines', 'w.')}) v on true
+  left join manifest m on m.account_id = w.account_id and m.digest = v.manifest_digest`,
+);
+
+const selectAgents = statement(
+  {
+    parameters: { account_ids: 'uuid[]', agent_ids: 'uuid[]' },
+    row: { account_id: 'uuid', agent_id: 'uuid' },
+  },
+  `
+  select a.account_id, a.agent_id from unnest($account_ids::uuid[], $agent_ids::uuid[]) as w (account_id, agent_id)
+  join agent a on a.account_id = w.account_id and a.agent_id = w.agent_id`,
+);
+
+/**
+ * Judges each start like a request for it. The answers are in the order of the starts.
+ *
+ * @param at where the variables are, for the problems
+ */
+export async function findStarts(
+  read: Read,
+  wanted: readonly WantedStart[],
+  at: string,
+): Promise<FoundStart[]> {
+  if (wanted.length === 0) return [];
+  const places = new Map(wanted.map((each) => [renderPlaceKey(each), each]));
+  const [rows, agents] = await Promise.all([
+    readPlaces(read, [...places.values()], wanted),
+    readAgents(read, wanted),
+  ]);
+  const placeKeys = [...places.keys()];
+  const byKey = new Map(rows.map((row) => [placeKeys[row.index - 1], row]));
+  const shared = await chooseShared(read, [...places], byKey);
+  return wanted.map((each) => {
+    const key = renderPlaceKey(each);
+    const place = byKey.get(key);
+    const isKnown = each.agentId !== undefined && agents.has(renderAgentKey(each.accountId, each.agentId));
+    try {
+      const row = place && {
+        ...place,
+        user_name: '',
+        named_agent_id: isKnown ? toUuid(each.agentId ?? '') : null,
+      };
+      return { start: requireStart(row, each, at), sharedArtifacts: shared.get(key) ?? [] };
+    } catch (failure) {
+      if (failure instanceof Problem) return { problem: failure };
+      throw failure;
+    }
+  });
+}
+
+function renderPlaceKey({ accountId, projectId, environmentName, versionName }: WantedStart): string {
+  return JSON.stringify([accountId, projectId, environmentName, versionName ?? null]);
+}
+
+function readPlaces(read: Read, places: readonly WantedStart[], wanted: readonly WantedStart[]) {
+  const names = wanted.flatMap((each) => [
+    ...Object.keys(each.scalarVariables ?? {}),
+    ...Object.keys(each.gridVariables ?? {}),
+  ]);
+  return read(selectPlaces, {
+    account_ids: places.map((each) => each.accountId),
+    project_ids: places.map((each) => each.projectId),
+    environment_names: places.map((each) => each.environmentName),
+    version_names: places.map((each) => each.versionName ?? null),
+    variable_names: [...new Set(names)],
+  });
+}
+
+/** Another account's agent is unknown. */
+function renderAgentKey(accountId: string, agentId: string): string {
+  return `${accountId} ${agentId}`;
+}
+
+/** The keys of the agents that exist. */
+async function readAgents(read: Read, wanted: readonly WantedStart[]): Promise<ReadonlySet<string>> {
+  const named = wanted.flatMap(({ accountId, agentId }) =>
+    agentId === undefined ? [] : [{ accountId, agentId: toUuid(agentId) }],
+  );
+  if (named.length === 0) return new Set();
+  const byKey = new Map(named.map((each) => [renderAgentKey(each.accountId, each.agentId), each]));
+  const distinct = [...byKey.values()];
+  const rows = await read(selectAgents, {
+    account_ids: distinct.map((each) => each.accountId),
+    agent_ids: distinct.map((each) => each.agentId),
+  });
+  return new Set(rows.map((row) => renderAgentKey(row.account_id, row.agent_id)));
+}
+
+/** By the key of the place. Places without shared pipelines need no query. */
+async function chooseShared(
+  read: Read,
+  places: readonly (readonly [string, WantedStart])[],
+  rows: ReadonlyMap<string | undefined, PlaceRow>,
+): Promise<ReadonlyMap<string, readonly SharedArtifact[]>> {
+  const chosen = places.map(async ([key, { accountId }]) => {
+    const pipelines = rows.get(key)?.pipelines ?? [];
+    return [key, await chooseVersions(read, { accountId }, pipelines)] as const;
+  });
+  return new Map(await Promise.all(chosen));
+}

@@ -1,0 +1,108 @@
+/**
+ * Fires schedules. Every server takes due schedules in batches and skips those that another one holds. One
+ * transaction writes the runs of a batch, their events and the next ticks, so a tick has exactly one run,
+ * whichever server dies (docs/adr/0058).
+ */
+import type { Clock } from '../../kernel/clock.ts';
+import type { Database } from '../../kernel/database/database.ts';
+import { recordEvents } from '../../kernel/database/events.ts';
+import type { Wakes } from '../../kernel/database/wakes.ts';
+import type { NewId } from '../../kernel/identifiers.ts';
+import type { Log } from '../../kernel/log.ts';
+import type { Metrics } from '../../kernel/metrics.ts';
+import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
+import { findStarts, insertRuns } from '../executions/index.ts';
+import {
+  type DueId,
+  dueBatch,
+  listDueIds,
+  moveSchedules,
+  readFacts,
+  takeDueSchedules,
+} from './due-schedule.store.ts';
+import { createWantedStart } from './schedule.ts';
+import { handleTick, type TickOutcome } from './tick.ts';
+
+export interface TickServices {
+  database: Database;
+  clock: Clock;
+  newId: NewId;
+  wakes: Wakes;
+  metrics: Metrics;
+  log: Log;
+}
+
+const everyMilliseconds = 500;
+/** Leaves the processor to requests between two batches. */
+const restMilliseconds = 5;
+
+export function createTickJob(services: TickServices): PeriodicJob {
+  return {
+    name: 'schedules',
+    everyMilliseconds,
+    async run(rest) {
+      const isMore = await fireDueSchedules(services);
+      if (isMore) await rest(restMilliseconds);
+      return isMore;
+    },
+  };
+}
+
+/** Handles a batch of due schedules. Returns whether there may be more. */
+export async function fireDueSchedules(services: TickServices): Promise<boolean> {
+  try {
+    return (await fireBatch(services)) === dueBatch;
+  } catch (failure) {
+    // One schedule must not stop the others: handle each by itself, and report the failure of those that fail.
+    const due = await listDueIds(services.database.read, services.clock.now());
+    const failed: string[] = [];
+    for (const only of due)
+      await fireBatch(services, only).catch((cause) => {
+        failed.push(only.schedule_id);
+        services.log.error({ err: cause, scheduleId: only.schedule_id }, 'a schedule could not be handled');
+      });
+    if (failed.length > 0 && failed.length === due.length) throw failure;
+    return false;
+  }
+}
+
+async function fireBatch(services: TickServices, only?: DueId): Promise<number> {
+  const { database, metrics, newId, wakes } = services;
+  const now = services.clock.now();
+  const outcomes = await database.transaction(async (tx) => {
+    const rows = await takeDueSchedules(tx, only, now);
+    if (rows.length === 0) return [];
+    const wanted = rows.map((row) =>
+      createWantedStart(row, { accountId: row.account_id, projectId: row.project_id }),
+    );
+    const [facts, starts] = await Promise.all([
+      readFacts(tx.query, rows, now),
+      findStarts(tx.query, wanted, 'the schedule'),
+    ]);
+    const handled = rows.map((row, index): TickOutcome => {
+      const [fact, found] = [facts.get(row.schedule_id), starts[index]];
+      if (fact === undefined || found === undefined)
+        throw new Error(`The schedule ${row.schedule_id} was not judged.`);
+      return handleTick({ row, facts: fact, found }, now, newId);
+    });
+    insertRuns(
+      tx,
+      handled.flatMap(({ run }) => run ?? []),
+      now,
+      wakes,
+    );
+    moveSchedules(
+      tx,
+      handled.map((each) => each.handled),
+    );
+    for (const [accountId, some] of Map.groupBy(handled, (each) => each.handled.accountId)) {
+      const source = { accountId, actorId: null, actorKind: 'system', requestId: null } as const;
+      const events = some.flatMap((each) => each.events);
+      recordEvents(tx, source, events, now, newId);
+    }
+    return handled;
+  });
+  for (const { result, handled } of outcomes)
+    metrics.observeTick(result, (now.getTime() - handled.tick.getTime()) / 1_000);
+  return outcomes.length;
+}

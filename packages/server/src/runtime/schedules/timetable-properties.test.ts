@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Cron } from 'croner';
+import fc from 'fast-check';
+import {
+  listTicks,
+  nextTickAfter,
+  parseTimetable,
+  type Timetable,
+  type TimetableInput,
+} from './timetable.ts';
+
+const createdAt = new Date('2026-01-01T00:00:00Z');
+
+function parse(input: Partial<TimetableInput>): Timetable {
+  const { timetable, fault } = parseTimetable({ cronTimezone: 'UTC', createdAt, ...input });
+  assert.ok(timetable !== undefined, fault?.message);
+  return timetable;
+}
+
+describe('properties', () => {
+  const zone = fc.constantFrom(
+    'UTC',
+    'Europe/Berlin',
+    'America/New_York',
+    'Australia/Lord_Howe',
+    'Africa/Casablanca',
+    'America/Santiago',
+  );
+  const at = fc.date({ min: new Date('2000-01-01'), max: new Date('2060-01-01'), noInvalidDate: true });
+  const part = (least: number, most: number) => {
+    const value = fc.integer({ min: least, max: most });
+    return fc.oneof(
+      fc.constant('*'),
+      value.map(String),
+      fc.tuple(value, value).map(([from, to]) => `${from}-${to}`),
+      fc.tuple(value, fc.integer({ min: 1, max: most })).map(([from, step]) => `${from}/${step}`),
+      fc.tuple(value, value).map(([one, other]) => `${one},${other}`),
+    );
+  };
+  const days = fc.oneof(
+    fc.tuple(
+      fc.oneof(part(1, 28), fc.constantFrom('L', 'LW', 'L-2', 'L-4W', '15W', '1,L', '30')),
+      fc.constant('?'),
+    ),
+    fc.tuple(fc.constant('?'), fc.oneof(part(1, 7), fc.constantFrom('6L', '2#1', 'MON-FRI', 'L', 'FRI#4'))),
+  );
+  const quartz = fc
+    .tuple(part(0, 59), part(0, 59), part(0, 23), days, part(1, 12))
+    .map(([seconds, minutes, hours, [dom, dow], month]) =>
+      [seconds, minutes, hours, dom, month, dow].join(' '),
+    );
+
+  it('ticks increase, and nextTickAfter and listTicks agree', () => {
+    fc.assert(
+      fc.property(quartz, zone, at, (expression, cronTimezone, from) => {
+        const timetable = parse({ cronExpression: expression, cronTimezone });
+        const ticks = listTicks(timetable, from, new Date('2099-01-01'), 20);
+        // Another timetable, so that no answer comes from the one before.
+        const fresh = parse({ cronExpression: `${expression} *`, cronTimezone });
+        for (const [index, tick] of ticks.entries()) {
+          const before = ticks[index - 1] ?? new Date(from.getTime() - 1);
+          assert.ok(tick > before);
+          assert.deepEqual(nextTickAfter(fresh, new Date(tick.getTime() - 1)), tick);
+          assert.deepEqual(
+            nextTickAfter(fresh, new Date((before.getTime() + tick.getTime() - 1) / 2)),
+            tick,
+            `between ${before.toISOString()} and ${tick.toISOString()}`,
+          );
+          assert.deepEqual(nextTickAfter(fresh, before), tick);
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('the ticks in a zone are those of croner', () => {
+    const time = (most: number) => {
+      const value = fc.integer({ min: 0, max: most });
+      const two = fc.uniqueArray(value, { minLength: 2, maxLength: 2 });
+      return fc.oneof(
+        fc.constant('*'),
+        value.map(String),
+        two.map((values) => values.join(',')),
+      );
+    };
+    // Most changes of the clocks are between midnight and three.
+    const expression = fc
+      .tuple(time(59), time(59), fc.oneof(time(3), time(23)), fc.constantFrom('*', '1', '3', '4', '10', '11'))
+      .map(([seconds, minutes, hours, month]) => `${seconds} ${minutes} ${hours} * ${month} *`);
+    fc.assert(
+      fc.property(expression, zone, at, (cronExpression, cronTimezone, from) => {
+        const timetable = parse({ cronExpression, cronTimezone });
+        const cron = new Cron(cronExpression, { timezone: cronTimezone, paused: true });
+        let tick: Date | undefined = from;
+        for (let count = 0; count < 10 && tick !== undefined; count++) {
+          const expected = cron.nextRun(tick);
+          tick = nextTickAfter(timetable, tick);
+          assert.deepEqual(tick, expected ?? undefined);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('in UTC the ticks are the minutes whose parts match', () => {
+    const numbers = (least: number, most: number) =>
+      fc.uniqueArray(fc.integer({ min: least, max: most }), { minLength: 1, maxLength: 4 });
+    fc.assert(
+      fc.property(numbers(0, 59), numbers(0, 23), numbers(0, 6), at, (minutes, hours, weekdays, from) => {
+        const expression = `${minutes.join(',')} ${hours.join(',')} * * ${weekdays.join(',')}`;
+        const start = Math.ceil(from.getTime() / 60_000) * 60_000;
+        const end = start + 14 * 86_400_000;
+        const expected: number[] = [];
+        for (let time = start; time < end; time += 60_000) {
+          const moment = new Date(time);
+          const isTick =
+            minutes.includes(moment.getUTCMinutes()) &&
+            hours.includes(moment.getUTCHours()) &&
+            weekdays.includes(moment.getUTCDay());
+          if (isTick) expected.push(time);
+        }
+        const ticks = listTicks(parse({ cronExpression: expression }), from, new Date(end), 10_000);
+        assert.deepEqual(
+          ticks.map((tick) => tick.getTime()),
+          expected,
+        );
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
+
+describe('cost', () => {
+  it('10,000 schedules of one expression share its search', () => {
+    const at = new Date('2026-06-01T12:00:00Z');
+    const began = performance.now();
+    for (let count = 0; count < 10_000; count++) {
+      nextTickAfter(parse({ cronExpression: '0 */5 * * * ?', cronTimezone: 'Europe/Berlin' }), at);
+    }
+    assert.ok(performance.now() - began < 1000);
+  });
+
+  it('an expression of 255 characters is bounded', () => {
+    const list = (count: number) => Array.from({ length: count }, (_, index) => index).join(',');
+    for (const cronExpression of [
+      `${list(60)} ${list(15)} 0 29 2 ? 2097,2098,2099`,
+      `0 0 0 ${Array.from({ length: 30 }, (_, index) => `L-${index + 1}W`).join(',')} 2 ?`,
+      `0 0 0 ? 2 ${Array.from({ length: 7 }, (_, index) => `${index + 1}#5`).join(',')} 2025/2`,
+      '0 15,30 2 29 3 ? 2026/7',
+      // Every year the last Sunday of March is the day of the gap, and this is the gap.
+      '* * 2 ? 3 1L',
+    ]) {
+      const began = performance.now();
+      listTicks(
+        parse({ cronExpression, cronTimezone: 'Europe/Berlin' }),
+        new Date('2026-01-01'),
+        new Date('2100-01-01'),
+        100,
+      );
+      assert.ok(
+        performance.now() - began < 1000,
+        `${cronExpression}: ${Math.round(performance.now() - began)} ms`,
+      );
+    }
+  });
+});

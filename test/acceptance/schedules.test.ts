@@ -1,0 +1,136 @@
+/** Schedules on two servers, one of which is killed again and again: each tick has exactly one run. */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import type { EmbeddedPostgres } from '../../packages/server/src/main/postgres/embedded-postgres.ts';
+import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
+import type { ApiClient } from './harness/client.ts';
+import { startDatabase } from './harness/database.ts';
+import { Installation, isRoot } from './harness/installation.ts';
+import { Project, sqlScript } from './harness/project.ts';
+
+/** Due each second, while the server without an agent is killed. */
+const schedules = 40;
+const kills = 3;
+
+describe('schedules on two servers', { timeout: 290_000 }, () => {
+  let database: EmbeddedPostgres;
+  let direct: pg.Client;
+  let theirs: Installation;
+  /** Without an agent. */
+  let one: Installation;
+  /** With the local agent. */
+  let other: Installation;
+  let client: ApiClient;
+  let project: Project;
+
+  before(async () => {
+    theirs = await Installation.create();
+    database = await startDatabase(theirs);
+    direct = new pg.Client({ connectionString: database.connectionUrl() });
+    direct.on('error', () => undefined);
+    await direct.connect();
+    const shared = {
+      DATABASE_URL: database.connectionUrl(),
+      HEADGATE_MASTER_KEY: randomBytes(32).toString('base64'),
+      HEADGATE_PUBLIC_URL: 'http://headgate.test',
+      HEADGATE_CLIENT_ID: 'operator',
+      HEADGATE_CLIENT_SECRET: `secret-of-both-${randomBytes(12).toString('hex')}`,
+    };
+    one = await Installation.create({ environment: { ...shared, HEADGATE_LOCAL_AGENT: 'off' } });
+    other = await Installation.create({ environment: shared });
+    shareBlobs(one, other);
+    await other.start('node');
+    await one.start('node');
+    client = other.client('operator', shared.HEADGATE_CLIENT_SECRET);
+    project = await Project.create(client);
+    await project.publish({ 'main.orch.yaml': sqlScript('select 1') });
+  });
+  after(async () => {
+    await one.remove();
+    await other.remove();
+    await direct.end();
+    await database.stop();
+    await theirs.remove();
+  });
+
+  async function createSchedule(name: string, pipeline: object = {}): Promise<string> {
+    const body = {
+      pipeline: { pipelineName: 'main', environmentName: 'dev', ...pipeline },
+      schedule: { name, intervalExpression: { interval: name === 'run' ? 2 : 1, unit: 'SECONDS' } },
+    };
+    return (await client.ask('POST', `${project.path}/schedules`, body)).scheduleId;
+  }
+
+  it('an agent runs a schedule to SUCCESS, with its trigger and scheduleId', async () => {
+    const id = await createSchedule('run');
+    const list = async () => {
+      const path = `/v1/pipeline-executions?scheduleId=${id}&status=SUCCESS`;
+      const { body } = await client.call('GET', path);
+      return (body as { results: { trigger: string; scheduleId: string }[] }).results;
+    };
+    await waitUntil('three runs', 60, async () => (await list()).length >= 3);
+    for (const run of await list()) assert.deepEqual([run.trigger, run.scheduleId], ['SCHEDULE', id]);
+    const now = await client.ask('POST', `${project.path}/schedules/${id}/run`);
+    const { trigger, status } = (await project.ended(now.pipelineExecutionId, 60)) as {
+      trigger?: string;
+      status: string;
+    };
+    assert.deepEqual([trigger, status], ['SCHEDULE_RUN_NOW', 'SUCCESS']);
+    await client.ask('DELETE', `${project.path}/schedules/${id}`);
+  });
+
+  it('each tick has exactly one run, with its work and its event, while one server is killed', async () => {
+    const absent = {
+      name: 'absent',
+      agentType: 'data_productivity_cloud',
+      cloudProvider: 'local',
+      deployment: 'local',
+    };
+    const { agentId } = await client.ask('POST', '/v1/agents', absent);
+    await Promise.all(
+      Array.from({ length: schedules }, (_, number) => createSchedule(`schedule ${number}`, { agentId })),
+    );
+    for (let kill = 0; kill < kills; kill++) {
+      await delay(2_000);
+      await one.kill((await one.process('server')).pid);
+      await one.start('node');
+    }
+    await delay(2_000);
+    await client.ask('DELETE', `${project.path}/environments/dev`);
+
+    // An interval of a second has no gap, and a run at each tick.
+    const { rows } = await direct.query<Record<string, number>>(
+      `select schedule_id, count(*)::int as runs, count(distinct schedule_tick)::int as ticks,
+         extract(epoch from max(schedule_tick) - min(schedule_tick))::int + 1 as seconds,
+         count(w.work_id)::int as works, count(v.event_id)::int as events
+       from pipeline_execution e
+       left join work w on w.account_id = e.account_id and w.work_id = e.execution_id
+       left join event v on v.account_id = e.account_id and v.subject_id = e.execution_id::text
+         and v.name = 'pipeline-execution-requested'
+       where e.agent_id = $1 group by schedule_id`,
+      [agentId],
+    );
+    assert.equal(rows.length, schedules);
+    for (const { runs, ticks, seconds, works, events } of rows) {
+      assert.deepEqual([ticks, seconds, works, events], [runs, runs, runs, runs]);
+      assert.ok((runs ?? 0) > 5, `${runs} runs`);
+    }
+    const left = await direct.query('select from schedule');
+    assert.equal(left.rowCount, 0);
+  });
+});
+
+/** One folder for both, like a mounted one. */
+function shareBlobs(one: Installation, other: Installation): void {
+  for (const { dataDirectory } of [one, other]) {
+    mkdirSync(dataDirectory);
+    chmodSync(dataDirectory, isRoot ? 0o711 : 0o700);
+  }
+  mkdirSync(join(one.dataDirectory, 'blobs'));
+  symlinkSync(join(one.dataDirectory, 'blobs'), join(other.dataDirectory, 'blobs'));
+}
