@@ -104,6 +104,11 @@ export const Report = Type.Union([
         }),
       ),
       checkedSecrets: Type.Optional(CheckedSecrets),
+      stepsRefused: Type.Optional(
+        Type.Boolean({
+          description: 'The server refused a report of steps: the run did more than its steps say',
+        }),
+      ),
     }),
   }),
   Type.Object({ ...Reporting, type: Type.Literal('released'), reason: Type.String({ maxLength: 1_000 }) }),
