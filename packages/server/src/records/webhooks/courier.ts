@@ -54,7 +54,7 @@ export function createCourier(services: CourierServices): Courier {
   let news = new Set<string>();
   const sending = new Map<string, Sending>();
   let ring = () => {};
-  let mustCheck = true;
+  let mustCheck = false;
 
   function learnNews(accountId: string): void {
     news.add(accountId);
@@ -107,7 +107,12 @@ export function createCourier(services: CourierServices): Courier {
   async function lookAtNews(): Promise<void> {
     const accounts = news;
     news = new Set();
-    for (const accountId of accounts) await lookAt(accountId);
+    let fault: { failure: unknown } | undefined;
+    for (const accountId of accounts)
+      await lookAt(accountId).catch((failure: unknown) => {
+        fault = { failure };
+      });
+    if (fault !== undefined) throw fault.failure;
   }
 
   async function lookForDue(): Promise<void> {
@@ -144,8 +149,10 @@ export function createCourier(services: CourierServices): Courier {
         await check();
       }
       const rest = Math.max(shortestRestMilliseconds, (performance.now() - began) * restFactor);
-      await pause(rest, stopping);
-      await Promise.race([woken.promise, pause(Math.max(0, dueAt - performance.now()), stopping)]);
+      await delay(rest, undefined, { signal: stopping }).catch(() => undefined);
+      const timer = setTimeout(ring, Math.max(0, dueAt - performance.now()));
+      if (!stopping.aborted) await woken.promise;
+      clearTimeout(timer);
     }
   }
 
@@ -153,9 +160,14 @@ export function createCourier(services: CourierServices): Courier {
 
   return {
     async run() {
+      // Also after a failure of the database, when news may be lost.
+      mustCheck = true;
+      const wakeUp = () => ring();
+      stopping.addEventListener('abort', wakeUp);
       try {
         await lookOften();
       } finally {
+        stopping.removeEventListener('abort', wakeUp);
         await waitForSending();
       }
     },
@@ -170,8 +182,4 @@ export function createCourier(services: CourierServices): Courier {
       }
     },
   };
-}
-
-function pause(milliseconds: number, stopping: AbortSignal): Promise<void> {
-  return delay(milliseconds, undefined, { signal: stopping }).catch(() => undefined);
 }
