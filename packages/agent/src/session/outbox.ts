@@ -3,18 +3,16 @@
  * accepted. Several changes of a step are sent as one, so the queue is bounded by the number of steps while
  * the server is unavailable.
  */
-import {
-  type LogLine,
-  logLineLimit,
-  type Report,
-  type ReportsRequest,
-  type ReportsResponse,
-  type RunVariables,
-  reportedLinesLimit,
-  reportLimit,
-  type Step,
-  type TestResult,
+import type {
+  LogLine,
+  Report,
+  ReportsRequest,
+  ReportsResponse,
+  RunVariables,
+  Step,
+  TestResult,
 } from '@headgate/contract';
+import { logLineLimit, reportedLinesLimit, reportLimit } from '@headgate/contract/without-schemas';
 import { createBackoff } from '../backoff.ts';
 import { getReason, type Log } from '../log.ts';
 import type { Time } from '../time.ts';

@@ -1,12 +1,6 @@
 /** Fits reports into the limits of the protocol, with secrets masked. */
-import {
-  nameLimit,
-  type Report,
-  type Step,
-  stepSqlLimit,
-  type TestResult,
-  testTextLimit,
-} from '@headgate/contract';
+import type { Report, Step, TestResult } from '@headgate/contract';
+import { nameLimit, stepSqlLimit, testTextLimit } from '@headgate/contract/without-schemas';
 import { cleanText } from './clean-text.ts';
 import { limitRecord } from './reported-records.ts';
 
