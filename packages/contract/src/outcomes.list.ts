@@ -21,6 +21,7 @@ import { sharedPipelineOutcomes } from './shared-pipeline/shared-pipeline.outcom
 import { testExecutionOutcomes } from './test-execution/test-execution.outcomes.ts';
 import { userOutcomes } from './user/user.outcomes.ts';
 import { variableOutcomes } from './variable/variable.outcomes.ts';
+import { webhookOutcomes } from './webhook/webhook.outcomes.ts';
 
 export const outcomeLists = [
   commonOutcomes,
@@ -45,4 +46,5 @@ export const outcomeLists = [
   testExecutionOutcomes,
   userOutcomes,
   variableOutcomes,
+  webhookOutcomes,
 ] as const;

@@ -33,6 +33,8 @@ import { userOperations } from './user/user.ts';
 import { userCredentialOperations } from './user/user-credential.ts';
 import { variableOperations } from './variable/variable.ts';
 import { overrideOperations } from './variable/override.ts';
+import { webhookOperations } from './webhook/webhook.ts';
+import { webhookDeliveryOperations } from './webhook/webhook-delivery.ts';
 
 export * from './access/access.ts';
 export * from './account-event/account-event.ts';
@@ -90,6 +92,8 @@ export * from './user/user-credential.ts';
 export * from './variable/variable.ts';
 export * from './variable/override.ts';
 export * from './variable/variable-value.ts';
+export * from './webhook/webhook.ts';
+export * from './webhook/webhook-delivery.ts';
 
 export const operationLists = [
   accessOperations,
@@ -126,4 +130,6 @@ export const operationLists = [
   userCredentialOperations,
   variableOperations,
   overrideOperations,
+  webhookOperations,
+  webhookDeliveryOperations,
 ] as const;

@@ -17,6 +17,7 @@ import { artifacts } from '../delivery/artifacts/index.ts';
 import { blobs } from '../delivery/blobs/index.ts';
 import { sharedPipelines } from '../delivery/shared-pipelines/index.ts';
 import { events } from '../records/events/index.ts';
+import { webhooks } from '../records/webhooks/index.ts';
 import { agentLink } from '../runtime/agent-link/index.ts';
 import { backfills } from '../runtime/backfills/index.ts';
 import { executions } from '../runtime/executions/index.ts';
@@ -44,6 +45,7 @@ export const slices = [
   blobs,
   sharedPipelines,
   events,
+  webhooks,
   agentLink,
   backfills,
   executions,

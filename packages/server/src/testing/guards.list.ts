@@ -14,6 +14,7 @@ import { variableGuards } from '../workspace/variables/variable.guards.ts';
 import { artifactGuards } from '../delivery/artifacts/artifact.guards.ts';
 import { sharedPipelineGuards } from '../delivery/shared-pipelines/shared-pipeline.guards.ts';
 import { eventGuards } from '../records/events/event.guards.ts';
+import { webhookGuards } from '../records/webhooks/webhook.guards.ts';
 import { agentLinkGuards } from '../runtime/agent-link/agent-link.guards.ts';
 import { backfillGuards } from '../runtime/backfills/backfill.guards.ts';
 import { executionGuards } from '../runtime/executions/execution.guards.ts';
@@ -38,6 +39,7 @@ export const guards = [
   artifactGuards,
   sharedPipelineGuards,
   eventGuards,
+  webhookGuards,
   agentLinkGuards,
   backfillGuards,
   executionGuards,
