@@ -4,6 +4,7 @@ import { accessOutcomes } from './access/access.outcomes.ts';
 import { accountEventOutcomes } from './account-event/account-event.outcomes.ts';
 import { agentProtocolOutcomes } from './agent-protocol/agent-protocol.outcomes.ts';
 import { agentOutcomes } from './agent/agent.outcomes.ts';
+import { alertRuleOutcomes } from './alert-rule/alert-rule.outcomes.ts';
 import { artifactOutcomes } from './artifact/artifact.outcomes.ts';
 import { connectionOutcomes } from './connection/connection.outcomes.ts';
 import { credentialOutcomes } from './credential/credential.outcomes.ts';
@@ -28,6 +29,7 @@ export const outcomeLists = [
   accountEventOutcomes,
   agentProtocolOutcomes,
   agentOutcomes,
+  alertRuleOutcomes,
   artifactOutcomes,
   connectionOutcomes,
   credentialOutcomes,
