@@ -97,6 +97,15 @@ const insertOne = insertStatement('alert_rule', {
   created_at: 'timestamptz',
 });
 
+// The rules of an account begin to read its log with the first one.
+const startPosition = statement(
+  { parameters: { account_id: 'uuid' } },
+  `
+  insert into alert_position (account_id, position)
+  select $account_id, coalesce((select last_position from event_position where account_id = $account_id), 0)
+  on conflict do nothing`,
+);
+
 function refuseRaces(tx: Transaction, row: AlertRuleRow): void {
   tx.onConstraint('alert_rule_name_taken', () => problem('alert-rule-name-taken', { name: row.name }));
   tx.onConstraint('alert_rule_in_environment', () =>
@@ -107,6 +116,7 @@ function refuseRaces(tx: Transaction, row: AlertRuleRow): void {
 export function insertAlertRule(tx: Transaction, scope: Scope, projectId: string, row: AlertRuleRow): void {
   refuseRaces(tx, row);
   const { last_raised_at: _, ...written } = row;
+  tx.send(startPosition, { account_id: scope.accountId });
   tx.send(insertOne, { account_id: scope.accountId, project_id: projectId, ...written });
 }
 

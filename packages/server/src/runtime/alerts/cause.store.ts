@@ -130,27 +130,20 @@ export async function takeEventCauses(
   return { causes, hasMore: end?.scanned === scannedEvents };
 }
 
-const startPositions = statement(
-  { parameters: {}, row: { account_id: 'uuid' }, alone: true },
-  `
-  insert into alert_position (account_id, position)
-  select distinct r.account_id, 0 from alert_rule r
-  where r.enabled and not exists (select from alert_position p where p.account_id = r.account_id)
-  on conflict do nothing
-  returning account_id`,
-);
 const listBehind = statement(
   { row: { account_id: 'uuid' }, alone: true },
   `
-  select p.account_id from alert_position p join event_position l on l.account_id = p.account_id
-  where p.position < l.last_position order by p.account_id limit 1000`,
+  select p.account_id from alert_position p left join event_position l on l.account_id = p.account_id
+  where exists (select from alert_rule r where r.account_id = p.account_id and r.enabled)
+    and (p.position < l.last_position or exists (
+      select from event e
+      where e.account_id = p.account_id and e.position is null and e.sequence > coalesce(l.settled_sequence, 0)))
+  order by p.account_id limit 1000`,
 );
 
 /** Lists the accounts with rules and events that these have not read. */
-export async function listAccountsBehind(read: Read): Promise<string[]> {
-  await read(startPositions, {});
-  return (await read(listBehind, {})).map((row) => row.account_id);
-}
+export const listAccountsBehind = async (read: Read): Promise<string[]> =>
+  (await read(listBehind, {})).map((row) => row.account_id);
 
 const causesOfRound = 500;
 const selectUnendedCauses = statement(
