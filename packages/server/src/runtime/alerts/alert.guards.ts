@@ -22,7 +22,7 @@ export const alertGuards: SliceGuards = {
     ],
   },
   uniqueNames: {
-    createAlertRule: createOne,
+    createAlertRule: (place, name) => createOne(place, name),
     async updateAlertRule(place, name) {
       const { body } = await createOne(place, place.named('rule'));
       return place.account.admin.patch(`${place.project.path}/alert-rules/${body.alertRuleId}`, { name });
