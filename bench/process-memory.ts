@@ -1,5 +1,6 @@
 /** The memory of the local agent and its processes. */
 import { readdirSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 
 /**
  * Proportional set size: memory that several processes share, such as the code of Node.js, counts once. RSS
@@ -28,11 +29,13 @@ function listDescendants(pid: number): number[] {
   return children.flatMap((child) => [child, ...listDescendants(child)]);
 }
 
-/** The Node.js processes below the server: the starter of its agent, the agent, and the agent's processes. */
+/** The Node.js processes below the server: the agent and its processes. */
 export function listAgentProcesses(serverPid: number): number[] {
   return listDescendants(serverPid).filter((pid) => {
     try {
-      return /node/.test(readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0')[0] ?? '');
+      const [program = ''] = readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0');
+      // By its name: the path of the embedded PostgreSQL has `node_modules` in it.
+      return basename(program) === 'node';
     } catch {
       return false;
     }

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { prepareRunCode } from '../packages/agent/src/pool/run-code.ts';
 import { createOutputTurns } from './output-turns.ts';
 import { onOwnPostgres, THROWAWAY_SETTINGS } from './own-postgres.ts';
+import { groupTestFiles } from './test-groups.ts';
 import { runTests } from './test-run.ts';
 import { readTestSelection, selectTestFiles } from './test-selection.ts';
 import { createTierSorter, TIERS, type Tier } from './test-tiers.ts';
@@ -37,11 +38,16 @@ async function main(args: readonly string[]): Promise<TestTotals> {
   const createTurn = createOutputTurns((text) => void process.stdout.write(text));
   const turns = new Map(chosen.length === 1 ? [] : chosen.map((tier) => [tier, createTurn()]));
 
-  function runTier(tier: Tier, options: string[], environment: Record<string, string> = {}) {
+  function runTier(
+    tier: Tier,
+    files: readonly string[],
+    options: string[],
+    environment: Record<string, string> = {},
+  ) {
     const output = turns.get(tier);
     return runTests({
       checkout,
-      args: [...options, ...selection.nodeOptions, ...selected[tier]],
+      args: [...options, ...selection.nodeOptions, ...files],
       environment,
       signal: stopping.signal,
       ...(output && { output }),
@@ -57,12 +63,18 @@ async function main(args: readonly string[]): Promise<TestTotals> {
     if (stopping.signal.aborted) return [];
     const environment = { HEADGATE_TEST_DATABASE_URL: url };
     return Promise.all(
-      others.map((tier) => runTier(tier, [`--test-concurrency=${concurrencyOf(tier)}`], environment)),
+      others.map((tier) => {
+        const atOnce = concurrencyOf(tier);
+        const groups = join(folder, `groups-of-${tier}`);
+        const files = groupTestFiles(checkout, selected[tier], { folder: groups, atOnce });
+        return runTier(tier, files, [`--test-concurrency=${atOnce}`], environment);
+      }),
     );
   }
 
   const running: Promise<TestTotals[]>[] = [];
-  if (chosen.includes('unit')) running.push(runTier('unit', UNIT_OPTIONS).then((totals) => [totals]));
+  if (chosen.includes('unit'))
+    running.push(runTier('unit', selected.unit, UNIT_OPTIONS).then((totals) => [totals]));
   if (others.length > 0) running.push(onOwnPostgres(stopping.signal, runOthers, THROWAWAY_SETTINGS));
   const totals = sumOf((await settleAll(running)).flat());
   if (selection.showsSlowest) printSlowest(totals);

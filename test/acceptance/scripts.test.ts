@@ -1,10 +1,10 @@
 /** Scripts as the local agent runs them, under its own user if root started the server. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { isRunning, makeMark } from '../../packages/agent/src/scripts/script-fixture.ts';
 import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
-import { Installation } from './harness/installation.ts';
 import { Project, pipelineFile, steps } from './harness/project.ts';
+import { sharedInstallation } from './harness/shared-installation.ts';
 
 const mark = makeMark();
 const files = {
@@ -38,15 +38,12 @@ const files = {
 };
 
 describe('scripts of the local agent', { timeout: 180_000 }, () => {
-  let headgate: Installation;
   let project: Project;
   before(async () => {
-    headgate = await Installation.create();
-    await headgate.start();
+    const headgate = await sharedInstallation();
     project = await Project.create(headgate.client());
     await project.publish(files);
   });
-  after(() => headgate.remove());
 
   it('run SQL, change variables, and see nothing of the machine', async () => {
     const run = await project.run('count', 'dev', 60);

@@ -5,11 +5,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import type { ApiClient } from './harness/client.ts';
 import { exampleFiles, publishShared } from './harness/examples.ts';
-import { checkout, Installation } from './harness/installation.ts';
+import { checkout } from './harness/installation.ts';
 import { Project, steps } from './harness/project.ts';
+import { sharedInstallation } from './harness/shared-installation.ts';
 
 const details = '/v1/shared-pipelines/artifacts/details?sharedPipelineIdPrefix=Checks';
 /** Takes about a second on a fast machine. */
@@ -39,7 +40,6 @@ interface Example {
 }
 
 describe('shared pipelines', { timeout: 240_000 }, () => {
-  let headgate: Installation;
   let client: ApiClient;
   let project: Project;
 
@@ -56,9 +56,7 @@ describe('shared pipelines', { timeout: 240_000 }, () => {
   const checked = async (id: string) => (await project.steps(id)).find((step) => step.name === 'Check');
 
   before(async () => {
-    headgate = await Installation.create();
-    await headgate.start();
-    client = headgate.client();
+    client = (await sharedInstallation()).client();
     await publish('1.0.0');
     project = await Project.create(client);
     await project.publish({
@@ -67,7 +65,6 @@ describe('shared pipelines', { timeout: 240_000 }, () => {
       'slow.orch.yaml': steps(things, ['Wait', 'sql-script', { sqlScript: slowSql }], call('[Latest]')),
     });
   });
-  after(() => headgate.remove());
 
   for (const example of ['weather', 'flights']) {
     it(`runs for the project ${example} of the examples`, async () => {

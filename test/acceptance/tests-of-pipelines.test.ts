@@ -1,24 +1,21 @@
 /** The tests of a version: started, read and cancelled by the API, run by the real agent. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestExecution } from '@headgate/contract';
 import type { ApiClient } from './harness/client.ts';
 import { exampleFiles } from './harness/examples.ts';
-import { Installation } from './harness/installation.ts';
 import { endlessSql, Project, sqlScript, steps } from './harness/project.ts';
+import { sharedInstallation } from './harness/shared-installation.ts';
 
 const ever = 'from=2020-01-01T00:00:00Z&to=2100-01-01T00:00:00Z';
 
 describe('tests of pipelines', { timeout: 240_000 }, () => {
-  let headgate: Installation;
   let client: ApiClient;
   let project: Project;
 
   before(async () => {
-    headgate = await Installation.create();
-    await headgate.start();
-    client = headgate.client();
+    client = (await sharedInstallation()).client();
     project = await Project.create(client);
     await project.publish({
       ...exampleFiles('orders'),
@@ -38,7 +35,6 @@ describe('tests of pipelines', { timeout: 240_000 }, () => {
       ),
     });
   });
-  after(() => headgate.remove());
 
   async function start(body: object): Promise<string> {
     const path = `${project.path}/test-executions`;

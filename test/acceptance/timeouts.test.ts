@@ -1,11 +1,11 @@
 /** The time-outs and retries of components, on a real agent: what they end is gone. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
-import { Installation } from './harness/installation.ts';
 import { endlessSql, Project } from './harness/project.ts';
+import { sharedInstallation } from './harness/shared-installation.ts';
 
 /** Seconds of a sleep that no other process has among its arguments. */
 const mark = `60${process.pid}.25`;
@@ -18,13 +18,10 @@ function render(work: object): string {
 }
 
 describe('the timeout of a component', { timeout: 180_000 }, () => {
-  let headgate: Installation;
   let client: ApiClient;
   let project: Project;
   before(async () => {
-    headgate = await Installation.create();
-    await headgate.start('node');
-    client = headgate.client();
+    client = (await sharedInstallation()).client();
     project = await Project.create(client);
     const script = { type: 'bash-script', parameters: { script: `sleep ${mark}` } };
     await project.publish({
@@ -44,7 +41,6 @@ describe('the timeout of a component', { timeout: 180_000 }, () => {
       }),
     });
   });
-  after(() => headgate.remove());
 
   const listSteps = async (id: string) => {
     const { results } = await client.ask('GET', `${project.path}/pipeline-executions/${id}/steps`);

@@ -1,19 +1,19 @@
 /** Versions are promoted from environment to environment, and disabled while they run. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { Installation } from './harness/installation.ts';
+import { before, describe, it } from 'node:test';
+import type { ApiClient } from './harness/client.ts';
 import { Project, steps } from './harness/project.ts';
+import { sharedInstallation } from './harness/shared-installation.ts';
 
 /** Takes seconds, not minutes, on any machine. */
 const slowSql = 'select count(*) from range(30000) a, range(50000) b';
 
 describe('a version', { timeout: 120_000 }, () => {
-  let headgate: Installation;
+  let client: ApiClient;
   let project: Project;
   before(async () => {
-    headgate = await Installation.create();
-    await headgate.start('node');
-    project = await Project.create(headgate.client(), ['dev', 'prod']);
+    client = (await sharedInstallation()).client();
+    project = await Project.create(client, ['dev', 'prod']);
     await project.publish({
       'load.orch.yaml': steps(
         ['Script', 'sql-script', { sqlScript: slowSql }],
@@ -22,15 +22,14 @@ describe('a version', { timeout: 120_000 }, () => {
       'towns.csv': 'name\nUlm\n',
     });
   });
-  after(() => headgate.remove());
 
   const artifacts = () => `${project.path}/artifacts`;
   const enable = (enabled: boolean) =>
-    headgate.client().ask('PATCH', artifacts(), { environmentName: 'dev', versionName: '1', enabled });
+    client.ask('PATCH', artifacts(), { environmentName: 'dev', versionName: '1', enabled });
 
   it('runs in the environment to which it was promoted', async () => {
     const promotion = { versionName: '1', sourceEnvironmentName: 'dev', targetEnvironmentName: 'prod' };
-    await headgate.client().ask('POST', `${artifacts()}/promotions`, promotion);
+    await client.ask('POST', `${artifacts()}/promotions`, promotion);
     const run = await project.ended(await project.start('load', 'prod'), 60);
     assert.equal(run.status, 'SUCCESS', run.message);
   });

@@ -1,9 +1,9 @@
 /** What a run says of itself, with the real agent: its log, variables and SQL, and who cancelled it. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import type { ApiClient } from './harness/client.ts';
-import { Installation } from './harness/installation.ts';
 import { Project, pipelineFile, sqlScript } from './harness/project.ts';
+import { sharedInstallation } from './harness/shared-installation.ts';
 
 const text = (defaultValue: string) => ({
   metadata: { type: 'TEXT', description: '', scope: 'SHARED', visibility: 'PUBLIC' },
@@ -27,18 +27,14 @@ const watched = pipelineFile(
 );
 
 describe('a run', { timeout: 120_000 }, () => {
-  let headgate: Installation;
   let client: ApiClient;
   let project: Project;
 
   before(async () => {
-    headgate = await Installation.create();
-    await headgate.start('node');
-    client = headgate.client();
+    client = (await sharedInstallation()).client();
     project = await Project.create(client);
     await project.publish({ 'watched.orch.yaml': watched, 'slow.orch.yaml': sqlScript(slowSql) });
   });
-  after(() => headgate.remove());
 
   it('has a log that can be followed, its variables with their sources, and its SQL', async () => {
     const id = await project.start('watched', 'dev', { scalarVariables: { city: 'Bodø' } });

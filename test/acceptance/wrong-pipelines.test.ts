@@ -2,10 +2,10 @@
  * Wrong pipelines end FAILED before the first step, with file, line and remedy (decisions.md §5 Pipelines).
  */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import type { ApiClient } from './harness/client.ts';
-import { Installation } from './harness/installation.ts';
 import { Project, pipelineFile, steps } from './harness/project.ts';
+import { sharedInstallation } from './harness/shared-installation.ts';
 
 const effect = { type: 'sql-script', parameters: { sqlScript: 'create table effect as select 1 as n' } };
 /** First a step with an effect, then `Bad`, whose failure is handled. */
@@ -18,14 +18,11 @@ const around = (bad: object) =>
   });
 
 describe('a wrong pipeline', { timeout: 240_000 }, () => {
-  let headgate: Installation;
   let client: ApiClient;
   let project: Project;
 
   before(async () => {
-    headgate = await Installation.create();
-    await headgate.start();
-    client = headgate.client();
+    client = (await sharedInstallation()).client();
     project = await Project.create(client);
     await project.publish({
       'dangling.orch.yaml': around({ type: 'or', transitions: { success: ['Handld'] } }),
@@ -40,7 +37,6 @@ describe('a wrong pipeline', { timeout: 240_000 }, () => {
       'no-effect.orch.yaml': steps(['Count', 'assert-table', { tableName: 'effect', exists: 'No' }]),
     });
   });
-  after(() => headgate.remove());
 
   for (const [name, message] of [
     ['dangling', /dangling\.orch\.yaml, line 1, component "Bad": .*"Handld".*did you mean "Handled"\?/],

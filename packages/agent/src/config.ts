@@ -4,7 +4,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
-import { agentSettingNames, Secret, unknownSettings } from '@headgate/contract';
+import { agentSettingNames, Secret, unknownSettings } from '@headgate/contract/without-schemas';
 import type { KeyType } from './certificates/certificate-request.ts';
 import { getReason, type LogLevel, logLevels } from './log.ts';
 import { readScriptSettings, type ScriptSettings } from './scripts/script-settings.ts';

@@ -52,6 +52,8 @@ export function openLogOutput(): LogWriter {
 /** The text of a caught value, for a message or a log line. */
 export function getReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  // Node.js tried several addresses of a host: each has an error of its own, and the whole has no message.
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(getReason).join(', ');
   // fetch puts the actual reason, such as ECONNREFUSED, in `cause`.
   const cause = error.cause instanceof Error ? `: ${error.cause.message}` : '';
   return `${error.message}${cause}`;

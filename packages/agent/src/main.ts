@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
-import { restartExitCode } from '@headgate/contract';
+import { restartExitCode } from '@headgate/contract/without-schemas';
 import { ArtifactCache } from './artifacts/artifact-cache.ts';
 import { Certificates } from './certificates/certificates.ts';
 import { type AgentConfig, ConfigError, loadConfig } from './config.ts';

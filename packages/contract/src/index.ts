@@ -1,5 +1,6 @@
 export * from './event.ts';
 export * from './example.ts';
+export * from './limits.ts';
 export { nearestName } from './nearest-name.ts';
 export { openApiDocument } from './openapi/document.ts';
 export * from './operation.ts';

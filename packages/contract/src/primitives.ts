@@ -4,6 +4,7 @@
  * (design law 1).
  */
 import { type Static, type TSchema, Type } from 'typebox';
+import { descriptionLimit, nameLimit } from './limits.ts';
 import { named, namedOnce, nameOf } from './named-schema.ts';
 
 /** interface.md, Conventions: the form of a project's identifier. */
@@ -13,9 +14,6 @@ export const variableNamePattern = '^(?!\\$$)[a-zA-Z_$][a-zA-Z0-9_$]*$';
 /** interface.md, Project variable: path parameter constraints. */
 export const environmentNamePattern = '^(?!-)[\\w() -]{1,255}(?<!-)$';
 
-export const nameLimit = 255;
-export const descriptionLimit = 2_000;
-export const textLimit = 65_536;
 export const pageSizeLimit = 100;
 export const pageSizeDefault = 25;
 

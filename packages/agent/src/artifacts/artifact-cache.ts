@@ -9,7 +9,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ArtifactManifest, canonicalManifest } from '@headgate/contract';
+import type { ArtifactManifest } from '@headgate/contract';
+import { canonicalManifest } from '@headgate/contract/without-schemas';
 import { type Folders, makePrivateFolder, removeTree } from '../host/folders.ts';
 import { getReason, type Log } from '../log.ts';
 import type { ControlPlane } from '../session/control-plane.ts';

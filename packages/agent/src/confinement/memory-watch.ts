@@ -23,7 +23,7 @@ export class MemoryWatch {
   constructor() {
     if (!this.isSupported) return;
     // No error listener: if the thread fails, the agent ends too, because nothing would limit memory.
-    this.#thread = new Worker(new URL('./memory-watch-thread.ts', import.meta.url), { env: {} });
+    this.#thread = new Worker(new URL('./memory-watch-thread.mjs', import.meta.url), { env: {} });
     this.#thread.unref();
   }
 

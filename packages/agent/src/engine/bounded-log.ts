@@ -1,5 +1,5 @@
 /** Bounds the log of a run: the length of a line, and the lines and bytes of all steps together. */
-import { logBytesLimit, logLineLimit, logLinesLimit } from '@headgate/contract';
+import { logBytesLimit, logLineLimit, logLinesLimit } from '@headgate/contract/without-schemas';
 import type { RunPorts } from './ports.ts';
 
 const megabyte = 1_048_576;

@@ -1,12 +1,6 @@
 /** Variables as a restart carries them, and back. */
-import {
-  type CarriedVariable,
-  type ProjectVariable,
-  type RestartPlan,
-  type RunVariable,
-  runVariablesLimit,
-  stepValuesLimit,
-} from '@headgate/contract';
+import type { CarriedVariable, ProjectVariable, RestartPlan, RunVariable } from '@headgate/contract';
+import { runVariablesLimit, stepValuesLimit } from '@headgate/contract/without-schemas';
 import { createProjectVariable, isGrid, type Variable, type VariableScope } from '@headgate/pipelines';
 import { renderValue } from './run-variables.ts';
 

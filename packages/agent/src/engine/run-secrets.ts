@@ -1,5 +1,6 @@
 /** The secrets of one run. Each is read once, when an expression needs it, and then masked in all output. */
-import { Secret, type Step } from '@headgate/contract';
+import type { Step } from '@headgate/contract';
+import { Secret } from '@headgate/contract/without-schemas';
 import type { SecretSource } from '@headgate/pipelines';
 import { Masking } from '../secrets/masking.ts';
 import { createBoundedLog } from './bounded-log.ts';

@@ -1,15 +1,12 @@
 /** Records with which variables a pipeline starts and where each value came from. The record is bounded. */
+import type { ProjectVariable, RunVariable, RunVariables, VariableSource } from '@headgate/contract';
 import {
-  type ProjectVariable,
-  type RunVariable,
-  type RunVariables,
   runGridLimit,
   runGridRowsLimit,
   runTextLimit,
   runValuesLimit,
   runVariablesLimit,
-  type VariableSource,
-} from '@headgate/contract';
+} from '@headgate/contract/without-schemas';
 import {
   findSecretOfDefault,
   type Grid,

@@ -1,5 +1,6 @@
 /** What the steps of a run record for a restart: the order of their ends, and the variables that changed. */
-import { type CarriedVariable, runStepValuesLimit } from '@headgate/contract';
+import type { CarriedVariable } from '@headgate/contract';
+import { runStepValuesLimit } from '@headgate/contract/without-schemas';
 import type { Variable, VariableScope } from '@headgate/pipelines';
 import { carryVariable } from './restart-values.ts';
 

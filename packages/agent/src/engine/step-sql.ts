@@ -1,5 +1,5 @@
 /** The SQL that a step shows: its statements as they are sent to the warehouse, masked and bounded. */
-import { stepSqlLimit } from '@headgate/contract';
+import { stepSqlLimit } from '@headgate/contract/without-schemas';
 
 /** Bytes of SQL that the steps of one run show together. */
 export const runSqlBytes = 64 * 1_048_576;

@@ -4,6 +4,7 @@ import type { WorkOf } from '@headgate/contract';
 import type { ArtifactCache } from '../artifacts/artifact-cache.ts';
 import { describeCancellation, getCanceller } from '../cancellation.ts';
 import type { AgentConfig } from '../config.ts';
+import { followSignals } from '../followed-signals.ts';
 import { type Folders, makePrivateFolder } from '../host/folders.ts';
 import type { Log } from '../log.ts';
 import type { RunPool } from '../pool/run-pool.ts';
@@ -45,11 +46,13 @@ async function run(
   const { payload } = work;
   const { folders, artifacts, warehouses, runPool, scripts } = dependencies;
   const place = { projectId: payload.projectId, environmentName: payload.environmentName };
-  const before = AbortSignal.any([context.kill, context.cancel]);
-  const held = await acquireArtifacts(artifacts, payload, before).catch((error) => {
-    if (context.cancel.aborted && !context.kill.aborted) return undefined;
-    throw error;
-  });
+  const before = followSignals([context.kill, context.cancel]);
+  const held = await acquireArtifacts(artifacts, payload, before.controller.signal)
+    .catch((error) => {
+      if (context.cancel.aborted && !context.kill.aborted) return undefined;
+      throw error;
+    })
+    .finally(before.release);
   if (!held) return createCancelledOutcome(context);
   try {
     const filesFolder = await makePrivateFolder(folders.files(place));

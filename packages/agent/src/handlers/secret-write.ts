@@ -2,18 +2,15 @@
  * Opens a sealed value and writes it to a vault (contract/secret.ts). Error messages never contain the value.
  */
 import { createHash } from 'node:crypto';
+import type { Receipt, SecretPlace, SecretWriteWork, WorkOf } from '@headgate/contract';
 import {
   contentEncryption,
   headerFault,
   membersOfType,
   missingMembers,
-  type Receipt,
   receiptType,
   Secret,
-  type SecretPlace,
-  type SecretWriteWork,
-  type WorkOf,
-} from '@headgate/contract';
+} from '@headgate/contract/without-schemas';
 import { CompactSign, compactDecrypt, decodeProtectedHeader } from 'jose';
 import type { AgentKey, Certificates } from '../certificates/certificates.ts';
 import type { TakenValues } from '../secrets/taken-values.ts';

@@ -2,6 +2,7 @@
 import type { TestResult, WorkOf } from '@headgate/contract';
 import { describeCancellation, getCanceller } from '../cancellation.ts';
 import type { TestedOutcome } from '../engine/ports.ts';
+import { followSignals } from '../followed-signals.ts';
 import { makePrivateFolder } from '../host/folders.ts';
 import { getReason } from '../log.ts';
 import type { RunOptions } from '../pool/run-options.ts';
@@ -30,11 +31,13 @@ async function runTests(
   dependencies: PipelineExecutionDependencies,
 ): Promise<Outcome> {
   const { payload } = work;
-  const before = AbortSignal.any([context.kill, context.cancel]);
-  const held = await acquireArtifacts(dependencies.artifacts, payload, before).catch((error) => {
-    if (context.cancel.aborted && !context.kill.aborted) return undefined;
-    throw error;
-  });
+  const before = followSignals([context.kill, context.cancel]);
+  const held = await acquireArtifacts(dependencies.artifacts, payload, before.controller.signal)
+    .catch((error) => {
+      if (context.cancel.aborted && !context.kill.aborted) return undefined;
+      throw error;
+    })
+    .finally(before.release);
   if (!held) return createCancelledOutcome(context, 'before it started');
   try {
     context.kill.throwIfAborted();

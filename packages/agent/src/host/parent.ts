@@ -3,7 +3,8 @@
  * down.
  */
 import { createInterface } from 'node:readline';
-import { type ParentMessage, Secret } from '@headgate/contract';
+import type { ParentMessage } from '@headgate/contract';
+import { Secret } from '@headgate/contract/without-schemas';
 
 export interface Parent {
   /**

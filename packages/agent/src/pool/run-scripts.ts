@@ -68,6 +68,7 @@ export function createRunScripts(start: StartScript, send: (message: ToScript) =
       else asker.reject(new Error(answer.message));
     },
     async close() {
+      if (running.size === 0) return;
       closing.abort();
       for (const asker of waiting.values()) asker.reject(new Error('the run has ended'));
       await Promise.allSettled(running);

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sealedSecondsLimit } from '@headgate/contract';
+import { sealedSecondsLimit } from '@headgate/contract/without-schemas';
 import { makePrivateFolder } from '../host/folders.ts';
 import { makePrivateFile, readPrivateFile, writeWithoutSync } from '../host/private-file.ts';
 

@@ -1,5 +1,5 @@
 /**
- * The client of the agent protocol, over fetch with a bearer token. Each call is one attempt; callers retry.
+ * The client of the agent protocol, over HTTP with a bearer token. Each call is one attempt; callers retry.
  */
 import type {
   ArtifactManifest,
@@ -20,6 +20,7 @@ import type {
 } from '@headgate/contract';
 
 import { realTime } from '../time.ts';
+import { callHttp, type HttpRequest, type HttpResponse } from './http-call.ts';
 import { callWithin } from './limited-call.ts';
 
 const callTimeoutMilliseconds = 30_000;
@@ -75,15 +76,11 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const tokens = createTokenSource(options);
   const base = `${options.serverUrl}/agent/v1`;
 
-  async function request(path: string, init: RequestInit, bounded: AbortSignal) {
+  async function request(path: string, init: HttpRequest, bounded: AbortSignal) {
     for (let attempt = 1; ; attempt++) {
       const token = await tokens.get(bounded);
-      const response = await fetch(`${base}${path}`, {
-        ...init,
-        headers: { ...init.headers, authorization: `Bearer ${token}`, accept: 'application/json' },
-        redirect: 'error',
-        signal: bounded,
-      });
+      const headers = { ...init.headers, authorization: `Bearer ${token}`, accept: 'application/json' };
+      const response = await callHttp(`${base}${path}`, { ...init, headers }, bounded);
       if (response.ok) return response;
       const error = await readProblem(response, `${init.method} ${path}`);
       if (response.status !== 401 || attempt > 1) throw error;
@@ -92,7 +89,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   }
 
   async function post<T>(path: string, body: unknown, signal: AbortSignal, waitSeconds = 0): Promise<T> {
-    const init = {
+    const init: HttpRequest = {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
@@ -121,12 +118,10 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       const path = `/blobs/${encodeURIComponent(sha256)}`;
       const bounded = AbortSignal.any([signal, AbortSignal.timeout(blobTimeoutMilliseconds)]);
       const response = await request(path, { method: 'GET' }, bounded);
-      return response.body ?? ReadableNothing;
+      return response.body;
     },
   };
 }
-
-const ReadableNothing: AsyncIterable<Uint8Array> = { async *[Symbol.asyncIterator]() {} };
 
 /** RFC 6749 §4.4. Concurrent callers share one request, unless it hangs. */
 function createTokenSource(options: ControlPlaneOptions) {
@@ -136,16 +131,20 @@ function createTokenSource(options: ControlPlaneOptions) {
 
   async function renew(): Promise<string> {
     const asked = now();
-    const response = await fetch(`${options.serverUrl}/oauth/dpc/token`, {
-      method: 'POST',
-      body: new URLSearchParams({
-        grant_type: 'client_credentials',
-        client_id: options.clientId,
-        client_secret: options.clientSecret,
-      }),
-      redirect: 'error',
-      signal: AbortSignal.timeout(callTimeoutMilliseconds),
+    const form = new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: options.clientId,
+      client_secret: options.clientSecret,
     });
+    const response = await callHttp(
+      `${options.serverUrl}/oauth/dpc/token`,
+      {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: String(form),
+      },
+      AbortSignal.timeout(callTimeoutMilliseconds),
+    );
     if (!response.ok) throw await readProblem(response, 'POST /oauth/dpc/token');
     const { access_token: token, expires_in: seconds } = (await readJson(response)) as Record<
       string,
@@ -195,7 +194,7 @@ function createTokenSource(options: ControlPlaneOptions) {
   };
 }
 
-async function readProblem(response: Response, call: string): Promise<ControlPlaneError> {
+async function readProblem(response: HttpResponse, call: string): Promise<ControlPlaneError> {
   const problem = (await readJson(response).catch(() => undefined)) as Record<string, unknown> | undefined;
   // `error` and `error_description` are from RFC 6749.
   const code = problem?.code ?? problem?.error;
@@ -207,10 +206,10 @@ async function readProblem(response: Response, call: string): Promise<ControlPla
   );
 }
 
-async function readJson(response: Response): Promise<unknown> {
+async function readJson(response: HttpResponse): Promise<unknown> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of response.body ?? ReadableNothing) {
+  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength;
     if (size > answerLimit) throw new Error(`the server’s answer is larger than ${answerLimit} bytes`);
     chunks.push(chunk);

@@ -1,4 +1,5 @@
 /** Calls with a time limit. */
+import { followSignals } from '../followed-signals.ts';
 import type { Time } from '../time.ts';
 
 /**
@@ -13,14 +14,8 @@ export async function callWithin<T>(
   signals: readonly AbortSignal[],
   call: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const bounded = new AbortController();
+  const { controller: bounded, release } = followSignals(signals);
   const over = new AbortController();
-  const listening = signals.map((signal) => {
-    const end = () => bounded.abort(signal.reason);
-    signal.addEventListener('abort', end);
-    if (signal.aborted) end();
-    return () => signal.removeEventListener('abort', end);
-  });
   void sleep(milliseconds, over.signal).then(() => {
     if (!over.signal.aborted)
       bounded.abort(new DOMException(`no answer after ${Math.round(milliseconds)} ms`, 'TimeoutError'));
@@ -28,7 +23,7 @@ export async function callWithin<T>(
   try {
     return await call(bounded.signal);
   } finally {
-    for (const stop of listening) stop();
+    release();
     over.abort(ended);
   }
 }

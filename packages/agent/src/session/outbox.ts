@@ -3,27 +3,22 @@
  * accepted. Several changes of a step are sent as one, so the queue is bounded by the number of steps while
  * the server is unavailable.
  */
-import {
-  type LogLine,
-  logLineLimit,
-  nameLimit,
-  type Report,
-  type ReportsRequest,
-  type ReportsResponse,
-  type RunVariables,
-  reportedLinesLimit,
-  reportLimit,
-  type Step,
-  stepSqlLimit,
-  type TestResult,
-  testTextLimit,
+import type {
+  LogLine,
+  Report,
+  ReportsRequest,
+  ReportsResponse,
+  RunVariables,
+  Step,
+  TestResult,
 } from '@headgate/contract';
+import { logLineLimit, reportedLinesLimit, reportLimit } from '@headgate/contract/without-schemas';
 import { createBackoff } from '../backoff.ts';
 import { getReason, type Log } from '../log.ts';
 import type { Time } from '../time.ts';
 import { cleanText } from './clean-text.ts';
 import { ControlPlaneError, isTransient } from './control-plane.ts';
-import { limitRecord } from './reported-records.ts';
+import { limitEnding, limitResult, limitStep } from './report-limits.ts';
 import { limitVariables } from './reported-variables.ts';
 
 /** Progress of a run is collected for this time before it is sent. Its end is sent with it, and earlier. */
@@ -33,8 +28,6 @@ const shortGatherMilliseconds = 3;
 const stepsPerReport = 500;
 const resultsPerReport = 20;
 const batchLimitCharacters = 1_000_000;
-const messageLimit = 10_000;
-const reasonLimit = 1_000;
 
 /** Ends a wait. */
 const woken = new Error('there are reports');
@@ -85,6 +78,8 @@ interface Channel extends WorkKey {
   /** Results of tests that are not in a report yet. */
   results: TestResult[];
   ending: Ending | undefined;
+  /** The server refused steps, which its end must say. */
+  hasRefusedSteps: boolean;
   /** When its collected changes are sent at the latest; undefined if there are none. */
   due: number | undefined;
   mask: (text: string) => string;
@@ -113,6 +108,7 @@ export class Outbox {
       steps: new Map(),
       lastStep: undefined,
       ending: undefined,
+      hasRefusedSteps: false,
       due: undefined,
     };
     const log = { lines: [], lastLine: 0, variables: [], results: [] };
@@ -285,7 +281,7 @@ export class Outbox {
       this.#add(channel, { type: 'tested', results: channel.results.splice(0, resultsPerReport) });
     const ended = channel.reports.at(-1)?.type;
     if (channel.ending && ended !== 'completed' && ended !== 'released') {
-      this.#add(channel, limitEnding(channel.ending, channel.mask));
+      this.#add(channel, limitEnding(withRefusal(channel.ending, channel), channel.mask));
     }
   }
 
@@ -348,8 +344,15 @@ export class Outbox {
     channel.lines = [];
     channel.variables = [];
     channel.sequence = report.sequence - 1;
+    channel.hasRefusedSteps ||= report.type === 'progress';
     this.#options.onRefused(report, { kind: 'unreadable', detail });
   }
+}
+
+/** A restart must know that the run did more than its steps say. */
+function withRefusal(ending: Ending, { hasRefusedSteps }: Channel): Ending {
+  if (ending.type === 'released' || !hasRefusedSteps) return ending;
+  return { ...ending, outcome: { ...ending.outcome, stepsRefused: true } };
 }
 
 /** The map key of one claim of one work. */
@@ -377,35 +380,4 @@ function takeBatches<Item>(items: Item[], most: number): Item[][] {
   }
   if (batch.length > 0) batches.push(batch);
   return batches;
-}
-
-function limitStep(step: Step, mask: (text: string) => string): Step {
-  const { name, message, sql, childPipeline, restart } = step;
-  return {
-    ...step,
-    name: cleanText(mask(name), nameLimit),
-    ...(message === undefined ? {} : { message: cleanText(mask(message), messageLimit) }),
-    ...(sql === undefined ? {} : { sql: cleanText(mask(sql), stepSqlLimit) }),
-    ...(restart === undefined ? {} : { restart: limitRecord(restart, mask) }),
-    ...(childPipeline === undefined
-      ? {}
-      : { childPipeline: { ...childPipeline, name: mask(childPipeline.name) } }),
-  };
-}
-
-function limitResult(result: TestResult, mask: (text: string) => string): TestResult {
-  const { message, expected, actual, ...rest } = result;
-  const texts = Object.entries({ message, expected, actual }).flatMap(([name, text]) =>
-    text === undefined ? [] : [[name, cleanText(mask(text), testTextLimit)]],
-  );
-  return { ...rest, ...Object.fromEntries(texts) };
-}
-
-function limitEnding(ending: Ending, mask: (text: string) => string): Ending {
-  if (ending.type === 'released') return { ...ending, reason: cleanText(mask(ending.reason), reasonLimit) };
-  const { message, ...rest } = ending.outcome;
-  return {
-    type: 'completed',
-    outcome: message === undefined ? rest : { ...rest, message: cleanText(mask(message), messageLimit) },
-  };
 }

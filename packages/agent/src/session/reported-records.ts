@@ -1,5 +1,6 @@
 /** What steps record for a restart, as it is reported: no value that the agent has to mask leaves it. */
-import { type CarriedVariable, nameLimit, type StepRecord } from '@headgate/contract';
+import type { CarriedVariable, StepRecord } from '@headgate/contract';
+import { nameLimit } from '@headgate/contract/without-schemas';
 import { cleanText } from './clean-text.ts';
 
 type Mask = (text: string) => string;

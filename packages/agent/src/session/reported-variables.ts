@@ -1,11 +1,6 @@
 /** Variables as they are reported: masked again, and within the bounds of the protocol whatever a run records. */
-import {
-  gridColumnLimit,
-  nameLimit,
-  type RunVariable,
-  type RunVariables,
-  textLimit,
-} from '@headgate/contract';
+import type { RunVariable, RunVariables } from '@headgate/contract';
+import { gridColumnLimit, nameLimit, textLimit } from '@headgate/contract/without-schemas';
 import { cleanText } from './clean-text.ts';
 
 type Mask = (text: string) => string;

@@ -398,7 +398,9 @@ describe('a session of the agent', { timeout: 60_000 }, () => {
       return { status: 'SUCCESS' };
     });
     const odd = server.enqueue({ artifactDigest, environmentName: 'odd' });
-    assert.match((await server.outcome(odd)).message ?? '', /the server refused the progress of the run/);
+    const { message, stepsRefused } = await server.outcome(odd);
+    assert.match(message ?? '', /the server refused the progress of the run/);
+    assert.equal(stepsRefused, true);
     assert.deepEqual(await server.outcome(server.enqueue({ artifactDigest })), { status: 'SUCCESS' });
     server.violations.length = 0;
   });

@@ -3,17 +3,15 @@
  * leases, obeys commands and sends reports. While the server is unavailable, runs continue and reports wait.
  */
 import { EventEmitter, once } from 'node:events';
-import {
-  type AgentCommand,
-  agentProtocolVersion,
-  type Command,
-  claimLimit,
-  type GoodbyeStage,
-  type HelloResponse,
-  instanceAbilities,
-  type WorkItem,
-  type WorkKind,
+import type {
+  AgentCommand,
+  Command,
+  GoodbyeStage,
+  HelloResponse,
+  WorkItem,
+  WorkKind,
 } from '@headgate/contract';
+import { agentProtocolVersion, claimLimit, instanceAbilities } from '@headgate/contract/without-schemas';
 import { Cancellation, describeCancellation } from '../cancellation.ts';
 import type { Handler, Handlers } from '../handlers/handler.ts';
 import { getReason, type Log } from '../log.ts';
@@ -61,6 +59,9 @@ export interface SessionOptions {
   log: Log;
   time?: Time;
 }
+
+/** A reason that is made once: an error of its own for each abort would refer to all that its stack refers to. */
+const placeFreed = new Error('a place is free');
 
 /** See above. `run` and `stop` are called at most once. */
 export class Session {
@@ -214,7 +215,7 @@ export class Session {
     const { controlPlane, instanceId, concurrency } = this.#options;
     const max = Math.min(Math.max(0, concurrency - this.#held.size), claimLimit);
     const freed = new AbortController();
-    const onFreed = () => freed.abort();
+    const onFreed = () => freed.abort(placeFreed);
     // A call that waits only for commands ends when a place becomes free, so that it can be filled.
     if (max === 0) this.#events.once('freed', onFreed);
     try {

@@ -1,7 +1,7 @@
 /** The built-in vault: secrets in one encrypted file (AES-256-GCM). For agents with a single instance. */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { Secret } from '@headgate/contract';
+import { Secret } from '@headgate/contract/without-schemas';
 import { makePrivateFolder } from '../host/folders.ts';
 import { readOrMakePrivateFile, readPrivateFile, writePrivateFile } from '../host/private-file.ts';
 import { formatAddress, getValueUnder, setKey } from './keyed-secret.ts';

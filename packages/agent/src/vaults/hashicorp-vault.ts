@@ -1,5 +1,5 @@
 /** HashiCorp Vault and OpenBao: the KV secrets engine, version 2, over HTTP. */
-import { Secret } from '@headgate/contract';
+import { Secret } from '@headgate/contract/without-schemas';
 import { formatAddress } from './keyed-secret.ts';
 import { type Vault, VaultError, type VaultFault, vaultCallMilliseconds } from './vault.ts';
 

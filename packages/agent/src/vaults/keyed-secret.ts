@@ -1,5 +1,5 @@
 /** Secrets with several values in a store of texts: the values are the members of a JSON object. */
-import { Secret } from '@headgate/contract';
+import { Secret } from '@headgate/contract/without-schemas';
 
 /** Sets one value of a secret; undefined if the secret is not a JSON object. */
 export function setKey(text: Secret | undefined, key: string, value: Secret): Secret | undefined {

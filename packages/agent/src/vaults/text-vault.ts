@@ -1,5 +1,5 @@
 /** A vault on a store of texts. A secret with keys is stored as a JSON object (keyed-secret.ts). */
-import { Secret } from '@headgate/contract';
+import { Secret } from '@headgate/contract/without-schemas';
 import { formatAddress, getValueUnder, setKey } from './keyed-secret.ts';
 import { type SecretAddress, type Vault, VaultError } from './vault.ts';
 

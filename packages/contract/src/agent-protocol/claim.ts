@@ -4,10 +4,11 @@ import { DateTime, mapOf, oneOf, Uuid } from '../primitives.ts';
 import { SecretWriteWork } from '../secret/secret-value.ts';
 import { SecretCheckWork } from '../secret-reference/secret-check.ts';
 import { GridRow, NumberValue, TextValue } from '../variable/variable-value.ts';
+import { claimLimit, claimWaitLimitSeconds } from './protocol-constants.ts';
 import { runMembers } from './run-members.ts';
 import { RestartPlan } from './run-restart.ts';
 import { TestExecutionWork } from './test-execution-work.ts';
-import { agentCommands, Command, claimLimit, claimWaitLimitSeconds, type WorkKind } from './work.ts';
+import { agentCommands, Command, type WorkKind } from './work.ts';
 
 const ScheduledWork = Type.Object({
   id: Uuid,

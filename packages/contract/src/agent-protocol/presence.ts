@@ -2,17 +2,8 @@
 import { type Static, Type } from 'typebox';
 import { agentStatuses } from '../agent/agent.ts';
 import { oneOf, Uuid } from '../primitives.ts';
-import { agentCommands, claimWaitLimitSeconds, Holding, RequestedBy, workCommands } from './work.ts';
-
-export const agentProtocolVersion = 1;
-
-/**
- * What an instance may be able to do beside kinds of work: `restart`, obeying the command;
- * `restarted-execution`, continuing an execution by its plan. Others would run it from its start.
- */
-export const instanceAbilities = ['restart', 'restarted-execution'] as const;
-/** The exit code of an agent that obeys `restart` (EX_TEMPFAIL of sysexits.h): start it again. */
-export const restartExitCode = 75;
+import { claimWaitLimitSeconds } from './protocol-constants.ts';
+import { agentCommands, Holding, RequestedBy, workCommands } from './work.ts';
 
 /**
  * A line of JSON on the standard input of an agent that ends with it: what the program that started it has to

@@ -4,11 +4,12 @@ import { named } from '../named-schema.ts';
 import { DateTime, Name, oneOf, Uuid } from '../primitives.ts';
 import { receiptLimit } from '../secret/secret-value.ts';
 import { CheckedSecrets } from '../secret-reference/secret-check.ts';
+import { reportedLinesLimit, reportLimit, stepSqlLimit } from './protocol-constants.ts';
 import { LogLine } from './run-log.ts';
 import { StepRecord } from './run-restart.ts';
 import { RunVariables } from './run-variables.ts';
 import { TestResult } from './test-execution-work.ts';
-import { Holding, reportLimit } from './work.ts';
+import { Holding } from './work.ts';
 
 export const stepStatuses = ['RUNNING', 'SUCCESS', 'FAILED', 'CANCELLED', 'SKIPPED'] as const;
 export type StepStatus = (typeof stepStatuses)[number];
@@ -25,9 +26,6 @@ export const StepProgress = named(
 );
 /** How far a running step is, if that is known. */
 export type StepProgress = Static<typeof StepProgress>;
-
-/** Characters of the SQL of one step. */
-export const stepSqlLimit = 10_000;
 
 export const StepAttempt = Type.Integer({
   minimum: 1,
@@ -61,9 +59,6 @@ export const Step = Type.Object({
  * changes.
  */
 export type Step = Static<typeof Step>;
-
-/** Lines of the log in one report. */
-export const reportedLinesLimit = 1_000;
 
 const Reporting = { ...Holding, sequence: Type.Integer({ minimum: 1 }) };
 
@@ -104,6 +99,11 @@ export const Report = Type.Union([
         }),
       ),
       checkedSecrets: Type.Optional(CheckedSecrets),
+      stepsRefused: Type.Optional(
+        Type.Boolean({
+          description: 'The server refused a report of steps: the run did more than its steps say',
+        }),
+      ),
     }),
   }),
   Type.Object({ ...Reporting, type: Type.Literal('released'), reason: Type.String({ maxLength: 1_000 }) }),

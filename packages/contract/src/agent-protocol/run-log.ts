@@ -2,16 +2,11 @@
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { DateTime, oneOf, Uuid } from '../primitives.ts';
+import { logLineLimit, logLinesLimit } from './protocol-constants.ts';
 
 export const logStreams = ['stdout', 'stderr', 'component'] as const;
 /** `stdout` and `stderr` of a script; `component`: what a component itself says. */
 export type LogStream = (typeof logStreams)[number];
-
-/** Characters of a line. A longer one is cut, and its end says so. */
-export const logLineLimit = 10_000;
-/** Lines and bytes of one run. Further output is dropped, and one more line says so. */
-export const logLinesLimit = 100_000;
-export const logBytesLimit = 10 * 1_048_576;
 
 export const LogLine = named(
   'PipelineExecutionLogLine',

@@ -8,11 +8,9 @@
  */
 import { type Static, Type } from 'typebox';
 import { Name, oneOf, Uuid } from '../primitives.ts';
-import { RunVariable, runVariablesLimit } from './run-variables.ts';
+import { runVariablesLimit, stepValuesLimit } from './protocol-constants.ts';
+import { RunVariable } from './run-variables.ts';
 
-/** Characters of the values of one step as JSON, and of those of a whole run. */
-export const stepValuesLimit = 500_000;
-export const runStepValuesLimit = 10 * 1_048_576;
 /** Iterations of an iterator. */
 const iterationsLimit = 10_000;
 const componentsLimit = 2_000;

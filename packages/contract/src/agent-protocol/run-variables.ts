@@ -3,18 +3,10 @@ import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { Name, oneOf, Uuid } from '../primitives.ts';
 import { VariableType, VariableValue } from '../variable/variable-value.ts';
+import { runVariablesLimit } from './protocol-constants.ts';
 
 export const variableSources = ['default', 'project', 'override', 'request', 'caller'] as const;
 export type VariableSource = (typeof variableSources)[number];
-
-/** Variables of one pipeline that are recorded, and the characters of all their values. */
-export const runVariablesLimit = 2_000;
-export const runValuesLimit = 300_000;
-/** Characters of a recorded text, and rows of a recorded grid. */
-export const runTextLimit = 10_000;
-export const runGridRowsLimit = 100;
-/** Characters of a recorded grid as JSON. */
-export const runGridLimit = 20_000;
 
 export const RunVariable = named(
   'PipelineExecutionVariable',

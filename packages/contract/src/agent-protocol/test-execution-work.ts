@@ -2,12 +2,11 @@
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { oneOf, Uuid } from '../primitives.ts';
+import { testTextLimit } from './protocol-constants.ts';
 import { runMembers } from './run-members.ts';
 
 /** Tests of one execution. */
 export const testExecutionLimit = 1_000;
-/** Characters of each text of a result. */
-export const testTextLimit = 4_000;
 
 const testStatuses = ['PASSED', 'FAILED', 'ERRORED', 'CANCELLED'] as const;
 export const TestStatus = named('TestStatus', oneOf(testStatuses));

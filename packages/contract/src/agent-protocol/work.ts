@@ -2,10 +2,6 @@
 import { type Static, Type } from 'typebox';
 import { oneOf, Uuid } from '../primitives.ts';
 
-export const claimLimit = 100;
-export const claimWaitLimitSeconds = 25;
-export const reportLimit = 200;
-
 export const workKinds = ['pipeline-execution', 'secret-write', 'secret-check', 'test-execution'] as const;
 export type WorkKind = (typeof workKinds)[number];
 

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { nameLimit } from '../limits.ts';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import {
@@ -6,7 +7,6 @@ import {
   EnvironmentName,
   ifMatchHeader,
   Name,
-  nameLimit,
   oneOf,
   pageOf,
   pageQuery,

@@ -1,7 +1,9 @@
 /** Pipeline executions: interface.md E23, shapes.md Executions. */
 import { type Static, Type } from 'typebox';
-import { StepAttempt, StepProgress, StepStatus, stepSqlLimit } from '../agent-protocol/report.ts';
+import { stepSqlLimit } from '../agent-protocol/protocol-constants.ts';
+import { StepAttempt, StepProgress, StepStatus } from '../agent-protocol/report.ts';
 import { sharedArtifactLimit } from '../agent-protocol/run-members.ts';
+import { gridRowLimit } from '../limits.ts';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import {
@@ -20,7 +22,7 @@ import {
   VersionName,
 } from '../primitives.ts';
 import { projectPath } from '../project/project.ts';
-import { GridRow, gridRowLimit, NumberValue, TextValue } from '../variable/variable-value.ts';
+import { GridRow, NumberValue, TextValue } from '../variable/variable-value.ts';
 
 export const executionStatuses = [
   'RUNNING',

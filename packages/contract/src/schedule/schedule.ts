@@ -1,5 +1,6 @@
 /** Schedules: decisions.md §5, shapes.md Schedules. */
 import { type Static, Type } from 'typebox';
+import { gridRowLimit, nameLimit } from '../limits.ts';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import { PipelineName } from '../pipeline-execution/pipeline-execution.ts';
@@ -9,7 +10,6 @@ import {
   ifMatchHeader,
   mapOf,
   Name,
-  nameLimit,
   OpaqueId,
   pageOf,
   pageQuery,
@@ -17,7 +17,7 @@ import {
   VersionName,
 } from '../primitives.ts';
 import { projectPath } from '../project/project.ts';
-import { GridRow, gridRowLimit, NumberValue, TextValue } from '../variable/variable-value.ts';
+import { GridRow, NumberValue, TextValue } from '../variable/variable-value.ts';
 
 /** Schedules of one project. */
 export const scheduleLimit = 10_000;

@@ -13,51 +13,18 @@
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { Name, oneOf } from '../primitives.ts';
+import {
+  contentEncryption,
+  sealedType,
+  sealingAlgorithms,
+  type secretMembers,
+  secretTypes,
+  vaultProviders,
+} from './sealed-constants.ts';
 
-/**
- * Each type's members: those that a value must have, and those that it may. A cloud's credentials have the
- * members of one cloud.
- */
-export const secretMembers = {
-  PASSWORD: [{ required: ['password'], optional: [] }],
-  OAUTH_CLIENT_CRED: [{ required: ['clientId', 'clientSecret'], optional: [] }],
-  OAUTH_CLIENT_CREDENTIALS: [{ required: ['clientId', 'clientSecret'], optional: [] }],
-  OAUTH_USER_TOKENS: [{ required: ['accessToken'], optional: ['refreshToken'] }],
-  OAUTH_AUTHORIZATION_CODE: [{ required: ['accessToken'], optional: ['refreshToken'] }],
-  COMPOSITE_TOKEN: [
-    { required: ['accountId', 'consumerKey', 'consumerSecret', 'tokenId', 'tokenSecret'], optional: [] },
-  ],
-  CLOUD_PLATFORM_CREDENTIALS: [
-    { required: ['accessKeyId', 'secretAccessKey'], optional: ['sessionToken'] },
-    { required: ['tenantId', 'clientId', 'clientSecret'], optional: ['subscriptionId'] },
-    { required: ['clientEmail', 'privateKey'], optional: ['projectId'] },
-  ],
-} as const satisfies Record<string, readonly { required: readonly string[]; optional: readonly string[] }[]>;
 export type SecretType = keyof typeof secretMembers;
-export const secretTypes = Object.keys(secretMembers) as SecretType[];
 export const SecretType = named('SecretType', oneOf(secretTypes));
 
-/**
- * What a value of this type lacks; undefined when nothing. Of several forms the one that comes closest is
- * told about.
- */
-export function missingMembers(type: SecretType, value: object): string[] | undefined {
-  const lacks = secretMembers[type].map(({ required }) => required.filter((name) => !(name in value)));
-  const closest = lacks.sort((one, other) => one.length - other.length)[0] ?? [];
-  return closest.length === 0 ? undefined : closest;
-}
-
-/** The value with the members of its type only: others are ignored, as everywhere in a request. */
-export function membersOfType(
-  type: SecretType,
-  value: Readonly<Record<string, string>>,
-): Record<string, string> {
-  const form = secretMembers[type].find(({ required }) => required.every((name) => name in value));
-  const names: readonly string[] = form === undefined ? [] : [...form.required, ...form.optional];
-  return Object.fromEntries(Object.entries(value).filter(([name]) => names.includes(name)));
-}
-
-export const vaultProviders = ['HEADGATE', 'AWS', 'AZURE', 'GCP', 'HASHICORP'] as const;
 export type VaultProvider = (typeof vaultProviders)[number];
 export const VaultProvider = named('VaultProvider', oneOf(vaultProviders));
 
@@ -65,13 +32,6 @@ export const VaultProvider = named('VaultProvider', oneOf(vaultProviders));
 export const valueLimit = 60_000;
 /** Characters of a sealed value. */
 export const sealedLimit = 200_000;
-export const sealingAlgorithms = ['ECDH-ES', 'ECDH-ES+A256KW', 'RSA-OAEP-256'] as const;
-export type SealingAlgorithm = (typeof sealingAlgorithms)[number];
-export const contentEncryption = 'A256GCM';
-export const sealedType = 'headgate-secret+jwe';
-export const receiptType = 'headgate-receipt+jws';
-/** How long a value may be on its way; one whose `exp` lies further ahead is refused. */
-export const sealedSecondsLimit = 3_600;
 
 export const VaultSecretName = Type.String({
   minLength: 1,
@@ -148,55 +108,6 @@ export const SealedHeader = Type.Object({
 });
 /** The protected header of a sealed value. `jti` is unique; the value cannot be opened after `exp`. */
 export type SealedHeader = Static<typeof SealedHeader>;
-
-/** By the type of the certificate's key; the first is what our own programs seal by. */
-export const sealingAlgorithmsOf = {
-  EC: ['ECDH-ES', 'ECDH-ES+A256KW'],
-  RSA: ['RSA-OAEP-256'],
-} as const satisfies Record<string, readonly [SealingAlgorithm, ...SealingAlgorithm[]]>;
-export type SealingKeyType = keyof typeof sealingAlgorithmsOf;
-
-/** How long a value that our own programs sealed may be on its way. */
-export const sealedSeconds = 300;
-
-/** The header of a value that is sealed now. */
-export function sealedHeader(
-  key: { kid: string; keyType: SealingKeyType },
-  about: { agent: string; place: SecretPlace; jti: string; now: Date },
-): SealedHeader {
-  const [alg] = sealingAlgorithmsOf[key.keyType];
-  const { agent, place, jti, now } = about;
-  const exp = Math.floor(now.getTime() / 1_000) + sealedSeconds;
-  return { typ: sealedType, alg, enc: contentEncryption, kid: key.kid, agent, ...place, jti, exp };
-}
-
-/** The subject alternative name of an instance's certificate, a URI. */
-export const certificateHolder = (agentId: string, instanceId: string): string =>
-  `urn:headgate:agent:${agentId}:instance:${instanceId}`;
-
-/** Why a header is not the one of this place; undefined when it is. Both the server and the agent ask. */
-export function headerFault(
-  header: Readonly<Record<string, unknown>>,
-  expected: { agent: string; place: SecretPlace; now: Date },
-): string | undefined {
-  if (header.typ !== sealedType) return `its \`typ\` is not ${sealedType}`;
-  if (!sealingAlgorithms.some((name) => name === header.alg))
-    return `its \`alg\` is none of ${sealingAlgorithms.join(', ')}`;
-  if (header.enc !== contentEncryption) return `its \`enc\` is not ${contentEncryption}`;
-  if ('zip' in header || 'crit' in header) return 'it uses `zip` or `crit`';
-  if (header.agent !== expected.agent) return 'it is sealed for another agent';
-  for (const member of ['vaultName', 'provider', 'name', 'key', 'type'] as const) {
-    if (header[member] !== expected.place[member]) return `it is sealed for another \`${member}\``;
-  }
-  const { jti, exp } = header;
-  if (typeof jti !== 'string' || jti.length < 16 || jti.length > 100)
-    return 'its `jti` is no text of 16 to 100 characters';
-  if (typeof exp !== 'number' || !Number.isSafeInteger(exp)) return 'it has no `exp`';
-  const left = exp - expected.now.getTime() / 1_000;
-  if (left <= 0) return 'it is stale: its `exp` has passed';
-  if (left > sealedSecondsLimit) return `its \`exp\` lies more than ${sealedSecondsLimit} s ahead`;
-  return undefined;
-}
 
 export const SecretWriteWork = Type.Object({
   ...secretPlace,

@@ -2,16 +2,13 @@
 import { Type } from 'typebox';
 import { operation } from '../operation.ts';
 import { DateTime, mapOf, OpaqueId, oneOf } from '../primitives.ts';
+import { sealedType, sealingAlgorithms, secretMembers, secretTypes } from './sealed-constants.ts';
 import {
   KeyId,
   receiptLimit,
   SecretKey,
   SecretType,
   sealedLimit,
-  sealedType,
-  sealingAlgorithms,
-  secretMembers,
-  secretTypes,
   unreadSealedLimit,
   VaultName,
   VaultProvider,

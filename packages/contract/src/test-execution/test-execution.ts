@@ -1,6 +1,7 @@
 /** Test executions: interface.md E22, shapes.md Tests. */
 import { type Static, Type } from 'typebox';
-import { TestStatus, testExecutionLimit, testTextLimit } from '../agent-protocol/test-execution-work.ts';
+import { testTextLimit } from '../agent-protocol/protocol-constants.ts';
+import { TestStatus, testExecutionLimit } from '../agent-protocol/test-execution-work.ts';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import { ExecutionStatus, PipelineName } from '../pipeline-execution/pipeline-execution.ts';

@@ -2,8 +2,9 @@
  * A variable's value by its type (decisions.md E3): TEXT a string, NUMBER a finite number, GRID columns and rows.
  */
 import { type Static, Type } from 'typebox';
+import { gridColumnLimit, gridRowLimit, textLimit } from '../limits.ts';
 import { named } from '../named-schema.ts';
-import { Name, oneOf, textLimit } from '../primitives.ts';
+import { Name, oneOf } from '../primitives.ts';
 
 export const variableTypes = ['TEXT', 'NUMBER', 'GRID'] as const;
 export type VariableType = (typeof variableTypes)[number];
@@ -11,9 +12,6 @@ export const VariableType = named('VariableType', oneOf(variableTypes));
 export const variableBehaviours = ['SHARED', 'COPIED'] as const;
 export type VariableBehaviour = (typeof variableBehaviours)[number];
 export const VariableBehaviour = named('VariableBehaviour', oneOf(variableBehaviours));
-
-export const gridColumnLimit = 200;
-export const gridRowLimit = 10_000;
 
 export const TextValue = Type.String({ maxLength: textLimit });
 export const NumberValue = Type.Number();

@@ -172,7 +172,7 @@ test('a request whose statement fails to get a lock gets 503 with Retry-After', 
     'select current_database() as name',
   );
   await server.database.query(`alter database ${name} set lock_timeout = '100ms'`);
-  const { admin, project } = await (await startTestServer()).account();
+  const { admin, project } = await (await startTestServer({ database: server.database })).account();
   const { path } = await project();
   await whileVariablesAreLocked(async () => {
     const answer = await admin.get(`${path}/variables`);

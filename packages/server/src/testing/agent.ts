@@ -12,6 +12,7 @@ import {
   type TestResult,
   type WorkItem,
   type WorkOf,
+  type WorkOutcome,
 } from '@headgate/contract';
 import type { RegisteredAgent } from './account.ts';
 import type { Answer } from './client.ts';
@@ -22,7 +23,7 @@ export type Said =
   | { type: 'started' }
   | { type: 'progress'; steps: Step[]; lines?: LogLine[]; variables?: RunVariables[] }
   | { type: 'tested'; results: TestResult[] }
-  | { type: 'completed'; outcome: { status: 'SUCCESS' | 'FAILED' | 'CANCELLED'; message?: string } }
+  | { type: 'completed'; outcome: WorkOutcome }
   | { type: 'released'; reason: string };
 
 /** The work of an agent without a certificate. */

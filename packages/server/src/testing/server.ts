@@ -3,17 +3,29 @@ import { after } from 'node:test';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { openTestServer, type TestServer, type TestServerOptions } from './open-server.ts';
 
-const opened: TestServer[] = [];
-let shared: Promise<TestDatabase> | undefined;
-after(async () => {
-  for (const server of opened.reverse()) await server.close();
-  await (await shared)?.drop();
-});
+const serversOn = new WeakMap<TestDatabase, TestServer[]>();
 
-/** Starts a server on the database of this test file, and closes it after the file's tests. */
-export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
-  shared ??= createTestDatabase();
-  const server = await openTestServer(await shared, options);
-  opened.push(server);
+/**
+ * Starts a server on a database of its own, and closes it after the tests of the file or suite that starts it.
+ * With the `database` of another server it shares that one's, and closes before it.
+ */
+export async function startTestServer({
+  database: shared,
+  ...options
+}: TestServerOptions & { database?: TestDatabase } = {}): Promise<TestServer> {
+  const database = shared ?? (await createOwnDatabase());
+  const server = await openTestServer(database, options);
+  serversOn.get(database)?.push(server);
   return server;
+}
+
+async function createOwnDatabase(): Promise<TestDatabase> {
+  const database = await createTestDatabase();
+  const servers: TestServer[] = [];
+  serversOn.set(database, servers);
+  after(async () => {
+    for (const server of servers.toReversed()) await server.close();
+    await database.drop();
+  });
+  return database;
 }

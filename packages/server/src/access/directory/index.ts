@@ -3,14 +3,16 @@ import type { Slice } from '../../kernel/slice/slice.ts';
 import { directorySettingsRoutes } from './directory-settings.routes.ts';
 import { scimBulkRoutes } from './scim-bulk.routes.ts';
 import { scimGroupRoutes } from './scim-group.routes.ts';
+import { createSearches } from './scim-search.ts';
 import { scimServiceRoutes } from './scim-service.routes.ts';
 import { scimUserRoutes } from './scim-user.routes.ts';
-import type { DirectoryNeeds } from './scim-write.ts';
+import { type DirectoryNeeds, renderBase } from './scim-write.ts';
 
 function directoryRoutes(endpoints: Endpoints, needs: DirectoryNeeds): void {
-  scimUserRoutes(endpoints, needs);
-  scimGroupRoutes(endpoints, needs);
-  scimServiceRoutes(endpoints, needs);
+  const searches = createSearches(renderBase(needs));
+  scimUserRoutes(endpoints, needs, searches);
+  scimGroupRoutes(endpoints, needs, searches);
+  scimServiceRoutes(endpoints, needs, searches);
   scimBulkRoutes(endpoints, needs);
   directorySettingsRoutes(endpoints);
 }

@@ -17,20 +17,20 @@ import { groupSchema } from './group-schema.ts';
 import { groupById } from './scim-group.store.ts';
 import { renderGroup, renderGroupTag } from './scim-present.ts';
 import { isReturned, readProjection } from './scim-projection.ts';
-import { findGroups, readSearch, readSearchMessage, renderList } from './scim-search.ts';
+import { readSearch, readSearchMessage, renderList, type Searches } from './scim-search.ts';
 import { type DirectoryNeeds, renderBase, runDirectoryWrite } from './scim-write.ts';
 
-export function scimGroupRoutes({ read, long }: Endpoints, needs: DirectoryNeeds): void {
+export function scimGroupRoutes({ read, long }: Endpoints, needs: DirectoryNeeds, searches: Searches): void {
   const base = renderBase(needs);
 
   read(listScimGroups, async (call) => {
     const request = readSearch(call.query);
-    return { text: renderList(await findGroups(call, base, request), request.offset + 1) };
+    return { text: renderList(await searches.findGroups(call, request), request.offset + 1) };
   });
 
   read(searchScimGroups, async (call) => {
     const request = readSearchMessage(call.body);
-    return { text: renderList(await findGroups(call, base, request), request.offset + 1) };
+    return { text: renderList(await searches.findGroups(call, request), request.offset + 1) };
   });
 
   read(getScimGroup, async ({ params: { id }, query, rows, scope }) => {

@@ -1,6 +1,8 @@
 /** Lists and searches (RFC 7644 §3.4.2, §3.4.3). */
 import { scimPageDefault, scimPageLimit, scimUrns } from '@headgate/contract';
 import type { ReadCall } from '../../kernel/endpoint/endpoint.ts';
+import { createOwnerTurns } from '../../kernel/http/owner-turns.ts';
+import { problem } from '../../kernel/http/problems.ts';
 import { groupSchema } from './group-schema.ts';
 import { groupSql, userSql } from './resource-sql.ts';
 import { type Filter, parseFilter } from './scim-filter.ts';
@@ -87,34 +89,47 @@ export interface Found {
   resources: string[];
 }
 
-export async function findUsers({ page }: SearchCall, base: string, request: SearchRequest): Promise<Found> {
-  const search = toSql(userSql, request);
-  const projection = readProjection(userSchema, request.attributes, request.excludedAttributes);
-  const query = searchUsers(search, isReturned(projection, 'groups'));
-  const { rows, total } = await (page as AnyPage)(query, {
-    ...search.parameters.values,
-    limit: request.count,
-    offset: request.offset,
-  });
-  const present = (row: UserRow) => JSON.stringify(projectResource(projection, presentUser(base, row)));
-  return { total, resources: rows.map(present) };
+/** Searches of one account that run at once. Others wait: a long filter holds a connection of the database. */
+const searchBounds = { running: 2, waiting: 50 };
+
+export interface Searches {
+  /** Throws `overloaded` if too many searches of the account wait. */
+  findUsers(call: SearchCall, request: SearchRequest): Promise<Found>;
+  findGroups(call: SearchCall, request: SearchRequest): Promise<Found>;
 }
 
-export async function findGroups(
-  { page, scope }: SearchCall,
-  base: string,
-  request: SearchRequest,
-): Promise<Found> {
-  const search = toSql(groupSql, request);
-  const projection = readProjection(groupSchema, request.attributes, request.excludedAttributes);
-  const query = searchGroups(search, isReturned(projection, 'members'));
-  const { rows, total } = await (page as AnyPage)(query, {
-    ...search.parameters.values,
-    limit: request.count,
-    offset: request.offset,
-  });
-  const of = { base, accountId: scope.accountId };
-  return { total, resources: rows.map((row) => renderGroup(projection, of, row)) };
+export function createSearches(base: string): Searches {
+  const turns = createOwnerTurns(searchBounds, () => problem('overloaded'));
+  return {
+    async findUsers({ page, scope }, request) {
+      const search = toSql(userSql, request);
+      const projection = readProjection(userSchema, request.attributes, request.excludedAttributes);
+      const query = searchUsers(search, isReturned(projection, 'groups'));
+      const { rows, total } = await turns.run(scope.accountId, () =>
+        (page as AnyPage)(query, {
+          ...search.parameters.values,
+          limit: request.count,
+          offset: request.offset,
+        }),
+      );
+      const present = (row: UserRow) => JSON.stringify(projectResource(projection, presentUser(base, row)));
+      return { total, resources: rows.map(present) };
+    },
+    async findGroups({ page, scope }, request) {
+      const search = toSql(groupSql, request);
+      const projection = readProjection(groupSchema, request.attributes, request.excludedAttributes);
+      const query = searchGroups(search, isReturned(projection, 'members'));
+      const { rows, total } = await turns.run(scope.accountId, () =>
+        (page as AnyPage)(query, {
+          ...search.parameters.values,
+          limit: request.count,
+          offset: request.offset,
+        }),
+      );
+      const of = { base, accountId: scope.accountId };
+      return { total, resources: rows.map((row) => renderGroup(projection, of, row)) };
+    },
+  };
 }
 
 /** A ListResponse message as JSON text. */

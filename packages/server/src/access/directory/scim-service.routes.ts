@@ -11,13 +11,13 @@ import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { Problem, problem } from '../../kernel/http/problems.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
 import { describeService, listResourceTypes, listSchemas, renderDescriptions } from './scim-description.ts';
-import { type Found, findGroups, findUsers, readSearchMessage, renderList } from './scim-search.ts';
+import { type Found, readSearchMessage, renderList, type Searches } from './scim-search.ts';
 import { type DirectoryNeeds, renderBase } from './scim-write.ts';
 
 /** Only checks the rights of the caller. */
 const nothing = guardedRead({ row: { one: 'integer' } }, 'select 1 as one');
 
-export function scimServiceRoutes({ read }: Endpoints, needs: DirectoryNeeds): void {
+export function scimServiceRoutes({ read }: Endpoints, needs: DirectoryNeeds, searches: Searches): void {
   const base = renderBase(needs);
 
   read(getScimServiceProviderConfig, async ({ rows }) => {
@@ -47,13 +47,13 @@ export function scimServiceRoutes({ read }: Endpoints, needs: DirectoryNeeds): v
 
   read(searchScim, async (call) => {
     const request = readSearchMessage(call.body);
-    const users = await findIfKnown(() => findUsers(call, base, request));
+    const users = await findIfKnown(() => searches.findUsers(call, request));
     const rest = {
       ...request,
       offset: Math.max(request.offset - (users.found?.total ?? 0), 0),
       count: request.count - (users.found?.resources.length ?? 0),
     };
-    const groups = await findIfKnown(() => findGroups(call, base, rest));
+    const groups = await findIfKnown(() => searches.findGroups(call, rest));
     if (users.found === undefined && groups.found === undefined) throw users.refused;
     const found = {
       total: (users.found?.total ?? 0) + (groups.found?.total ?? 0),

@@ -15,23 +15,23 @@ import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { presentCredentialAsUser, presentUser, renderUserTag } from './scim-present.ts';
 import { isReturned, projectResource, readProjection } from './scim-projection.ts';
-import { findUsers, readSearch, readSearchMessage, renderList } from './scim-search.ts';
+import { readSearch, readSearchMessage, renderList, type Searches } from './scim-search.ts';
 import { credentialById, userById } from './scim-user.store.ts';
 import { type DirectoryNeeds, renderBase, runDirectoryWrite } from './scim-write.ts';
 import { createUser, deleteUser, patchUser, replaceUser } from './user.write.ts';
 import { userSchema } from './user-schema.ts';
 
-export function scimUserRoutes({ read, long }: Endpoints, needs: DirectoryNeeds): void {
+export function scimUserRoutes({ read, long }: Endpoints, needs: DirectoryNeeds, searches: Searches): void {
   const base = renderBase(needs);
 
   read(listScimUsers, async (call) => {
     const request = readSearch(call.query);
-    return { text: renderList(await findUsers(call, base, request), request.offset + 1) };
+    return { text: renderList(await searches.findUsers(call, request), request.offset + 1) };
   });
 
   read(searchScimUsers, async (call) => {
     const request = readSearchMessage(call.body);
-    return { text: renderList(await findUsers(call, base, request), request.offset + 1) };
+    return { text: renderList(await searches.findUsers(call, request), request.offset + 1) };
   });
 
   read(getScimUser, async ({ params: { id }, query, rows }) => {

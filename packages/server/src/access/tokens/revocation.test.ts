@@ -9,7 +9,8 @@ import { createClient, requireProblem } from '../../testing/client.ts';
 import type { TestServer } from '../../testing/open-server.ts';
 import { startTestServer } from '../../testing/server.ts';
 
-const [here, there] = [await startTestServer(), await startTestServer()];
+const here = await startTestServer();
+const there = await startTestServer({ database: here.database });
 
 const readClient = (server: TestServer, token: string | undefined, base = '/dpc/v1') =>
   createClient(server.transport, base, async () => token);

@@ -227,7 +227,10 @@ test('the token of a deleted agent is refused', async () => {
 });
 
 test('a token of another region is refused', async () => {
-  const elsewhere = await startTestServer({ settings: { HEADGATE_REGION: 'elsewhere' } });
+  const elsewhere = await startTestServer({
+    database: server.database,
+    settings: { HEADGATE_REGION: 'elsewhere' },
+  });
   const { admin } = await elsewhere.account();
   const { access_token: token } = (await requestToken(elsewhere, buildForm(admin))).body;
   assert.equal((await listProjectsWith(token, elsewhere)).status, 200);
@@ -235,7 +238,10 @@ test('a token of another region is refused', async () => {
 });
 
 test('a token that another service signed with the same key is refused', async () => {
-  const other = await startTestServer({ settings: { HEADGATE_PUBLIC_URL: 'https://other.example' } });
+  const other = await startTestServer({
+    database: server.database,
+    settings: { HEADGATE_PUBLIC_URL: 'https://other.example' },
+  });
   const { admin } = await other.account();
   requireProblem(await listProjectsWith(await admin.token()), 401, 'token-invalid');
 });

@@ -7,7 +7,8 @@ import { createClient, requireProblem } from '../../testing/client.ts';
 import type { TestServer } from '../../testing/open-server.ts';
 import { startTestServer } from '../../testing/server.ts';
 
-const [here, there] = [await startTestServer(), await startTestServer()];
+const here = await startTestServer();
+const there = await startTestServer({ database: here.database });
 const servers = [here, there];
 const buildProject = (name: string) => ({ name, agentDeploymentType: 'HYBRID' });
 

@@ -10,7 +10,8 @@ import { createSealer } from './sealed.ts';
 import { openSigningKeys, rotateKeys } from './signing-keys.ts';
 
 const day = 86_400;
-const servers = [await startTestServer(), await startTestServer()] as const;
+const first = await startTestServer();
+const servers = [first, await startTestServer({ database: first.database })] as const;
 const [one, other] = servers;
 // Their clocks start at different times.
 other.clock.advance((one.clock.now().getTime() - other.clock.now().getTime()) / 1_000);

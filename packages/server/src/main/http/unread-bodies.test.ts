@@ -205,7 +205,10 @@ test('an upload while the storage does not respond', async () => {
 });
 
 test('requests above the rate limit', async () => {
-  const limited = await startTestServer({ settings: { HEADGATE_RATE_LIMIT: '1' } });
+  const limited = await startTestServer({
+    database: server.database,
+    settings: { HEADGATE_RATE_LIMIT: '1' },
+  });
   const connection = await BlockingConnection.open(await limited.listen());
   const counted = await connection.exchange('GET', '/dpc/v1/projects', { authorization });
   assert.equal(counted.status, 200);
@@ -339,7 +342,10 @@ test('unparsable bytes while a body is discarded end the connection at once', as
 
 describe('over TLS', async () => {
   const { cert, key } = makeCertificate();
-  const secured = await startTestServer({ certificate: { cert, key, expiresAt: new Date() } });
+  const secured = await startTestServer({
+    database: server.database,
+    certificate: { cert, key, expiresAt: new Date() },
+  });
   const url = (await secured.listen()).replace('http:', 'https:');
 
   test('the connection stays open', async () => {

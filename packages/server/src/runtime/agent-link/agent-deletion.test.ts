@@ -12,7 +12,8 @@ import { createSealingAgent } from '../../testing/sealing-agent.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { waitUntil } from '../../testing/waiting.ts';
 
-const [server, other] = [await startTestServer(), await startTestServer()];
+const server = await startTestServer();
+const other = await startTestServer({ database: server.database });
 const ofAgents = operations.filter((operation) => operation.surface === 'agent');
 
 /** A connected agent with one run that it holds and one that is queued. */

@@ -151,8 +151,8 @@ function applyJudged(
   const ends = news.flatMap((report): WorkEnd[] => {
     const requestedBy = rowById.get(report.workId)?.command_by ?? undefined;
     if (report.type === 'completed') {
-      const { status, message, ...result } = report.outcome;
-      const isLost = refused.has(report.workId);
+      const { status, message, stepsRefused, ...result } = report.outcome;
+      const isLost = refused.has(report.workId) || stepsRefused === true;
       return [{ workId: report.workId, status, message, result, requestedBy, isLost }];
     }
     // Released work that is being cancelled is not given to another instance.

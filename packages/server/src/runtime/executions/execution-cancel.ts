@@ -104,9 +104,9 @@ export async function cancelRunsOfBackfill(
   });
   const runs = states.flatMap((row): CommandedRun[] => {
     const work = byId.get(row.execution_id);
-    if (work === undefined) return [];
-    const run = { id: row.execution_id, projectId: row.project_id, environmentName: row.environment_name };
-    return [{ ...run, pipelineName: row.pipeline_name, status: row.status, work }];
+    const { execution_id: id, project_id: projectId, environment_name: environmentName } = row;
+    const { pipeline_name: pipelineName, status } = row;
+    return work === undefined ? [] : [{ id, projectId, environmentName, pipelineName, status, work }];
   });
   return recordCancellations(tx, scope, runs, asked);
 }

@@ -200,6 +200,20 @@ test('a lost agent may have run more than it reported', async () => {
   assert.deepEqual(violations, ['body.acceptEffects: "Load" was next when the agent was lost']);
 });
 
+test('an agent that says that its steps were refused may have run more than it reported', async () => {
+  const found = await createRestartable();
+  const { instance, started, restart } = found;
+  const id = await started();
+  const [work] = (await instance.claim()).work;
+  assert.ok(work);
+  await instance.report(work, { type: 'started' });
+  const steps = [stepOf(id, 'Start', { began: 0, ended: 1, next: ['Load'] }, { componentType: 'start' })];
+  await instance.report(work, { type: 'progress', steps });
+  await instance.report(work, { type: 'completed', outcome: { status: 'FAILED', stepsRefused: true } });
+  const { violations } = requireProblem(await restart(id), 409, 'restart-repeats-effects');
+  assert.deepEqual(violations, ['body.acceptEffects: "Load" was next when the agent was lost']);
+});
+
 test('an agent whose steps were refused may have run more than it reported', async () => {
   const found = await createRestartable();
   const { instance, started, restart, status } = found;

@@ -112,6 +112,11 @@ export function buildScheduleEvent(
   row: Pick<ScheduleRow, 'schedule_id' | 'name' | 'environment_name'>,
   states: { before?: object; after?: object },
 ): AccountEvent {
-  const subject = { type: 'schedule', id: row.schedule_id, name: row.name };
-  return { name, projectId, environmentName: row.environment_name, subject, ...states };
+  return {
+    name,
+    projectId,
+    environmentName: row.environment_name,
+    subject: { type: 'schedule', id: row.schedule_id, name: row.name },
+    ...states,
+  };
 }

@@ -10,7 +10,10 @@ import { startTestServer } from '../../testing/server.ts';
 import { removeOldSecretChecks } from './secret-check.store.ts';
 
 const server = await startTestServer();
-const impatient = await startTestServer({ settings: { HEADGATE_SECRET_WAIT_SECONDS: '1' } });
+const impatient = await startTestServer({
+  database: server.database,
+  settings: { HEADGATE_SECRET_WAIT_SECONDS: '1' },
+});
 const password = { type: 'PASSWORD', secretName: 'prod/reader' };
 const there = () => ({ finding: 'RESOLVED' }) as const;
 const found = ({ secretName }: SecretCoordinates) =>

@@ -15,7 +15,10 @@ import {
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();
-const impatient = await startTestServer({ settings: { HEADGATE_SECRET_WAIT_SECONDS: '1' } });
+const impatient = await startTestServer({
+  database: server.database,
+  settings: { HEADGATE_SECRET_WAIT_SECONDS: '1' },
+});
 type Secret = BodyOf<typeof writeSecretValue>['secret'];
 interface Written {
   resolver_ref: string;

@@ -6,7 +6,7 @@ import { createSealingAgent } from '../../testing/sealing-agent.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const asked = await startTestServer();
-const other = await startTestServer();
+const other = await startTestServer({ database: asked.database });
 const writes = 8;
 /** Without a wake-up a request looks again after 2 s. Within this time it would get no response. */
 const promptMilliseconds = 1_500;

@@ -42,6 +42,7 @@ export async function deleteSchedulesIn(
     ({ schedule_id: id, name, pipeline_name: pipelineName }): AccountEvent => ({
       name: 'schedule-deleted',
       projectId,
+      environmentName,
       subject: { type: 'schedule', id, name },
       before: { scheduleId: id, name, pipelineName, environmentName },
     }),

@@ -1,41 +1,51 @@
-/** The entry point of the thread of `memory-watch.ts`. */
+/**
+ * The entry point of the thread of `memory-watch.ts`. Plain JavaScript: a thread that reads TypeScript needs 12 MB
+ * more.
+ */
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
-import type { WatchMessage } from './memory-watch.ts';
+
+/** @typedef {import('./memory-watch.ts').WatchMessage} WatchMessage */
 
 const periodMilliseconds = 25;
 
 /** New child processes are searched for once in this number of periods. */
 const periodsBetweenScans = 4;
 
-interface Watched {
-  /**
-   * The group's leader and all descendants, by process id. The value is an open file of the process's status,
-   * which never refers to another process, even if the id is reused.
-   */
-  members: Map<number, number>;
-  limitKilobytes: number;
-  exceeded: Int32Array;
-}
+/**
+ * @typedef {object} Watched
+ * @property {Map<number, number>} members The group's leader and all descendants, by process id. The value is an open
+ *   file of the process's status, which never refers to another process, even if the id is reused.
+ * @property {number} limitKilobytes
+ * @property {Int32Array} exceeded
+ */
 
-const watched = new Map<number, Watched>();
+/** @type {Map<number, Watched>} */
+const watched = new Map();
 const text = Buffer.alloc(8192);
-let timer: NodeJS.Timeout | undefined;
+/** @type {NodeJS.Timeout | undefined} */
+let timer;
 let periods = 0;
 
-/** Undefined if the process has ended. */
-function readKilobytes(status: number): number | undefined {
+/**
+ * Undefined if the process has ended.
+ *
+ * @param {number} status
+ * @returns {number | undefined}
+ */
+function readKilobytes(status) {
   try {
     const length = readSync(status, text, 0, text.length, 0);
     const lines = text.toString('latin1', 0, length);
-    const line = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(lines)?.[1] ?? 0);
+    /** @param {string} name */
+    const line = (name) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(lines)?.[1] ?? 0);
     return line('VmRSS') + line('VmSwap');
   } catch {
     return undefined;
   }
 }
 
-function checkLimits(): void {
+function checkLimits() {
   periods += 1;
   for (const [leader, { members, limitKilobytes, exceeded }] of watched) {
     const kilobytes = measure(members);
@@ -49,8 +59,13 @@ function checkLimits(): void {
   }
 }
 
-/** The memory of all members. Removes ended ones. Memory shared by parent and child counts twice. */
-function measure(members: Map<number, number>): number {
+/**
+ * The memory of all members. Removes ended ones. Memory shared by parent and child counts twice.
+ *
+ * @param {Watched['members']} members
+ * @returns {number}
+ */
+function measure(members) {
   let total = 0;
   for (const [pid, status] of members) {
     const kilobytes = readKilobytes(status);
@@ -62,16 +77,25 @@ function measure(members: Map<number, number>): number {
   return total;
 }
 
-/** Adds all descendants: an added child is visited later in the same loop. */
-function addChildren(members: Map<number, number>): void {
+/**
+ * Adds all descendants: an added child is visited later in the same loop.
+ *
+ * @param {Watched['members']} members
+ */
+function addChildren(members) {
   for (const pid of members.keys())
     for (const child of listChildren(pid)) {
       if (!members.has(child)) add(members, child);
     }
 }
 
-/** Empty if the kernel was built without CONFIG_PROC_CHILDREN. */
-function listChildren(pid: number): number[] {
+/**
+ * Empty if the kernel was built without CONFIG_PROC_CHILDREN.
+ *
+ * @param {number} pid
+ * @returns {number[]}
+ */
+function listChildren(pid) {
   return readOrEmpty(() => readdirSync(`/proc/${pid}/task`)).flatMap((task) =>
     readOrEmpty(() =>
       readFileSync(`/proc/${pid}/task/${task}/children`, 'latin1').split(' ').filter(Boolean).map(Number),
@@ -79,8 +103,14 @@ function listChildren(pid: number): number[] {
   );
 }
 
-/** Returns an empty list if the process or thread has ended. */
-function readOrEmpty<Found>(find: () => Found[]): Found[] {
+/**
+ * Returns an empty list if the process or thread has ended.
+ *
+ * @template Found
+ * @param {() => Found[]} find
+ * @returns {Found[]}
+ */
+function readOrEmpty(find) {
   try {
     return find();
   } catch {
@@ -88,7 +118,11 @@ function readOrEmpty<Found>(find: () => Found[]): Found[] {
   }
 }
 
-function add(members: Map<number, number>, pid: number): void {
+/**
+ * @param {Watched['members']} members
+ * @param {number} pid
+ */
+function add(members, pid) {
   try {
     members.set(pid, openSync(`/proc/${pid}/status`, 'r'));
   } catch {
@@ -96,7 +130,8 @@ function add(members: Map<number, number>, pid: number): void {
   }
 }
 
-function kill(target: number): void {
+/** @param {number} target */
+function kill(target) {
   try {
     process.kill(target, 'SIGKILL');
   } catch {
@@ -104,14 +139,17 @@ function kill(target: number): void {
   }
 }
 
-function watch({ pid, limitKilobytes, exceeded }: Extract<WatchMessage, { type: 'watch' }>): void {
-  const members = new Map<number, number>();
+/** @param {Extract<WatchMessage, { type: 'watch' }>} message */
+function watch({ pid, limitKilobytes, exceeded }) {
+  /** @type {Watched['members']} */
+  const members = new Map();
   add(members, pid);
   watched.set(pid, { members, limitKilobytes, exceeded });
   timer ??= setInterval(checkLimits, periodMilliseconds);
 }
 
-function end(pid: number): void {
+/** @param {number} pid */
+function end(pid) {
   const known = watched.get(pid);
   if (known === undefined) return;
   for (const status of known.members.values()) closeSync(status);
@@ -121,7 +159,7 @@ function end(pid: number): void {
   timer = undefined;
 }
 
-parentPort?.on('message', (message: WatchMessage) => {
+parentPort?.on('message', (/** @type {WatchMessage} */ message) => {
   if (message.type === 'watch') watch(message);
   else end(message.pid);
 });

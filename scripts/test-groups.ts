@@ -1,0 +1,68 @@
+/**
+ * Test files that share a process. Loading the server or DuckDB takes longer than the tests of most files, so
+ * the slice tests of the server and of the agent's engine run in groups: one file after the other, each with its
+ * own servers and databases (`startTestServer`). A file that measures or changes the whole process runs alone.
+ * So do acceptance tests, except those that use the shared installation.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Beginnings of paths. The other tests of the agent start processes, and wait for them more than they load. */
+const SHARING = ['packages/server/', 'packages/agent/src/engine/', 'packages/agent/src/warehouses/sql-'];
+/** Signs that a test measures or changes its process. Node.js names snapshots after the file of the process. */
+const WHOLE_PROCESS =
+  /\bprocess\.[a-z]|\bmock\b|\bglobalThis\b|snapshot|node:(child_process|perf_hooks|v8|vm|worker_threads)/i;
+/** Files that no sign shows, with the reason. */
+export const ALONE: Readonly<Record<string, string>> = {
+  'packages/server/src/kernel/database/statement.test.ts':
+    'reads the list of all statements, to which other tests add theirs',
+  'packages/server/src/main/dashboard.test.ts':
+    'reads metrics of garbage collections since the start of the process',
+};
+const MOST_FILES = 10;
+
+/** Whether a test file of the tier "slices" may share a process with others. */
+export function canShareProcess(path: string, text: string): boolean {
+  return (
+    SHARING.some((beginning) => path.startsWith(beginning)) &&
+    !Object.hasOwn(ALONE, path) &&
+    !WHOLE_PROCESS.test(text)
+  );
+}
+
+/** Whether an acceptance test uses the installation of its process (shared-installation.ts). */
+export function usesSharedInstallation(path: string, text: string): boolean {
+  return path.startsWith('test/acceptance/') && text.includes("'./harness/shared-installation.ts'");
+}
+
+/** Cuts the list into groups of similar size; into at least `atOnce`, so that few files run at the same time. */
+export function cutIntoGroups(files: readonly string[], atOnce: number): string[][] {
+  const count = Math.max(Math.min(files.length, atOnce), Math.ceil(files.length / MOST_FILES));
+  const start = (group: number) => Math.floor((group * files.length) / count);
+  return Array.from({ length: count }, (_, group) => files.slice(start(group), start(group + 1)));
+}
+
+/**
+ * The arguments of `node --test` for these files of a tier. Programs that run groups are written to the
+ * folder.
+ */
+export function groupTestFiles(
+  checkout: string,
+  files: readonly string[],
+  { folder, atOnce }: { folder: string; atOnce: number },
+): string[] {
+  const textOf = (path: string) => readFileSync(join(checkout, path), 'utf8');
+  const onServer = files.filter((path) => canShareProcess(path, textOf(path)));
+  const onInstallation = files.filter((path) => usesSharedInstallation(path, textOf(path)));
+  const grouped = new Set([...onServer, ...onInstallation]);
+  mkdirSync(folder, { recursive: true });
+  const runner = JSON.stringify(new URL('run-test-group.ts', import.meta.url).href);
+  const groups = [...cutIntoGroups(onServer, atOnce), ...cutIntoGroups(onInstallation, 1)];
+  const programs = groups.map((group, index) => {
+    const program = join(folder, `group-${index + 1}.mjs`);
+    const paths = JSON.stringify(group, null, 2);
+    writeFileSync(program, `import { runTestGroup } from ${runner};\nawait runTestGroup(${paths});\n`);
+    return program;
+  });
+  return [...programs, ...files.filter((path) => !grouped.has(path))];
+}

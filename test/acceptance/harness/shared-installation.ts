@@ -1,0 +1,21 @@
+/**
+ * One installation for several test files, because its start takes longer than their tests. For files that
+ * change nothing outside of their own project: no setting, no agent, no process.
+ */
+import { afterTestGroup } from '../../../scripts/run-test-group.ts';
+import { Installation } from './installation.ts';
+
+let started: Promise<Installation> | undefined;
+
+/** The installation of this process, which is removed after the last file. */
+export function sharedInstallation(): Promise<Installation> {
+  started ??= start();
+  return started;
+}
+
+async function start(): Promise<Installation> {
+  const headgate = await Installation.create();
+  afterTestGroup(() => headgate.remove());
+  await headgate.start();
+  return headgate;
+}
