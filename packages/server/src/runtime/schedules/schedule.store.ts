@@ -1,5 +1,5 @@
 /** The table `schedule`. */
-import type { PipelineExecution, Schedule, ScheduleProblem } from '@headgate/contract';
+import type { Schedule, ScheduleProblem } from '@headgate/contract';
 import {
   type ColumnTypes,
   insertStatement,
@@ -266,5 +266,3 @@ function presentProblem(row: ScheduleRow): ScheduleProblem | undefined {
 export function renderScheduleEtag({ schedule_id: id, version }: ScheduleRow): string {
   return makeEntityTag(id, version);
 }
-
-export type ScheduledTrigger = Extract<PipelineExecution['trigger'], 'SCHEDULE' | 'SCHEDULE_RUN_NOW'>;
