@@ -8,7 +8,8 @@ export interface Metrics {
   countRemovedRows(kind: string, rows: number): void;
   /** One attempt to send an event to a webhook. `dead`: the last one, which failed too. */
   countWebhookAttempt(result: 'delivered' | 'failed' | 'dead'): void;
-  watchOldestWebhookDelivery(readSeconds: () => number): void;
+  /** For how long the oldest delivery that is sent again has waited. */
+  setOldestWebhookDelivery(seconds: number): void;
   /** A tick of a schedule: what became of it, and how late it was. */
   observeTick(result: string, lateSeconds: number): void;
   watchWaitingClaims(read: () => number): void;
@@ -52,6 +53,11 @@ export function createMetrics(): Metrics {
     labelNames: ['result'],
     registers: [registry],
   });
+  const oldestDelivery = new Gauge({
+    name: 'headgate_webhook_oldest_waiting_seconds',
+    help: 'Age of the oldest webhook delivery that failed and is sent again; 0 if there is none',
+    registers: [registry],
+  });
   const ticks = new Histogram({
     name: 'headgate_schedule_tick_lateness_seconds',
     help: 'How long after its time a tick of a schedule was handled, by result: fired, skipped, forbidden or missed',
@@ -74,14 +80,7 @@ export function createMetrics(): Metrics {
     countEndedWork: (kind, status) => ended.labels(kind, status).inc(),
     countRemovedRows: (kind, rows) => removed.labels(kind).inc(rows),
     countWebhookAttempt: (result) => attempts.labels(result).inc(),
-    watchOldestWebhookDelivery(readSeconds) {
-      const gauge: Gauge<string> = new Gauge({
-        name: 'headgate_webhook_oldest_waiting_seconds',
-        help: 'Age of the oldest webhook delivery that failed and is sent again; 0 if there is none',
-        registers: [registry],
-        collect: (): void => gauge.set(readSeconds()),
-      });
-    },
+    setOldestWebhookDelivery: (seconds) => oldestDelivery.set(seconds),
     observeTick: (result, lateSeconds) => ticks.labels(result).observe(Math.max(lateSeconds, 0)),
     watchWaitingClaims(read) {
       const gauge: Gauge<string> = new Gauge({

@@ -95,6 +95,15 @@ test('a name that begins to lead elsewhere has no effect on a checked request', 
   );
 });
 
+test('the addresses of a name are tried one after another', async () => {
+  const { port } = await listen((_, response) => response.end());
+  const client = createClient({
+    allow: ['127.0.0.0/8', '::1'],
+    resolve: async () => ['::1', '127.0.0.9', '127.0.0.1'],
+  });
+  assert.deepEqual(await post(client, `http://hooks.example:${port}/`), { kind: 'answered', status: 200 });
+});
+
 test('307 and 308 are followed with method, headers and body, three times at most', async () => {
   let hops = 0;
   const { port } = await listen(async (request, response) => {

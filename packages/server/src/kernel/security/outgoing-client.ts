@@ -1,14 +1,14 @@
 /**
  * HTTP requests to addresses that a tenant has set, such as those of webhooks.
  *
- * The egress guard checks the address at each request and each redirect, and the connection goes to the
- * checked IP address, with the URL's host as Host header and TLS server name: a name that resolves to another
+ * The egress guard checks the address at each request and each redirect, and the connection goes to one of the
+ * checked IP addresses, with the URL's host as Host header and TLS server name: a name that resolves to another
  * address a moment later has no effect. Time, redirects, headers and body of the response are bounded,
  * because the receiver may be hostile.
  */
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http';
 import { request as secureRequest, Agent as TlsAgent } from 'node:https';
-import { isIP } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
 import type { CheckedAddress, EgressGuard } from './egress.ts';
 import { EgressRefused } from './egress.ts';
 import { explainFailure } from './outgoing-failure.ts';
@@ -50,7 +50,8 @@ const mostBodyBytes = 65_536;
 const bodyMilliseconds = 2_000;
 /** A connection is kept this long for the next request. */
 const idleMilliseconds = 4_000;
-/** One request is sent to several receivers at most so often before the name is resolved again. */
+/** How long the first addresses of a name are tried before the next one. */
+const attemptMilliseconds = 2_000;
 const checkedMilliseconds = 1_000;
 
 export function createOutgoingClient(options: OutgoingOptions): OutgoingClient {
@@ -94,6 +95,15 @@ export function createOutgoingClient(options: OutgoingOptions): OutgoingClient {
       agents['http:'].destroy();
       agents['https:'].destroy();
     },
+  };
+}
+
+/** Answers with the checked addresses, whatever the name leads to now. */
+function createPinnedLookup(addresses: CheckedAddress['addresses']): LookupFunction {
+  return (_, { all }, answer) => {
+    const [first] = addresses;
+    if (all) answer(null, [...addresses]);
+    else answer(null, first?.address ?? '', first?.family);
   };
 }
 
@@ -143,7 +153,7 @@ class KeptConnectionClosed extends Error {
 
 function sendOnce(
   agents: Agents,
-  { url, ip, family }: CheckedAddress,
+  { url, addresses }: CheckedAddress,
   { headers, body }: OutgoingPost,
   signal: AbortSignal,
 ): Promise<Received> {
@@ -151,8 +161,11 @@ function sendOnce(
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const options = {
     method: 'POST',
-    host: ip,
-    family,
+    // An address that is written as such is not looked up: it is the checked one.
+    host,
+    lookup: createPinnedLookup(addresses),
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: attemptMilliseconds,
     port: url.port === '' ? (isTls ? 443 : 80) : Number(url.port),
     path: url.pathname + url.search,
     headers: { ...headers, host: url.host, 'content-length': Buffer.byteLength(body) },

@@ -17,6 +17,9 @@ export const isWanted = `
     and (w.environment_name is null or e.environment_name = w.environment_name)
     or e.name in ('alert-raised', 'webhook-tested') and e.state_after -> 'webhookIds' ? w.webhook_id::text)`;
 
+/** A webhook that is further behind is taken without a search: sending passes over events in small steps. */
+const searchedEvents = 10_000;
+
 const hasActive = statement(
   { parameters: { account_id: 'uuid' }, row: { found: 'boolean' } },
   "select exists (select from webhook where account_id = $account_id and state = 'active') as found",
@@ -40,8 +43,10 @@ const claimReady = statement(
     select w.account_id, w.webhook_id from webhook w join event_position p on p.account_id = w.account_id
     where w.account_id = $account_id and w.state = 'active' and w.retry_at is null
       and (w.lease_until is null or w.lease_until <= $now) and w.position < p.last_position
-      and (w.position < p.removed_position or exists (
-        select from event e where e.account_id = w.account_id and e.position > w.position and ${isWanted}))
+      and (w.position < p.removed_position or p.last_position > w.position + ${searchedEvents} or exists (
+        select from event e
+        where e.account_id = w.account_id and e.position > w.position and e.position <= w.position + ${searchedEvents}
+          and ${isWanted}))
     order by w.position limit $limit for update of w skip locked`),
 );
 
@@ -83,6 +88,7 @@ const advanceIdle = statement(
   update webhook w set position = p.last_position from event_position p
   where w.account_id = $account_id and p.account_id = $account_id and w.state = 'active' and w.lease_until is null
     and w.retry_at is null and w.position < p.last_position and w.position >= p.removed_position
+    and p.last_position <= w.position + ${searchedEvents}
     and not exists (
       select from event e
       where e.account_id = w.account_id and e.position > w.position and e.position <= p.last_position and ${isWanted})`,

@@ -30,8 +30,6 @@ export interface Courier {
   run(): Promise<void>;
   /** Sends what can be sent now: what is due, and the new events of an account. */
   sendDue(accountId: string): Promise<void>;
-  /** For how long the delivery that is sent again for the longest time has waited. */
-  computeOldestWaitingSeconds(): number;
 }
 
 /** A receiver that hangs holds one of them until the timeout. An account has fewer webhooks. */
@@ -50,14 +48,13 @@ interface Sending {
 }
 
 export function createCourier(services: CourierServices): Courier {
-  const { database, clock, wakes, stopping, log } = services;
+  const { database, clock, wakes, stopping, log, metrics } = services;
   const { read } = database;
   /** Accounts with new events. */
   let news = new Set<string>();
   const sending = new Map<string, Sending>();
   let ring = () => {};
-  let mustCheck = true;
-  let oldest: Date | undefined;
+  let mustCheck = false;
 
   function learnNews(accountId: string): void {
     news.add(accountId);
@@ -110,7 +107,12 @@ export function createCourier(services: CourierServices): Courier {
   async function lookAtNews(): Promise<void> {
     const accounts = news;
     news = new Set();
-    for (const accountId of accounts) await lookAt(accountId);
+    let fault: { failure: unknown } | undefined;
+    for (const accountId of accounts)
+      await lookAt(accountId).catch((failure: unknown) => {
+        fault = { failure };
+      });
+    if (fault !== undefined) throw fault.failure;
   }
 
   async function lookForDue(): Promise<void> {
@@ -121,7 +123,9 @@ export function createCourier(services: CourierServices): Courier {
   /** Finds what no notification announced. */
   async function check(): Promise<void> {
     await hastenAfterClockChange(read, clock.now());
-    oldest = await readOldestWaiting(read);
+    const oldest = await readOldestWaiting(read);
+    const waited = oldest === undefined ? 0 : clock.now().getTime() - oldest.getTime();
+    metrics.setOldestWebhookDelivery(Math.max(0, waited / 1_000));
     for (const accountId of await listWaitingAccounts(read)) {
       await lookAt(accountId);
       await advanceIdleWebhooks(read, accountId);
@@ -145,8 +149,10 @@ export function createCourier(services: CourierServices): Courier {
         await check();
       }
       const rest = Math.max(shortestRestMilliseconds, (performance.now() - began) * restFactor);
-      await pause(rest, stopping);
-      await Promise.race([woken.promise, pause(Math.max(0, dueAt - performance.now()), stopping)]);
+      await delay(rest, undefined, { signal: stopping }).catch(() => undefined);
+      const timer = setTimeout(ring, Math.max(0, dueAt - performance.now()));
+      if (!stopping.aborted) await woken.promise;
+      clearTimeout(timer);
     }
   }
 
@@ -154,9 +160,14 @@ export function createCourier(services: CourierServices): Courier {
 
   return {
     async run() {
+      // Also after a failure of the database, when news may be lost.
+      mustCheck = true;
+      const wakeUp = () => ring();
+      stopping.addEventListener('abort', wakeUp);
       try {
         await lookOften();
       } finally {
+        stopping.removeEventListener('abort', wakeUp);
         await waitForSending();
       }
     },
@@ -170,11 +181,5 @@ export function createCourier(services: CourierServices): Courier {
         await lookAtNews();
       }
     },
-    computeOldestWaitingSeconds: () =>
-      oldest === undefined ? 0 : Math.max(0, (clock.now().getTime() - oldest.getTime()) / 1_000),
   };
-}
-
-function pause(milliseconds: number, stopping: AbortSignal): Promise<void> {
-  return delay(milliseconds, undefined, { signal: stopping }).catch(() => undefined);
 }

@@ -59,7 +59,7 @@ export const deliveryPageOf = {
   dead: pageOfStatus('dead'),
 };
 
-/** The attempts begin anew. */
+/** They have all their attempts again. */
 const again = "status = 'pending', attempts = 0, next_attempt_at = $now, ended_at = null";
 
 const repeatDead = statement(

@@ -208,10 +208,13 @@ test('an alert reaches the webhooks that it names', async () => {
 
 test('the bodies hold no secret', async () => {
   const scene = await createScene({ wanted: { eventNames: [] } });
+  const tokenUrl = 'http://127.0.0.1:1/services/secret-token';
+  await scene.account.admin.post('/webhooks', { name: 'other', url: tokenUrl });
   await scene.account.admin.post('/credentials', { name: 'ci', role: 'MEMBER' });
   const { secret } = (await scene.account.admin.post<{ secret: string }>(`${scene.path}/rotate`)).body;
   await scene.send();
   const sent = scene.receiver.received.map(({ body }) => body).join();
   assert.match(sent, /credential-created.*webhook-rotated/s);
-  for (const each of [scene.secret, secret, 'clientSecret', 'whsec_']) assert.ok(!sent.includes(each));
+  for (const each of [scene.secret, secret, 'clientSecret', 'whsec_', 'secret-token'])
+    assert.ok(!sent.includes(each));
 });

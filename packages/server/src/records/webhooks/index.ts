@@ -21,7 +21,6 @@ export const webhooks: Slice<Needs> = {
   },
   periodic(services) {
     const courier = createCourier(services);
-    services.metrics.watchOldestWebhookDelivery(courier.computeOldestWaitingSeconds);
     return [
       {
         name: 'webhooks',

@@ -42,17 +42,22 @@ const webhookRow = {
 export type WebhookSettings = RowOf<typeof settingTypes>;
 export type WebhookRow = RowOf<typeof webhookRow>;
 
-/** `has_place`: the project and environment of its filters exist. */
+/**
+ * `has_place`: the project and environment of its filters exist. Scalar subqueries, because `exists` would read
+ * the tables whole.
+ */
 const columns = `
   w.webhook_id, w.name, w.url, w.event_names, w.project_id, w.environment_name, w.state, w.pause_reason, w.owner_id, w.version,
   w.created_at, w.previous_secret_until, w.last_delivery_at, w.last_status, w.failing_since, w.retry_at, w.missed_events,
-  (w.project_id is null or case
-    when w.environment_name is null then exists (
-      select from project p where p.account_id = w.account_id and p.project_id = w.project_id)
-    else exists (
-      select from environment e
-      where e.account_id = w.account_id and e.project_id = w.project_id and e.name = w.environment_name) end) as has_place,
-  exists (select from principal o where o.account_id = w.account_id and o.principal_id = w.owner_id) as has_owner`;
+  case when w.project_id is null then true
+    when w.environment_name is null then coalesce((
+      select true from project p where p.account_id = w.account_id and p.project_id = w.project_id limit 1), false)
+    else coalesce((
+      select true from environment e
+      where e.account_id = w.account_id and e.project_id = w.project_id and e.name = w.environment_name limit 1), false)
+    end as has_place,
+  coalesce((
+    select true from principal o where o.account_id = w.account_id and o.principal_id = w.owner_id limit 1), false) as has_owner`;
 
 export const webhookPage = guardedPage(
   { parameters: { limit: 'bigint', offset: 'bigint' }, row: webhookRow },
@@ -163,7 +168,7 @@ const updateOne = statement(
   where account_id = $account_id and webhook_id = $webhook_id`,
 );
 
-/** @param isResumed what failed is sent again at once, and has its time until the next pause anew */
+/** @param isResumed what failed is sent again at once, and the time until the webhook is paused begins again */
 export function updateWebhookRow(
   tx: Transaction,
   scope: Scope,

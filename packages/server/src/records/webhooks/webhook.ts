@@ -23,10 +23,10 @@ export async function requireAllowedUrl(egress: EgressGuard, text: string): Prom
   }
 }
 
-/** What an event shows of a webhook. */
+/** What an event shows of a webhook: of its address the origin only, because the rest may contain a token. */
 export function describeWebhook(row: WebhookRow): object {
   const { name, url, eventNames, projectId, environmentName, state, pauseReason } = presentWebhook(row);
-  return { name, url, eventNames, projectId, environmentName, state, pauseReason };
+  return { name, url: new URL(url).origin, eventNames, projectId, environmentName, state, pauseReason };
 }
 
 export function presentWebhook(row: WebhookRow, now?: Date): Webhook {
