@@ -71,6 +71,10 @@ export const headings = [
     tag: 'Webhooks',
     about: 'A webhook sends the events of the account to an address, signed, in order and with retries.',
   },
+  {
+    tag: 'Alerts',
+    about: 'An alert rule of a project raises an event when executions or schedules need attention.',
+  },
   { tag: 'Agent protocol', about: 'What agents and servers send to each other.' },
   {
     tag: 'Project tags',

@@ -4,6 +4,7 @@ import { accessOutcomes } from './access/access.outcomes.ts';
 import { accountEventOutcomes } from './account-event/account-event.outcomes.ts';
 import { agentProtocolOutcomes } from './agent-protocol/agent-protocol.outcomes.ts';
 import { agentOutcomes } from './agent/agent.outcomes.ts';
+import { alertRuleOutcomes } from './alert-rule/alert-rule.outcomes.ts';
 import { artifactOutcomes } from './artifact/artifact.outcomes.ts';
 import { backfillOutcomes } from './backfill/backfill.outcomes.ts';
 import { connectionOutcomes } from './connection/connection.outcomes.ts';
@@ -29,6 +30,7 @@ export const outcomeLists = [
   accountEventOutcomes,
   agentProtocolOutcomes,
   agentOutcomes,
+  alertRuleOutcomes,
   artifactOutcomes,
   backfillOutcomes,
   connectionOutcomes,

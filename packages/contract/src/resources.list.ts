@@ -4,6 +4,7 @@ import { accountEventOperations } from './account-event/account-event.ts';
 import { agentProtocolOperations } from './agent-protocol/agent-protocol.ts';
 import { agentOperations } from './agent/agent.ts';
 import { agentAllowlistOperations } from './agent/agent-allowlist.ts';
+import { alertRuleOperations } from './alert-rule/alert-rule.ts';
 import { artifactOperations } from './artifact/artifact.ts';
 import { artifactUploadOperations } from './artifact/artifact-upload.ts';
 import { backfillOperations } from './backfill/backfill.ts';
@@ -55,6 +56,7 @@ export * from './agent-protocol/test-execution-work.ts';
 export * from './agent-protocol/work.ts';
 export * from './agent/agent.ts';
 export * from './agent/agent-allowlist.ts';
+export * from './alert-rule/alert-rule.ts';
 export * from './artifact/artifact.ts';
 export * from './artifact/artifact-upload.ts';
 export * from './artifact/asset-path.ts';
@@ -101,6 +103,7 @@ export const operationLists = [
   agentProtocolOperations,
   agentOperations,
   agentAllowlistOperations,
+  alertRuleOperations,
   artifactOperations,
   artifactUploadOperations,
   backfillOperations,
