@@ -19,8 +19,8 @@ import { sharedPipelines } from '../delivery/shared-pipelines/index.ts';
 import { events } from '../records/events/index.ts';
 import { webhooks } from '../records/webhooks/index.ts';
 import { agentLink } from '../runtime/agent-link/index.ts';
-import { backfills } from '../runtime/backfills/index.ts';
 import { alerts } from '../runtime/alerts/index.ts';
+import { backfills } from '../runtime/backfills/index.ts';
 import { executions } from '../runtime/executions/index.ts';
 import { schedules } from '../runtime/schedules/index.ts';
 import { secretChecks } from '../runtime/secret-checks/index.ts';
@@ -48,8 +48,8 @@ export const slices = [
   events,
   webhooks,
   agentLink,
-  backfills,
   alerts,
+  backfills,
   executions,
   schedules,
   secretChecks,

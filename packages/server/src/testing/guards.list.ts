@@ -16,8 +16,8 @@ import { sharedPipelineGuards } from '../delivery/shared-pipelines/shared-pipeli
 import { eventGuards } from '../records/events/event.guards.ts';
 import { webhookGuards } from '../records/webhooks/webhook.guards.ts';
 import { agentLinkGuards } from '../runtime/agent-link/agent-link.guards.ts';
-import { backfillGuards } from '../runtime/backfills/backfill.guards.ts';
 import { alertGuards } from '../runtime/alerts/alert.guards.ts';
+import { backfillGuards } from '../runtime/backfills/backfill.guards.ts';
 import { executionGuards } from '../runtime/executions/execution.guards.ts';
 import { scheduleGuards } from '../runtime/schedules/schedule.guards.ts';
 import { secretCheckGuards } from '../runtime/secret-checks/secret-check.guards.ts';
@@ -42,8 +42,8 @@ export const guards = [
   eventGuards,
   webhookGuards,
   agentLinkGuards,
-  backfillGuards,
   alertGuards,
+  backfillGuards,
   executionGuards,
   scheduleGuards,
   secretCheckGuards,
