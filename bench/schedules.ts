@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { environmentName, pipelineName, prepareAgentScene } from './agent-scene.ts';
 import { type Finding, percentile, verdictAtMost } from './finding.ts';
+import { postgresSeconds, processorSeconds } from './processor-time.ts';
 import { RawConnection } from './raw-connection.ts';
 import { requestText } from './request.ts';
 import { type MeasuredServer, startServer } from './server-process.ts';
@@ -39,9 +40,12 @@ export const schedulesDue: Work = async ({ profileFolder }) => {
     const at = new Date(Math.ceil((Date.now() + 2_000) / 1_000) * 1_000);
     await makeDue(client, at, spreadSeconds);
     await delay(at.getTime() - Date.now());
+    const before = readProcessorTimes(server);
     const busy = await probe.measure(() => untilFired(client));
+    const after = readProcessorTimes(server);
+    const spent = { server: after.server - before.server, postgres: after.postgres - before.postgres };
     const late = await readLateness(client, at, schedules);
-    findings.push(...describe(name, { idle, busy, late }));
+    findings.push(...describe(name, { idle, busy, late, spent }));
   }
   return findings;
 };
@@ -51,9 +55,15 @@ interface Measured {
   busy: number[];
   /** In seconds. */
   late: number[];
+  /** Seconds of processor time, with the requests of the probe. */
+  spent: { server: number; postgres: number };
 }
 
-function describe(name: string, { idle, busy, late }: Measured): Finding[] {
+function readProcessorTimes({ pid, dataDirectory }: MeasuredServer): Measured['spent'] {
+  return { server: processorSeconds(pid), postgres: postgresSeconds(dataDirectory) };
+}
+
+function describe(name: string, { idle, busy, late, spent }: Measured): Finding[] {
   const last = Math.max(...late);
   const [quiet, loaded] = [percentile(idle, 0.99), percentile(busy, 0.99)];
   return [
@@ -70,6 +80,13 @@ function describe(name: string, { idle, busy, late }: Measured): Finding[] {
       limit: `≤ ${mostTimesIdle} × idle`,
       verdict: verdictAtMost(loaded / quiet, mostTimesIdle),
       rounds: [quiet, loaded],
+    },
+    {
+      work: `${name}: processor time, with these requests`,
+      measured: `server ${spent.server.toFixed(1)} s, PostgreSQL ${spent.postgres.toFixed(1)} s`,
+      limit: '–',
+      verdict: 'for information',
+      rounds: [spent.server, spent.postgres],
     },
   ];
 }

@@ -5,6 +5,7 @@ import { accountEventOutcomes } from './account-event/account-event.outcomes.ts'
 import { agentProtocolOutcomes } from './agent-protocol/agent-protocol.outcomes.ts';
 import { agentOutcomes } from './agent/agent.outcomes.ts';
 import { artifactOutcomes } from './artifact/artifact.outcomes.ts';
+import { backfillOutcomes } from './backfill/backfill.outcomes.ts';
 import { connectionOutcomes } from './connection/connection.outcomes.ts';
 import { credentialOutcomes } from './credential/credential.outcomes.ts';
 import { directoryOutcomes } from './directory/directory.outcomes.ts';
@@ -29,6 +30,7 @@ export const outcomeLists = [
   agentProtocolOutcomes,
   agentOutcomes,
   artifactOutcomes,
+  backfillOutcomes,
   connectionOutcomes,
   credentialOutcomes,
   directoryOutcomes,

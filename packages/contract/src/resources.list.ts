@@ -6,6 +6,7 @@ import { agentOperations } from './agent/agent.ts';
 import { agentAllowlistOperations } from './agent/agent-allowlist.ts';
 import { artifactOperations } from './artifact/artifact.ts';
 import { artifactUploadOperations } from './artifact/artifact-upload.ts';
+import { backfillOperations } from './backfill/backfill.ts';
 import { connectionOperations } from './connection/connection.ts';
 import { dataPlatformConnectionOperations } from './connection/data-platform-connection.ts';
 import { credentialOperations } from './credential/credential.ts';
@@ -57,6 +58,7 @@ export * from './agent/agent-allowlist.ts';
 export * from './artifact/artifact.ts';
 export * from './artifact/artifact-upload.ts';
 export * from './artifact/asset-path.ts';
+export * from './backfill/backfill.ts';
 export * from './connection/connection.ts';
 export * from './connection/data-platform-connection.ts';
 export * from './credential/credential.ts';
@@ -101,6 +103,7 @@ export const operationLists = [
   agentAllowlistOperations,
   artifactOperations,
   artifactUploadOperations,
+  backfillOperations,
   connectionOperations,
   dataPlatformConnectionOperations,
   credentialOperations,

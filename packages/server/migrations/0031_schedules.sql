@@ -49,14 +49,12 @@ create table schedule (
   constraint schedule_of_one_expression check (num_nonnulls(cron_expression, interval_length) = 1),
   constraint schedule_interval_whole check ((interval_length is null) = (interval_unit is null)),
   constraint schedule_problem_whole check (num_nonnulls(problem_code, problem_detail, problem_since) in (0, 3))
-) with (fillfactor = 70);
+  -- Each tick is an update of all indices, so there are few. The one of the names serves also the list of a project and the deletion of an
+  -- environment: a project has a limited number of schedules.
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 
 -- Serves: the schedules whose tick has come.
 create index schedule_due on schedule (next_tick_at) where next_tick_at is not null;
--- Serves: the schedules of a project, newest first.
-create index schedule_by_project on schedule (account_id, project_id, schedule_id);
--- Serves: the deletion of an environment.
-create index schedule_by_environment on schedule (account_id, project_id, environment_name);
 
 -- Their runs. `schedule_tick`: the tick, or null for a run that somebody started. `backfill_id`: null unless a backfill started it.
 -- No foreign keys: runs outlive their schedule.

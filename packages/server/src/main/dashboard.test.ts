@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { fireDueSchedules } from '../runtime/schedules/index.ts';
 import { examples } from '../testing/guards.ts';
 import { createPlace } from '../testing/place.ts';
 import { startTestServer } from '../testing/server.ts';
@@ -33,6 +34,11 @@ async function shownMetrics(): Promise<Map<string, Set<string>>> {
   // Ends an execution, for the metrics of ended work.
   const example = (await examples.getPipelineExecution?.(place)) ?? assert.fail();
   await place.account.admin.get(example.path);
+  // Fires a schedule, for the metrics of ticks.
+  const schedule = (await examples.createSchedule?.(place)) ?? assert.fail();
+  await place.account.admin.send('POST', schedule.path, schedule);
+  server.clock.advance(7 * 86_400);
+  await fireDueSchedules(server.deps);
   const { text } = await server.transport({ method: 'GET', url: '/metrics', headers: {}, body: undefined });
   const metrics = new Map<string, Set<string>>();
   for (const [, name = '', labels = ''] of text.matchAll(/^(\w+)(?:\{(.*)\})? /gm)) {

@@ -16,6 +16,7 @@ import { sharedPipelineGuards } from '../delivery/shared-pipelines/shared-pipeli
 import { eventGuards } from '../records/events/event.guards.ts';
 import { webhookGuards } from '../records/webhooks/webhook.guards.ts';
 import { agentLinkGuards } from '../runtime/agent-link/agent-link.guards.ts';
+import { backfillGuards } from '../runtime/backfills/backfill.guards.ts';
 import { executionGuards } from '../runtime/executions/execution.guards.ts';
 import { scheduleGuards } from '../runtime/schedules/schedule.guards.ts';
 import { secretCheckGuards } from '../runtime/secret-checks/secret-check.guards.ts';
@@ -40,6 +41,7 @@ export const guards = [
   eventGuards,
   webhookGuards,
   agentLinkGuards,
+  backfillGuards,
   executionGuards,
   scheduleGuards,
   secretCheckGuards,

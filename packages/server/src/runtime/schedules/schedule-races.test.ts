@@ -66,9 +66,9 @@ test('an environment or a project that is deleted during ticks leaves no schedul
       fireAll(other),
     ]);
     assert.equal(deleted.status, 204, deleted.text);
-    await one.sweep();
     moveBoth(60);
     await fireAll(one);
+    await one.sweep();
     const [left] = await one.database.query<{ schedules: number; works: number }>(
       `select (select count(*)::int from schedule where schedule_id = any ($1)) as schedules,
          (select count(*)::int from work where account_id = $2 and state <> 'ended') as works`,

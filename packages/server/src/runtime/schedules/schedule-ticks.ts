@@ -7,8 +7,8 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Database } from '../../kernel/database/database.ts';
 import { recordEvents } from '../../kernel/database/events.ts';
 import type { Wakes } from '../../kernel/database/wakes.ts';
+import type { FailureLog } from '../../kernel/failure-log.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
-import type { Log } from '../../kernel/log.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
 import { findStarts, insertRuns } from '../executions/index.ts';
@@ -29,7 +29,7 @@ export interface TickServices {
   newId: NewId;
   wakes: Wakes;
   metrics: Metrics;
-  log: Log;
+  failures: FailureLog;
 }
 
 const everyMilliseconds = 500;
@@ -48,22 +48,32 @@ export function createTickJob(services: TickServices): PeriodicJob {
   };
 }
 
+/** The job in the log whose failure is that of one schedule. */
+const oneByOne = 'one schedule';
+
 /** Handles a batch of due schedules. Returns whether there may be more. */
 export async function fireDueSchedules(services: TickServices): Promise<boolean> {
   try {
-    return (await fireBatch(services)) === dueBatch;
+    const handled = await fireBatch(services);
+    services.failures.recordSuccess(oneByOne);
+    return handled === dueBatch;
   } catch (failure) {
-    // One schedule must not stop the others: handle each by itself, and report the failure of those that fail.
-    const due = await listDueIds(services.database.read, services.clock.now());
-    const failed: string[] = [];
-    for (const only of due)
-      await fireBatch(services, only).catch((cause) => {
-        failed.push(only.schedule_id);
-        services.log.error({ err: cause, scheduleId: only.schedule_id }, 'a schedule could not be handled');
-      });
-    if (failed.length > 0 && failed.length === due.length) throw failure;
+    await fireOneByOne(services, failure);
     return false;
   }
+}
+
+/** One schedule must not stop the others. Throws `failure` if each of them fails. */
+async function fireOneByOne(services: TickServices, failure: unknown): Promise<void> {
+  const due = await listDueIds(services.database.read, services.clock.now());
+  let failed = 0;
+  for (const only of due)
+    await fireBatch(services, only).catch((cause) => {
+      failed += 1;
+      const message = 'a schedule could not be handled; it will be tried again';
+      services.failures.recordFailure(oneByOne, cause, message, { scheduleId: only.schedule_id });
+    });
+  if (failed > 0 && failed === due.length) throw failure;
 }
 
 async function fireBatch(services: TickServices, only?: DueId): Promise<number> {
