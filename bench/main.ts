@@ -28,6 +28,7 @@ import { transformation } from './transformation.ts';
 import { uploads } from './upload.ts';
 import { userWithGroups } from './user-with-groups.ts';
 import { pageOfVariables, writeVariable } from './variables.ts';
+import { webhooks } from './webhooks.ts';
 import type { Work } from './work.ts';
 import { workCycles } from './work-cycles.ts';
 
@@ -52,6 +53,7 @@ const works: Record<string, Work> = {
   directory,
   events: eventsByTime,
   'event-stream': eventStream,
+  webhooks,
   executions: executionList,
   steps: runSteps,
   'artifact-list': artifactList,

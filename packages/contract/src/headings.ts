@@ -67,6 +67,14 @@ export const headings = [
     about: 'Users and groups by SCIM 2.0 (RFC 7643, RFC 7644), and the roles that groups give.',
   },
   { tag: 'Events', about: 'The audit log of the account.' },
+  {
+    tag: 'Webhooks',
+    about: 'A webhook sends the events of the account to an address, signed, in order and with retries.',
+  },
+  {
+    tag: 'Alerts',
+    about: 'An alert rule of a project raises an event when executions or schedules need attention.',
+  },
   { tag: 'Agent protocol', about: 'What agents and servers send to each other.' },
   {
     tag: 'Project tags',

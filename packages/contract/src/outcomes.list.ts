@@ -4,6 +4,7 @@ import { accessOutcomes } from './access/access.outcomes.ts';
 import { accountEventOutcomes } from './account-event/account-event.outcomes.ts';
 import { agentProtocolOutcomes } from './agent-protocol/agent-protocol.outcomes.ts';
 import { agentOutcomes } from './agent/agent.outcomes.ts';
+import { alertRuleOutcomes } from './alert-rule/alert-rule.outcomes.ts';
 import { artifactOutcomes } from './artifact/artifact.outcomes.ts';
 import { backfillOutcomes } from './backfill/backfill.outcomes.ts';
 import { connectionOutcomes } from './connection/connection.outcomes.ts';
@@ -21,6 +22,7 @@ import { sharedPipelineOutcomes } from './shared-pipeline/shared-pipeline.outcom
 import { testExecutionOutcomes } from './test-execution/test-execution.outcomes.ts';
 import { userOutcomes } from './user/user.outcomes.ts';
 import { variableOutcomes } from './variable/variable.outcomes.ts';
+import { webhookOutcomes } from './webhook/webhook.outcomes.ts';
 
 export const outcomeLists = [
   commonOutcomes,
@@ -28,6 +30,7 @@ export const outcomeLists = [
   accountEventOutcomes,
   agentProtocolOutcomes,
   agentOutcomes,
+  alertRuleOutcomes,
   artifactOutcomes,
   backfillOutcomes,
   connectionOutcomes,
@@ -45,4 +48,5 @@ export const outcomeLists = [
   testExecutionOutcomes,
   userOutcomes,
   variableOutcomes,
+  webhookOutcomes,
 ] as const;

@@ -100,6 +100,12 @@ export const permissions = {
     project: [],
     environment: [],
   },
+  'webhooks:manage': {
+    may: 'manage the webhooks of the account',
+    account: ['SUPER_ADMIN', 'ADMIN'],
+    project: [],
+    environment: [],
+  },
   'environment:manage': {
     may: 'update and delete an environment',
     account: ['SUPER_ADMIN'],

@@ -4,6 +4,7 @@ import { accountEventOperations } from './account-event/account-event.ts';
 import { agentProtocolOperations } from './agent-protocol/agent-protocol.ts';
 import { agentOperations } from './agent/agent.ts';
 import { agentAllowlistOperations } from './agent/agent-allowlist.ts';
+import { alertRuleOperations } from './alert-rule/alert-rule.ts';
 import { artifactOperations } from './artifact/artifact.ts';
 import { artifactUploadOperations } from './artifact/artifact-upload.ts';
 import { backfillOperations } from './backfill/backfill.ts';
@@ -33,6 +34,8 @@ import { userOperations } from './user/user.ts';
 import { userCredentialOperations } from './user/user-credential.ts';
 import { variableOperations } from './variable/variable.ts';
 import { overrideOperations } from './variable/override.ts';
+import { webhookOperations } from './webhook/webhook.ts';
+import { webhookDeliveryOperations } from './webhook/webhook-delivery.ts';
 
 export * from './access/access.ts';
 export * from './account-event/account-event.ts';
@@ -53,6 +56,7 @@ export * from './agent-protocol/test-execution-work.ts';
 export * from './agent-protocol/work.ts';
 export * from './agent/agent.ts';
 export * from './agent/agent-allowlist.ts';
+export * from './alert-rule/alert-rule.ts';
 export * from './artifact/artifact.ts';
 export * from './artifact/artifact-upload.ts';
 export * from './artifact/asset-path.ts';
@@ -90,6 +94,8 @@ export * from './user/user-credential.ts';
 export * from './variable/variable.ts';
 export * from './variable/override.ts';
 export * from './variable/variable-value.ts';
+export * from './webhook/webhook.ts';
+export * from './webhook/webhook-delivery.ts';
 
 export const operationLists = [
   accessOperations,
@@ -97,6 +103,7 @@ export const operationLists = [
   agentProtocolOperations,
   agentOperations,
   agentAllowlistOperations,
+  alertRuleOperations,
   artifactOperations,
   artifactUploadOperations,
   backfillOperations,
@@ -126,4 +133,6 @@ export const operationLists = [
   userCredentialOperations,
   variableOperations,
   overrideOperations,
+  webhookOperations,
+  webhookDeliveryOperations,
 ] as const;

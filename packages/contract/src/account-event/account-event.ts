@@ -18,7 +18,7 @@ import {
 /** Beyond this many an account-wide log's `total` is this number: an estimate (decisions.md §2, paging). */
 export const countedEventLimit = 10_000;
 
-const EventWord = named('EventName', oneOf(eventNames));
+export const EventWord = named('EventName', oneOf(eventNames));
 
 export const AccountEventItem = named(
   'AccountEvent',

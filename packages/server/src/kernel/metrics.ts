@@ -6,6 +6,10 @@ export interface Metrics {
   countEndedWork(kind: string, status: string): void;
   /** Rows that retention deleted. */
   countRemovedRows(kind: string, rows: number): void;
+  /** One attempt to send an event to a webhook. `dead`: the last one, which failed too. */
+  countWebhookAttempt(result: 'delivered' | 'failed' | 'dead'): void;
+  /** For how long the oldest delivery that is sent again has waited. */
+  setOldestWebhookDelivery(seconds: number): void;
   /** A tick of a schedule: what became of it, and how late it was. */
   observeTick(result: string, lateSeconds: number): void;
   watchWaitingClaims(read: () => number): void;
@@ -43,6 +47,17 @@ export function createMetrics(): Metrics {
     labelNames: ['kind'],
     registers: [registry],
   });
+  const attempts = new Counter({
+    name: 'headgate_webhook_attempts_total',
+    help: 'Attempts to send events to webhooks, by result: delivered, failed, dead',
+    labelNames: ['result'],
+    registers: [registry],
+  });
+  const oldestDelivery = new Gauge({
+    name: 'headgate_webhook_oldest_waiting_seconds',
+    help: 'Age of the oldest webhook delivery that failed and is sent again; 0 if there is none',
+    registers: [registry],
+  });
   const ticks = new Histogram({
     name: 'headgate_schedule_tick_lateness_seconds',
     help: 'How long after its time a tick of a schedule was handled, by result: fired, skipped, forbidden or missed',
@@ -64,6 +79,8 @@ export function createMetrics(): Metrics {
     },
     countEndedWork: (kind, status) => ended.labels(kind, status).inc(),
     countRemovedRows: (kind, rows) => removed.labels(kind).inc(rows),
+    countWebhookAttempt: (result) => attempts.labels(result).inc(),
+    setOldestWebhookDelivery: (seconds) => oldestDelivery.set(seconds),
     observeTick: (result, lateSeconds) => ticks.labels(result).observe(Math.max(lateSeconds, 0)),
     watchWaitingClaims(read) {
       const gauge: Gauge<string> = new Gauge({

@@ -61,8 +61,13 @@ export interface Config {
   work: WorkTimes;
   /** How long a request that writes a secret waits for the agent. */
   secretWaitSeconds: number;
+  /** How long the receiver of a webhook may take to answer. */
+  webhookTimeoutSeconds: number;
   /** In days; undefined to keep forever. */
-  retention: Record<'eventDays' | 'executionDays' | 'logDays', number | undefined>;
+  retention: Record<
+    'eventDays' | 'executionDays' | 'logDays' | 'deliveryDays' | 'deadDeliveryDays',
+    number | undefined
+  >;
   postgresUser: string | undefined;
   agentUser: string | undefined;
   /** Settings passed to the local agent, such as HEADGATE_AGENT_CONCURRENCY. */
@@ -134,10 +139,13 @@ export function loadConfig(environment: Environment = process.env): Config {
       runLimitSeconds: read.integer('HEADGATE_RUN_LIMIT_SECONDS', 86_400, 1, 2_000_000),
     },
     secretWaitSeconds: read.integer('HEADGATE_SECRET_WAIT_SECONDS', 20, 1, 120),
+    webhookTimeoutSeconds: read.integer('HEADGATE_WEBHOOK_TIMEOUT_SECONDS', 15, 1, 60),
     retention: {
       eventDays: read.days('HEADGATE_RETENTION_EVENTS_DAYS', 365),
       executionDays: read.days('HEADGATE_RETENTION_EXECUTIONS_DAYS', 365),
       logDays: read.days('HEADGATE_RETENTION_LOGS_DAYS', 90),
+      deliveryDays: read.days('HEADGATE_RETENTION_DELIVERIES_DAYS', 7),
+      deadDeliveryDays: read.days('HEADGATE_RETENTION_DEAD_DELIVERIES_DAYS', 30),
     },
     postgresUser: read.text('HEADGATE_POSTGRES_USER'),
     agentUser: read.text('HEADGATE_AGENT_USER'),

@@ -17,6 +17,12 @@ import {
   type CertificateAuthority,
   createCertificateAuthority,
 } from '../kernel/security/certificate-authority.ts';
+import {
+  createEgressGuard,
+  type EgressGuard,
+  parseEgressAllow,
+  type Resolve,
+} from '../kernel/security/egress.ts';
 import { createRateLimit, noRateLimit } from '../kernel/security/rate-limit.ts';
 import { createSealer, loadMasterKey } from '../kernel/security/sealed.ts';
 import { openSigningKeys, type SigningKeys } from '../kernel/security/signing-keys.ts';
@@ -34,6 +40,8 @@ export interface Dependencies extends Services {
   authority: CertificateAuthority;
   secretWaitSeconds: number;
   wakes: Wakes;
+  /** For addresses that tenants set. */
+  egress: EgressGuard;
   owners: WorkOwners;
   times: WorkTimes;
   objects: ObjectStore;
@@ -59,6 +67,8 @@ export interface Given {
   reporting?: { failures: FailureLog; lostLines: () => number; uncaught: Readonly<UncaughtCounts> };
   stopping: AbortSignal;
   clock?: Clock;
+  /** Resolves the names of hosts that tenants set; by default the system does. */
+  resolve?: Resolve;
 }
 
 export function openDatabaseFor(config: Config, connection: pg.ClientConfig, failures: FailureLog): Database {
@@ -113,6 +123,7 @@ export async function createDependencies(config: Config, given: Given): Promise<
     log,
     failures,
     wakes,
+    egress: createEgressGuard(parseEgressAllow(config.egressAllow), given.resolve),
     owners: collectWorkOwners(slices, { metrics, wakes, times: config.work }),
     times: config.work,
     objects,

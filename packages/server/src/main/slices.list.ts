@@ -17,7 +17,9 @@ import { artifacts } from '../delivery/artifacts/index.ts';
 import { blobs } from '../delivery/blobs/index.ts';
 import { sharedPipelines } from '../delivery/shared-pipelines/index.ts';
 import { events } from '../records/events/index.ts';
+import { webhooks } from '../records/webhooks/index.ts';
 import { agentLink } from '../runtime/agent-link/index.ts';
+import { alerts } from '../runtime/alerts/index.ts';
 import { backfills } from '../runtime/backfills/index.ts';
 import { executions } from '../runtime/executions/index.ts';
 import { schedules } from '../runtime/schedules/index.ts';
@@ -44,7 +46,9 @@ export const slices = [
   blobs,
   sharedPipelines,
   events,
+  webhooks,
   agentLink,
+  alerts,
   backfills,
   executions,
   schedules,

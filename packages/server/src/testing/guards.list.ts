@@ -14,7 +14,9 @@ import { variableGuards } from '../workspace/variables/variable.guards.ts';
 import { artifactGuards } from '../delivery/artifacts/artifact.guards.ts';
 import { sharedPipelineGuards } from '../delivery/shared-pipelines/shared-pipeline.guards.ts';
 import { eventGuards } from '../records/events/event.guards.ts';
+import { webhookGuards } from '../records/webhooks/webhook.guards.ts';
 import { agentLinkGuards } from '../runtime/agent-link/agent-link.guards.ts';
+import { alertGuards } from '../runtime/alerts/alert.guards.ts';
 import { backfillGuards } from '../runtime/backfills/backfill.guards.ts';
 import { executionGuards } from '../runtime/executions/execution.guards.ts';
 import { scheduleGuards } from '../runtime/schedules/schedule.guards.ts';
@@ -38,7 +40,9 @@ export const guards = [
   artifactGuards,
   sharedPipelineGuards,
   eventGuards,
+  webhookGuards,
   agentLinkGuards,
+  alertGuards,
   backfillGuards,
   executionGuards,
   scheduleGuards,

@@ -68,6 +68,13 @@ const values: Readonly<Record<string, string>> = {
   'secret_write.status': "'WRITTEN'",
   'test_execution.running_tag': 'null',
   'test_execution_result.status': "'PASSED'",
+  // An account has 100 at most.
+  'webhook.account_id': 'case when n <= 100 then $1 else md5((n / 100)::text) end::uuid',
+  'webhook.state': "'active'",
+  'webhook.lease_until': 'null',
+  'webhook.event_names': "'{}'",
+  'webhook_delivery.status': "(array['delivered', 'delivered', 'delivered', 'pending', 'dead'])[1 + n % 5]",
+  'webhook_delivery.webhook_id': 'md5((n / 200)::text)::uuid',
   'work.command': 'null',
   'work.kind': "'pipeline-execution'",
   'work.state': "(array['queued', 'held', 'silent', 'ended'])[1 + n % 4]::work_state",

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { S3Patience } from '../delivery/blobs/index.ts';
 import { createLog } from '../kernel/log.ts';
+import type { Resolve } from '../kernel/security/egress.ts';
 import { endForbiddenWork } from '../kernel/work/forbidden-work.ts';
 import { sweepWork } from '../kernel/work/work-sweep.ts';
 import { createApp } from '../main/app.ts';
@@ -47,6 +48,8 @@ export interface TestServerOptions {
   certificate?: Certificate;
   /** Timeouts for a bucket that does not respond. */
   patience?: S3Patience;
+  /** Resolves the names of hosts that tenants set; by default, example.com has a public address. */
+  resolve?: Resolve;
 }
 
 /** Opens a server on a database. The caller must close it. */
@@ -74,6 +77,7 @@ export async function openTestServer(
     log,
     stopping: stopping.signal,
     clock,
+    resolve: options.resolve ?? resolveExamples,
   });
   const app = createApp(deps, options.certificate);
   await app.ready();
@@ -122,3 +126,10 @@ export async function openTestServer(
 
 /** One key for all servers of a run, so that servers of one file can read each other's signing keys. */
 const masterKey = Buffer.alloc(32, 'headgate tests').toString('base64');
+
+/** Without a name server. */
+const resolveExamples: Resolve = async (host) => {
+  if (host === 'localhost') return ['127.0.0.1'];
+  if (/(^|\.)example\.com$/.test(host)) return ['93.184.215.14'];
+  throw new Error(`the tests know no host ${host}`);
+};

@@ -22,6 +22,8 @@ export interface CheckedAddress {
   /** Connect to this address; send `url.host` as Host header and TLS server name. */
   ip: string;
   family: 4 | 6;
+  /** All addresses of the name, which were all checked, in the resolver's order. */
+  addresses: readonly { address: string; family: 4 | 6 }[];
 }
 
 export class EgressRefused extends Error {
@@ -79,9 +81,15 @@ export function createEgressGuard(allow: EgressAllow, resolve: Resolve = resolve
       if (url.protocol === 'http:' && !hostAllowed && !isInAllowedRange(ip)) {
         throw new EgressRefused(`Plain http to ${host} is not allowed; use https.`);
       }
-      return { url, ip: ip.toString(), family: ip.kind() === 'ipv4' ? 4 : 6 };
+      const addresses = ips.map(describeAddress);
+      const { address: first, family } = describeAddress(ip);
+      return { url, ip: first, family, addresses };
     },
   };
+}
+
+function describeAddress(ip: ipaddr.IPv4 | ipaddr.IPv6): { address: string; family: 4 | 6 } {
+  return { address: ip.toString(), family: ip.kind() === 'ipv4' ? 4 : 6 };
 }
 
 /** IPv4-compatible IPv6 (`::127.0.0.1`, RFC 4291 §2.5.5.1) reaches the embedded IPv4 address. */

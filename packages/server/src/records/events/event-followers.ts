@@ -154,7 +154,7 @@ export class Follower {
     const { events, through, hasMore } = await readEventsAfter(database, {
       ...{ accountId: this.#accountId, after, limit: eventsOfRound, reach: { all: true } },
     });
-    // Read after the events: nobody gets an event by a right that had ended before it.
+    // Read after the events: no reader gets an event by a right that had ended before it.
     if (events.length > 0 || performance.now() - this.#reachesReadAt >= waitMilliseconds)
       await this.#readReaches();
     if (events.length > 0) {

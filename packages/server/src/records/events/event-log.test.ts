@@ -175,7 +175,7 @@ test('filters select events, and the position moves past the others', async () =
   assert.equal((await readAll(accountId, {}, all, 2)).hasMore, true);
 });
 
-test('a Super Admin reads all events, others those of their projects, nobody those of another account', async () => {
+test('a Super Admin reads all events, others those of their projects, none those of another account', async () => {
   const account = await server.account();
   const [one, other] = [await account.project(), await account.project()];
   const { accountId, admin } = account;
@@ -254,7 +254,7 @@ test('a commit wakes those that wait for events, a refused write does not', asyn
   );
 });
 
-test('events that nobody reads get positions', async () => {
+test('events without readers get positions', async () => {
   const { accountId } = await server.account();
   await eventNumberingJob(deps).run(async () => undefined);
   const rows = await database.query('select from event where account_id = $1 and position is null', [

@@ -1,4 +1,4 @@
-/** The periodic job that gives positions to events that nobody reads, so that a first reader need not. */
+/** The periodic job that gives positions to the events of accounts without readers. */
 import { type Database, statement } from '../../kernel/database/database.ts';
 import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
 import { readLogBounds } from './event-log.ts';

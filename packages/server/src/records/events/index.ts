@@ -9,9 +9,10 @@ export {
   type LogPart,
   type LogRead,
   readEventsAfter,
+  readLogBounds,
 } from './event-log.ts';
 export { type EventReach, readEventReach, readEventReaches } from './event-reach.ts';
-export { presentEvent } from './event-row.ts';
+export { eventColumns, eventRow, presentEvent } from './event-row.ts';
 
 interface Needs extends EventServices {
   config: { retention: { eventDays: number | undefined } };

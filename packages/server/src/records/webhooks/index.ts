@@ -1,0 +1,42 @@
+import type { Database } from '../../kernel/database/database.ts';
+import { createRemovalJob } from '../../kernel/retention/periodic-job.ts';
+import type { Slice } from '../../kernel/slice/slice.ts';
+import { type CourierServices, createCourier } from './courier.ts';
+import { deliveryRoutes } from './delivery.routes.ts';
+import { removalBatch, removeOldDeliveries } from './delivery.store.ts';
+import { type WebhookRouteServices, webhookRoutes } from './webhook.routes.ts';
+
+interface Needs extends CourierServices, WebhookRouteServices {
+  database: Database;
+  config: CourierServices['config'] & {
+    retention: Record<'deliveryDays' | 'deadDeliveryDays', number | undefined>;
+  };
+}
+
+export const webhooks: Slice<Needs> = {
+  name: 'webhooks',
+  routes(endpoints, services) {
+    webhookRoutes(endpoints, services);
+    deliveryRoutes(endpoints);
+  },
+  periodic(services) {
+    const courier = createCourier(services);
+    return [
+      {
+        name: 'webhooks',
+        everyMilliseconds: 1_000,
+        firstAfterMilliseconds: 0,
+        // One round lasts until the server stops, or the database fails.
+        async run() {
+          await courier.run();
+          return false;
+        },
+      },
+      createRemovalJob(services, {
+        kind: 'webhook-deliveries',
+        batch: removalBatch,
+        remove: (read, now) => removeOldDeliveries(read, now, services.config.retention),
+      }),
+    ];
+  },
+};

@@ -1,0 +1,27 @@
+/**
+ * When a delivery that failed is sent again. The times are counted by attempts, not by the age of the
+ * delivery, so that a clock that is moved ends none early.
+ */
+import { addSeconds } from '../../kernel/clock.ts';
+
+const hour = 3_600;
+/** The pauses after the first, second, … attempt: 23 h 42 min in all. */
+const pauses = [5, 30, 120, 600, 1_800, hour, ...Array<number>(11).fill(2 * hour)];
+/** Each pause is longer by a random part of it, so that receivers do not get all retries at once. */
+const jitter = 0.1;
+
+/** Undefined: the delivery is dead. */
+export function computeNextAttempt(attempts: number, now: Date, random = Math.random): Date | undefined {
+  const pause = pauses[attempts - 1];
+  return pause === undefined ? undefined : addSeconds(now, pause * (1 + jitter * random()));
+}
+
+/** A webhook without a success for this long is paused. */
+const pausedAfterSeconds = 3 * 86_400;
+
+/** Undefined: the webhook goes on. */
+export function findPauseReason(isGone: boolean, failingSince: Date | null, now: Date): string | undefined {
+  if (isGone) return 'The receiver answered 410: it wants no more deliveries.';
+  if (failingSince === null || now < addSeconds(failingSince, pausedAfterSeconds)) return undefined;
+  return `No delivery has succeeded since ${failingSince.toISOString()}.`;
+}

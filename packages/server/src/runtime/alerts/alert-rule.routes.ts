@@ -1,0 +1,187 @@
+import {
+  type AlertCondition,
+  alertRuleLimit,
+  createAlertRule,
+  deleteAlertRule,
+  getAlertRule,
+  listAlertRules,
+  listAlerts,
+  updateAlertRule,
+} from '@headgate/contract';
+import { requireRow } from '../../kernel/database/database.ts';
+import type { AccountEvent } from '../../kernel/database/events.ts';
+import type { Endpoints, ReadCall } from '../../kernel/endpoint/endpoint.ts';
+import { requireMatch } from '../../kernel/http/if-match.ts';
+import { computePageBounds } from '../../kernel/http/paging.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import { toUuid } from '../../kernel/identifiers.ts';
+import {
+  type AlertRuleRow,
+  alertRuleById,
+  alertRulePage,
+  alertsOfRule,
+  deleteAlertRuleRow,
+  insertAlertRule,
+  lockAlertRule,
+  namedByRule,
+  presentAlert,
+  presentAlertRule,
+  renderAlertRuleEtag,
+  updateAlertRuleRow,
+} from './alert-rule.store.ts';
+
+export function alertRuleRoutes({ read, write }: Endpoints): void {
+  read(listAlertRules, async ({ query, page }) => {
+    const { limit, offset } = computePageBounds(query);
+    const { rows, total } = await page(alertRulePage, { limit, offset });
+    return { body: { page: query.page, results: rows.map(presentAlertRule), size: limit, total } };
+  });
+
+  read(getAlertRule, async ({ params, rows }) => {
+    const id = params.alertRuleId;
+    const row = requireRow(await rows(alertRuleById, { alert_rule_id: toUuid(id) }), () =>
+      problem('alert-rule-not-found', { id }),
+    );
+    return { body: presentAlertRule(row), etag: renderAlertRuleEtag(row) };
+  });
+
+  read(listAlerts, async ({ params, query, page }) => {
+    const id = params.alertRuleId;
+    const { limit, offset } = computePageBounds(query);
+    const { rows, total } = await page(alertsOfRule, { alert_rule_id: toUuid(id), limit, offset });
+    if (total === null) throw problem('alert-rule-not-found', { id });
+    return { body: { page: query.page, results: rows.map(presentAlert), size: limit, total } };
+  });
+
+  write(createAlertRule, async ({ tx, rows, scope, params, body, now, newId }) => {
+    const count = await requireNamed(rows, body);
+    if (count >= alertRuleLimit) throw problem('too-many-alert-rules', { limit: alertRuleLimit });
+    const row: AlertRuleRow = {
+      alert_rule_id: newId(),
+      name: body.name,
+      ...readCondition(body.condition),
+      environment_name: body.environmentName ?? null,
+      pipeline_name: body.pipelineName ?? null,
+      schedule_id: body.scheduleId === undefined ? null : toUuid(body.scheduleId),
+      webhook_ids: (body.webhookIds ?? []).map(toUuid),
+      enabled: body.enabled ?? true,
+      active_since: now,
+      version: 1,
+      last_raised_at: null,
+      created_at: now,
+    };
+    insertAlertRule(tx, scope, params.projectId, row);
+    const after = presentAlertRule(row);
+    return {
+      body: after,
+      etag: renderAlertRuleEtag(row),
+      location: `/v1/projects/${params.projectId}/alert-rules/${row.alert_rule_id}`,
+      events: [buildRuleEvent('alert-rule-created', params.projectId, row, { after })],
+    };
+  });
+
+  write(updateAlertRule, async ({ tx, rows, scope, params, headers, body, now }) => {
+    await requireNamed(rows, body);
+    const stored = await lockAlertRule(tx, scope, params.projectId, params.alertRuleId);
+    requireMatch(headers['If-Match'], renderAlertRuleEtag(stored));
+    const row: AlertRuleRow = {
+      ...stored,
+      name: body.name ?? stored.name,
+      ...(body.condition === undefined ? {} : readCondition(body.condition)),
+      environment_name: chooseFilter(body.environmentName, stored.environment_name),
+      pipeline_name: chooseFilter(body.pipelineName, stored.pipeline_name),
+      schedule_id: chooseFilter(
+        typeof body.scheduleId === 'string' ? toUuid(body.scheduleId) : body.scheduleId,
+        stored.schedule_id,
+      ),
+      webhook_ids: body.webhookIds?.map(toUuid) ?? stored.webhook_ids,
+      enabled: body.enabled ?? stored.enabled,
+      version: stored.version + 1,
+    };
+    if (isWider(row, stored)) row.active_since = now;
+    updateAlertRuleRow(tx, scope, row);
+    const states = { before: presentAlertRule(stored), after: presentAlertRule(row) };
+    return {
+      body: states.after,
+      etag: renderAlertRuleEtag(row),
+      events: [buildRuleEvent('alert-rule-updated', params.projectId, row, states)],
+    };
+  });
+
+  write(deleteAlertRule, async ({ tx, scope, params, headers }) => {
+    const stored = await lockAlertRule(tx, scope, params.projectId, params.alertRuleId);
+    requireMatch(headers['If-Match'], renderAlertRuleEtag(stored));
+    deleteAlertRuleRow(tx, scope, stored.alert_rule_id);
+    const before = presentAlertRule(stored);
+    return { events: [buildRuleEvent('alert-rule-deleted', params.projectId, stored, { before })] };
+  });
+}
+
+function buildRuleEvent(
+  name: AccountEvent['name'],
+  projectId: string,
+  row: AlertRuleRow,
+  states: { before?: object; after?: object },
+): AccountEvent {
+  const subject = { type: 'alert-rule', id: row.alert_rule_id, name: row.name };
+  return { name, projectId, environmentName: row.environment_name ?? undefined, subject, ...states };
+}
+
+/** Undefined keeps the filter, null removes it. */
+function chooseFilter(wanted: string | null | undefined, stored: string | null): string | null {
+  return wanted === undefined ? stored : wanted;
+}
+
+/** Everything but the name and the webhooks: what the rule selects may have happened before. */
+function isWider(row: AlertRuleRow, stored: AlertRuleRow): boolean {
+  const pick = (each: AlertRuleRow) =>
+    JSON.stringify([
+      ...[each.condition_type, each.minutes, each.factor, each.environment_name],
+      ...[each.pipeline_name, each.schedule_id, each.enabled],
+    ]);
+  return pick(row) !== pick(stored);
+}
+
+const defaultFactor = 3;
+
+/** Throws `alert-condition`. */
+function readCondition({ type, minutes, factor }: AlertCondition) {
+  const needsMinutes = type === 'LONGER_THAN' || type === 'NOT_STARTED';
+  const usesFactor = type === 'LONGER_THAN_USUAL';
+  if (needsMinutes !== (minutes !== undefined))
+    throw problem('alert-condition', { member: 'minutes', type, isMissing: needsMinutes });
+  if (!usesFactor && factor !== undefined)
+    throw problem('alert-condition', { member: 'factor', type, isMissing: false });
+  return {
+    condition_type: type,
+    minutes: minutes ?? null,
+    factor: usesFactor ? (factor ?? defaultFactor) : null,
+  };
+}
+
+interface Named {
+  environmentName?: string | null | undefined;
+  scheduleId?: string | null | undefined;
+  webhookIds?: readonly string[] | undefined;
+}
+
+/**
+ * Returns the number of rules of the project.
+ *
+ * @throws `unknown-environment`, `unknown-schedule`, `unknown-webhook`
+ */
+async function requireNamed(rows: ReadCall<typeof createAlertRule>['rows'], body: Named): Promise<number> {
+  const { environmentName = null, scheduleId = null, webhookIds = [] } = body;
+  const [found] = await rows(namedByRule, {
+    named_environment: environmentName,
+    named_schedule_id: scheduleId === null ? null : toUuid(scheduleId),
+    named_webhook_ids: webhookIds.map(toUuid),
+  });
+  if (found === undefined) throw new Error('The statement namedByRule returned no row.');
+  if (!found.has_environment) throw problem('unknown-environment', { name: environmentName ?? '' });
+  if (!found.has_schedule) throw problem('unknown-schedule', { id: scheduleId ?? '' });
+  const known = new Set(found.webhook_ids);
+  const unknown = webhookIds.find((id) => !known.has(toUuid(id)));
+  if (unknown !== undefined) throw problem('unknown-webhook', { id: unknown });
+  return found.count;
+}

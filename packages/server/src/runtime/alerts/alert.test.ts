@@ -1,0 +1,212 @@
+/** Alert rules: what raises an alert, once each, and who gets its event. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import type { Alert, AlertRule, EventLogPart, Page, Schedule } from '@headgate/contract';
+import { requireProblem } from '../../testing/client.ts';
+import { startTestServer } from '../../testing/server.ts';
+import { createStartableWithAgent } from '../../testing/startable-project.ts';
+import { fireDueSchedules } from '../schedules/index.ts';
+import { raiseDueAlerts } from './alerting.ts';
+
+const server = await startTestServer();
+const { clock, deps } = server;
+
+async function createScene() {
+  const scene = await createStartableWithAgent(server);
+  const { admin, made } = scene;
+  const rules = `/projects/${made.projectId}/alert-rules`;
+  const createRule = async (body: object) =>
+    (await admin.post<AlertRule>(rules, { name: `rule ${randomUUID()}`, ...body })).body;
+  /** Runs the pipeline of the scene for this time. */
+  async function run(status: 'SUCCESS' | 'FAILED', seconds = 1): Promise<string> {
+    const id = await scene.started();
+    const [work] = (await scene.instance.claim()).work;
+    assert.ok(work);
+    await scene.instance.report(work, { type: 'started' });
+    clock.advance(seconds);
+    const outcome = status === 'SUCCESS' ? { status } : { status, message: 'no such table' };
+    await scene.instance.report(work, { type: 'completed', outcome });
+    return id;
+  }
+  const listAlerts = async ({ alertRuleId }: AlertRule) => {
+    await raiseDueAlerts(deps);
+    return (await admin.get<Page<Alert>>(`${rules}/${alertRuleId}/alerts`)).body.results;
+  };
+  const countAlerts = async (rule: AlertRule) => (await listAlerts(rule)).length;
+  return { ...scene, rules, createRule, run, listAlerts, countAlerts };
+}
+
+test('a failed execution raises an alert, and the next success raises one of recovery', async () => {
+  const { admin, createRule, run, listAlerts } = await createScene();
+  const failed = await createRule({ condition: { type: 'FAILED' } });
+  const recovered = await createRule({ condition: { type: 'RECOVERED' } });
+  await run('SUCCESS');
+  assert.deepEqual(await listAlerts(failed), []);
+  const id = await run('FAILED');
+  const [alert] = await listAlerts(failed);
+  assert.equal(alert?.pipelineExecutionId, id);
+  assert.match(alert?.reason ?? '', /^The pipeline ".*" in "dev" failed: no such table$/);
+  assert.deepEqual(await listAlerts(recovered), []);
+  await run('SUCCESS');
+  await run('SUCCESS');
+  const found = await listAlerts(recovered);
+  assert.equal(found.length, 1);
+  assert.match(found[0]?.reason ?? '', /succeeded, after the execution before it failed\.$/);
+  assert.equal((await listAlerts(failed)).length, 1);
+  const raised = (await admin.get<EventLogPart>('/events?after=oldest&eventName=alert-raised&limit=100')).body
+    .results;
+  assert.deepEqual(
+    raised.map((event) => event.eventSubjectName),
+    [failed.name, recovered.name],
+  );
+  assert.equal(raised[0]?.eventEnvironmentName, 'dev');
+});
+
+test('servers that judge at the same time raise each alert once', async () => {
+  const { createRule, run, countAlerts } = await createScene();
+  const rule = await createRule({ condition: { type: 'FAILED' } });
+  for (let round = 0; round < 3; round += 1) await run('FAILED');
+  await Promise.all(Array.from({ length: 6 }, () => raiseDueAlerts(deps)));
+  assert.equal(await countAlerts(rule), 3);
+});
+
+test('a rule is about the environment and the pipeline that it names, and about what happens after it was made', async () => {
+  const { createRule, run, countAlerts } = await createScene();
+  await run('FAILED');
+  clock.advance(1);
+  const failed = { condition: { type: 'FAILED' } };
+  const rules = {
+    all: await createRule(failed),
+    other: await createRule({ ...failed, environmentName: 'prod' }),
+    here: await createRule({ ...failed, environmentName: 'dev' }),
+    pipeline: await createRule({ ...failed, pipelineName: 'nothing' }),
+    disabled: await createRule({ ...failed, enabled: false }),
+  };
+  clock.advance(1);
+  await run('FAILED');
+  const counts: Record<string, number> = {};
+  for (const [name, rule] of Object.entries(rules)) counts[name] = await countAlerts(rule);
+  assert.deepEqual(counts, { all: 1, other: 0, here: 1, pipeline: 0, disabled: 0 });
+});
+
+test('an execution that takes long raises an alert while it runs, and not again at its end', async () => {
+  const { createRule, started, instance, countAlerts, run } = await createScene();
+  const rule = await createRule({ condition: { type: 'LONGER_THAN', minutes: 5 } });
+  await run('SUCCESS', 240);
+  assert.equal(await countAlerts(rule), 0);
+  await started();
+  const [work] = (await instance.claim()).work;
+  assert.ok(work);
+  await instance.report(work, { type: 'started' });
+  clock.advance(240);
+  assert.equal(await countAlerts(rule), 0);
+  clock.advance(90);
+  assert.equal(await countAlerts(rule), 1);
+  await instance.report(work, { type: 'completed', outcome: { status: 'SUCCESS' } });
+  assert.equal(await countAlerts(rule), 1);
+  await run('SUCCESS', 400);
+  assert.equal(await countAlerts(rule), 2, 'one that no round saw while it ran');
+});
+
+test('an execution that takes longer than usual raises an alert once there are enough to compare', async () => {
+  const { createRule, run, listAlerts } = await createScene();
+  const rule = await createRule({ condition: { type: 'LONGER_THAN_USUAL' } });
+  assert.equal(rule.condition.factor, 3);
+  await run('SUCCESS', 600);
+  for (const seconds of [100, 110, 120]) await run('SUCCESS', seconds);
+  assert.deepEqual(await listAlerts(rule), []);
+  await run('SUCCESS', 400);
+  assert.match((await listAlerts(rule))[0]?.reason ?? '', /more than 3 times its usual 1 min\.$/);
+});
+
+test('a scheduled execution that no agent starts raises an alert', async () => {
+  const { admin, made, createRule, listAlerts } = await createScene();
+  const rule = await createRule({ condition: { type: 'NOT_STARTED', minutes: 10 } });
+  const pipeline = { pipelineName: 'main', environmentName: 'dev' };
+  const schedule = { name: 'hourly', cronExpression: '0 * * * *' };
+  const path = `/projects/${made.projectId}/schedules`;
+  const { scheduleId } = (await admin.post<{ scheduleId: string }>(path, { pipeline, schedule })).body;
+  const { body } = await admin.get<Schedule>(`${path}/${scheduleId}`);
+  clock.advance((Date.parse(body.nextRunAt ?? '') - clock.now().getTime()) / 1_000 + 1);
+  await fireDueSchedules(deps);
+  assert.deepEqual(await listAlerts(rule), []);
+  clock.advance(700);
+  const [alert] = await listAlerts(rule);
+  assert.equal(alert?.scheduleId, body.scheduleId);
+  assert.match(alert?.reason ?? '', /has not been started by an agent 10 min after its tick/);
+});
+
+test('a schedule that begins to have a problem raises one alert', async () => {
+  const { admin, account, made, createRule, listAlerts } = await createScene();
+  const rule = await createRule({ condition: { type: 'SCHEDULE_PROBLEM' } });
+  const pipeline = { pipelineName: 'main', environmentName: 'dev' };
+  const schedule = { name: 'hourly', cronExpression: '0 * * * *' };
+  await admin.post(`/projects/${made.projectId}/schedules`, { pipeline, schedule });
+  await server.database.query('delete from artifact_version where account_id = $1', [account.accountId]);
+  for (let tick = 0; tick < 3; tick += 1) {
+    clock.advance(3_600);
+    await fireDueSchedules(deps);
+    const found = await listAlerts(rule);
+    assert.equal(found.length, 1);
+    assert.match(found[0]?.reason ?? '', /^The schedule "hourly" started no execution: /);
+  }
+});
+
+test('an alert names its webhooks', async () => {
+  const { admin, createRule, run } = await createScene();
+  const webhook = {
+    name: 'pager',
+    url: 'https://hooks.example.com/headgate',
+    eventNames: ['project-deleted'],
+  };
+  const { webhookId } = (await admin.post<{ webhookId: string }>('/webhooks', webhook)).body;
+  await createRule({ condition: { type: 'FAILED' }, webhookIds: [webhookId] });
+  await run('FAILED');
+  await raiseDueAlerts(deps);
+  const { results } = (await admin.get<EventLogPart>('/events?after=oldest&eventName=alert-raised')).body;
+  const after = results[0]?.additionalInfo.after as { webhookIds: string[] } | undefined;
+  assert.deepEqual(after?.webhookIds, [webhookId]);
+});
+
+test('a rule that cannot be meant is refused', async () => {
+  const { admin, rules } = await createScene();
+  const post = (body: object) => admin.post(rules, { name: 'rule', ...body });
+  const failed = { condition: { type: 'FAILED' } };
+  const refusals: [object, number, Parameters<typeof requireProblem>[2]][] = [
+    [{}, 400, 'invalid-request'],
+    [{ condition: { type: 'BROKEN' } }, 400, 'invalid-request'],
+    [{ condition: { type: 'LONGER_THAN' } }, 422, 'alert-condition'],
+    [{ condition: { type: 'FAILED', minutes: 5 } }, 422, 'alert-condition'],
+    [{ condition: { type: 'LONGER_THAN', minutes: 5, factor: 3 } }, 422, 'alert-condition'],
+    [{ condition: { type: 'LONGER_THAN', minutes: 0 } }, 400, 'invalid-request'],
+    [{ ...failed, environmentName: 'nowhere' }, 422, 'unknown-environment'],
+    [{ ...failed, scheduleId: 'nothing' }, 422, 'unknown-schedule'],
+    [{ ...failed, scheduleId: randomUUID() }, 422, 'unknown-schedule'],
+    [{ ...failed, webhookIds: [randomUUID()] }, 422, 'unknown-webhook'],
+    [{ ...failed, webhookIds: ['nothing'] }, 422, 'unknown-webhook'],
+  ];
+  for (const [body, status, code] of refusals) requireProblem(await post(body), status, code);
+  requireProblem(await admin.get(`${rules}/${randomUUID()}`), 404, 'alert-rule-not-found');
+  requireProblem(await admin.get(`${rules}/${randomUUID()}/alerts`), 404, 'alert-rule-not-found');
+});
+
+test('a rule is changed member by member, and null removes a filter', async () => {
+  const { admin, rules, createRule } = await createScene();
+  const rule = await createRule({
+    condition: { type: 'FAILED' },
+    environmentName: 'dev',
+    pipelineName: 'main',
+  });
+  const path = `${rules}/${rule.alertRuleId}`;
+  const etag = (await admin.get(path)).etag;
+  const changed = await admin.patch<AlertRule>(
+    path,
+    { environmentName: null, condition: { type: 'LONGER_THAN', minutes: 7 } },
+    { headers: { 'if-match': etag } },
+  );
+  const { environmentName: _, ...kept } = rule;
+  assert.deepEqual(changed.body, { ...kept, condition: { type: 'LONGER_THAN', minutes: 7 } });
+  requireProblem(await admin.delete(path, { headers: { 'if-match': etag } }), 412, 'etag-mismatch');
+  assert.equal((await admin.delete(path)).status, 204);
+});
