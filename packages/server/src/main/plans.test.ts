@@ -49,7 +49,6 @@ const exempt: readonly (readonly [part: string, reason: string])[] = [
     'estimated for a tenth of all rows; a page reads as many as it shows where no filter is given',
   ],
   ['from pg_class c where', 'the catalog, with a row for each table and index'],
-  ['select w.account_id, w.webhook_id from webhook w join', 'estimated for all webhooks of an account: 100'],
   [
     'as next_ticks, b.backfill_id',
     'estimated for a third of the backfills under way, of which there are few, each looked up by an index',

@@ -3,15 +3,8 @@ import { eventRetention } from './event.retention.ts';
 import { type EventServices, eventRoutes } from './event.routes.ts';
 import { eventNumberingJob } from './event-numbering.ts';
 
-export {
-  type EventFilter,
-  type LoggedEvent,
-  type LogPart,
-  type LogRead,
-  readEventsAfter,
-  readLogBounds,
-} from './event-log.ts';
-export { type EventReach, readEventReach, readEventReaches } from './event-reach.ts';
+export { type LoggedEvent, readLogBounds } from './event-log.ts';
+export { type EventReach, readEventReaches } from './event-reach.ts';
 export { eventColumns, eventRow, presentEvent } from './event-row.ts';
 
 interface Needs extends EventServices {
