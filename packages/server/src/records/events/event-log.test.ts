@@ -11,7 +11,7 @@ import { waitUntil } from '../../testing/waiting.ts';
 import { eventRetention } from './event.retention.ts';
 import { type EventFilter, readEventsAfter } from './event-log.ts';
 import { eventNumberingJob } from './event-numbering.ts';
-import { type EventReach, readEventReach, readEventReaches } from './event-reach.ts';
+import { type EventReach, readEventReaches } from './event-reach.ts';
 
 const server = await startTestServer();
 const { deps, database, clock } = server;
@@ -185,8 +185,10 @@ test('a Super Admin reads all events, others those of their projects, none those
     environmentName: 'dev',
     role: 'OPERATOR',
   });
-  const reach = (principalId: string, of = accountId) =>
-    readEventReach(deps.database.read, of, principalId, clock.now());
+  async function reach(principalId: string): Promise<EventReach> {
+    const [found] = await readEventReaches(deps.database.read, accountId, [{ principalId }], clock.now());
+    return found ?? { projects: [] };
+  }
   assert.deepEqual(await reach(admin.actorId), all);
   assert.deepEqual(await reach(reader.actorId), { projects: [one.projectId] });
   assert.deepEqual(

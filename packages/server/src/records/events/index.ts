@@ -4,14 +4,10 @@ import { type EventServices, eventRoutes } from './event.routes.ts';
 import { eventNumberingJob } from './event-numbering.ts';
 
 export {
-  type EventFilter,
   type LoggedEvent,
-  type LogPart,
-  type LogRead,
-  readEventsAfter,
   readLogBounds,
 } from './event-log.ts';
-export { type EventReach, readEventReach, readEventReaches } from './event-reach.ts';
+export { type EventReach, readEventReaches } from './event-reach.ts';
 export { eventColumns, eventRow, presentEvent } from './event-row.ts';
 
 interface Needs extends EventServices {
