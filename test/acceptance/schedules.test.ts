@@ -84,6 +84,46 @@ describe('schedules on two servers', { timeout: 290_000 }, () => {
     await client.ask('DELETE', `${project.path}/schedules/${id}`);
   });
 
+  it('a backfill runs each tick once, with its time, while one server is killed', async () => {
+    await project.publish(
+      {
+        'main.orch.yaml': sqlScript('select 1'),
+        'day.orch.yaml': sqlScript(`select '\${sysvar.schedule.tick.slice(0, 10)}' as day`),
+      },
+      'dev',
+      '2',
+    );
+    const { scheduleId } = await client.ask('POST', `${project.path}/schedules`, {
+      pipeline: { pipelineName: 'day', environmentName: 'dev' },
+      schedule: { name: 'daily', cronExpression: '0 0 2 * * ?' },
+    });
+    const range = { from: '2026-01-01T00:00:00Z', to: '2026-02-01T00:00:00Z', concurrency: 4 };
+    const backfills = `${project.path}/schedules/${scheduleId}/backfills`;
+    const { backfillId } = await client.ask('POST', backfills, range);
+    await delay(700);
+    await one.kill((await one.process('server')).pid);
+    await one.start('node');
+    const read = () => client.ask('GET', `${backfills}/${backfillId}`);
+    await waitUntil('the end of the backfill', 90, async () => (await read()).status === 'COMPLETED');
+    const path = `/v1/pipeline-executions?backfillId=${backfillId}&limit=100`;
+    const { body } = await client.call('GET', path);
+    const { results } = body as {
+      results: { pipelineExecutionId: string; status: string; scheduleTick: string }[];
+    };
+    const expected = Array.from({ length: 31 }, (_, index) => new Date(Date.UTC(2026, 0, index + 1, 2)));
+    assert.deepEqual(
+      results.map(({ scheduleTick }) => scheduleTick).sort(),
+      expected.map((tick) => tick.toISOString()),
+    );
+    assert.deepEqual(new Set(results.map(({ status }) => status)), new Set(['SUCCESS']));
+    const [last] = results.filter(({ scheduleTick }) => scheduleTick.startsWith('2026-01-31'));
+    const steps = await client.ask(
+      'GET',
+      `${project.path}/pipeline-executions/${last?.pipelineExecutionId}/steps`,
+    );
+    assert.match(JSON.stringify(steps), /select '2026-01-31' as day/);
+  });
+
   it('each tick has exactly one run, with its work and its event, while one server is killed', async () => {
     const absent = {
       name: 'absent',

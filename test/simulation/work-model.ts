@@ -143,13 +143,15 @@ const report: Effect = (rows, { work_ids, report_sequences, ended_ids, lease_exp
   return [];
 };
 
-const command: Effect = (rows, { work_id, command: wanted, bound }) => {
-  const row = rows.get(work_id);
-  if (row === undefined || row.state === 'ended') return [];
-  if (row.command !== 'force-cancel') row.command = wanted;
-  row.command_bound ??= bound;
-  return [{ state: row.state, agent_id: row.agent_id, command_by: row.command_by }];
-};
+const command: Effect = (rows, { work_ids, command: wanted, bound }) =>
+  named(rows, work_ids)
+    .filter((row) => row.state !== 'ended')
+    .map((row) => {
+      if (row.command !== 'force-cancel') row.command = wanted;
+      row.command_bound ??= bound;
+      const { work_id, state, agent_id, command_by } = row;
+      return { work_id, state, agent_id, command_by };
+    });
 
 const commandsFor: Effect = (rows, { agent_id, instance_id }) =>
   [...rows.values()].filter(
@@ -193,7 +195,7 @@ const effects: readonly (readonly [RegExp, Effect])[] = [
   [/ insert into work \(/, insert],
   [/set state = 'held', epoch = epoch \+ 1/, claim],
   [
-    /^select work_id, project_id, kind, name, epoch, state, report_sequence, command\b.* from work/,
+    /^select work_id, project_id, environment_name, kind, name, epoch, state, report_sequence, command\b.* from work/,
     selectHeld,
   ],
   [/where is_so = was_so/, lockAsRead],

@@ -6,6 +6,7 @@ import { agentProtocolOutcomes } from './agent-protocol/agent-protocol.outcomes.
 import { agentOutcomes } from './agent/agent.outcomes.ts';
 import { alertRuleOutcomes } from './alert-rule/alert-rule.outcomes.ts';
 import { artifactOutcomes } from './artifact/artifact.outcomes.ts';
+import { backfillOutcomes } from './backfill/backfill.outcomes.ts';
 import { connectionOutcomes } from './connection/connection.outcomes.ts';
 import { credentialOutcomes } from './credential/credential.outcomes.ts';
 import { directoryOutcomes } from './directory/directory.outcomes.ts';
@@ -31,6 +32,7 @@ export const outcomeLists = [
   agentOutcomes,
   alertRuleOutcomes,
   artifactOutcomes,
+  backfillOutcomes,
   connectionOutcomes,
   credentialOutcomes,
   directoryOutcomes,

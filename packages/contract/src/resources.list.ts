@@ -7,6 +7,7 @@ import { agentAllowlistOperations } from './agent/agent-allowlist.ts';
 import { alertRuleOperations } from './alert-rule/alert-rule.ts';
 import { artifactOperations } from './artifact/artifact.ts';
 import { artifactUploadOperations } from './artifact/artifact-upload.ts';
+import { backfillOperations } from './backfill/backfill.ts';
 import { connectionOperations } from './connection/connection.ts';
 import { dataPlatformConnectionOperations } from './connection/data-platform-connection.ts';
 import { credentialOperations } from './credential/credential.ts';
@@ -59,6 +60,7 @@ export * from './alert-rule/alert-rule.ts';
 export * from './artifact/artifact.ts';
 export * from './artifact/artifact-upload.ts';
 export * from './artifact/asset-path.ts';
+export * from './backfill/backfill.ts';
 export * from './connection/connection.ts';
 export * from './connection/data-platform-connection.ts';
 export * from './credential/credential.ts';
@@ -104,6 +106,7 @@ export const operationLists = [
   alertRuleOperations,
   artifactOperations,
   artifactUploadOperations,
+  backfillOperations,
   connectionOperations,
   dataPlatformConnectionOperations,
   credentialOperations,

@@ -79,6 +79,7 @@
  *     pipeline of the run.
  *   - `restart` of a step is what a restart of the execution needs to know of it. `restart` of claimed work is
  *     the plan of such a restart; only an instance with the ability `restarted-execution` gets it.
+ *   - `schedule` of an execution is the schedule that it is a run of, with its logical time: `sysvar.schedule`.
  *   - Both sides ignore unknown members.
  */
 import { Type } from 'typebox';

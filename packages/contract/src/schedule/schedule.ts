@@ -235,12 +235,13 @@ export const deleteSchedule = operation({
   method: 'DELETE',
   path: `${schedulesPath}/{scheduleId}`,
   summary: 'Delete a schedule',
-  description: 'Its runs continue and are kept.',
+  description:
+    'Its runs continue and are kept. Refused while a backfill has not ended; backfills that have ended are deleted with the schedule.',
   permission: 'project:configure',
   params: Type.Object(schedulePath),
   headers: ifMatchHeader,
   success: { status: 204 },
-  problems: ['schedule-not-found', 'etag-mismatch'],
+  problems: ['schedule-not-found', 'schedule-has-backfill', 'etag-mismatch'],
   events: ['schedule-deleted'],
 });
 

@@ -20,6 +20,7 @@ import { events } from '../records/events/index.ts';
 import { webhooks } from '../records/webhooks/index.ts';
 import { agentLink } from '../runtime/agent-link/index.ts';
 import { alerts } from '../runtime/alerts/index.ts';
+import { backfills } from '../runtime/backfills/index.ts';
 import { executions } from '../runtime/executions/index.ts';
 import { schedules } from '../runtime/schedules/index.ts';
 import { secretChecks } from '../runtime/secret-checks/index.ts';
@@ -48,6 +49,7 @@ export const slices = [
   webhooks,
   agentLink,
   alerts,
+  backfills,
   executions,
   schedules,
   secretChecks,

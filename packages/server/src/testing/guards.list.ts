@@ -17,6 +17,7 @@ import { eventGuards } from '../records/events/event.guards.ts';
 import { webhookGuards } from '../records/webhooks/webhook.guards.ts';
 import { agentLinkGuards } from '../runtime/agent-link/agent-link.guards.ts';
 import { alertGuards } from '../runtime/alerts/alert.guards.ts';
+import { backfillGuards } from '../runtime/backfills/backfill.guards.ts';
 import { executionGuards } from '../runtime/executions/execution.guards.ts';
 import { scheduleGuards } from '../runtime/schedules/schedule.guards.ts';
 import { secretCheckGuards } from '../runtime/secret-checks/secret-check.guards.ts';
@@ -42,6 +43,7 @@ export const guards = [
   webhookGuards,
   agentLinkGuards,
   alertGuards,
+  backfillGuards,
   executionGuards,
   scheduleGuards,
   secretCheckGuards,

@@ -41,6 +41,10 @@ const values: Readonly<Record<string, string>> = {
   'agent_allowed_place.project_id': 'md5((n % 100)::text)::uuid',
   'artifact_version.promoted_from': 'null',
   'artifact_version.promoted_by': 'null',
+  'backfill.status': "case when n % 100 = 0 then 'RUNNING' else 'COMPLETED' end",
+  'backfill.next_round_at': 'case when n % 100 = 0 then now() end',
+  'backfill.ended_at': 'case when n % 100 > 0 then now() end',
+  'backfill.counts': "case when n % 100 > 0 then '{}'::jsonb end",
   'blob_object.state':
     "(case when n % 100 = 0 then 'pending' when n % 100 = 1 then 'doomed' else 'live' end)::blob_object_state",
   'credential.account_role': "'MEMBER'",

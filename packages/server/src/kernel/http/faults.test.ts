@@ -179,6 +179,15 @@ test('a fault describes the expected value, the actual value, and the nearest kn
   ]);
 });
 
+test('of a long list of words the first ones are named, and the nearest one', () => {
+  const words = Array.from({ length: 120 }, (_, index) => `word-${index}`);
+  const [sentence] = sentences({ type: 'object', properties: { a: { enum: words } } }, { a: 'word-119x' });
+  assert.match(
+    sentence ?? '',
+    /word-49 and 70 more, which the reference lists; got "word-119x"; did you mean word-119/,
+  );
+});
+
 test('a union is validated against the alternative that its tag names', () => {
   const tagged: JsonSchema = {
     anyOf: ['A', 'B'].map((word) => ({

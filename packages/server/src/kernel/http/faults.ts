@@ -249,20 +249,20 @@ function describeMissing(
   return near === undefined ? 'is required' : `is required; the request has ${JSON.stringify(near)} instead`;
 }
 
-const shownWords = 60;
-
-/** A fault has at most 2,000 characters. */
-function listWords(words: readonly unknown[]): string {
-  const more = words.length - shownWords;
-  const shown = words.slice(0, shownWords).join(', ');
-  return more > 0 ? `${shown} and ${more} more` : shown;
-}
-
 function describeUnknownWord(words: readonly unknown[], value: unknown, search: Search): string {
   const allowed = words.length === 1 ? `must be ${String(words[0])}` : `must be one of ${listWords(words)}`;
   if (typeof value !== 'string') return `${allowed}, not ${nameType(findTypeName(value))}`;
   const near = nearestName(value, words.map(String));
   return `${allowed}${quoteValue(value, search)}${near === undefined ? '' : `; did you mean ${near}?`}`;
+}
+
+/** A detail has 2,000 characters at most, and few people read a list of a hundred words. */
+const mostListedWords = 50;
+
+function listWords(words: readonly unknown[]): string {
+  if (words.length <= mostListedWords) return words.join(', ');
+  const rest = words.length - mostListedWords;
+  return `${words.slice(0, mostListedWords).join(', ')} and ${rest} more, which the reference lists`;
 }
 
 function describeWrongType(types: readonly string[], value: unknown, search: Search): string {

@@ -6,7 +6,8 @@
  */
 import type { ExecutionStatus } from '@headgate/contract';
 import { type ParametersOf, typed } from '../../kernel/database/database.ts';
-import { callerSeesAll, guardedRead } from '../../kernel/security/guarded-read.ts';
+import { toUuid } from '../../kernel/identifiers.ts';
+import { callerSeesAll, type GuardedRead, guardedRead } from '../../kernel/security/guarded-read.ts';
 import { type ExecutionRow, executionColumns, executionRow } from './execution.store.ts';
 
 /** The newest executions that the first look reads. */
@@ -43,7 +44,7 @@ const isStartWanted = `
   and ($started_before::timestamptz is null or started_at < $started_before)`;
 const isIdWanted = 'execution_id >= $from_id and execution_id < $before_id';
 
-export const newestExecutions = guardedRead(
+const newestExecutions = guardedRead(
   { parameters, row: executionRow, alone: true },
   `
   select ${executionColumns} from (
@@ -59,7 +60,7 @@ export const newestExecutions = guardedRead(
 const inProjects = `project_id >= coalesce($in_project_id::uuid, '${firstId}') and project_id <= coalesce($in_project_id::uuid, '${lastId}')`;
 
 // Finds the places one after the other, each by one lookup in the index.
-export const executionsByPlace = guardedRead(
+const executionsByPlace = guardedRead(
   { parameters, row: executionRow, alone: true },
   `
   with recursive place as (
@@ -87,27 +88,45 @@ export const executionsByPlace = guardedRead(
 
 type Parameters = ParametersOf<typeof parameters>;
 
-/** The executions of a page: from the newest ones if these fill it. */
-export async function findExecutions(
-  rows: (query: typeof newestExecutions, given: Parameters) => Promise<ExecutionRow[]>,
-  given: Parameters,
-): Promise<ExecutionRow[]> {
-  const newest = await rows(newestExecutions, given);
-  return newest.length >= given.limit ? newest : rows(executionsByPlace, given);
-}
-
 // One lookup in the index for each status.
-export const executionsOfSchedule = guardedRead(
-  { parameters: { ...parameters, schedule_id: 'uuid' }, row: executionRow, alone: true },
-  `
+const selectOf = (owner: string) => `
   select found.* from unnest(coalesce($statuses::execution_status[], enum_range(null::execution_status))) as s (wanted_status)
   cross join lateral (
     select ${executionColumns} from pipeline_execution
-    where account_id = $account_id and schedule_id = $schedule_id and status = s.wanted_status
+    where account_id = $account_id and ${owner} and status = s.wanted_status
       and ${isPlaceWanted} and ${isIdWanted} and ${isStartWanted}
     order by execution_id desc limit $limit) found
-  order by found.execution_id desc limit $limit`,
+  order by found.execution_id desc limit $limit`;
+
+const executionsOfSchedule = guardedRead(
+  { parameters: { ...parameters, schedule_id: 'uuid' }, row: executionRow, alone: true },
+  selectOf('schedule_id = $schedule_id'),
 );
+
+const executionsOfBackfill = guardedRead(
+  {
+    parameters: { ...parameters, backfill_id: 'uuid', schedule_id: 'uuid?' },
+    row: executionRow,
+    alone: true,
+  },
+  selectOf('backfill_id = $backfill_id and ($schedule_id::uuid is null or schedule_id = $schedule_id)'),
+);
+
+type Rows = <Given>(query: GuardedRead<ExecutionRow, Given>, given: Given) => Promise<ExecutionRow[]>;
+
+/** The executions of a page: from the newest ones if these fill it. */
+export async function listExecutions(
+  rows: Rows,
+  { scheduleId, backfillId }: { scheduleId?: string | undefined; backfillId?: string | undefined },
+  given: Parameters,
+): Promise<ExecutionRow[]> {
+  const schedule = scheduleId === undefined ? null : toUuid(scheduleId);
+  if (backfillId !== undefined)
+    return rows(executionsOfBackfill, { ...given, backfill_id: toUuid(backfillId), schedule_id: schedule });
+  if (schedule !== null) return rows(executionsOfSchedule, { ...given, schedule_id: schedule });
+  const newest = await rows(newestExecutions, given);
+  return newest.length >= given.limit ? newest : rows(executionsByPlace, given);
+}
 
 /** The bounds of ids for times of start and a paging token. A time that is no date gives no bound. */
 export function computeIdBounds(

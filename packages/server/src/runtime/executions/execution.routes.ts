@@ -27,7 +27,7 @@ import {
   requireExecution,
 } from './execution.store.ts';
 import { recordCancellations } from './execution-cancel.ts';
-import { computeIdBounds, executionsOfSchedule, findExecutions } from './execution-list.store.ts';
+import { computeIdBounds, listExecutions } from './execution-list.store.ts';
 import { presentStep, stepsOfRun } from './execution-step.store.ts';
 
 export interface ExecutionServices {
@@ -104,11 +104,7 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
       ...computeIdBounds(query.startedAfter, query.startedBefore, after),
       limit: limit + 1,
     };
-    const { scheduleId } = query;
-    const found =
-      scheduleId === undefined
-        ? await findExecutions(rows, parameters)
-        : await rows(executionsOfSchedule, { ...parameters, schedule_id: toUuid(scheduleId) });
+    const found = await listExecutions(rows, query, parameters);
     const shown = found.slice(0, limit);
     const last = shown.at(-1);
     const more =

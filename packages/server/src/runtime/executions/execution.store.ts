@@ -42,6 +42,8 @@ export const executionRow = {
   finished_at: 'timestamptz?',
   restart_of: 'uuid?',
   schedule_id: 'uuid?',
+  schedule_tick: 'timestamptz?',
+  backfill_id: 'uuid?',
 } satisfies ColumnTypes;
 export type ExecutionRow = RowOf<typeof executionRow>;
 
@@ -52,7 +54,7 @@ const detailRow = {
 type DetailRow = RowOf<typeof detailRow>;
 
 export const executionColumns = `execution_id, project_id, environment_name, pipeline_name, pipeline_type, version_name, status, trigger,
-  execution_tag, user_name, message, started_at, finished_at, restart_of, schedule_id`;
+  execution_tag, user_name, message, started_at, finished_at, restart_of, schedule_id, schedule_tick, backfill_id`;
 
 /**
  * A child pipeline as an execution, by its id. Its status is that of its step, or of its execution while
@@ -87,7 +89,7 @@ export const executionById = guardedRead(
   union all
   select s.child_pipeline_id, e.project_id, e.environment_name, s.child_pipeline_name,
     case when s.child_pipeline_name like '%.tran.yaml' then 'TRANSFORMATION' else 'ORCHESTRATION' end, e.version_name, ${childStatus},
-    e.trigger, e.execution_tag, e.user_name, s.message, s.started_at, s.finished_at, null, e.schedule_id, e.shared_artifacts
+    e.trigger, e.execution_tag, e.user_name, s.message, s.started_at, s.finished_at, null, e.schedule_id, e.schedule_tick, e.backfill_id, e.shared_artifacts
   ${childOfId}`,
 );
 
@@ -316,6 +318,8 @@ export function presentExecution(row: ExecutionRow): PipelineExecution {
   if (row.user_name !== null) execution.user = row.user_name;
   if (row.restart_of !== null) execution.restartOf = row.restart_of;
   if (row.schedule_id !== null) execution.scheduleId = row.schedule_id;
+  if (row.schedule_tick !== null) execution.scheduleTick = row.schedule_tick.toISOString();
+  if (row.backfill_id !== null) execution.backfillId = row.backfill_id;
   return execution;
 }
 

@@ -14,6 +14,7 @@ export {
   whatStartNeeds,
 } from './execution.start.ts';
 export { executionStates } from './execution.ts';
+export { cancelRunsOfBackfill } from './execution-cancel.ts';
 export { writeSteps } from './execution-step.store.ts';
 export { getLogKey } from './log-stream.ts';
 export { buildRunEvent, insertRuns, type NewRun } from './new-runs.ts';

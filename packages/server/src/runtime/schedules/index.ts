@@ -3,7 +3,12 @@ import { scheduleRoutes } from './schedule.routes.ts';
 import { scheduleControlRoutes } from './schedule-control.routes.ts';
 import { createTickJob, type TickServices } from './schedule-ticks.ts';
 
-export { fireDueSchedules } from './schedule-ticks.ts';
+export { lockSchedule, type ScheduleRow, scheduleColumns, scheduleRow } from './schedule.store.ts';
+export { createWantedStart, requireTimetable } from './schedule.ts';
+export { fireDueSchedules, type TickServices } from './schedule-ticks.ts';
+export { requireRunnable } from './schedule-write.ts';
+export { createScheduledRun } from './scheduled-run.ts';
+export { ignoreStart, listTicks, nextTickAfter, type Timetable } from './timetable.ts';
 
 export const schedules: Slice<TickServices> = {
   name: 'schedules',

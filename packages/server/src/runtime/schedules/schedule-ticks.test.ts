@@ -38,6 +38,7 @@ test('a tick starts one run, which an agent claims', async () => {
     status: 'RUNNING',
     trigger: 'SCHEDULE',
     scheduleId: id,
+    scheduleTick: tick.toISOString(),
     startedAt: tick.toISOString(),
     user: 'a SUPER_ADMIN',
   });

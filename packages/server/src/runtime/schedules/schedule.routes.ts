@@ -19,6 +19,7 @@ import {
   lockSchedule,
   presentSchedule,
   renderScheduleEtag,
+  requireNoBackfill,
   type ScheduleRow,
   scheduleById,
   schedulePage,
@@ -116,6 +117,7 @@ export function scheduleRoutes({ read, write }: Endpoints): void {
     const { projectId, scheduleId } = params;
     const stored = await lockSchedule(tx, scope, projectId, scheduleId);
     requireMatch(headers['If-Match'], renderScheduleEtag(stored));
+    await requireNoBackfill(tx, scope, stored);
     deleteScheduleRow(tx, scope, stored.schedule_id);
     const before = presentSchedule(stored);
     return { events: [buildScheduleEvent('schedule-deleted', projectId, stored, { before })] };

@@ -194,6 +194,21 @@ const deleteOne = statement(
   'delete from schedule where account_id = $account_id and schedule_id = $schedule_id',
 );
 
+const selectBackfill = statement(
+  { parameters: { account_id: 'uuid', schedule_id: 'uuid' }, row: { backfill_id: 'uuid' } },
+  `
+  select backfill_id from backfill
+  where account_id = $account_id and schedule_id = $schedule_id and ended_at is null
+  order by backfill_id limit 1`,
+);
+
+/** The caller has locked the schedule, so that no backfill is created. Throws `schedule-has-backfill`. */
+export async function requireNoBackfill(tx: Transaction, scope: Scope, row: ScheduleRow): Promise<void> {
+  const key = { account_id: scope.accountId, schedule_id: row.schedule_id };
+  const [found] = await tx.query(selectBackfill, key);
+  if (found !== undefined) throw problem('schedule-has-backfill', { name: row.name, id: found.backfill_id });
+}
+
 export function deleteScheduleRow(tx: Transaction, scope: Scope, id: string): void {
   tx.send(deleteOne, { account_id: scope.accountId, schedule_id: id });
 }

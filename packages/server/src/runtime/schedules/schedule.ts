@@ -8,6 +8,7 @@ import {
   findTicklessFault,
   nextTickAfter,
   parseTimetable,
+  type Timetable,
   type TimetableFault,
   type TimetableInput,
 } from './timetable.ts';
@@ -63,6 +64,13 @@ function createTimetableInput(row: ScheduleRow): TimetableInput {
 /** The timetable, or what is wrong with it: the database of time zones may have changed since it was written. */
 export function readTimetable(row: ScheduleRow): ReturnType<typeof parseTimetable> {
   return parseTimetable(createTimetableInput(row));
+}
+
+/** Throws `schedule-expression`. */
+export function requireTimetable(row: ScheduleRow, at: string): Timetable {
+  const { timetable, fault } = readTimetable(row);
+  if (timetable === undefined) throw createExpressionProblem(fault, at);
+  return timetable;
 }
 
 /**

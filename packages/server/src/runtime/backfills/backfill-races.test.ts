@@ -1,0 +1,100 @@
+/** Backfills at two servers on one database, and while connections die. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createBackfilled } from '../../testing/backfilled-project.ts';
+import { startTestServer } from '../../testing/server.ts';
+import { advanceBackfills } from './backfill-rounds.ts';
+
+const startsAt = new Date('2026-11-20T10:00:00.000Z');
+const [one, other] = [await startTestServer({ startsAt }), await startTestServer({ startsAt })];
+const hourly = { cronExpression: '0 0 * * * ?' };
+const twoDays = { from: '2026-11-01T00:00:00Z', to: '2026-11-03T00:00:00Z' };
+const advanceBoth = () => Promise.all([one, other, one, other].map(({ deps }) => advanceBackfills(deps)));
+
+type Found = Awaited<ReturnType<typeof createBackfilled>>;
+
+/** The ticks of the runs of a backfill. The ids of two servers whose clocks stand still have no order. */
+async function listTicks(found: Found): Promise<string[]> {
+  return (await found.runsOf(found.scheduleId)).map((run) => run.scheduleTick ?? '').sort();
+}
+
+const expected = Array.from({ length: 48 }, (_, hour) => new Date(Date.UTC(2026, 10, 1, hour)).toISOString());
+
+test('two servers start each tick once, and never more at a time than asked', async () => {
+  const found = await createBackfilled(one, hourly);
+  const id = await found.begun({ ...twoDays, concurrency: 5 });
+  for (let round = 0; round < 100; round++) {
+    await advanceBoth();
+    const { status, counts } = await found.readBackfill(id);
+    assert.ok(counts.running <= 5, `${counts.running} at a time`);
+    if (status === 'COMPLETED') break;
+    await Promise.all([found.runClaimed(), advanceBoth()]);
+  }
+  const { status, counts } = await found.readBackfill(id);
+  assert.deepEqual([status, counts.succeeded], ['COMPLETED', 48]);
+  assert.deepEqual(await listTicks(found), expected);
+});
+
+test('a round whose connection is killed is done again, and no tick runs twice', async () => {
+  const found = await createBackfilled(one, hourly);
+  const id = await found.begun({ ...twoDays, concurrency: 4 });
+  let isDone = false;
+  let failed = 0;
+  const kill = async () => {
+    while (!isDone) {
+      await one.database.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and pid <> pg_backend_pid() and query ilike '%backfill%' and random() < 0.5`,
+      );
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  };
+  const killing = kill();
+  for (let round = 0; round < 60; round++) {
+    const rounds = [one, other].map(({ deps }) => advanceBackfills(deps));
+    for (const { status } of await Promise.allSettled(rounds)) if (status === 'rejected') failed++;
+    if (round % 4 === 3) await found.runClaimed().catch(() => []);
+  }
+  isDone = true;
+  await killing;
+  assert.ok(failed > 0, 'some rounds were killed');
+  for (let round = 0; round < 60; round++) {
+    await advanceBoth();
+    await found.runClaimed();
+    if ((await found.readBackfill(id)).status === 'COMPLETED') break;
+  }
+  assert.equal((await found.readBackfill(id)).status, 'COMPLETED');
+  assert.deepEqual(await listTicks(found), expected);
+});
+
+test('a cancel at the same moment as rounds leaves no run that was not cancelled', async () => {
+  for (let round = 0; round < 10; round++) {
+    const found = await createBackfilled(one, hourly);
+    const id = await found.begun({ ...twoDays, concurrency: 20 });
+    const [answer] = await Promise.all([found.stop(id), advanceBoth()]);
+    assert.equal(answer.status, 200, answer.text);
+    await advanceBoth();
+    const { status, counts } = await found.readBackfill(id);
+    assert.deepEqual([status, counts.running, counts.waiting], ['CANCELLED', 0, 0]);
+    assert.equal(counts.cancelled + counts.skipped, 48);
+  }
+});
+
+test('an environment that is deleted takes its backfills and their work along', async () => {
+  const found = await createBackfilled(one, hourly);
+  await found.begun({ ...twoDays, concurrency: 10 });
+  const [deleted] = await Promise.all([
+    found.admin.delete(`${found.made.path}/environments/dev`),
+    advanceBoth(),
+  ]);
+  assert.equal(deleted.status, 204, deleted.text);
+  await advanceBoth();
+  one.clock.advance(1);
+  await one.sweep();
+  const [left] = await one.database.query<{ backfills: number; works: number }>(
+    `select (select count(*)::int from backfill where account_id = $1) as backfills,
+       (select count(*)::int from work where account_id = $1 and state <> 'ended') as works`,
+    [found.account.accountId],
+  );
+  assert.deepEqual({ ...left }, { backfills: 0, works: 0 });
+});
