@@ -76,6 +76,7 @@ test('work contains everything that the run needs, with the overrides of its env
     gridVariables: { table: [['x']] },
     sharedArtifacts: [],
     ignoredPipelines: [],
+    schedule: null,
     timeLimitSeconds: 3_000,
     warehouse: { kind: 'duckdb' },
   });
