@@ -66,23 +66,21 @@ declare
   may_mark boolean := pg_current_xact_id_if_assigned() is null;
   log event_position%rowtype;
   to_mark bigint;
+  is_pending boolean;
   oldest_running xid8;
   highest bigint;
 begin
   numbered := 0;
-  select * into log from event_position p where p.account_id = for_account;
-  last := coalesce(log.last_position, 0);
-  removed := coalesce(log.removed_position, 0);
-  if not exists (
-    select from event e
-    where e.account_id = for_account and e.position is null and e.sequence > coalesce(log.settled_sequence, 0)
-  ) then
-    return;
-  end if;
-  -- Each transaction with this sequence or a lower one has its id, and this one gets a higher id now.
-  to_mark := log.last_sequence;
+  -- One statement: with two snapshots an event that another session numbers between them would be neither pending nor before `last`.
+  select coalesce(p.last_position, 0), coalesce(p.removed_position, 0), p.last_sequence, exists (
+      select from event e
+      where e.account_id = for_account and e.position is null and e.sequence > coalesce(p.settled_sequence, 0))
+    into last, removed, to_mark, is_pending
+  from (select) as one left join event_position p on p.account_id = for_account;
+  if not is_pending then return; end if;
+  -- Each transaction with the sequence `to_mark` or a lower one has its id, and this one gets a higher id now.
   perform pg_current_xact_id();
-  if log.account_id is null then
+  if to_mark is null then
     insert into event_position (account_id) values (for_account) on conflict do nothing;
   end if;
   select * into log from event_position p where p.account_id = for_account for update;
