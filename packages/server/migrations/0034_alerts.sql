@@ -30,8 +30,11 @@ create table alert_rule (
 
 -- Serves: the deletion of an environment.
 create index alert_rule_by_environment on alert_rule (account_id, project_id, environment_name) where environment_name is not null;
--- Serves: the rules that events, and those that the passing of time can make true.
-create index alert_rule_enabled on alert_rule (condition_type, account_id, project_id) where enabled;
+-- Serves: whether an account has rules to judge.
+create index alert_rule_enabled on alert_rule (account_id, alert_rule_id) where enabled;
+-- Serves: the rules whose conditions come true with time.
+create index alert_rule_of_time on alert_rule (account_id, project_id)
+  where enabled and condition_type in ('LONGER_THAN', 'LONGER_THAN_USUAL', 'NOT_STARTED');
 
 create table alert (
   account_id uuid not null,
@@ -44,10 +47,14 @@ create table alert (
   execution_id uuid,
   schedule_id uuid,
   raised_at timestamptz not null,
-  constraint alert_key primary key (account_id, alert_rule_id, alert_id),
+  -- Serves also retention: its order is that of time.
+  constraint alert_key primary key (account_id, alert_id),
   constraint alert_once unique (account_id, alert_rule_id, cause),
   constraint alert_of_rule foreign key (account_id, alert_rule_id) references alert_rule on delete cascade
 );
+
+-- Serves: the alerts of a rule, newest first.
+create index alert_by_rule on alert (account_id, alert_rule_id, alert_id);
 
 -- How far the rules of an account have read the event log.
 create table alert_position (

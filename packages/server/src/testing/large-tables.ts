@@ -22,6 +22,7 @@ export const smallTables = [
   'signing_key',
   'certificate_authority',
   'account',
+  'alert_position',
   'event_position',
 ];
 

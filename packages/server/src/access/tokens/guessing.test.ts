@@ -136,7 +136,9 @@ async function traceRefusal(server: TestServer, clientId: string): Promise<strin
   const done: string[] = [];
   const traceCalls = <Given extends unknown[], Result>(name: string, work: (...given: Given) => Result) =>
     function note(...given: Given): Result {
-      done.push(name);
+      const [statement] = given as { text?: string }[];
+      // The events of an earlier request wake other servers a moment later.
+      if (statement?.text?.includes('pg_notify') !== true) done.push(name);
       return work(...given);
     };
   const [ofDatabase, ofSealer] = [{ ...database }, { ...sealer }];

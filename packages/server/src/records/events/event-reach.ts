@@ -53,14 +53,3 @@ export async function readEventReaches(
     return standing === 'permitted' ? { all: true } : { projects };
   });
 }
-
-/** The reach of a principal. One that is no longer active may read nothing. */
-export async function readEventReach(
-  read: Read,
-  accountId: string,
-  principalId: string,
-  now: Date,
-): Promise<EventReach> {
-  const [reach] = await readEventReaches(read, accountId, [{ principalId }], now);
-  return reach ?? { projects: [] };
-}

@@ -7,6 +7,7 @@ import { requireProblem } from '../../testing/client.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { createStartableWithAgent } from '../../testing/startable-project.ts';
 import { fireDueSchedules } from '../schedules/index.ts';
+import { createAlertRetention } from './alert.retention.ts';
 import { raiseDueAlerts } from './alerting.ts';
 
 const server = await startTestServer();
@@ -167,6 +168,24 @@ test('an alert names its webhooks', async () => {
   const { results } = (await admin.get<EventLogPart>('/events?after=oldest&eventName=alert-raised')).body;
   const after = results[0]?.additionalInfo.after as { webhookIds: string[] } | undefined;
   assert.deepEqual(after?.webhookIds, [webhookId]);
+});
+
+test('alerts are kept as long as events', async () => {
+  const { account, createRule, run, countAlerts } = await createScene();
+  const rule = await createRule({ condition: { type: 'FAILED' } });
+  await run('FAILED');
+  clock.advance(3 * 86_400);
+  await run('FAILED');
+  assert.equal(await countAlerts(rule), 2);
+  // The first alert was raised together with the second one.
+  clock.advance(3 * 86_400);
+  await run('FAILED');
+  assert.equal(await countAlerts(rule), 3);
+  const before = new Date(clock.now().getTime() - 86_400_000);
+  const { remove } = createAlertRetention(1);
+  const [row] = await deps.database.read(remove, { account_id: account.accountId, before, cursor: null });
+  assert.equal(row?.removed, 2);
+  assert.equal(await countAlerts(rule), 1);
 });
 
 test('a rule that cannot be meant is refused', async () => {

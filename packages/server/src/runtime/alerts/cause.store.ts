@@ -130,12 +130,14 @@ export async function takeEventCauses(
   return { causes, hasMore: end?.scanned === scannedEvents };
 }
 
+// One lookup each: the order and the limit keep the planner from scanning all rules.
 const listBehind = statement(
   { row: { account_id: 'uuid' }, alone: true },
   `
   select p.account_id from alert_position p left join event_position l on l.account_id = p.account_id
-  where exists (select from alert_rule r where r.account_id = p.account_id and r.enabled)
-    and (p.position < l.last_position or exists (
+  cross join lateral (
+    select true from alert_rule r where r.account_id = p.account_id and r.enabled order by r.alert_rule_id limit 1) ruled (yes)
+  where (p.position < l.last_position or exists (
       select from event e
       where e.account_id = p.account_id and e.position is null and e.sequence > coalesce(l.settled_sequence, 0)))
   order by p.account_id limit 1000`,

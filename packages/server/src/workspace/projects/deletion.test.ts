@@ -93,6 +93,11 @@ async function fillTables(place: Place): Promise<void> {
     const { path, ...asked } = (await examples[id]?.(place)) ?? { path: '' };
     assert.equal((await account.admin.send('POST', path, asked)).status, 201, id);
   }
+  await server.database.query(
+    `insert into alert (account_id, alert_rule_id, alert_id, cause, reason, environment_name, pipeline_name, raised_at)
+     select account_id, alert_rule_id, gen_random_uuid(), 'x', 'x', 'dev', 'main', now() from alert_rule where project_id = $1`,
+    [project.projectId],
+  );
 }
 
 function createsInProject({ method, path, success }: Operation): boolean {
