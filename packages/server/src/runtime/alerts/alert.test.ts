@@ -132,7 +132,10 @@ test('an execution that takes longer than usual raises an alert once there are e
   for (const seconds of [100, 110, 120]) await run('SUCCESS', seconds);
   assert.deepEqual(await listAlerts(rule), []);
   await run('SUCCESS', 400);
-  assert.match((await listAlerts(rule))[0]?.reason ?? '', /has taken 6 min 40 s, more than 3 times its usual 1 min 55 s\.$/);
+  assert.match(
+    (await listAlerts(rule))[0]?.reason ?? '',
+    /has taken 6 min 40 s, more than 3 times its usual 1 min 55 s\.$/,
+  );
 });
 
 test('a scheduled execution that no agent starts raises an alert', async () => {
