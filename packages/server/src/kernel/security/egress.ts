@@ -65,7 +65,9 @@ export function createEgressGuard(allow: EgressAllow, resolve: Resolve = resolve
   function permit(text: string, hostAllowed: boolean): ipaddr.IPv4 | ipaddr.IPv6 {
     const ip = unwrapIpv4(ipaddr.process(text));
     if (hostAllowed || isInAllowedRange(ip) || ip.range() === 'unicast') return ip;
-    throw new EgressRefused(`The address ${text} is in a ${ip.range()} range, which is not allowed.`);
+    throw new EgressRefused(
+      `The address ${text} is in a ${ip.range()} range, which is not allowed. Use a public address, or ask the operator to add this one to HEADGATE_EGRESS_ALLOW.`,
+    );
   }
 
   return {
@@ -79,7 +81,9 @@ export function createEgressGuard(allow: EgressAllow, resolve: Resolve = resolve
       const [ip] = ips;
       if (ip === undefined) throw new EgressRefused(`The host ${host} has no address.`);
       if (url.protocol === 'http:' && !hostAllowed && !isInAllowedRange(ip)) {
-        throw new EgressRefused(`Plain http to ${host} is not allowed; use https.`);
+        throw new EgressRefused(
+          `Plain http to ${host} is not allowed; use https, or ask the operator to add the host to HEADGATE_EGRESS_ALLOW.`,
+        );
       }
       const addresses = ips.map(describeAddress);
       const { address: first, family } = describeAddress(ip);

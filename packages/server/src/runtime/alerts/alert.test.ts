@@ -110,6 +110,20 @@ test('an execution that takes long raises an alert while it runs, and not again 
   assert.equal(await countAlerts(rule), 2, 'one that no round saw while it ran');
 });
 
+test('an execution that runs already when the rule is made raises an alert while it runs', async () => {
+  const { createRule, started, instance, countAlerts } = await createScene();
+  await started();
+  const [work] = (await instance.claim()).work;
+  assert.ok(work);
+  await instance.report(work, { type: 'started' });
+  clock.advance(1);
+  const rule = await createRule({ condition: { type: 'LONGER_THAN', minutes: 5 } });
+  clock.advance(240);
+  assert.equal(await countAlerts(rule), 0);
+  clock.advance(90);
+  assert.equal(await countAlerts(rule), 1);
+});
+
 test('an execution that takes longer than usual raises an alert once there are enough to compare', async () => {
   const { createRule, run, listAlerts } = await createScene();
   const rule = await createRule({ condition: { type: 'LONGER_THAN_USUAL' } });
@@ -118,7 +132,10 @@ test('an execution that takes longer than usual raises an alert once there are e
   for (const seconds of [100, 110, 120]) await run('SUCCESS', seconds);
   assert.deepEqual(await listAlerts(rule), []);
   await run('SUCCESS', 400);
-  assert.match((await listAlerts(rule))[0]?.reason ?? '', /more than 3 times its usual 1 min\.$/);
+  assert.match(
+    (await listAlerts(rule))[0]?.reason ?? '',
+    /has taken 6 min 40 s, more than 3 times its usual 1 min 55 s\.$/,
+  );
 });
 
 test('a scheduled execution that no agent starts raises an alert', async () => {

@@ -157,7 +157,7 @@ const selectUnendedCauses = statement(
     join pipeline_execution x on x.account_id = r.account_id and x.project_id = r.project_id
       and x.status in ('RUNNING', 'CANCELLING', 'UNKNOWN')
     left join schedule s on s.account_id = x.account_id and s.schedule_id = x.schedule_id
-    where r.enabled and r.condition_type in ('LONGER_THAN', 'LONGER_THAN_USUAL', 'NOT_STARTED') and x.started_at >= r.active_since
+    where r.enabled and r.condition_type in ('LONGER_THAN', 'LONGER_THAN_USUAL', 'NOT_STARTED')
       and (r.environment_name is null or r.environment_name = x.environment_name)
       and (r.schedule_id is null or r.schedule_id = x.schedule_id)
       and case when r.condition_type = 'NOT_STARTED' then

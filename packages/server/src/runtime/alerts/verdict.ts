@@ -72,9 +72,11 @@ function judgeSchedule(cause: Cause): string | undefined {
   return `The schedule ${JSON.stringify(cause.schedule_name ?? '')} started no execution: ${detail}`;
 }
 
-/** 42 s, 7 min, 3 h 20 min */
+/** 42 s, 1 min 50 s, 17 min, 3 h 20 min */
 function describeSeconds(seconds: number): string {
-  if (seconds < 60) return `${Math.round(seconds)} s`;
-  const minutes = Math.floor(seconds / 60);
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 10) return `${minutes} min ${whole % 60} s`;
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

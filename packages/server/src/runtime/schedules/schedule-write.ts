@@ -76,7 +76,7 @@ export async function patchSchedule(
   { projectId, stored, body, now }: Patching,
 ): Promise<{ body: Schedule; etag: string; events: AccountEvent[] }> {
   const { row, isRetimed } = applyPatch(stored, body, scope.actorId);
-  if (row.enabled) {
+  if (row.enabled || namesStart(body)) {
     const { agentId } = body;
     const { userName } = await requireRunnable(tx, scope, { projectId, now, at: 'body', agentId }, row);
     row.user_name = userName;
@@ -96,6 +96,12 @@ export async function patchSchedule(
     etag: renderScheduleEtag(row),
     events: [buildScheduleEvent('schedule-updated', projectId, row, states)],
   };
+}
+
+/** Whether a patch names what must exist: then it is checked, even if the schedule is not enabled. */
+function namesStart({ versionName, agentId, scalarVariables, gridVariables }: Patching['body']): boolean {
+  const variables = [...Object.keys(scalarVariables ?? {}), ...Object.keys(gridVariables ?? {})];
+  return Boolean(versionName || agentId) || variables.length > 0;
 }
 
 /** Whether a patch says when the schedule runs: then it must run at some time, even if it is not enabled. */

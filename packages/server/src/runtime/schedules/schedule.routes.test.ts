@@ -205,6 +205,26 @@ test('the list is newest first and can be filtered', async () => {
   assert.deepEqual(await list('environmentName=dev&name=hour'), [second]);
 });
 
+test('a paused schedule cannot get a version, an agent or variables that do not exist', async () => {
+  const { read, created, patch } = await createScheduled(server);
+  const id = await created({ ...daily, scheduleEnabled: false });
+  const stored = await read(id);
+  const { detail } = requireProblem(await patch(id, { agentId: 'x' }), 422, 'unknown-agent');
+  assert.match(detail, /"x"/);
+  requireProblem(await patch(id, { versionName: 'v9' }), 404, 'artifact-not-found');
+  requireProblem(await patch(id, { scalarVariables: { nobody: 1 } }), 422, 'unknown-pipeline-variable');
+  requireProblem(await patch(id, { gridVariables: { nobody: [['a']] } }), 422, 'unknown-pipeline-variable');
+  assert.deepEqual(await read(id), stored);
+  assert.equal((await patch(id, { versionName: '', agentId: '', scalarVariables: {} })).status, 200);
+});
+
+test('a proposal for a time zone ends with its question mark', async () => {
+  const { create } = await createScheduled(server);
+  const typo = await create({ ...daily, cronTimezone: 'Europe/Olso' });
+  const { detail } = requireProblem(typo, 422, 'schedule-expression');
+  assert.match(detail, /Did you mean Europe\/Oslo\?$/);
+});
+
 test('a name is taken once in a project', async () => {
   const { create, created, patch } = await createScheduled(server);
   const wanted = { ...daily, name: 'Taken' };

@@ -92,7 +92,7 @@ export function findFirstTick(row: ScheduleRow, now: Date, at: string): Date {
 }
 
 function createExpressionProblem({ field, message }: TimetableFault, at: string): Problem {
-  return problem('schedule-expression', { field: `${at}.${field}`, reason: `${message}.` });
+  return problem('schedule-expression', { field: `${at}.${field}`, reason: message });
 }
 
 type Patch = BodyOf<typeof updateSchedule>;

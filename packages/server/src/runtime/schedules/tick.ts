@@ -50,7 +50,7 @@ export function handleTick({ row, facts, found }: Due, now: Date, newId: NewId):
     return { result: 'missed', handled, run: undefined, events: [...passed, missed] };
   }
 
-  if (fault !== undefined) return miss('schedule-expression', `${fault.field}: ${fault.message}.`);
+  if (fault !== undefined) return miss('schedule-expression', `${fault.field}: ${fault.message}`);
   if (found.problem !== undefined) return miss(found.problem.code, found.problem.message);
 
   const { result, message, problem } = judgeRun(row, facts, tick);

@@ -21,6 +21,7 @@ export interface TimetableInput {
 
 export interface TimetableFault {
   field: 'cronExpression' | 'intervalExpression' | 'cronTimezone';
+  /** One or more sentences. */
   message: string;
 }
 
@@ -44,14 +45,14 @@ export function parseTimetable(
   if (cronExpression !== undefined) {
     const read = findCron(cronExpression, cronTimezone, zone);
     return 'fault' in read
-      ? { fault: { field: 'cronExpression', message: read.fault } }
+      ? { fault: { field: 'cronExpression', message: `${read.fault}.` } }
       : { timetable: { start, findNext: read.findNext } };
   }
   if (intervalExpression === undefined) {
     throw new Error('A timetable needs a cron expression or an interval.');
   }
   const read = readInterval(intervalExpression);
-  if ('fault' in read) return { fault: { field: 'intervalExpression', message: read.fault } };
+  if ('fault' in read) return { fault: { field: 'intervalExpression', message: `${read.fault}.` } };
   // Whole seconds: a tick is a time that people read.
   const anchor = Math.floor((effectiveFrom ?? createdAt).getTime() / 1000) * 1000;
   const { milliseconds } = read;
@@ -93,7 +94,7 @@ export function findTicklessFault(
     field: cronExpression === undefined ? 'intervalExpression' : 'cronExpression',
     message:
       `${shown} never fires between ${from.toISOString()} and the end of ${lastYear}. ` +
-      'Choose a date that exists and a year that has not passed',
+      'Choose a date that exists and a year that has not passed.',
   };
 }
 

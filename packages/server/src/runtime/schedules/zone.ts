@@ -40,7 +40,7 @@ export function findZone(name: string): Zone | undefined {
 
 export function describeUnknownZone(name: string): string {
   const near = nearestName(name, Intl.supportedValuesOf('timeZone'));
-  const hint = near === undefined ? 'Use one such as Europe/Berlin or UTC' : `Did you mean ${near}?`;
+  const hint = near === undefined ? 'Use one such as Europe/Berlin or UTC.' : `Did you mean ${near}?`;
   return `${JSON.stringify(name)} is not a time zone of the IANA database. ${hint}`;
 }
 
