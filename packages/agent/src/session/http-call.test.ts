@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import type { Readable } from 'node:stream';
 import { afterEach, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -87,4 +87,19 @@ test('a server that cannot be reached is an error that names it', async () => {
   const url = await listen(() => undefined);
   await new Promise((resolve) => server.close(resolve));
   await assert.rejects(callHttp(url, { method: 'GET' }, never), /ECONNREFUSED 127\.0\.0\.1/);
+});
+
+test('a switch of protocols is an error', { timeout: 10_000 }, async () => {
+  const switching = createTcpServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n');
+  });
+  switching.listen(0, '127.0.0.1');
+  await once(switching, 'listening');
+  const url = `http://127.0.0.1:${(switching.address() as AddressInfo).port}/`;
+  try {
+    await assert.rejects(callHttp(url, { method: 'GET' }, never), /closed without a response/);
+  } finally {
+    switching.close();
+  }
 });

@@ -40,7 +40,11 @@ export function callHttp(
       sent.destroy(signal.reason);
     };
     signal.addEventListener('abort', abort);
-    sent.once('close', () => signal.removeEventListener('abort', abort));
+    sent.once('close', () => {
+      signal.removeEventListener('abort', abort);
+      // Node.js closes the connection of a 101 without an error.
+      reject(new Error('the connection was closed without a response'));
+    });
     sent.on('error', reject);
     sent.once('response', (response) => {
       const { statusCode = 0, statusMessage = '' } = response;

@@ -270,3 +270,19 @@ test('a user and password of the URL are not sent', async () => {
   await post(createClient(), `http://user:password@hooks.example:${port}/`);
   assert.equal(authorization, undefined);
 });
+
+test('a receiver that switches protocols has answered with its status', { timeout: 10_000 }, async () => {
+  const receiver = createPlainServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () =>
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n'),
+    );
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  closing.push(async () => void receiver.close());
+  const { port } = receiver.address() as AddressInfo;
+  assert.deepEqual(await post(createClient(), `http://hooks.example:${port}/`), {
+    kind: 'answered',
+    status: 101,
+  });
+});

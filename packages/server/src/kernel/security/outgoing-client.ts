@@ -184,6 +184,11 @@ function sendOnce(
       const received = { status: response.statusCode ?? 0, location: response.headers.location };
       drain(response, () => request.destroy()).then(() => resolve(received));
     });
+    // Without this, Node.js closes the connection of a 101 and says nothing: the request would never end.
+    request.on('upgrade', ({ statusCode = 0 }, socket) => {
+      socket.destroy();
+      resolve({ status: statusCode, location: undefined });
+    });
     request.end(body);
   });
 }

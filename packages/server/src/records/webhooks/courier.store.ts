@@ -118,8 +118,9 @@ export async function listWaitingAccounts(read: Read): Promise<string[]> {
 const hasten = statement(
   { parameters: { now: 'timestamptz', latest: 'timestamptz' }, alone: true },
   `
-  update webhook set retry_at = least(retry_at, $now), redelivery_at = least(redelivery_at, $now),
-    lease_until = least(lease_until, $now), touched_at = $now
+  update webhook set retry_at = case when retry_at > $now then $now else retry_at end,
+    redelivery_at = case when redelivery_at > $now then $now else redelivery_at end,
+    lease_until = case when lease_until > $now then $now else lease_until end, touched_at = $now
   where touched_at > $latest and due_at is not null`,
 );
 

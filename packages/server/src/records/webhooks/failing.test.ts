@@ -295,3 +295,29 @@ test('old deliveries are removed: delivered ones after 7 days, dead ones after 3
   await remove();
   assert.deepEqual(await statuses(), []);
 });
+
+test('what resumes a webhook counts, although a redelivery is being sent', async () => {
+  const scene = await createScene();
+  const { admin } = scene.account;
+  await scene.makeEvent();
+  await scene.send();
+  scene.receiver.answer = 500;
+  const failing = await scene.makeEvent();
+  await scene.send();
+  const [, { deliveryId } = { deliveryId: '' }] = await scene.deliveries();
+  await admin.post(`${scene.path}/redeliver`, { deliveryIds: [deliveryId] });
+  scene.receiver.answer = async (response) => {
+    scene.receiver.answer = 204;
+    await admin.patch(scene.path, { state: 'active' });
+    response.writeHead(204).end();
+  };
+  await scene.send();
+  await scene.send();
+  assert.deepEqual(scene.subjects(), ['v1', failing, 'v1', failing]);
+});
+
+test('a webhook that does not fail has nothing to send again when it is resumed', async () => {
+  const scene = await createScene();
+  await scene.account.admin.patch(scene.path, { state: 'active' });
+  assert.equal((await scene.read()).nextAttemptAt, undefined);
+});

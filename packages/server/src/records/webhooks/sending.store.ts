@@ -75,6 +75,8 @@ export interface Progress {
   position: number;
   /** When the head is sent again; null if it does not fail. */
   retryAt: Date | null;
+  /** The `retryAt` that was read or written last. If a request has changed it since, the earlier time counts. */
+  knownRetryAt: Date | null;
   leaseSeconds: number;
   now: Date;
 }
@@ -85,6 +87,7 @@ const writeProgress = statement(
       ...claimTypes,
       position: 'bigint',
       retry_at: 'timestamptz?',
+      known_retry_at: 'timestamptz?',
       lease_until: 'timestamptz',
       now: 'timestamptz',
       last_delivery_at: 'timestamptz?',
@@ -93,16 +96,17 @@ const writeProgress = statement(
       failing_since: 'timestamptz?',
       results: 'jsonb',
     },
-    row: { state: 'text', failing_since: 'timestamptz?' },
+    row: { state: 'text', retry_at: 'timestamptz?', failing_since: 'timestamptz?' },
   },
   `
   with held as (
-    update webhook w set position = greatest(w.position, $position), retry_at = $retry_at, lease_until = $lease_until,
-      touched_at = $now, last_delivery_at = coalesce($last_delivery_at, w.last_delivery_at),
+    update webhook w set position = greatest(w.position, $position), lease_until = $lease_until, touched_at = $now,
+      retry_at = case when w.retry_at is distinct from $known_retry_at and w.retry_at < $retry_at then w.retry_at else $retry_at end,
+      last_delivery_at = coalesce($last_delivery_at, w.last_delivery_at),
       last_status = case when $last_delivery_at::timestamptz is null then w.last_status else $last_status end,
       failing_since = case when $succeeded then $failing_since else coalesce(w.failing_since, $failing_since) end
     where ${isHeld}
-    returning w.state, w.failing_since
+    returning w.state, w.retry_at, w.failing_since
   ), written as (
     insert into webhook_delivery (account_id, webhook_id, position, delivery_id, event_name, status, attempts, last_status,
       last_error, first_attempt_at, last_attempt_at, next_attempt_at, ended_at)
@@ -116,15 +120,15 @@ const writeProgress = statement(
       last_status = excluded.last_status, last_error = excluded.last_error, last_attempt_at = excluded.last_attempt_at,
       next_attempt_at = excluded.next_attempt_at, ended_at = excluded.ended_at
   )
-  select state, failing_since from held`,
+  select state, retry_at, failing_since from held`,
 );
 
 /** Writes results and extends the lease. Undefined if this server does not hold the webhook any more. */
 export async function recordProgress(
   read: Read,
   claim: Claim,
-  { results, position, retryAt, leaseSeconds, now }: Progress,
-): Promise<{ state: string; failing_since: Date | null } | undefined> {
+  { results, position, retryAt, knownRetryAt, leaseSeconds, now }: Progress,
+): Promise<{ state: string; retry_at: Date | null; failing_since: Date | null } | undefined> {
   const last = results.at(-1);
   const lastSuccess = results.findLastIndex((result) => result.status === 'delivered');
   const firstFailure = results.slice(lastSuccess + 1).find((result) => result.last_error !== null);
@@ -132,6 +136,7 @@ export async function recordProgress(
     ...claim,
     position,
     retry_at: retryAt,
+    known_retry_at: knownRetryAt,
     lease_until: addSeconds(now, leaseSeconds),
     now,
     last_delivery_at: last?.last_attempt_at ?? null,

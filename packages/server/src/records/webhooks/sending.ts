@@ -225,10 +225,14 @@ class Round {
       results,
       position: this.#position,
       retryAt: this.#retryAt,
+      knownRetryAt: this.#place.retry_at,
       leaseSeconds: computeLeaseSeconds(this.#services),
       now: this.#services.clock.now(),
     });
-    if (held !== undefined) this.#place.failing_since = held.failing_since;
+    if (held !== undefined) {
+      this.#place.failing_since = held.failing_since;
+      this.#place.retry_at = this.#retryAt = held.retry_at;
+    }
     return held?.state === 'active';
   }
 

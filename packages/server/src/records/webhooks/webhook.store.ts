@@ -162,8 +162,8 @@ const updateOne = statement(
   `
   update webhook set name = $name, url = $url, event_names = $event_names, project_id = $project_id,
     environment_name = $environment_name, state = $state, pause_reason = $pause_reason, owner_id = $owner_id, version = $version,
-    retry_at = case when $is_resumed then least(retry_at, $now) else retry_at end,
-    redelivery_at = case when $is_resumed then least(redelivery_at, $now) else redelivery_at end,
+    retry_at = case when $is_resumed and retry_at > $now then $now else retry_at end,
+    redelivery_at = case when $is_resumed and redelivery_at > $now then $now else redelivery_at end,
     failing_since = case when $is_resumed then null else failing_since end
   where account_id = $account_id and webhook_id = $webhook_id`,
 );
@@ -204,7 +204,8 @@ export function updateWebhookRow(
 const hastenOne = statement(
   { parameters: { account_id: 'uuid', webhook_id: 'uuid', now: 'timestamptz' } },
   `
-  update webhook set retry_at = least(retry_at, $now), redelivery_at = least(redelivery_at, $now)
+  update webhook set retry_at = case when retry_at > $now then $now else retry_at end,
+    redelivery_at = case when redelivery_at > $now then $now else redelivery_at end
   where account_id = $account_id and webhook_id = $webhook_id`,
 );
 

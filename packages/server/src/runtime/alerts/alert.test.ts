@@ -246,3 +246,65 @@ test('a rule is changed member by member, and null removes a filter', async () =
   requireProblem(await admin.delete(path, { headers: { 'if-match': etag } }), 412, 'etag-mismatch');
   assert.equal((await admin.delete(path)).status, 204);
 });
+
+test('a message that is cut within a character raises its alert', async () => {
+  const { createRule, started, instance, listAlerts } = await createScene();
+  const rule = await createRule({ condition: { type: 'FAILED' } });
+  // One of the two is cut in the middle of a surrogate pair.
+  for (const message of ['😀'.repeat(9_000), `x${'😀'.repeat(9_000)}`]) {
+    await started();
+    const [work] = (await instance.claim()).work;
+    assert.ok(work);
+    await instance.report(work, { type: 'started' });
+    await instance.report(work, { type: 'completed', outcome: { status: 'FAILED', message } });
+  }
+  const reasons = (await listAlerts(rule)).map(({ reason }) => reason);
+  assert.deepEqual(
+    reasons.map((reason) => reason.isWellFormed()),
+    [true, true],
+  );
+});
+
+test('an account whose alerts the database refuses does not stop the others', async () => {
+  const scenes = [await createScene(), await createScene(), await createScene()];
+  const [, second] = scenes.map(({ account }) => account.accountId).sort();
+  const rules = await Promise.all(scenes.map((scene) => scene.createRule({ condition: { type: 'FAILED' } })));
+  await server.database.query(
+    `create function refuse_alert() returns trigger language plpgsql as $$ begin
+       if new.account_id = '${second}' then raise 'broken'; end if; return new; end $$`,
+  );
+  await server.database.query(
+    'create trigger refuse_alert before insert on alert for each row execute function refuse_alert()',
+  );
+  for (const scene of scenes) await scene.run('FAILED');
+  const count = async () => {
+    await raiseDueAlerts(deps);
+    const found = await Promise.all(
+      scenes.map((scene, index) => scene.listAlerts(rules[index] as AlertRule)),
+    );
+    return found.flat().length;
+  };
+  assert.equal(await count(), 2);
+  assert.ok(
+    server.logLines.some((line) => line.includes(second ?? '') && line.includes('could not be raised')),
+  );
+  await server.database.query('drop trigger refuse_alert on alert');
+  assert.equal(await count(), 3);
+});
+
+test('executions that a rule is not about keep no other alert waiting', async () => {
+  const [crowded, other] = [await createScene(), await createScene()];
+  const condition = { type: 'LONGER_THAN', minutes: 5 };
+  await crowded.createRule({ condition, pipelineName: 'nothing' });
+  const id = await crowded.started();
+  await server.database.query(
+    `insert into pipeline_execution
+     select (jsonb_populate_record(e, jsonb_build_object('execution_id', gen_random_uuid()))).*
+     from pipeline_execution e, generate_series(1, 600) where execution_id = $1`,
+    [id],
+  );
+  const rule = await other.createRule({ condition });
+  await other.started();
+  clock.advance(400);
+  assert.equal(await other.countAlerts(rule), 1);
+});

@@ -6,6 +6,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { type Database, statement, type Transaction } from '../../kernel/database/database.ts';
 import { type AccountEvent, recordEvents } from '../../kernel/database/events.ts';
+import type { FailureLog } from '../../kernel/failure-log.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
 import { readLogBounds } from '../../records/events/index.ts';
@@ -18,6 +19,7 @@ export interface AlertServices {
   database: Database;
   clock: Clock;
   newId: NewId;
+  failures: FailureLog;
 }
 
 interface Raised extends Verdict {
@@ -139,14 +141,35 @@ export async function judgeNewEvents(services: AlertServices, accountId: string)
   }
 }
 
-/** Judges all that is new: the events of all accounts, and what came true with time. */
+/** The job in the log whose failure is that of one account. */
+const oneAccount = 'alerts of one account';
+
+/**
+ * Judges all that is new: the events of all accounts, and what came true with time. One account must not stop
+ * the others.
+ */
 export async function raiseDueAlerts(services: AlertServices): Promise<void> {
-  const { database, clock, newId } = services;
-  for (const accountId of await listAccountsBehind(database.read)) await judgeNewEvents(services, accountId);
+  const { database, clock, newId, failures } = services;
+  let failed = 0;
+  async function attempt(accountId: string, work: Promise<void>): Promise<void> {
+    await work.catch((failure: unknown) => {
+      failed += 1;
+      const message = 'the alerts of an account could not be raised; it will be tried again';
+      failures.recordFailure(oneAccount, failure, message, { accountId });
+    });
+  }
+  for (const accountId of await listAccountsBehind(database.read))
+    await attempt(accountId, judgeNewEvents(services, accountId));
   const now = clock.now();
   const causes = await listUnendedCauses(database.read, now);
-  for (const [accountId, some] of Map.groupBy(causes, (cause) => cause.account_id))
-    await database.transaction((tx) => raise(tx, accountId, listRaised(some, now), { now, newId }));
+  for (const [accountId, some] of Map.groupBy(causes, (cause) => cause.account_id)) {
+    const raised = listRaised(some, now);
+    await attempt(
+      accountId,
+      database.transaction((tx) => raise(tx, accountId, raised, { now, newId })),
+    );
+  }
+  if (failed === 0) failures.recordSuccess(oneAccount);
 }
 
 export function createAlertJob(services: AlertServices): PeriodicJob {

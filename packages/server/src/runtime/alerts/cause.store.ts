@@ -17,7 +17,6 @@ const causeRow = {
   condition_type: typed<AlertConditionType>('text'),
   minutes: 'integer?',
   factor: 'double precision?',
-  pipeline_filter: 'text?',
   webhook_ids: typed<readonly string[]>('uuid[]'),
   environment_name: 'text',
   pipeline_name: 'text',
@@ -45,7 +44,11 @@ const usualRuns = 20;
 const fewestUsualRuns = 3;
 
 const ruleColumns = `r.account_id, r.alert_rule_id, r.project_id, r.name, r.condition_type, r.minutes, r.factor,
-    r.pipeline_name as pipeline_filter, r.webhook_ids`;
+    r.webhook_ids`;
+const trimExtension = (name: string) => `regexp_replace(${name}, '\\.(orch|tran)\\.yaml$', '')`;
+/** SQL condition: the rule `r` is about this pipeline. Both names may have an extension. */
+const isAboutPipeline = (name: string) =>
+  `(r.pipeline_name is null or ${trimExtension('r.pipeline_name')} = ${trimExtension(name)})`;
 const sameRuns = (status: ExecutionStatus) => `
       select p.execution_id, p.started_at, p.finished_at from pipeline_execution p
       where p.account_id = x.account_id and p.project_id = x.project_id and p.environment_name = x.environment_name
@@ -100,6 +103,7 @@ const selectEventCauses = statement(
   where e.account_id = $account_id and e.position > $after and e.position <= $through
     and e.name in ('pipeline-execution-ended', 'schedule-tick-missed') and (x.execution_id is not null or s.schedule_id is not null)
     and (r.schedule_id is null or r.schedule_id = coalesce(x.schedule_id, s.schedule_id))
+    and ${isAboutPipeline('coalesce(x.pipeline_name, s.pipeline_name)')}
   order by e.position`,
 );
 
@@ -147,6 +151,7 @@ const listBehind = statement(
 export const listAccountsBehind = async (read: Read): Promise<string[]> =>
   (await read(listBehind, {})).map((row) => row.account_id);
 
+// Each of them must be judged true: one that is not would take a place at each round, of all accounts.
 const causesOfRound = 500;
 const selectUnendedCauses = statement(
   { parameters: { now: 'timestamptz' }, row: causeRow, alone: true },
@@ -160,8 +165,9 @@ const selectUnendedCauses = statement(
     where r.enabled and r.condition_type in ('LONGER_THAN', 'LONGER_THAN_USUAL', 'NOT_STARTED')
       and (r.environment_name is null or r.environment_name = x.environment_name)
       and (r.schedule_id is null or r.schedule_id = x.schedule_id)
+      and ${isAboutPipeline('x.pipeline_name')}
       and case when r.condition_type = 'NOT_STARTED' then
-          x.schedule_tick <= $now::timestamptz - make_interval(mins => r.minutes) and exists (
+          x.status = 'RUNNING' and x.schedule_tick <= $now::timestamptz - make_interval(mins => r.minutes) and exists (
             select from work w where w.account_id = x.account_id and w.work_id = x.execution_id and w.state = 'queued')
         else x.started_at <= $now::timestamptz - make_interval(mins => coalesce(r.minutes, 1)) end
       and not exists (

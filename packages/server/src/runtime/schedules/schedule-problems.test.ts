@@ -182,3 +182,19 @@ test('a schedule that the database refuses does not stop the others', async () =
   await fireAll(server);
   assert.equal((await runsOf(broken ?? '')).length, 1);
 });
+
+test('a schedule whose time zone became unknown runs again once it is written', async () => {
+  const { admin, created, schedules, read } = await createScheduled(server);
+  const id = await created(everyMinute);
+  const setZone = (zone: string) =>
+    server.database.query('update schedule set cron_timezone = $2 where schedule_id = $1', [id, zone]);
+  await setZone('Europe/Nowhere');
+  await tickOnce();
+  const stopped = await read(id);
+  assert.deepEqual([stopped.problem?.code, stopped.nextRunAt], ['schedule-expression', undefined]);
+  await setZone('Europe/Berlin');
+  await admin.post(`${schedules}/${id}/resume`);
+  const resumed = await read(id);
+  assert.equal(resumed.problem, undefined);
+  assert.ok(resumed.nextRunAt !== undefined);
+});

@@ -16,6 +16,9 @@ import {
 type Expressions = Pick<BodyOf<typeof updateSchedule>, 'cronExpression' | 'intervalExpression'>;
 type ExpressionColumns = Pick<ScheduleRow, 'cron_expression' | 'interval_length' | 'interval_unit'>;
 
+/** The code of the problem of a schedule whose timetable cannot be read. It has no next tick until it is written. */
+export const expressionProblem = 'schedule-expression';
+
 /** What a start of the schedule's pipeline asks for. */
 export function createWantedStart(
   row: ScheduleRow,
@@ -92,7 +95,7 @@ export function findFirstTick(row: ScheduleRow, now: Date, at: string): Date {
 }
 
 function createExpressionProblem({ field, message }: TimetableFault, at: string): Problem {
-  return problem('schedule-expression', { field: `${at}.${field}`, reason: message });
+  return problem(expressionProblem, { field: `${at}.${field}`, reason: message });
 }
 
 type Patch = BodyOf<typeof updateSchedule>;
@@ -126,7 +129,8 @@ export function applyPatch(stored: ScheduleRow, body: Patch, writtenBy: string):
     written_by: writtenBy,
     version: stored.version + 1,
   };
-  return { row, isRetimed: describeTiming(row) !== describeTiming(stored) };
+  const isStopped = row.enabled && stored.problem_code === expressionProblem;
+  return { row, isRetimed: isStopped || describeTiming(row) !== describeTiming(stored) };
 }
 
 /** An empty text removes the value. */

@@ -10,7 +10,7 @@ import type { NewId } from '../../kernel/identifiers.ts';
 import { readTimeOfId } from '../../kernel/identifiers.ts';
 import { buildRunEvent, type FoundStart, type NewRun } from '../executions/index.ts';
 import type { DueRow, HandledTick, ScheduleFacts } from './due-schedule.store.ts';
-import { readTimetable } from './schedule.ts';
+import { expressionProblem, readTimetable } from './schedule.ts';
 import { buildScheduleEvent } from './schedule-write.ts';
 import { createScheduledRun } from './scheduled-run.ts';
 import { nextTickAfter, type Timetable } from './timetable.ts';
@@ -50,7 +50,7 @@ export function handleTick({ row, facts, found }: Due, now: Date, newId: NewId):
     return { result: 'missed', handled, run: undefined, events: [...passed, missed] };
   }
 
-  if (fault !== undefined) return miss('schedule-expression', `${fault.field}: ${fault.message}`);
+  if (fault !== undefined) return miss(expressionProblem, `${fault.field}: ${fault.message}`);
   if (found.problem !== undefined) return miss(found.problem.code, found.problem.message);
 
   const { result, message, problem } = judgeRun(row, facts, tick);

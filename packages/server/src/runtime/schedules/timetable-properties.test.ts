@@ -131,14 +131,20 @@ describe('properties', () => {
   });
 });
 
+/** Milliseconds of processor time: other work of the machine does not count. */
+function measureSince(began: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(began);
+  return (user + system) / 1_000;
+}
+
 describe('cost', () => {
   it('10,000 schedules of one expression share its search', () => {
     const at = new Date('2026-06-01T12:00:00Z');
-    const began = performance.now();
+    const began = process.cpuUsage();
     for (let count = 0; count < 10_000; count++) {
       nextTickAfter(parse({ cronExpression: '0 */5 * * * ?', cronTimezone: 'Europe/Berlin' }), at);
     }
-    assert.ok(performance.now() - began < 1000);
+    assert.ok(measureSince(began) < 1000);
   });
 
   it('an expression of 255 characters is bounded', () => {
@@ -151,17 +157,15 @@ describe('cost', () => {
       // Every year the last Sunday of March is the day of the gap, and this is the gap.
       '* * 2 ? 3 1L',
     ]) {
-      const began = performance.now();
+      const began = process.cpuUsage();
       listTicks(
         parse({ cronExpression, cronTimezone: 'Europe/Berlin' }),
         new Date('2026-01-01'),
         new Date('2100-01-01'),
         100,
       );
-      assert.ok(
-        performance.now() - began < 1000,
-        `${cronExpression}: ${Math.round(performance.now() - began)} ms`,
-      );
+      const milliseconds = measureSince(began);
+      assert.ok(milliseconds < 1000, `${cronExpression}: ${Math.round(milliseconds)} ms`);
     }
   });
 });
