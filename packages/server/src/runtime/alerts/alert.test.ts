@@ -19,13 +19,17 @@ async function createScene() {
   const createRule = async (body: object) =>
     (await admin.post<AlertRule>(rules, { name: `rule ${randomUUID()}`, ...body })).body;
   /** Runs the pipeline of the scene for this time. */
-  async function run(status: 'SUCCESS' | 'FAILED', seconds = 1): Promise<string> {
+  async function run(
+    status: 'SUCCESS' | 'FAILED',
+    seconds = 1,
+    message = 'no such table',
+  ): Promise<string> {
     const id = await scene.started();
     const [work] = (await scene.instance.claim()).work;
     assert.ok(work);
     await scene.instance.report(work, { type: 'started' });
     clock.advance(seconds);
-    const outcome = status === 'SUCCESS' ? { status } : { status, message: 'no such table' };
+    const outcome = status === 'SUCCESS' ? { status } : { status, message };
     await scene.instance.report(work, { type: 'completed', outcome });
     return id;
   }
@@ -118,6 +122,43 @@ test('an execution that takes longer than usual raises an alert once there are e
   assert.deepEqual(await listAlerts(rule), []);
   await run('SUCCESS', 400);
   assert.match((await listAlerts(rule))[0]?.reason ?? '', /more than 3 times its usual 1 min\.$/);
+});
+
+test('a long message is cut between characters', async () => {
+  const { createRule, run, listAlerts } = await createScene();
+  const rule = await createRule({ condition: { type: 'FAILED' } });
+  // One of the two has a character of two code units where the reason is cut.
+  for (const begin of ['', 'x']) await run('FAILED', 1, `${begin}${'😀'.repeat(9_000)}`);
+  const found = await listAlerts(rule);
+  assert.deepEqual(
+    found.map(({ reason }) => [reason.isWellFormed(), reason.length <= 10_000]),
+    [
+      [true, true],
+      [true, true],
+    ],
+  );
+});
+
+test('rules of other pipelines do not keep back the alerts of executions that take long', async () => {
+  const { createRule, started, countAlerts } = await createScene();
+  const condition = { type: 'LONGER_THAN', minutes: 5 };
+  for (let rule = 0; rule < 520; rule += 1) await createRule({ condition, pipelineName: 'nothing' });
+  const rule = await createRule({ condition, pipelineName: 'main' });
+  await started();
+  clock.advance(400);
+  assert.equal(await countAlerts(rule), 1);
+});
+
+test('many rules and many events are judged in parts', async () => {
+  const { createRule, run, countAlerts } = await createScene();
+  const rules = [];
+  for (let count = 0; count < 260; count += 1)
+    rules.push(await createRule({ condition: { type: 'FAILED' } }));
+  for (let count = 0; count < 9; count += 1) await run('FAILED');
+  for (const rule of [rules.at(0), rules.at(-1)]) {
+    assert.ok(rule);
+    assert.equal(await countAlerts(rule), 9);
+  }
 });
 
 test('a scheduled execution that no agent starts raises an alert', async () => {

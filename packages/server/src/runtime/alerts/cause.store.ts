@@ -1,5 +1,5 @@
 /** What may raise alerts: events of the log, and runs that have not ended. Each is read with the rules that it concerns. */
-import type { AlertConditionType, ExecutionStatus } from '@headgate/contract';
+import { type AlertConditionType, alertRuleLimit, type ExecutionStatus } from '@headgate/contract';
 import {
   type ColumnTypes,
   type Read,
@@ -17,7 +17,6 @@ const causeRow = {
   condition_type: typed<AlertConditionType>('text'),
   minutes: 'integer?',
   factor: 'double precision?',
-  pipeline_filter: 'text?',
   webhook_ids: typed<readonly string[]>('uuid[]'),
   environment_name: 'text',
   pipeline_name: 'text',
@@ -44,8 +43,11 @@ export type Cause = RowOf<typeof causeRow>;
 const usualRuns = 20;
 const fewestUsualRuns = 3;
 
-const ruleColumns = `r.account_id, r.alert_rule_id, r.project_id, r.name, r.condition_type, r.minutes, r.factor,
-    r.pipeline_name as pipeline_filter, r.webhook_ids`;
+const ruleColumns = `r.account_id, r.alert_rule_id, r.project_id, r.name, r.condition_type, r.minutes, r.factor, r.webhook_ids`;
+const trimExtension = (name: string) => `regexp_replace(${name}, '\\.(orch|tran)\\.yaml$', '')`;
+/** SQL: the rule `r` is about the pipeline. */
+const isAboutPipeline = (name: string) =>
+  `(r.pipeline_name is null or ${trimExtension('r.pipeline_name')} = ${trimExtension(name)})`;
 const sameRuns = (status: ExecutionStatus) => `
       select p.execution_id, p.started_at, p.finished_at from pipeline_execution p
       where p.account_id = x.account_id and p.project_id = x.project_id and p.environment_name = x.environment_name
@@ -81,14 +83,16 @@ const selectEnd = statement(
     order by e.position limit ${scannedEvents}) scanned`,
 );
 
+/** More than the rules of a project, so that all causes of the first event are among them. */
+const causesOfPart = 2 * alertRuleLimit;
 const selectEventCauses = statement(
   {
     parameters: { account_id: 'uuid', after: 'bigint', through: 'bigint', now: 'timestamptz' },
-    row: causeRow,
+    row: { ...causeRow, position: 'bigint' },
     alone: true,
   },
   `
-  select ${ruleColumns}, e.environment_name, coalesce(x.pipeline_name, s.pipeline_name) as pipeline_name,
+  select e.position, ${ruleColumns}, e.environment_name, coalesce(x.pipeline_name, s.pipeline_name) as pipeline_name,
     coalesce(x.schedule_id, s.schedule_id) as schedule_id, ${factColumns('$now::timestamptz')}
   from event e
   join alert_rule r on r.account_id = e.account_id and r.project_id = e.project_id and r.enabled and e.occurred_at >= r.active_since
@@ -100,7 +104,9 @@ const selectEventCauses = statement(
   where e.account_id = $account_id and e.position > $after and e.position <= $through
     and e.name in ('pipeline-execution-ended', 'schedule-tick-missed') and (x.execution_id is not null or s.schedule_id is not null)
     and (r.schedule_id is null or r.schedule_id = coalesce(x.schedule_id, s.schedule_id))
-  order by e.position`,
+    and ${isAboutPipeline('coalesce(x.pipeline_name, s.pipeline_name)')}
+  order by e.position
+  limit ${causesOfPart}`,
 );
 
 const movePosition = statement(
@@ -126,8 +132,15 @@ export async function takeEventCauses(
   const through = end?.through ?? null;
   if (through === null) return { causes: [], hasMore: false };
   const causes = await tx.query(selectEventCauses, { ...account, after: at.position, through, now });
-  tx.send(movePosition, { ...account, position: through });
-  return { causes, hasMore: end?.scanned === scannedEvents };
+  const isFull = causes.length === causesOfPart;
+  // The causes of the last event may be incomplete: the next part begins with it.
+  const [first, last] = [causes.at(0)?.position ?? 0, causes.at(-1)?.position ?? 0];
+  const position = isFull ? Math.max(first, last - 1) : through;
+  tx.send(movePosition, { ...account, position });
+  return {
+    causes: causes.filter((cause) => cause.position <= position),
+    hasMore: isFull || end?.scanned === scannedEvents,
+  };
 }
 
 const listBehind = statement(
@@ -158,6 +171,7 @@ const selectUnendedCauses = statement(
     where r.enabled and r.condition_type in ('LONGER_THAN', 'LONGER_THAN_USUAL', 'NOT_STARTED') and x.started_at >= r.active_since
       and (r.environment_name is null or r.environment_name = x.environment_name)
       and (r.schedule_id is null or r.schedule_id = x.schedule_id)
+      and ${isAboutPipeline('x.pipeline_name')}
       and case when r.condition_type = 'NOT_STARTED' then
           x.schedule_tick <= $now::timestamptz - make_interval(mins => r.minutes) and exists (
             select from work w where w.account_id = x.account_id and w.work_id = x.execution_id and w.state = 'queued')

@@ -11,22 +11,16 @@ const fewestSeconds = 60;
 
 /** Undefined if the condition of the rule is not true. */
 export function judge(cause: Cause, now: Date): Verdict | undefined {
-  if (
-    cause.pipeline_filter !== null &&
-    trimExtension(cause.pipeline_filter) !== trimExtension(cause.pipeline_name)
-  )
-    return undefined;
   const reason = cause.execution_id === null ? judgeSchedule(cause) : judgeRun(cause, now);
   if (reason === undefined) return undefined;
   const isOfSchedule = cause.condition_type === 'SCHEDULE_PROBLEM' || cause.execution_id === null;
   const since = cause.problem_since?.toISOString() ?? 'once';
   return {
     cause: isOfSchedule ? `${cause.schedule_id} ${since}` : (cause.execution_id ?? ''),
-    reason: reason.slice(0, 10_000),
+    // The cut may split a character, which JSON of the database refuses.
+    reason: reason.slice(0, 10_000).toWellFormed(),
   };
 }
-
-const trimExtension = (name: string) => name.replace(/\.(orch|tran)\.yaml$/, '');
 
 function judgeRun(cause: Cause, now: Date): string | undefined {
   const { condition_type: type, status, message } = cause;
