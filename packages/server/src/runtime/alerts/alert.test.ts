@@ -139,6 +139,28 @@ test('a long message is cut between characters', async () => {
   );
 });
 
+test('an account whose alerts cannot be raised does not stop the others', async () => {
+  const scenes = [await createScene(), await createScene()];
+  const rules = await Promise.all(
+    scenes.map(({ createRule }) => createRule({ condition: { type: 'FAILED' } })),
+  );
+  for (const { run } of scenes) await run('FAILED');
+  let calls = 0;
+  const newId = () => {
+    calls += 1;
+    if (calls === 1) throw new Error('broken');
+    return deps.newId();
+  };
+  await assert.rejects(raiseDueAlerts({ ...deps, newId }), /broken/);
+  const counts = await Promise.all(
+    scenes.map(async ({ admin, rules: path }, index) => {
+      const alerts = `${path}/${rules[index]?.alertRuleId}/alerts`;
+      return (await admin.get<Page<Alert>>(alerts)).body.results.length;
+    }),
+  );
+  assert.deepEqual(counts.toSorted(), [0, 1]);
+});
+
 test('rules of other pipelines do not keep back the alerts of executions that take long', async () => {
   const { createRule, started, countAlerts } = await createScene();
   const condition = { type: 'LONGER_THAN', minutes: 5 };

@@ -142,11 +142,19 @@ export async function judgeNewEvents(services: AlertServices, accountId: string)
 /** Judges all that is new: the events of all accounts, and what came true with time. */
 export async function raiseDueAlerts(services: AlertServices): Promise<void> {
   const { database, clock, newId } = services;
-  for (const accountId of await listAccountsBehind(database.read)) await judgeNewEvents(services, accountId);
+  let fault: { failure: unknown } | undefined;
+  /** One account must not stop the others. */
+  const attempt = (work: Promise<void>) =>
+    work.catch((failure: unknown) => {
+      fault = { failure };
+    });
+  for (const accountId of await listAccountsBehind(database.read))
+    await attempt(judgeNewEvents(services, accountId));
   const now = clock.now();
   const causes = await listUnendedCauses(database.read, now);
   for (const [accountId, some] of Map.groupBy(causes, (cause) => cause.account_id))
-    await database.transaction((tx) => raise(tx, accountId, listRaised(some, now), { now, newId }));
+    await attempt(database.transaction((tx) => raise(tx, accountId, listRaised(some, now), { now, newId })));
+  if (fault !== undefined) throw fault.failure;
 }
 
 export function createAlertJob(services: AlertServices): PeriodicJob {
