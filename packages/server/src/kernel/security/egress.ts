@@ -64,8 +64,8 @@ export function createEgressGuard(allow: EgressAllow, resolve: Resolve = resolve
 
   function permit(text: string, hostAllowed: boolean): ipaddr.IPv4 | ipaddr.IPv6 {
     const ip = unwrapIpv4(ipaddr.process(text));
-    if (hostAllowed || isInAllowedRange(ip) || ip.range() === 'unicast') return ip;
-    throw new EgressRefused(`The address ${text} is in a ${ip.range()} range, which is not allowed.`);
+    if (hostAllowed || isInAllowedRange(ip) || isPublic(ip)) return ip;
+    throw new EgressRefused(`The address ${text} is in a ${describeRange(ip)} range, which is not allowed.`);
   }
 
   return {
@@ -78,7 +78,7 @@ export function createEgressGuard(allow: EgressAllow, resolve: Resolve = resolve
       const ips = found.map((text) => permit(text, hostAllowed));
       const [ip] = ips;
       if (ip === undefined) throw new EgressRefused(`The host ${host} has no address.`);
-      if (url.protocol === 'http:' && !hostAllowed && !isInAllowedRange(ip)) {
+      if (url.protocol === 'http:' && !hostAllowed && !ips.every(isInAllowedRange)) {
         throw new EgressRefused(`Plain http to ${host} is not allowed; use https.`);
       }
       const addresses = ips.map(describeAddress);
@@ -87,6 +87,12 @@ export function createEgressGuard(allow: EgressAllow, resolve: Resolve = resolve
     },
   };
 }
+
+/** All public addresses of IPv6 are in 2000::/3 (RFC 4291 §2.4). */
+const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
+const isPublic = (ip: ipaddr.IPv4 | ipaddr.IPv6) =>
+  ip.range() === 'unicast' && (ip.kind() === 'ipv4' || ip.match(globalUnicast));
+const describeRange = (ip: ipaddr.IPv4 | ipaddr.IPv6) => (ip.range() === 'unicast' ? 'reserved' : ip.range());
 
 function describeAddress(ip: ipaddr.IPv4 | ipaddr.IPv6): { address: string; family: 4 | 6 } {
   return { address: ip.toString(), family: ip.kind() === 'ipv4' ? 4 : 6 };

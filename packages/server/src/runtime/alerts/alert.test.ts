@@ -19,11 +19,7 @@ async function createScene() {
   const createRule = async (body: object) =>
     (await admin.post<AlertRule>(rules, { name: `rule ${randomUUID()}`, ...body })).body;
   /** Runs the pipeline of the scene for this time. */
-  async function run(
-    status: 'SUCCESS' | 'FAILED',
-    seconds = 1,
-    message = 'no such table',
-  ): Promise<string> {
+  async function run(status: 'SUCCESS' | 'FAILED', seconds = 1, message = 'no such table'): Promise<string> {
     const id = await scene.started();
     const [work] = (await scene.instance.claim()).work;
     assert.ok(work);
