@@ -44,10 +44,11 @@ const usualRuns = 20;
 const fewestUsualRuns = 3;
 
 const ruleColumns = `r.account_id, r.alert_rule_id, r.project_id, r.name, r.condition_type, r.minutes, r.factor, r.webhook_ids`;
-const trimExtension = (name: string) => `regexp_replace(${name}, '\\.(orch|tran)\\.yaml$', '')`;
-/** SQL: the rule `r` is about the pipeline. */
-const isAboutPipeline = (name: string) =>
-  `(r.pipeline_name is null or ${trimExtension('r.pipeline_name')} = ${trimExtension(name)})`;
+/** SQL: the rule `r` is about the pipeline; either may lack the extension. */
+const isAboutPipeline = (name: string) => `
+    (r.pipeline_name is null or r.pipeline_name = ${name}
+      or ${name} in (r.pipeline_name || '.orch.yaml', r.pipeline_name || '.tran.yaml')
+      or r.pipeline_name in (${name} || '.orch.yaml', ${name} || '.tran.yaml'))`;
 const sameRuns = (status: ExecutionStatus) => `
       select p.execution_id, p.started_at, p.finished_at from pipeline_execution p
       where p.account_id = x.account_id and p.project_id = x.project_id and p.environment_name = x.environment_name
