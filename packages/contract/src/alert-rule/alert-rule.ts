@@ -17,6 +17,7 @@ import {
 import { projectPath } from '../project/project.ts';
 
 /** Alert rules of one project. */
+export const alertReasonLimit = 1_000;
 export const alertRuleLimit = 1_000;
 export const alertConditionTypes = [
   'FAILED',
@@ -75,7 +76,7 @@ export const Alert = named(
   Type.Object({
     alertId: Uuid,
     raisedAt: DateTime,
-    reason: Type.String({ maxLength: 10_000 }),
+    reason: Type.String({ maxLength: alertReasonLimit }),
     environmentName: EnvironmentName,
     pipelineName: Type.String({ maxLength: 1_024 }),
     pipelineExecutionId: Type.Optional(Uuid),

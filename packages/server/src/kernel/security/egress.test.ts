@@ -7,6 +7,7 @@ const names: Record<string, string[]> = {
   'both.example': ['203.0.114.7', '2606:4700::1111'],
   'inside.example': ['10.0.0.7'],
   'mixed.example': ['203.0.114.7', '10.0.0.7'],
+  'mixed-again.example': ['10.0.0.7', '203.0.114.7'],
   'mapped.example': ['::ffff:127.0.0.1'],
   'nothing.example': [],
 };
@@ -60,6 +61,10 @@ test('private, loopback, link-local and other special ranges are refused', async
     '[2002:a00:1::]',
     '[::127.0.0.1]',
     '[::a9fe:a9fe]',
+    // Not assigned, but private networks use them.
+    '[200::1]',
+    '[4000::1]',
+    '[::1:0:7f00:1]',
   ];
   await Promise.all(addresses.map((address) => requireRefused(`https://${address}/`, /not allowed/)));
 });
@@ -117,6 +122,7 @@ test('plain http is allowed only to hosts that the operator allows', async () =>
   assert.ok(await createGuard('public.example').check('http://public.example/'));
   assert.ok(await createGuard('127.0.0.0/8').check('http://127.0.0.1:3000/'));
   await requireRefused('http://mixed.example/', /not allowed|use https/, '10.0.0.0/8');
+  await requireRefused('http://mixed-again.example/', /use https/, '10.0.0.0/8');
 });
 
 test('an address that is not an http URL is refused', async () => {

@@ -64,9 +64,9 @@ export function createEgressGuard(allow: EgressAllow, resolve: Resolve = resolve
 
   function permit(text: string, hostAllowed: boolean): ipaddr.IPv4 | ipaddr.IPv6 {
     const ip = unwrapIpv4(ipaddr.process(text));
-    if (hostAllowed || isInAllowedRange(ip) || ip.range() === 'unicast') return ip;
+    if (hostAllowed || isInAllowedRange(ip) || isPublic(ip)) return ip;
     throw new EgressRefused(
-      `The address ${text} is in a ${ip.range()} range, which is not allowed. Use a public address, or ask the operator to add this one to HEADGATE_EGRESS_ALLOW.`,
+      `The address ${text} is in a ${describeRange(ip)} range, which is not allowed. Use a public address, or ask the operator to add this one to HEADGATE_EGRESS_ALLOW.`,
     );
   }
 
@@ -80,7 +80,7 @@ export function createEgressGuard(allow: EgressAllow, resolve: Resolve = resolve
       const ips = found.map((text) => permit(text, hostAllowed));
       const [ip] = ips;
       if (ip === undefined) throw new EgressRefused(`The host ${host} has no address.`);
-      if (url.protocol === 'http:' && !hostAllowed && !isInAllowedRange(ip)) {
+      if (url.protocol === 'http:' && !hostAllowed && !ips.every(isInAllowedRange)) {
         throw new EgressRefused(
           `Plain http to ${host} is not allowed; use https, or ask the operator to add the host to HEADGATE_EGRESS_ALLOW.`,
         );
@@ -91,6 +91,12 @@ export function createEgressGuard(allow: EgressAllow, resolve: Resolve = resolve
     },
   };
 }
+
+/** All public addresses of IPv6 are in 2000::/3 (RFC 4291 §2.4). */
+const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
+const isPublic = (ip: ipaddr.IPv4 | ipaddr.IPv6) =>
+  ip.range() === 'unicast' && (ip.kind() === 'ipv4' || ip.match(globalUnicast));
+const describeRange = (ip: ipaddr.IPv4 | ipaddr.IPv6) => (ip.range() === 'unicast' ? 'reserved' : ip.range());
 
 function describeAddress(ip: ipaddr.IPv4 | ipaddr.IPv6): { address: string; family: 4 | 6 } {
   return { address: ip.toString(), family: ip.kind() === 'ipv4' ? 4 : 6 };

@@ -1,5 +1,5 @@
 /** What may raise alerts: events of the log, and runs that have not ended. Each is read with the rules that it concerns. */
-import type { AlertConditionType, ExecutionStatus } from '@headgate/contract';
+import { type AlertConditionType, alertRuleLimit, type ExecutionStatus } from '@headgate/contract';
 import {
   type ColumnTypes,
   type Read,
@@ -45,10 +45,11 @@ const fewestUsualRuns = 3;
 
 const ruleColumns = `r.account_id, r.alert_rule_id, r.project_id, r.name, r.condition_type, r.minutes, r.factor,
     r.webhook_ids`;
-const trimExtension = (name: string) => `regexp_replace(${name}, '\\.(orch|tran)\\.yaml$', '')`;
-/** SQL condition: the rule `r` is about this pipeline. Both names may have an extension. */
-const isAboutPipeline = (name: string) =>
-  `(r.pipeline_name is null or ${trimExtension('r.pipeline_name')} = ${trimExtension(name)})`;
+/** SQL condition: the rule `r` is about the pipeline. Either name may lack its extension. */
+const isAboutPipeline = (name: string) => `
+    (r.pipeline_name is null or r.pipeline_name = ${name}
+      or ${name} in (r.pipeline_name || '.orch.yaml', r.pipeline_name || '.tran.yaml')
+      or r.pipeline_name in (${name} || '.orch.yaml', ${name} || '.tran.yaml'))`;
 const sameRuns = (status: ExecutionStatus) => `
       select p.execution_id, p.started_at, p.finished_at from pipeline_execution p
       where p.account_id = x.account_id and p.project_id = x.project_id and p.environment_name = x.environment_name
@@ -84,14 +85,16 @@ const selectEnd = statement(
     order by e.position limit ${scannedEvents}) scanned`,
 );
 
+/** More than the rules of a project, so that all causes of the first event are among them. */
+const causesOfPart = 2 * alertRuleLimit;
 const selectEventCauses = statement(
   {
     parameters: { account_id: 'uuid', after: 'bigint', through: 'bigint', now: 'timestamptz' },
-    row: causeRow,
+    row: { ...causeRow, position: 'bigint' },
     alone: true,
   },
   `
-  select ${ruleColumns}, e.environment_name, coalesce(x.pipeline_name, s.pipeline_name) as pipeline_name,
+  select e.position, ${ruleColumns}, e.environment_name, coalesce(x.pipeline_name, s.pipeline_name) as pipeline_name,
     coalesce(x.schedule_id, s.schedule_id) as schedule_id, ${factColumns('$now::timestamptz')}
   from event e
   join alert_rule r on r.account_id = e.account_id and r.project_id = e.project_id and r.enabled and e.occurred_at >= r.active_since
@@ -104,7 +107,8 @@ const selectEventCauses = statement(
     and e.name in ('pipeline-execution-ended', 'schedule-tick-missed') and (x.execution_id is not null or s.schedule_id is not null)
     and (r.schedule_id is null or r.schedule_id = coalesce(x.schedule_id, s.schedule_id))
     and ${isAboutPipeline('coalesce(x.pipeline_name, s.pipeline_name)')}
-  order by e.position`,
+  order by e.position
+  limit ${causesOfPart}`,
 );
 
 const movePosition = statement(
@@ -130,8 +134,15 @@ export async function takeEventCauses(
   const through = end?.through ?? null;
   if (through === null) return { causes: [], hasMore: false };
   const causes = await tx.query(selectEventCauses, { ...account, after: at.position, through, now });
-  tx.send(movePosition, { ...account, position: through });
-  return { causes, hasMore: end?.scanned === scannedEvents };
+  const isFull = causes.length === causesOfPart;
+  // The causes of the last event may be incomplete: the next part begins with it.
+  const [first, last] = [causes.at(0)?.position ?? 0, causes.at(-1)?.position ?? 0];
+  const position = isFull ? Math.max(first, last - 1) : through;
+  tx.send(movePosition, { ...account, position });
+  return {
+    causes: causes.filter((cause) => cause.position <= position),
+    hasMore: isFull || end?.scanned === scannedEvents,
+  };
 }
 
 // One lookup each: the order and the limit keep the planner from scanning all rules.

@@ -1,4 +1,5 @@
 /** Whether something raises an alert of a rule, and the words of the alert. */
+import { alertReasonLimit } from '@headgate/contract';
 import type { Cause } from './cause.store.ts';
 
 export interface Verdict {
@@ -17,8 +18,8 @@ export function judge(cause: Cause, now: Date): Verdict | undefined {
   const since = cause.problem_since?.toISOString() ?? 'once';
   return {
     cause: isOfSchedule ? `${cause.schedule_id} ${since}` : (cause.execution_id ?? ''),
-    // PostgreSQL refuses half a character.
-    reason: reason.slice(0, 10_000).toWellFormed(),
+    // The execution has the whole message. PostgreSQL refuses half a character.
+    reason: reason.slice(0, alertReasonLimit).toWellFormed(),
   };
 }
 
