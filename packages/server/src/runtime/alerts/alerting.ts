@@ -10,6 +10,7 @@ import type { NewId } from '../../kernel/identifiers.ts';
 import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
 import { readLogBounds } from '../../records/events/index.ts';
 import { type Cause, listAccountsBehind, listUnendedCauses, takeEventCauses } from './cause.store.ts';
+import { writeMails } from './mail.store.ts';
 import { judge, type Verdict } from './verdict.ts';
 
 const everyMilliseconds = 2_000;
@@ -18,6 +19,7 @@ export interface AlertServices {
   database: Database;
   clock: Clock;
   newId: NewId;
+  config: { publicUrl: string };
 }
 
 interface Raised extends Verdict {
@@ -70,7 +72,8 @@ async function raise(
   tx: Transaction,
   accountId: string,
   raised: readonly Raised[],
-  { now, newId }: { now: Date; newId: NewId },
+  now: Date,
+  { newId, config }: AlertServices,
 ): Promise<void> {
   if (raised.length === 0) return;
   const identified = raised.map((each) => ({ ...each, alertId: newId() }));
@@ -89,8 +92,9 @@ async function raise(
   });
   const isNew = new Set(inserted.map(({ alert_id }) => alert_id));
   const source = { accountId, actorId: null, actorKind: 'system', requestId: null } as const;
-  const events = identified.filter(({ alertId }) => isNew.has(alertId)).map(buildAlertEvent);
-  recordEvents(tx, source, events, now, newId);
+  const written = identified.filter(({ alertId }) => isNew.has(alertId));
+  recordEvents(tx, source, written.map(buildAlertEvent), now, newId);
+  await writeMails(tx, accountId, written, { now, newId, publicUrl: config.publicUrl });
 }
 
 function buildAlertEvent({ about, reason, alertId }: Raised & { alertId: string }): AccountEvent {
@@ -126,14 +130,14 @@ function listRaised(causes: readonly Cause[], now: Date): Raised[] {
 
 /** Judges the new events of an account. */
 export async function judgeNewEvents(services: AlertServices, accountId: string): Promise<void> {
-  const { database, clock, newId } = services;
+  const { database, clock } = services;
   await readLogBounds(database, accountId);
   for (let hasMore = true; hasMore; ) {
     const now = clock.now();
     hasMore = await database.transaction(async (tx) => {
       const taken = await takeEventCauses(tx, accountId, now);
       if (taken === undefined) return false;
-      await raise(tx, accountId, listRaised(taken.causes, now), { now, newId });
+      await raise(tx, accountId, listRaised(taken.causes, now), now, services);
       return taken.hasMore;
     });
   }
@@ -141,12 +145,12 @@ export async function judgeNewEvents(services: AlertServices, accountId: string)
 
 /** Judges all that is new: the events of all accounts, and what came true with time. */
 export async function raiseDueAlerts(services: AlertServices): Promise<void> {
-  const { database, clock, newId } = services;
+  const { database, clock } = services;
   for (const accountId of await listAccountsBehind(database.read)) await judgeNewEvents(services, accountId);
   const now = clock.now();
   const causes = await listUnendedCauses(database.read, now);
   for (const [accountId, some] of Map.groupBy(causes, (cause) => cause.account_id))
-    await database.transaction((tx) => raise(tx, accountId, listRaised(some, now), { now, newId }));
+    await database.transaction((tx) => raise(tx, accountId, listRaised(some, now), now, services));
 }
 
 export function createAlertJob(services: AlertServices): PeriodicJob {

@@ -19,6 +19,7 @@ const causeRow = {
   factor: 'double precision?',
   pipeline_filter: 'text?',
   webhook_ids: typed<readonly string[]>('uuid[]'),
+  emails: typed<readonly string[]>('text[]'),
   environment_name: 'text',
   pipeline_name: 'text',
   schedule_id: 'uuid?',
@@ -45,7 +46,7 @@ const usualRuns = 20;
 const fewestUsualRuns = 3;
 
 const ruleColumns = `r.account_id, r.alert_rule_id, r.project_id, r.name, r.condition_type, r.minutes, r.factor,
-    r.pipeline_name as pipeline_filter, r.webhook_ids`;
+    r.pipeline_name as pipeline_filter, r.webhook_ids, r.emails`;
 const sameRuns = (status: ExecutionStatus) => `
       select p.execution_id, p.started_at, p.finished_at from pipeline_execution p
       where p.account_id = x.account_id and p.project_id = x.project_id and p.environment_name = x.environment_name
