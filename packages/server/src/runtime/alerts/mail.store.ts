@@ -80,6 +80,7 @@ const takenRow = {
 /** A mail that this server holds until the end of its lease. */
 export type TakenMail = RowOf<typeof takenRow>;
 
+// By ctid array: with a join the planner might scan the whole table.
 const takeDue = statement(
   {
     parameters: { limit: 'bigint', lease_until: 'timestamptz', now: 'timestamptz' },
@@ -87,10 +88,9 @@ const takeDue = statement(
     alone: true,
   },
   `
-  with due as materialized (
-    select account_id, mail_id from alert_mail where due_at <= $now order by due_at limit $limit for update skip locked)
   update alert_mail m set epoch = m.epoch + 1, lease_until = $lease_until, attempts = m.attempts + 1
-  from due where m.account_id = due.account_id and m.mail_id = due.mail_id
+  where m.ctid = any (array(
+    select ctid from alert_mail where due_at <= $now order by due_at limit $limit for update skip locked))
   returning m.account_id, m.mail_id, m.epoch, m.recipient, m.subject, m.body, m.attempts`,
 );
 
