@@ -3,7 +3,13 @@ import { kind, quoted } from '../problem-kind.ts';
 import type { Outcomes } from '../sum-of-outcomes.ts';
 
 export const alertRuleOutcomes = {
-  events: ['alert-rule-created', 'alert-rule-updated', 'alert-rule-deleted', 'alert-raised'],
+  events: [
+    'alert-rule-created',
+    'alert-rule-updated',
+    'alert-rule-deleted',
+    'alert-raised',
+    'alert-mail-failed',
+  ],
   problems: {
     'alert-rule-not-found': kind<{ id: string }>(
       404,
@@ -37,6 +43,13 @@ export const alertRuleOutcomes = {
       422,
       'The body names a webhook that the account does not have.',
       ({ id }) => `The account has no webhook ${id}.`,
+    ),
+    'alert-mail-not-configured': kind<{ count: number }>(
+      422,
+      'The rule has e-mail addresses, but the server has no SMTP settings.',
+      ({ count }) =>
+        `body.emails has ${count} ${count === 1 ? 'address' : 'addresses'}, but this server sends no e-mail: ` +
+        'its operator must set HEADGATE_SMTP_URL and HEADGATE_SMTP_FROM. Or leave out body.emails.',
     ),
   },
 } as const satisfies Outcomes;

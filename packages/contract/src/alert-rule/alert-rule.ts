@@ -54,6 +54,26 @@ const WebhookIds = Type.Array(OpaqueId, {
   description: 'Webhooks that get the event `alert-raised`, whatever their filters are',
 });
 
+/** Plain: no character has a meaning in the headers of a mail. */
+export const mailAddressPattern =
+  '^(?=[^@]{1,64}@)[A-Za-z0-9_+=~-]+(\\.[A-Za-z0-9_+=~-]+)*@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.)+[A-Za-z0-9][A-Za-z0-9-]{0,61}[A-Za-z0-9]$';
+const MailAddress = named(
+  'MailAddress',
+  Type.String({
+    maxLength: 320,
+    pattern: mailAddressPattern,
+    'x-form': 'a plain e-mail address without a name, such as on-call@example.com',
+  }),
+);
+const Emails = Type.Array(MailAddress, {
+  maxItems: 20,
+  uniqueItems: true,
+  description: 'Addresses that get a mail of each alert. The server needs SMTP settings',
+});
+
+export const alertMailStates = ['pending', 'sent', 'dead'] as const;
+export type AlertMailState = (typeof alertMailStates)[number];
+
 export const AlertRule = named(
   'AlertRule',
   Type.Object({
@@ -64,12 +84,25 @@ export const AlertRule = named(
     pipelineName: Type.Optional(PipelineName),
     scheduleId: Type.Optional(Uuid),
     webhookIds: Type.Array(Uuid, { maxItems: 20 }),
+    emails: Emails,
     enabled: Type.Boolean(),
     lastRaisedAt: Type.Optional(DateTime),
     createdAt: DateTime,
   }),
 );
 export type AlertRule = Static<typeof AlertRule>;
+
+const AlertMail = named(
+  'AlertMail',
+  Type.Object({
+    recipient: MailAddress,
+    state: oneOf(alertMailStates, {
+      description: 'pending: it is sent, or sent again. sent: the mail server took it. dead: it was given up',
+    }),
+    lastError: Type.Optional(Type.String({ maxLength: 1_000 })),
+  }),
+);
+export type AlertMail = Static<typeof AlertMail>;
 
 export const Alert = named(
   'Alert',
@@ -81,6 +114,9 @@ export const Alert = named(
     pipelineName: Type.String({ maxLength: 1_024 }),
     pipelineExecutionId: Type.Optional(Uuid),
     scheduleId: Type.Optional(Uuid),
+    mails: Type.Optional(
+      Type.Array(AlertMail, { maxItems: 20, description: 'Left out for an alert without mails' }),
+    ),
   }),
 );
 export type Alert = Static<typeof Alert>;
@@ -128,6 +164,7 @@ export const createAlertRule = operation({
     pipelineName: Type.Optional(filters.pipelineName),
     scheduleId: Type.Optional(filters.scheduleId),
     webhookIds: Type.Optional(WebhookIds),
+    emails: Type.Optional(Emails),
     enabled: Type.Optional(Type.Boolean()),
   }),
   success: { status: 201, body: AlertRule, headers: ['Location', 'ETag'] },
@@ -139,6 +176,7 @@ export const createAlertRule = operation({
     'unknown-environment',
     'unknown-schedule',
     'unknown-webhook',
+    'alert-mail-not-configured',
   ],
   events: ['alert-rule-created'],
 });
@@ -174,6 +212,7 @@ export const updateAlertRule = operation({
     pipelineName: Type.Optional(Type.Union([filters.pipelineName, Type.Null()])),
     scheduleId: Type.Optional(Type.Union([filters.scheduleId, Type.Null()])),
     webhookIds: Type.Optional(WebhookIds),
+    emails: Type.Optional(Emails),
     enabled: Type.Optional(Type.Boolean()),
   }),
   success: { status: 200, body: AlertRule, headers: ['ETag'] },
@@ -186,6 +225,7 @@ export const updateAlertRule = operation({
     'unknown-environment',
     'unknown-schedule',
     'unknown-webhook',
+    'alert-mail-not-configured',
   ],
   events: ['alert-rule-updated'],
 });

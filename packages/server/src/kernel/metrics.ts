@@ -6,6 +6,8 @@ export interface Metrics {
   countEndedWork(kind: string, status: string): void;
   /** Rows that retention deleted. */
   countRemovedRows(kind: string, rows: number): void;
+  /** One attempt to send a mail of an alert. `dead`: the last one, which failed too. */
+  countAlertMail(result: 'sent' | 'failed' | 'dead'): void;
   /** One attempt to send an event to a webhook. `dead`: the last one, which failed too. */
   countWebhookAttempt(result: 'delivered' | 'failed' | 'dead'): void;
   /** For how long the oldest delivery that is sent again has waited. */
@@ -53,6 +55,12 @@ export function createMetrics(): Metrics {
     labelNames: ['result'],
     registers: [registry],
   });
+  const alertMails = new Counter({
+    name: 'headgate_alert_mails_total',
+    help: 'Attempts to send mails of alerts, by result: sent, failed, dead',
+    labelNames: ['result'],
+    registers: [registry],
+  });
   const oldestDelivery = new Gauge({
     name: 'headgate_webhook_oldest_waiting_seconds',
     help: 'Age of the oldest webhook delivery that failed and is sent again; 0 if there is none',
@@ -79,6 +87,7 @@ export function createMetrics(): Metrics {
     },
     countEndedWork: (kind, status) => ended.labels(kind, status).inc(),
     countRemovedRows: (kind, rows) => removed.labels(kind).inc(rows),
+    countAlertMail: (result) => alertMails.labels(result).inc(),
     countWebhookAttempt: (result) => attempts.labels(result).inc(),
     setOldestWebhookDelivery: (seconds) => oldestDelivery.set(seconds),
     observeTick: (result, lateSeconds) => ticks.labels(result).observe(Math.max(lateSeconds, 0)),

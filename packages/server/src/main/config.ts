@@ -10,9 +10,11 @@ import { type LogLevel, logLevels } from '../kernel/log.ts';
 import { parseEgressAllow } from '../kernel/security/egress.ts';
 import { parseMasterKey, Secret } from '../kernel/security/sealed.ts';
 import type { WorkTimes } from '../kernel/work/work.ts';
+import type { MailSettings } from '../runtime/alerts/index.ts';
 import { readCertificate, type TlsFiles } from './http/certificate.ts';
 import { parseOrigins } from './http/cors.ts';
 import { findExposureFault, isLoopback, parseTrustedProxies } from './http/exposure.ts';
+import { readMailSettings } from './mail-settings.ts';
 import { createReader, type Environment, type Reader } from './setting-reader.ts';
 
 export interface Config {
@@ -63,6 +65,8 @@ export interface Config {
   secretWaitSeconds: number;
   /** How long the receiver of a webhook may take to answer. */
   webhookTimeoutSeconds: number;
+  /** Undefined: the server sends no mail. */
+  mail: MailSettings | undefined;
   /** In days; undefined to keep forever. */
   retention: Record<
     'eventDays' | 'executionDays' | 'logDays' | 'deliveryDays' | 'deadDeliveryDays',
@@ -140,6 +144,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     },
     secretWaitSeconds: read.integer('HEADGATE_SECRET_WAIT_SECONDS', 20, 1, 120),
     webhookTimeoutSeconds: read.integer('HEADGATE_WEBHOOK_TIMEOUT_SECONDS', 15, 1, 60),
+    mail: readMailSettings(read, faults),
     retention: {
       eventDays: read.days('HEADGATE_RETENTION_EVENTS_DAYS', 365),
       executionDays: read.days('HEADGATE_RETENTION_EXECUTIONS_DAYS', 365),

@@ -29,8 +29,13 @@ import {
   renderAlertRuleEtag,
   updateAlertRuleRow,
 } from './alert-rule.store.ts';
+import type { MailSettings } from './mail-transport.ts';
 
-export function alertRuleRoutes({ read, write }: Endpoints): void {
+export interface AlertRuleServices {
+  config: { mail: MailSettings | undefined };
+}
+
+export function alertRuleRoutes({ read, write }: Endpoints, { config }: AlertRuleServices): void {
   read(listAlertRules, async ({ query, page }) => {
     const { limit, offset } = computePageBounds(query);
     const { rows, total } = await page(alertRulePage, { limit, offset });
@@ -54,6 +59,7 @@ export function alertRuleRoutes({ read, write }: Endpoints): void {
   });
 
   write(createAlertRule, async ({ tx, rows, scope, params, body, now, newId }) => {
+    requireMailSettings(config.mail, body.emails);
     const count = await requireNamed(rows, body);
     if (count >= alertRuleLimit) throw problem('too-many-alert-rules', { limit: alertRuleLimit });
     const row: AlertRuleRow = {
@@ -64,6 +70,7 @@ export function alertRuleRoutes({ read, write }: Endpoints): void {
       pipeline_name: body.pipelineName ?? null,
       schedule_id: body.scheduleId === undefined ? null : toUuid(body.scheduleId),
       webhook_ids: (body.webhookIds ?? []).map(toUuid),
+      emails: body.emails ?? [],
       enabled: body.enabled ?? true,
       active_since: now,
       version: 1,
@@ -81,6 +88,7 @@ export function alertRuleRoutes({ read, write }: Endpoints): void {
   });
 
   write(updateAlertRule, async ({ tx, rows, scope, params, headers, body, now }) => {
+    requireMailSettings(config.mail, body.emails);
     await requireNamed(rows, body);
     const stored = await lockAlertRule(tx, scope, params.projectId, params.alertRuleId);
     requireMatch(headers['If-Match'], renderAlertRuleEtag(stored));
@@ -95,6 +103,7 @@ export function alertRuleRoutes({ read, write }: Endpoints): void {
         stored.schedule_id,
       ),
       webhook_ids: body.webhookIds?.map(toUuid) ?? stored.webhook_ids,
+      emails: body.emails ?? stored.emails,
       enabled: body.enabled ?? stored.enabled,
       version: stored.version + 1,
     };
@@ -132,7 +141,7 @@ function chooseFilter(wanted: string | null | undefined, stored: string | null):
   return wanted === undefined ? stored : wanted;
 }
 
-/** Everything but the name and the webhooks: what the rule selects may have happened before. */
+/** Everything but the name and the receivers: what the rule selects may have happened before. */
 function isWider(row: AlertRuleRow, stored: AlertRuleRow): boolean {
   const pick = (each: AlertRuleRow) =>
     JSON.stringify([
@@ -157,6 +166,12 @@ function readCondition({ type, minutes, factor }: AlertCondition) {
     minutes: minutes ?? null,
     factor: usesFactor ? (factor ?? defaultFactor) : null,
   };
+}
+
+/** Throws `alert-mail-not-configured`. */
+function requireMailSettings(mail: MailSettings | undefined, emails: readonly string[] = []): void {
+  if (mail === undefined && emails.length > 0)
+    throw problem('alert-mail-not-configured', { count: emails.length });
 }
 
 interface Named {

@@ -1,5 +1,11 @@
 /** The table `alert_rule`, as its owner writes and reads it, and the alerts of a rule. */
-import type { Alert, AlertCondition, AlertConditionType, AlertRule } from '@headgate/contract';
+import type {
+  Alert,
+  AlertCondition,
+  AlertConditionType,
+  AlertMailState,
+  AlertRule,
+} from '@headgate/contract';
 import {
   type ColumnTypes,
   insertStatement,
@@ -24,6 +30,7 @@ const writtenColumns = {
   pipeline_name: 'text?',
   schedule_id: 'uuid?',
   webhook_ids: typed<readonly string[]>('uuid[]'),
+  emails: typed<readonly string[]>('text[]'),
   enabled: 'boolean',
   active_since: 'timestamptz',
   version: 'bigint',
@@ -153,18 +160,26 @@ const alertRow = {
   execution_id: 'uuid?',
   schedule_id: 'uuid?',
 } satisfies ColumnTypes;
+const listedAlertRow = {
+  ...alertRow,
+  mails: typed<AlertMailPart[] | null>('jsonb'),
+} satisfies ColumnTypes;
+type AlertMailPart = { recipient: string; state: AlertMailState; lastError: string | null };
 
 /** The total is null if the project has no such rule. */
 export const alertsOfRule = guardedPage(
   {
     parameters: { alert_rule_id: 'uuid', limit: 'bigint', offset: 'bigint' },
-    row: alertRow,
+    row: listedAlertRow,
     totalType: 'bigint?',
   },
   {
     rows: `
-    select ${Object.keys(alertRow).join(', ')} from alert
-    where account_id = $account_id and alert_rule_id = $alert_rule_id
+    select ${Object.keys(alertRow).join(', ')}, (
+      select jsonb_agg(
+        jsonb_build_object('recipient', m.recipient, 'state', m.state, 'lastError', m.last_error) order by m.mail_id)
+      from alert_mail m where m.account_id = alert.account_id and m.alert_id = alert.alert_id) as mails
+    from alert where account_id = $account_id and alert_rule_id = $alert_rule_id
     order by alert_id desc limit $limit offset $offset`,
     total: `
     select (select count(*) from alert a where a.account_id = $account_id and a.alert_rule_id = $alert_rule_id)
@@ -172,7 +187,7 @@ export const alertsOfRule = guardedPage(
   },
 );
 
-export function presentAlert(row: RowOf<typeof alertRow>): Alert {
+export function presentAlert(row: RowOf<typeof listedAlertRow>): Alert {
   const alert: Alert = {
     alertId: row.alert_id,
     raisedAt: row.raised_at.toISOString(),
@@ -182,6 +197,10 @@ export function presentAlert(row: RowOf<typeof alertRow>): Alert {
   };
   if (row.execution_id !== null) alert.pipelineExecutionId = row.execution_id;
   if (row.schedule_id !== null) alert.scheduleId = row.schedule_id;
+  if (row.mails !== null)
+    alert.mails = row.mails.map(({ lastError, ...mail }) =>
+      lastError === null ? mail : { ...mail, lastError },
+    );
   return alert;
 }
 
@@ -191,6 +210,7 @@ export function presentAlertRule(row: AlertRuleRow): AlertRule {
     name: row.name,
     condition: presentCondition(row),
     webhookIds: [...row.webhook_ids],
+    emails: [...row.emails],
     enabled: row.enabled,
     createdAt: row.created_at.toISOString(),
   };

@@ -11,6 +11,7 @@ import type { NewId } from '../../kernel/identifiers.ts';
 import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
 import { readLogBounds } from '../../records/events/index.ts';
 import { type Cause, listAccountsBehind, listUnendedCauses, takeEventCauses } from './cause.store.ts';
+import { writeMails } from './mail.store.ts';
 import { judge, type Verdict } from './verdict.ts';
 
 const everyMilliseconds = 2_000;
@@ -20,6 +21,7 @@ export interface AlertServices {
   clock: Clock;
   newId: NewId;
   failures: FailureLog;
+  config: { publicUrl: string };
 }
 
 interface Raised extends Verdict {
@@ -72,7 +74,8 @@ async function raise(
   tx: Transaction,
   accountId: string,
   raised: readonly Raised[],
-  { now, newId }: { now: Date; newId: NewId },
+  now: Date,
+  { newId, config }: AlertServices,
 ): Promise<void> {
   if (raised.length === 0) return;
   const identified = raised.map((each) => ({ ...each, alertId: newId() }));
@@ -91,8 +94,9 @@ async function raise(
   });
   const isNew = new Set(inserted.map(({ alert_id }) => alert_id));
   const source = { accountId, actorId: null, actorKind: 'system', requestId: null } as const;
-  const events = identified.filter(({ alertId }) => isNew.has(alertId)).map(buildAlertEvent);
-  recordEvents(tx, source, events, now, newId);
+  const written = identified.filter(({ alertId }) => isNew.has(alertId));
+  recordEvents(tx, source, written.map(buildAlertEvent), now, newId);
+  await writeMails(tx, accountId, written, { now, newId, publicUrl: config.publicUrl });
 }
 
 function buildAlertEvent({ about, reason, alertId }: Raised & { alertId: string }): AccountEvent {
@@ -128,14 +132,14 @@ function listRaised(causes: readonly Cause[], now: Date): Raised[] {
 
 /** Judges the new events of an account. */
 export async function judgeNewEvents(services: AlertServices, accountId: string): Promise<void> {
-  const { database, clock, newId } = services;
+  const { database, clock } = services;
   await readLogBounds(database, accountId);
   for (let hasMore = true; hasMore; ) {
     const now = clock.now();
     hasMore = await database.transaction(async (tx) => {
       const taken = await takeEventCauses(tx, accountId, now);
       if (taken === undefined) return false;
-      await raise(tx, accountId, listRaised(taken.causes, now), { now, newId });
+      await raise(tx, accountId, listRaised(taken.causes, now), now, services);
       return taken.hasMore;
     });
   }
@@ -149,7 +153,7 @@ const oneAccount = 'alerts of one account';
  * the others.
  */
 export async function raiseDueAlerts(services: AlertServices): Promise<void> {
-  const { database, clock, newId, failures } = services;
+  const { database, clock, failures } = services;
   let failed = 0;
   async function attempt(accountId: string, work: Promise<void>): Promise<void> {
     await work.catch((failure: unknown) => {
@@ -166,7 +170,7 @@ export async function raiseDueAlerts(services: AlertServices): Promise<void> {
     const raised = listRaised(some, now);
     await attempt(
       accountId,
-      database.transaction((tx) => raise(tx, accountId, raised, { now, newId })),
+      database.transaction((tx) => raise(tx, accountId, raised, now, services)),
     );
   }
   if (failed === 0) failures.recordSuccess(oneAccount);

@@ -18,6 +18,7 @@ const causeRow = {
   minutes: 'integer?',
   factor: 'double precision?',
   webhook_ids: typed<readonly string[]>('uuid[]'),
+  emails: typed<readonly string[]>('text[]'),
   environment_name: 'text',
   pipeline_name: 'text',
   schedule_id: 'uuid?',
@@ -44,7 +45,7 @@ const usualRuns = 20;
 const fewestUsualRuns = 3;
 
 const ruleColumns = `r.account_id, r.alert_rule_id, r.project_id, r.name, r.condition_type, r.minutes, r.factor,
-    r.webhook_ids`;
+    r.webhook_ids, r.emails`;
 /** SQL condition: the rule `r` is about the pipeline. Either name may lack its extension. */
 const isAboutPipeline = (name: string) => `
     (r.pipeline_name is null or r.pipeline_name = ${name}

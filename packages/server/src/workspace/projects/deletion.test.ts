@@ -98,6 +98,12 @@ async function fillTables(place: Place): Promise<void> {
      select account_id, alert_rule_id, gen_random_uuid(), 'x', 'x', 'dev', 'main', now() from alert_rule where project_id = $1`,
     [project.projectId],
   );
+  await server.database.query(
+    `insert into alert_mail (account_id, mail_id, alert_id, recipient, subject, body, state, attempts, created_at)
+     select a.account_id, gen_random_uuid(), a.alert_id, 'a@example.com', 'x', 'x', 'sent', 1, now()
+     from alert a join alert_rule r using (account_id, alert_rule_id) where r.project_id = $1`,
+    [project.projectId],
+  );
 }
 
 function createsInProject({ method, path, success }: Operation): boolean {
