@@ -74,7 +74,7 @@ test('each recipient gets a mail of its own, once, that says what failed and whe
   );
 });
 
-test('a mail that is refused for now is sent again, with the same Message-ID', async () => {
+test('a mail that is refused for now is sent again', async () => {
   const { fail, readAlert } = await createScene();
   await fail();
   receiver.refuseWith = 451;
@@ -122,7 +122,7 @@ test('a mail that is refused for good is given up at once, with an event that na
   assert.equal(receiver.received.length, 0);
 });
 
-test('a server that lost its lease writes no result; the next one sends the mail', async () => {
+test('a server that lost its lease writes no result; the next one sends the mail, with the same Message-ID', async () => {
   const { fail, readAlert } = await createScene();
   await fail();
   await raiseDueAlerts(deps);
@@ -133,6 +133,12 @@ test('a server that lost its lease writes no result; the next one sends the mail
   clock.advance(121);
   const [next] = await take();
   assert.equal(next?.mail_id, dead.mail_id);
+  const send = createMailTransport(deps.config.mail ?? assert.fail());
+  for (const { mail_id: mailId, recipient, subject, body } of [dead, next ?? dead])
+    await send({ mailId, recipient, subject, text: body });
+  const ids = receiver.received.map(({ source }) => /^Message-ID: (.+)\r$/m.exec(source)?.[1]);
+  assert.equal(ids.length, 2);
+  assert.ok(ids[0] !== undefined && ids[0] === ids[1]);
   await recordResult(deps, dead, { result: 'failed', error: 'late', isFinal: true });
   assert.equal((await readAlert())?.mails?.[0]?.state, 'pending');
   await recordResult(deps, next ?? dead, { result: 'sent' });
