@@ -138,7 +138,8 @@ export async function readEventsAfter(
   const events = rows.filter((row): row is (typeof rows)[number] & LoggedEvent => row.position !== null);
   const through = (events.length === limit ? events.at(-1)?.position : rows[0]?.through) ?? after;
   const last = Math.max(log?.last ?? 0, events.at(-1)?.position ?? rows[0]?.through ?? 0);
-  const hasMore = through < last || log?.numbered === scannedEvents;
+  // Without an event after `after`, retention has removed those up to `last`.
+  const hasMore = (through > after && through < last) || log?.numbered === scannedEvents;
   return { events, through, hasMore, last, removed: rows[0]?.removed ?? 0 };
 }
 

@@ -256,6 +256,47 @@ test('a schedule that begins to have a problem raises one alert', async () => {
   }
 });
 
+test('a missed tick raises its alert also if the schedule has recovered since', async () => {
+  const { admin, account, made, createRule, listAlerts } = await createScene();
+  const rules = await Promise.all(
+    [{ type: 'SCHEDULE_PROBLEM' }, { type: 'NOT_STARTED', minutes: 10 }].map((condition) =>
+      createRule({ condition }),
+    ),
+  );
+  const pipeline = { pipelineName: 'main', environmentName: 'dev' };
+  const schedule = { name: 'hourly', cronExpression: '0 * * * *' };
+  await admin.post(`/projects/${made.projectId}/schedules`, { pipeline, schedule });
+  const setEnabled = (enabled: boolean) =>
+    server.database.query('update artifact_version set enabled = $2 where account_id = $1', [
+      account.accountId,
+      enabled,
+    ]);
+  for (const enabled of [false, true]) {
+    await setEnabled(enabled);
+    clock.advance(3_600);
+    await fireDueSchedules(deps);
+  }
+  for (const rule of rules) {
+    const [alert, ...others] = await listAlerts(rule);
+    assert.match(alert?.reason ?? '', /^The schedule "hourly" started no execution: .*has no enabled/);
+    assert.deepEqual(others, []);
+  }
+});
+
+test('ticks that no server handled raise an alert of what did not start, and none of the schedule', async () => {
+  const { admin, made, createRule, listAlerts } = await createScene();
+  const problem = await createRule({ condition: { type: 'SCHEDULE_PROBLEM' } });
+  const start = await createRule({ condition: { type: 'NOT_STARTED', minutes: 600 } });
+  const pipeline = { pipelineName: 'main', environmentName: 'dev' };
+  const schedule = { name: 'hourly', cronExpression: '0 * * * *' };
+  await admin.post(`/projects/${made.projectId}/schedules`, { pipeline, schedule });
+  clock.advance(4 * 3_600);
+  await fireDueSchedules(deps);
+  assert.deepEqual(await listAlerts(problem), []);
+  const [alert] = await listAlerts(start);
+  assert.match(alert?.reason ?? '', /No server handled the ticks from/);
+});
+
 test('an alert names its webhooks', async () => {
   const { admin, createRule, run } = await createScene();
   const webhook = {

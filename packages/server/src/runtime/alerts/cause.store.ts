@@ -57,7 +57,15 @@ const sameRuns = (status: ExecutionStatus) => `
         and p.pipeline_name = x.pipeline_name and p.status = '${status}' and p.execution_id < x.execution_id
       order by p.execution_id desc`;
 /** SQL of the columns about the run `x` and the schedule `s`, which may be missing. `now`: the end of a run that has not ended. */
-const factColumns = (now: string) => `x.execution_id, x.status, x.message,
+const problemOfSchedule = 's.problem_code, s.problem_detail, s.problem_since';
+// As the tick was missed: the schedule may have recovered since.
+const problemOfEvent = ['code', 'detail', 'since']
+  .map((member) => {
+    const type = member === 'since' ? 'timestamptz' : 'text';
+    return `case when e.name = 'schedule-tick-missed' then (e.state_after ->> '${member}')::${type} else s.problem_${member} end as problem_${member}`;
+  })
+  .join(', ');
+const factColumns = (now: string, problem: string) => `x.execution_id, x.status, x.message,
     extract(epoch from coalesce(x.finished_at, ${now}) - x.started_at)::double precision as seconds,
     case when r.condition_type = 'LONGER_THAN_USUAL' then (
       select case when count(*) >= ${fewestUsualRuns} then
@@ -68,7 +76,7 @@ const factColumns = (now: string) => `x.execution_id, x.status, x.message,
       from (select) one
       left join lateral (${sameRuns('FAILED')} limit 1) failed on true
       left join lateral (${sameRuns('SUCCESS')} limit 1) succeeded on true) is true else false end as followed_failure,
-    x.schedule_tick, s.problem_code, s.problem_detail, s.problem_since, s.name as schedule_name`;
+    x.schedule_tick, ${problem}, s.name as schedule_name`;
 
 const lockPosition = statement(
   { parameters: { account_id: 'uuid' }, row: { position: 'bigint' } },
@@ -96,7 +104,7 @@ const selectEventCauses = statement(
   },
   `
   select e.position, ${ruleColumns}, e.environment_name, coalesce(x.pipeline_name, s.pipeline_name) as pipeline_name,
-    coalesce(x.schedule_id, s.schedule_id) as schedule_id, ${factColumns('$now::timestamptz')}
+    coalesce(x.schedule_id, s.schedule_id) as schedule_id, ${factColumns('$now::timestamptz', problemOfEvent)}
   from event e
   join alert_rule r on r.account_id = e.account_id and r.project_id = e.project_id and r.enabled and e.occurred_at >= r.active_since
     and (r.environment_name is null or r.environment_name = e.environment_name)
@@ -169,7 +177,7 @@ const selectUnendedCauses = statement(
   { parameters: { now: 'timestamptz' }, row: causeRow, alone: true },
   `
   select judged.* from (
-    select ${ruleColumns}, x.environment_name, x.pipeline_name, x.schedule_id, ${factColumns('$now::timestamptz')}
+    select ${ruleColumns}, x.environment_name, x.pipeline_name, x.schedule_id, ${factColumns('$now::timestamptz', problemOfSchedule)}
     from alert_rule r
     join pipeline_execution x on x.account_id = r.account_id and x.project_id = r.project_id
       and x.status in ('RUNNING', 'CANCELLING', 'UNKNOWN')

@@ -1,5 +1,6 @@
 /** Whether something raises an alert of a rule, and the words of the alert. */
 import { alertReasonLimit } from '@headgate/contract';
+import { lateCode } from '../schedules/index.ts';
 import type { Cause } from './cause.store.ts';
 
 export interface Verdict {
@@ -56,14 +57,18 @@ function judgeRun(cause: Cause, now: Date): string | undefined {
         : undefined;
     }
     case 'SCHEDULE_PROBLEM':
-      return status === 'FORBIDDEN' ? judgeSchedule(cause) : undefined;
+      return status === 'FORBIDDEN'
+        ? judgeSchedule({ ...cause, problem_detail: cause.problem_detail ?? message })
+        : undefined;
   }
 }
 
 /** A tick that started no run. */
 function judgeSchedule(cause: Cause): string | undefined {
-  const { condition_type: type, problem_detail: detail } = cause;
+  const { condition_type: type, problem_code: code, problem_detail: detail } = cause;
   if (detail === null || (type !== 'SCHEDULE_PROBLEM' && type !== 'NOT_STARTED')) return undefined;
+  // No server was running: the schedule itself has no problem.
+  if (code === lateCode && type === 'SCHEDULE_PROBLEM') return undefined;
   return `The schedule ${JSON.stringify(cause.schedule_name ?? '')} started no execution: ${detail}`;
 }
 

@@ -8,6 +8,7 @@ export { createWantedStart, requireTimetable } from './schedule.ts';
 export { fireDueSchedules, type TickServices } from './schedule-ticks.ts';
 export { requireRunnable } from './schedule-write.ts';
 export { createScheduledRun } from './scheduled-run.ts';
+export { lateCode } from './tick.ts';
 export { ignoreStart, listTicks, nextTickAfter, type Timetable } from './timetable.ts';
 
 export const schedules: Slice<TickServices> = {

@@ -18,6 +18,9 @@ import { nextTickAfter, type Timetable } from './timetable.ts';
 /** From this lateness on, earlier ticks are not made up for. */
 export const lateMilliseconds = 60_000;
 
+/** The code of ticks that no server handled in time. */
+export const lateCode = 'late';
+
 export type TickResult = 'fired' | 'skipped' | 'forbidden' | 'missed';
 
 export interface TickOutcome {
@@ -44,7 +47,7 @@ export function handleTick({ row, facts, found }: Due, now: Date, newId: NewId):
   /** No run: the schedule says why, and each such tick leaves an event. */
   function miss(code: string, detail: string): TickOutcome {
     const problem = createProblem(row, code, detail, tick);
-    const after = { tick: tick.toISOString(), code, detail };
+    const after = { tick: tick.toISOString(), code, detail, since: problem.since.toISOString() };
     const missed = buildScheduleEvent('schedule-tick-missed', row.project_id, row, { after });
     const handled = { ...states, ranAt: undefined, problem };
     return { result: 'missed', handled, run: undefined, events: [...passed, missed] };
@@ -127,6 +130,7 @@ function describeLateness(due: Date, tick: Date, now: Date): string | null {
 /** One event for all ticks that a catch-up run stands for. */
 function describePassedTicks(row: DueRow, due: Date, tick: Date): AccountEvent {
   const detail = `No server handled the ticks from ${due.toISOString()} to before ${tick.toISOString()} in time; the run of the latter stands for all of them.`;
-  const after = { tick: due.toISOString(), before: tick.toISOString(), code: 'late', detail };
+  const since = due.toISOString();
+  const after = { tick: since, before: tick.toISOString(), code: lateCode, detail, since };
   return buildScheduleEvent('schedule-tick-missed', row.project_id, row, { after });
 }
