@@ -10,6 +10,7 @@ export interface Schema {
   pattern?: string;
   minLength?: number;
   maxLength?: number;
+  const?: unknown;
   minimum?: number;
   maximum?: number;
   minItems?: number;

@@ -99,9 +99,13 @@ function faultsOfRefusal({ wire, answer, changed }: Judged, operation: Described
   return faults;
 }
 
+/** Their cursors are opaque, and `after` excludes `from` and `to`: a schema cannot say that. */
+const stricterThanSchema: ReadonlySet<string> = new Set(['listEvents', 'streamEvents']);
+
 /** The schema accepts valid requests, and refuses invalid ones. */
 function faultsOfVerdict({ draft, wire, answer }: Judged, operation: Described | undefined): string[] {
-  if (draft.mutations.length === 0 && answer.text.includes('"code":"invalid-request"'))
+  const isValid = draft.mutations.length === 0 && !stricterThanSchema.has(draft.operationId);
+  if (isValid && answer.text.includes('"code":"invalid-request"'))
     return ['a request that fits the document is refused by its schema'];
   const { body } = operation ?? {};
   if (body === undefined || operation?.mediaType !== 'application/json' || answer.status >= 400) return [];

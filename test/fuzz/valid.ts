@@ -69,6 +69,7 @@ function textOf(schema: Schema): fc.Arbitrary<string> {
 
 export function valueFor(schema: Schema, name: string): fc.Arbitrary<unknown> {
   if (schema.anyOf !== undefined) return fc.oneof(...schema.anyOf.map((each) => valueFor(each, name)));
+  if (schema.const !== undefined) return fc.constant(schema.const);
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
   switch (schema.type) {
     case 'string':
@@ -76,7 +77,7 @@ export function valueFor(schema: Schema, name: string): fc.Arbitrary<unknown> {
     case 'integer':
       return integerOf(schema);
     case 'number':
-      return fc.double({ noNaN: true, noDefaultInfinity: true });
+      return numberOf(schema);
     case 'boolean':
       return fc.boolean();
     case 'null':
@@ -88,6 +89,14 @@ export function valueFor(schema: Schema, name: string): fc.Arbitrary<unknown> {
     default:
       return fc.jsonValue({ maxDepth: 3 }).filter(isPlainText);
   }
+}
+
+function numberOf({ minimum, maximum }: Schema): fc.Arbitrary<number> {
+  const bounds = {
+    ...(minimum === undefined ? {} : { min: minimum }),
+    ...(maximum === undefined ? {} : { max: maximum }),
+  };
+  return fc.double({ noNaN: true, noDefaultInfinity: true, ...bounds });
 }
 
 function integerOf({ minimum, maximum }: Schema): fc.Arbitrary<number> {

@@ -16,8 +16,9 @@ import {
 } from '../primitives.ts';
 import { projectPath } from '../project/project.ts';
 
-/** Alert rules of one project. */
+/** Characters of the reason of an alert. */
 export const alertReasonLimit = 1_000;
+/** Alert rules of one project. */
 export const alertRuleLimit = 1_000;
 export const alertConditionTypes = [
   'FAILED',

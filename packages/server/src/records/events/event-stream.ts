@@ -131,7 +131,9 @@ class EventStream {
       const chosen = shared.events.filter((event) => event.position > after && (selects?.(event) ?? true));
       return { text: renderEvents(chosen), isAtEnd: false };
     }
-    if (follower.isAtEnd(this.#position)) return { text: '', isAtEnd: true };
+    // The follower may not have the events of this moment yet, which a reader of what there is gets.
+    if (this.#call.query.seconds !== 0 && follower.isAtEnd(this.#position))
+      return { text: '', isAtEnd: true };
     const part = await this.readNext(reach);
     if (this.#position < part.removed) return { end: 'events-removed' };
     this.#position = part.through;
