@@ -74,7 +74,7 @@ test('each recipient gets a mail of its own, once, that says what failed and whe
   );
 });
 
-test('a mail that is refused for now is sent again', async () => {
+test('a mail that is refused temporarily is sent again', async () => {
   const { fail, readAlert } = await createScene();
   await fail();
   receiver.refuseWith = 451;

@@ -2,21 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Cron } from 'croner';
 import fc from 'fast-check';
-import {
-  listTicks,
-  nextTickAfter,
-  parseTimetable,
-  type Timetable,
-  type TimetableInput,
-} from './timetable.ts';
-
-const createdAt = new Date('2026-01-01T00:00:00Z');
-
-function parse(input: Partial<TimetableInput>): Timetable {
-  const { timetable, fault } = parseTimetable({ cronTimezone: 'UTC', createdAt, ...input });
-  assert.ok(timetable !== undefined, fault?.message);
-  return timetable;
-}
+import { parse } from '../../testing/timetable.ts';
+import { listTicks, nextTickAfter } from './timetable.ts';
 
 describe('properties', () => {
   const zone = fc.constantFrom(

@@ -1,35 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import {
-  findTicklessFault,
-  ignoreStart,
-  listTicks,
-  nextTickAfter,
-  parseTimetable,
-  type Timetable,
-  type TimetableInput,
-} from './timetable.ts';
-
-const createdAt = new Date('2026-01-01T00:00:00Z');
-
-function parse(input: Partial<TimetableInput>): Timetable {
-  const { timetable, fault } = parseTimetable({ cronTimezone: 'UTC', createdAt, ...input });
-  assert.ok(timetable !== undefined, fault?.message);
-  return timetable;
-}
-
-/** The first ticks from a time on, in UTC to the minute, or to the second if it has seconds. */
-function list(expression: string, zone: string, from: string, count: number): string[] {
-  const timetable = parse({ cronExpression: expression, cronTimezone: zone });
-  return listTicks(timetable, new Date(from), new Date('2200-01-01'), count).map(write);
-}
-
-function write(tick: Date): string {
-  return tick
-    .toISOString()
-    .replace('T', ' ')
-    .replace(/(:00)?\.000Z$/, '');
-}
+import { createdAt, list, parse, write } from '../../testing/timetable.ts';
+import { findTicklessFault, ignoreStart, listTicks, nextTickAfter, parseTimetable } from './timetable.ts';
 
 describe('expressions that never fire', () => {
   const now = new Date('2026-11-23T00:00:00Z');
