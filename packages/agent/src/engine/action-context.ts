@@ -19,11 +19,14 @@ export interface ActionResult {
 /** A component or an iteration that was under way when the restarted execution ended. */
 export type RestartedComponent = Pick<OpenComponent, 'run' | 'iterations' | 'partial'>;
 
-/** Runs a component of the same pipeline in its own scope. Iterators run their target with it. */
+/**
+ * Runs a component of the same pipeline in its own scope. Iterators run their target with it. `isConcurrent`: others
+ * run at the same time.
+ */
 export type RunTarget = (
   target: string,
   evaluation: Evaluation,
-  place: StepPlace,
+  place: StepPlace & { readonly isConcurrent?: boolean },
   restarted?: RestartedComponent,
 ) => Promise<ActionResult>;
 

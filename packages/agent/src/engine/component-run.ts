@@ -76,8 +76,12 @@ async function performComponent(
   const engine = run.context.expressions;
   const evaluation: Evaluation = { engine, scope, sysvar: createSystemVariables(run, step.current()) };
   const parent = step.current().stepId;
-  const runTarget: RunTarget = (target, { scope: branch }, place, before) =>
-    runIterationTarget(run, target, branch, { iterators, place: { ...place, parent }, restarted: before });
+  const runTarget: RunTarget = (target, { scope: branch }, { isConcurrent = false, ...place }, before) =>
+    runIterationTarget(isConcurrent ? enterIteration(run) : run, target, branch, {
+      iterators,
+      place: { ...place, parent },
+      restarted: before,
+    });
   const { action, withoutEffect } = await planComponent(
     run.pipeline,
     component,
@@ -89,6 +93,10 @@ async function performComponent(
   const given = { run: watched, component, step, evaluation, runTarget, ...continued };
   const result = await perform(action, given);
   return addNotes(result, withoutEffect);
+}
+
+function enterIteration<P extends Pipeline>(run: PipelineRun<P>): PipelineRun<P> {
+  return { ...run, context: { ...run.context, warehouse: run.context.warehouse.enterIteration() } };
 }
 
 /** The same run, with a warehouse session that shows its statements in the step. */

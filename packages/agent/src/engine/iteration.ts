@@ -21,6 +21,7 @@ export async function iterate(action: Iterations, context: ActionContext): Promi
   const failures: { iteration: number; result: ActionResult }[] = [];
   let halted: ActionResult | undefined;
   const { left, kept, partial } = chooseIterations(iterations, context.restarted);
+  const workers = concurrent ? Math.min(concurrencyLimit, left.length) : 1;
   let next = 0;
   let done = kept;
   if (iterations.length > 0) context.step.note({ progress: computeProgress(done, iterations.length) });
@@ -30,14 +31,13 @@ export async function iterate(action: Iterations, context: ActionContext): Promi
       if (halted !== undefined) return;
       const iteration = left[next] ?? 0;
       next += 1;
-      const result = await runIteration(action, iteration, context, partial);
+      const result = await runIteration(action, iteration, context, { partial, isConcurrent: workers > 1 });
       done += 1;
       context.step.note({ progress: computeProgress(done, iterations.length) });
       if (result.status === 'CANCELLED') halted ??= result;
       else if (result.status === 'FAILED') failures.push({ iteration, result });
     }
   }
-  const workers = concurrent ? Math.min(concurrencyLimit, left.length) : 1;
   await Promise.all(Array.from({ length: workers }, work));
   const summary = summarize(action, done, failures);
   return halted ?? (kept === 0 ? summary : addKept(summary, kept));
@@ -87,7 +87,7 @@ async function runIteration(
   { iterations, target }: Iterations,
   number: number,
   context: ActionContext,
-  partial: PartialIterations,
+  { partial, isConcurrent }: { partial: PartialIterations; isConcurrent: boolean },
 ): Promise<ActionResult> {
   const iteration = iterations[number] ?? [];
   const scope = context.evaluation.scope.branch();
@@ -96,7 +96,8 @@ async function runIteration(
   const key = digestIteration(iteration);
   const before = partial.get(key);
   partial.delete(key);
-  return context.runTarget(target, { ...context.evaluation, scope }, { label, iteration: key }, before);
+  const place = { label, iteration: key, isConcurrent };
+  return context.runTarget(target, { ...context.evaluation, scope }, place, before);
 }
 
 function computeProgress(done: number, total: number): StepProgress {

@@ -348,3 +348,51 @@ describe('an iteration', () => {
     assert.match(outcome.message ?? '', /the run has more than 20 steps/);
   });
 });
+
+describe('a temporary table in each of several iterations', () => {
+  const script = (sqlScript: string, transitions = {}) => ({
+    type: 'sql-script',
+    parameters: { sqlScript },
+    transitions,
+  });
+  for (const [concurrency, status] of [
+    ['Sequential', 'SUCCESS'],
+    ['Concurrent', 'FAILED'],
+  ] as const)
+    it(`${concurrency}: ends in ${status}, and mixes no rows`, async () => {
+      const child = { orchestrationJob: 'child', setScalarVariables: [['x', '${x}']] };
+      await fixture.publish({
+        'main.orch.yaml': renderOrchestration(
+          {
+            Start: start('Each'),
+            Each: {
+              type: 'fixed-iterator',
+              iterationTarget: 'Do',
+              parameters: {
+                componentName: 'Each',
+                concurrency,
+                variablesToIterate: ['x'],
+                iterationValues: [['a'], ['b'], ['c']],
+              },
+            },
+            Do: { type: 'run-orchestration', parameters: child },
+          },
+          { x: text('') },
+        ),
+        'child.orch.yaml': renderOrchestration(
+          {
+            Start: start('Make'),
+            Make: script("CREATE OR REPLACE TEMP TABLE part AS SELECT '${x}' what", { success: ['Keep'] }),
+            Keep: script('INSERT INTO done SELECT what FROM part'),
+          },
+          { x: text('') },
+        ),
+      });
+      const outcome = await fixture.run('main');
+      assert.equal(outcome.status, status);
+      const done = await readDone();
+      assert.equal(new Set(done).size, done.length, 'no iteration read the rows of another one');
+      if (status === 'SUCCESS') assert.deepEqual(done.sort(), ['a', 'b', 'c']);
+      else assert.match(outcome.message ?? '', /the temporary table part is of another iteration/);
+    });
+});

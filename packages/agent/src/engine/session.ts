@@ -5,6 +5,7 @@
 import type { PreparedStatement, StatementList } from '@headgate/pipelines';
 import type { Warehouse } from './ports.ts';
 import { createSessionGate } from './session-gate.ts';
+import { createSessionState, type IterationPath } from './session-state.ts';
 
 export interface Session extends Omit<Warehouse, 'execute' | 'query'> {
   execute(sql: string): Promise<{ rowCount: number }>;
@@ -21,11 +22,14 @@ export interface Session extends Omit<Warehouse, 'execute' | 'query'> {
   watch(onStatement: (sql: string) => void): Session;
   /** The same session. When `signal` is aborted, a running statement is interrupted and no other one starts. */
   limit(signal: AbortSignal): Session;
+  /** The same session, for the statements of one of several concurrent iterations. */
+  enterIteration(): Session;
 }
 
 /** @param sessions of the warehouse that the run may use at the same time */
 export function createSession(warehouse: Warehouse, sessions: number): Session {
   const gate = createSessionGate(sessions);
+  const state = createSessionState();
   /** A statement left something in session 0, such as a temporary table: all others follow it there. */
   let isBound = sessions === 1;
   function createTurnTaking(signal: AbortSignal | undefined): Turns {
@@ -48,27 +52,38 @@ export function createSession(warehouse: Warehouse, sessions: number): Session {
       },
     };
   }
-  return createView(() => undefined, undefined);
+  return createView({ onStatement: () => undefined, signal: undefined, path: [] });
 
-  function createView(onStatement: (sql: string) => void, signal: AbortSignal | undefined): Session {
+  function createView(view: View): Session {
+    const { onStatement, signal, path } = view;
     const watched: Warehouse = {
       async execute(sql, session) {
         signal?.throwIfAborted();
+        state.pass(sql, path);
         onStatement(sql);
         return warehouse.execute(sql, session, signal);
       },
       async query(sql, maxRows, session) {
         signal?.throwIfAborted();
+        state.pass(sql, path);
         onStatement(sql);
         return warehouse.query(sql, maxRows, session, signal);
       },
     };
     return {
       ...createStatements(warehouse, watched, createTurnTaking(signal)),
-      watch: (next) => createView(next, signal),
-      limit: (next) => createView(onStatement, next),
+      watch: (next) => createView({ ...view, onStatement: next }),
+      limit: (next) => createView({ ...view, signal: next }),
+      enterIteration: () => createView({ ...view, path: [...path, {}] }),
     };
   }
+}
+
+/** For whom a session is used. */
+interface View {
+  readonly onStatement: (sql: string) => void;
+  readonly signal: AbortSignal | undefined;
+  readonly path: IterationPath;
 }
 
 interface Turns {
@@ -110,7 +125,7 @@ function createStatements(
   warehouse: Warehouse,
   watched: Warehouse,
   { runInTurn, runFreely }: Turns,
-): Omit<Session, 'watch' | 'limit'> {
+): Omit<Session, 'watch' | 'limit' | 'enterIteration'> {
   return {
     execute: (sql) => runFreely(sql, (session) => watched.execute(sql, session)),
     query: (sql, maxRows) => runFreely(sql, (session) => watched.query(sql, maxRows, session)),

@@ -34,7 +34,8 @@ export const restartPipelineExecution = operation({
     acceptEffects: Type.Optional(
       Type.Array(Name, {
         maxItems: 1_000,
-        description: 'Components that may run again although they may have had an effect',
+        description:
+          'Components that may run again although they may have had an effect. Names of others change nothing',
       }),
     ),
   }),
