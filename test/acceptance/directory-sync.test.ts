@@ -10,8 +10,8 @@ import { after, before, describe, it } from 'node:test';
 import type { Answer, ApiClient } from './harness/client.ts';
 import { onDatabaseOf } from './harness/database.ts';
 import { Installation } from './harness/installation.ts';
-import { roundsOr, testSeed as seed } from './harness/rounds.ts';
-import { seededRandom } from './harness/seeded-random.ts';
+import { roundsOr, testSeed as seed } from '../../packages/server/src/testing/rounds.ts';
+import { seededRandom } from '../../packages/server/src/testing/seeded-random.ts';
 
 const rounds = roundsOr(3);
 const [users, groups] = [rounds * 100, rounds * 2];

@@ -13,8 +13,8 @@ import type { ApiClient } from './harness/client.ts';
 import { startDatabase } from './harness/database.ts';
 import { Installation } from './harness/installation.ts';
 import { Project } from './harness/project.ts';
-import { roundsOr, testSeed as seed } from './harness/rounds.ts';
-import { seededRandom } from './harness/seeded-random.ts';
+import { roundsOr, testSeed as seed } from '../../packages/server/src/testing/rounds.ts';
+import { seededRandom } from '../../packages/server/src/testing/seeded-random.ts';
 
 const writers = 16;
 const rounds = roundsOr(3);
