@@ -3,7 +3,14 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ALONE, canShareProcess, dealIntoGroups, groupTestFiles, LONGEST, usesSharedInstallation } from './test-groups.ts';
+import {
+  ALONE,
+  canShareProcess,
+  dealIntoGroups,
+  groupTestFiles,
+  LONGEST,
+  usesSharedInstallation,
+} from './test-groups.ts';
 
 const path = 'packages/server/src/workspace/a.test.ts';
 const files = (count: number) => Array.from({ length: count }, (_, index) => `${index}.test.ts`);

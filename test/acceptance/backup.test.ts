@@ -19,7 +19,7 @@ import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { onDatabaseOf } from './harness/database.ts';
 import { ended, Installation } from './harness/installation.ts';
-import { endlessSql, Project, sqlScript } from './harness/project.ts';
+import { endlessScript, Project, sqlScript } from './harness/project.ts';
 
 const writers = 8;
 /**
@@ -35,7 +35,7 @@ const shared = {
 const published = {
   'main.orch.yaml': sqlScript('select 1'),
   'notes.txt': 'Tromsø, 1 °C\n'.repeat(5_000),
-  'endless.orch.yaml': sqlScript(endlessSql),
+  'endless.orch.yaml': endlessScript,
 };
 
 const sha256 = (content: string | Buffer) => createHash('sha256').update(content).digest('hex');
@@ -105,7 +105,7 @@ describe('a backup', { timeout: 290_000 }, () => {
       stopping.abort();
       await writing;
     }
-    // The copy in the backup is tested below; this one would take a processor from the other tests.
+    // The copy in the backup is tested below.
     await project.cancel(endless, true);
     assert.ok(acknowledged.length > acknowledgedBefore.length, 'nobody wrote meanwhile');
     assert.equal(statSync(file).mode & 0o777, 0o600);

@@ -141,20 +141,25 @@ describe('an operator’s command without an installation', { timeout: 60_000 },
   });
 });
 
-describe('a second start', { timeout: 120_000 }, () => {
+describe('Ctrl-C and a second start, below a folder that is closed to others', { timeout: 180_000 }, () => {
   let headgate: Installation;
   before(async () => {
-    headgate = await Installation.create({ environment: noCredential });
+    headgate = await Installation.create({ environment: noCredential, closedFolder: true });
   });
   after(() => headgate.remove());
 
-  it('keeps data and credential; Ctrl-C stops everything; commands work while it is stopped', async () => {
+  it('Ctrl-C during an execution leaves no process; the next start keeps data and credential', async () => {
     const first = await headgate.start('npm');
     const credential = credentialOf(headgate);
     const client = headgate.client(credential.clientId, credential.clientSecret);
     const project = await Project.create(client);
+    await project.publish({ 'slow.orch.yaml': sqlScript(endlessSql) });
+    await project.stepRunning(await project.start('slow'), 'Script');
+    if (isRoot) assert.match(headgate.output, /\/var\/lib\/headgate\//);
     assert.equal(await headgate.interrupt(first), 0);
     assert.deepEqual(headgate.processes(), []);
+
+    // Commands work while it is stopped.
 
     const made = await headgate.run('run', 'credential');
     assert.equal(made.code, 0, made.output);
@@ -172,7 +177,16 @@ describe('a second start', { timeout: 120_000 }, () => {
     assert.doesNotMatch(headgate.output, /"level":"?(error|fatal|50|60)/);
   });
 
-  it('of two at once, one runs, and the other names it and exits', async () => {
+  it('Ctrl-C during a start stops that start', async () => {
+    for (const milliseconds of [50, 300, 700, 1_100]) {
+      const start = headgate.launch('npm');
+      await delay(milliseconds);
+      await headgate.interrupt(start);
+      assert.deepEqual(headgate.processes(), [], `after ${milliseconds} ms`);
+    }
+  });
+
+  it('of two starts at once, one runs, and the other names it and exits', async () => {
     const both = [headgate.launch('npm'), headgate.launch('npm')];
     const refused = await Promise.race(both.map(async (child) => ({ child, code: await ended(child) })));
     assert.equal(refused.code, 1);
@@ -182,35 +196,6 @@ describe('a second start', { timeout: 120_000 }, () => {
     const holder = await headgate.process('server');
     assert.match(headgate.output, new RegExp(`already runs on .*: process ${holder.pid}\\b`));
     assert.equal(await headgate.interrupt(other), 0);
-  });
-});
-
-describe('Ctrl-C', { timeout: 120_000 }, () => {
-  let headgate: Installation;
-  before(async () => {
-    headgate = await Installation.create({ closedFolder: true });
-  });
-  after(() => headgate.remove());
-
-  it('during an execution leaves no process, even below a folder that is closed to others', async () => {
-    const start = await headgate.start('npm');
-    const project = await Project.create(headgate.client());
-    await project.publish({ 'slow.orch.yaml': sqlScript(endlessSql) });
-    await project.stepRunning(await project.start('slow'), 'Script');
-    if (isRoot) assert.match(headgate.output, /\/var\/lib\/headgate\//);
-    assert.equal(await headgate.interrupt(start), 0);
-    assert.deepEqual(headgate.processes(), []);
-  });
-
-  it('during a start stops that start', async () => {
-    for (const milliseconds of [50, 300, 700, 1_100]) {
-      const start = headgate.launch('npm');
-      await delay(milliseconds);
-      await headgate.interrupt(start);
-      assert.deepEqual(headgate.processes(), [], `after ${milliseconds} ms`);
-    }
-    const start = await headgate.start('npm');
-    assert.equal(await headgate.interrupt(start), 0);
   });
 });
 
