@@ -23,7 +23,7 @@ describe('a server with DATABASE_URL', { timeout: 120_000 }, () => {
   });
 
   it('starts no PostgreSQL, runs a pipeline, and has its data at the next start', async () => {
-    const first = await headgate.start('npm');
+    const first = await headgate.start('node');
     assert.deepEqual(headgate.processes('postmaster', 'supervisor'), []);
     const client = headgate.client();
     const project = await Project.create(client);

@@ -117,7 +117,7 @@ describe('npm start on an empty data directory', { timeout: 180_000 }, () => {
     const foreign = await second.call('GET', project.path);
     const unknown = await second.call('GET', '/v1/projects/00000000-0000-4000-8000-000000000000');
     assert.deepEqual([foreign.status, foreign.body.code], [404, unknown.body.code]);
-    const again = await headgate.run('run', 'account', '--', 'Second & other');
+    const again = await headgate.command('account', 'Second & other');
     assert.equal(again.code, 1);
     assert.match(again.output, /Second & other/);
   });
@@ -127,16 +127,16 @@ describe('an operator’s command without an installation', { timeout: 60_000 },
   it('is refused, and creates nothing', async (t) => {
     const nothing = await Installation.create({ environment: noCredential });
     t.after(() => nothing.remove());
-    for (const command of [
+    for (const [command, ...args] of [
       ['credential'],
-      ['account', '--', 'A'],
+      ['account', 'A'],
       ['rotate-signing-key'],
-      ['backup', '--', 'f'],
-    ]) {
-      const { code, output } = await nothing.run('run', ...command);
+      ['backup', 'f'],
+    ] as const) {
+      const { code, output } = await nothing.command(command, ...args);
       assert.equal(code, 1, output);
       assert.match(output, /^\/.* has no installation; set HEADGATE_DATA_DIR to .*`npm start` first\.$/m);
-      assert.equal(existsSync(nothing.dataDirectory), false, command[0]);
+      assert.equal(existsSync(nothing.dataDirectory), false, command);
     }
   });
 });
@@ -161,7 +161,7 @@ describe('Ctrl-C and a second start, below a folder that is closed to others', {
 
     // Commands work while it is stopped.
 
-    const made = await headgate.run('run', 'credential');
+    const made = await headgate.command('credential');
     assert.equal(made.code, 0, made.output);
     assert.deepEqual(headgate.processes(), []);
 
@@ -212,7 +212,7 @@ describe('a bad setting', { timeout: 60_000 }, () => {
       },
     });
     try {
-      const { code, output } = await headgate.run('start');
+      const { code, output } = await headgate.command('start');
       assert.equal(code, 1);
       const names = ['PORT', 'RATE_LIMIT', 'CLIENT_SECRET', 'EXAMPLE', 'MASTER_KEY'];
       for (const name of [...names.map((each) => `HEADGATE_${each}`), 'DATABASE_URL']) {
@@ -231,7 +231,7 @@ describe('a bad setting', { timeout: 60_000 }, () => {
       environment: { DATABASE_URL: 'postgres://somebody:pass-that-is-secret@127.0.0.1:1/db' },
     });
     try {
-      const { code, output } = await headgate.run('start');
+      const { code, output } = await headgate.command('start');
       assert.equal(code, 1);
       assert.match(output, /DATABASE_URL/);
       assert.doesNotMatch(output, /pass-that-is-secret/);
