@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import manifest from '../package.json' with { type: 'json' };
-import { commandOf, isPart, PARTS, type PartName, turns } from './soak-parts.ts';
+import { commandOf, isPart, PARTS, type PartName, ROUND_TESTS, turns } from './soak-parts.ts';
 
 const parts = Object.keys(PARTS) as PartName[];
 
@@ -45,7 +46,7 @@ test('on a slow machine every part still has one turn, a short one', () => {
 });
 
 test('one part alone has all the time', () => {
-  assert.deepEqual(turnsOf(60, 1, ['kills']), [{ part: 'kills', seconds: 60 }]);
+  assert.deepEqual(turnsOf(60, 1, ['rounds']), [{ part: 'rounds', seconds: 60 }]);
 });
 
 test('the command that repeats a part has its seed, and is an npm command', () => {
@@ -60,4 +61,32 @@ test('the command that repeats a part has its seed, and is an npm command', () =
 test('a part is known by its name only', () => {
   assert.equal(isPart('fuzz'), true);
   assert.equal(isPart('toString'), false);
+});
+
+const roundFiles = Object.keys(ROUND_TESTS);
+
+test('a short turn of rounds has one file, which the seed chooses; a long one has all', () => {
+  const filesOf = (seconds: number, seed: number) => commandOf('rounds', seconds, seed).args.slice(1);
+  const short = roundFiles.map((_, seed) => filesOf(15, seed));
+  assert.deepEqual(
+    short,
+    roundFiles.map((file) => [file]),
+  );
+  assert.deepEqual(filesOf(300, 1), roundFiles);
+});
+
+test('the rounds fit into the seconds of a turn, and there is one at least', () => {
+  const roundsOf = (seconds: number, seed: number) =>
+    Number(commandOf('rounds', seconds, seed).environment.TEST_ROUNDS);
+  assert.equal(roundsOf(15, 0), 3);
+  assert.equal(roundsOf(5, 1), 1);
+  assert.equal(roundsOf(300, 0), 9);
+});
+
+test('the tests of rounds are all those that take TEST_ROUNDS, each named by a part of one path', () => {
+  const all = globSync(['packages/*/src/**/*.test.ts', 'test/**/*.test.ts']);
+  const named = roundFiles.map((part) => all.filter((path) => path.includes(part)));
+  for (const [index, found] of named.entries()) assert.equal(found.length, 1, roundFiles[index]);
+  const taking = all.filter((path) => readFileSync(path, 'utf8').includes('/rounds.ts'));
+  assert.deepEqual(named.flat().toSorted(), taking.toSorted());
 });

@@ -1,12 +1,21 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { ALONE, canShareProcess, cutIntoGroups, usesSharedInstallation } from './test-groups.ts';
+import {
+  ALONE,
+  canShareProcess,
+  dealIntoGroups,
+  groupTestFiles,
+  LONGEST,
+  usesSharedInstallation,
+} from './test-groups.ts';
 
 const path = 'packages/server/src/workspace/a.test.ts';
 const files = (count: number) => Array.from({ length: count }, (_, index) => `${index}.test.ts`);
 const sizesOf = (count: number, atOnce: number) =>
-  cutIntoGroups(files(count), atOnce).map(({ length }) => length);
+  dealIntoGroups(files(count), atOnce).map(({ length }) => length);
 
 test('slice tests of the server and of the engine share a process, those of processes do not', () => {
   assert.equal(canShareProcess(path, `test('a process. It ends', () => {});`), true);
@@ -32,18 +41,36 @@ test('acceptance tests on the shared installation share a process', () => {
   assert.equal(usesSharedInstallation('test/acceptance/a.test.ts', ''), false);
 });
 
-test('the files that are listed to run alone exist', () => {
-  for (const file of Object.keys(ALONE)) {
+test('the files that are listed to run alone or first exist', () => {
+  for (const file of [...Object.keys(ALONE), ...LONGEST]) {
     assert.ok(existsSync(file), file);
     assert.equal(canShareProcess(file, ''), false);
   }
 });
 
-test('files are cut in order into groups of at most ten; a few files run at the same time', () => {
-  assert.deepEqual(cutIntoGroups(['a', 'b', 'c'], 2), [['a'], ['b', 'c']]);
+test('files are dealt to groups of at most 16; a few files run at the same time', () => {
+  assert.deepEqual(dealIntoGroups(['a', 'b', 'c'], 2), [['a', 'c'], ['b']]);
   assert.deepEqual(sizesOf(0, 3), []);
   assert.deepEqual(sizesOf(2, 3), [1, 1]);
-  assert.deepEqual(sizesOf(30, 3), [10, 10, 10]);
-  assert.deepEqual(sizesOf(31, 3), [7, 8, 8, 8]);
-  assert.deepEqual(cutIntoGroups(files(104), 3).flat(), files(104));
+  assert.deepEqual(sizesOf(48, 3), [16, 16, 16]);
+  assert.deepEqual(sizesOf(49, 3), [13, 12, 12, 12]);
+  assert.deepEqual(dealIntoGroups(files(104), 3).flat().toSorted(), files(104).toSorted());
+});
+
+test('the programs of the longest files come first, then those of groups, then the other files', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-groups-'));
+  try {
+    const [first = ''] = LONGEST;
+    const shared = 'packages/server/src/main/objects.test.ts';
+    const other = 'packages/agent/src/config.test.ts';
+    const found = groupTestFiles(process.cwd(), [other, shared, first], { folder, atOnce: 3 });
+    assert.deepEqual(found, [join(folder, 'group-001.mjs'), join(folder, 'group-002.mjs'), other]);
+    for (const [program, path] of [
+      [found[0], first],
+      [found[1], shared],
+    ])
+      assert.match(readFileSync(program ?? '', 'utf8'), new RegExp(`"${path}"`));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -19,13 +19,28 @@ export const ALONE: Readonly<Record<string, string>> = {
   'packages/server/src/main/dashboard.test.ts':
     'reads metrics of garbage collections since the start of the process',
 };
-const MOST_FILES = 10;
+const MOST_FILES = 16;
+/**
+ * The files that take longest. Each starts first, in a process of its own, so that the end of a run does not
+ * wait for one of them.
+ */
+export const LONGEST: readonly string[] = [
+  'packages/server/src/kernel/security/permissions.test.ts',
+  'packages/server/src/main/plans.test.ts',
+  'packages/agent/src/agent.test.ts',
+  'test/acceptance/first-run.test.ts',
+  'test/acceptance/packed-agent.test.ts',
+  'test/acceptance/never-ending.test.ts',
+  'test/acceptance/backup.test.ts',
+  'test/acceptance/schedules.test.ts',
+];
 
 /** Whether a test file of the tier "slices" may share a process with others. */
 export function canShareProcess(path: string, text: string): boolean {
   return (
     SHARING.some((beginning) => path.startsWith(beginning)) &&
     !Object.hasOwn(ALONE, path) &&
+    !LONGEST.includes(path) &&
     !WHOLE_PROCESS.test(text)
   );
 }
@@ -35,16 +50,18 @@ export function usesSharedInstallation(path: string, text: string): boolean {
   return path.startsWith('test/acceptance/') && text.includes("'./harness/shared-installation.ts'");
 }
 
-/** Cuts the list into groups of similar size; into at least `atOnce`, so that few files run at the same time. */
-export function cutIntoGroups(files: readonly string[], atOnce: number): string[][] {
+/**
+ * Deals the files to groups of similar size; to at least `atOnce`, so that few files run at the same time.
+ * Neighbours come into different groups: the files of a folder often take long for the same reason.
+ */
+export function dealIntoGroups(files: readonly string[], atOnce: number): string[][] {
   const count = Math.max(Math.min(files.length, atOnce), Math.ceil(files.length / MOST_FILES));
-  const start = (group: number) => Math.floor((group * files.length) / count);
-  return Array.from({ length: count }, (_, group) => files.slice(start(group), start(group + 1)));
+  return Array.from({ length: count }, (_, group) => files.filter((_, index) => index % count === group));
 }
 
 /**
- * The arguments of `node --test` for these files of a tier. Programs that run groups are written to the
- * folder.
+ * The arguments of `node --test` for these files of a tier. Programs that run groups are written to the folder,
+ * which is absolute: Node.js sorts what it runs, absolute paths first.
  */
 export function groupTestFiles(
   checkout: string,
@@ -52,14 +69,22 @@ export function groupTestFiles(
   { folder, atOnce }: { folder: string; atOnce: number },
 ): string[] {
   const textOf = (path: string) => readFileSync(join(checkout, path), 'utf8');
-  const onServer = files.filter((path) => canShareProcess(path, textOf(path)));
+  const sharing = files.filter((path) => canShareProcess(path, textOf(path)));
   const onInstallation = files.filter((path) => usesSharedInstallation(path, textOf(path)));
-  const grouped = new Set([...onServer, ...onInstallation]);
+  const longest = LONGEST.filter((path) => files.includes(path));
+  const grouped = new Set([...longest, ...sharing, ...onInstallation]);
   mkdirSync(folder, { recursive: true });
   const runner = JSON.stringify(new URL('run-test-group.ts', import.meta.url).href);
-  const groups = [...cutIntoGroups(onServer, atOnce), ...cutIntoGroups(onInstallation, 1)];
+  const groups = [
+    ...longest.map((path) => [path]),
+    ...dealIntoGroups(onInstallation, 1),
+    // A process loads the server or the engine, which takes a second each.
+    ...[...Map.groupBy(sharing, (path) => path.split('/')[1]).values()].flatMap((each) =>
+      dealIntoGroups(each, atOnce),
+    ),
+  ];
   const programs = groups.map((group, index) => {
-    const program = join(folder, `group-${index + 1}.mjs`);
+    const program = join(folder, `group-${String(index + 1).padStart(3, '0')}.mjs`);
     const paths = JSON.stringify(group, null, 2);
     writeFileSync(program, `import { runTestGroup } from ${runner};\nawait runTestGroup(${paths});\n`);
     return program;

@@ -18,11 +18,10 @@ import type { TestTotals } from './test-totals.ts';
 const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
 const TEST_FILES = ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts', 'scripts/**/*.test.*'];
 /**
- * Files at one time: one more than there are processors. Acceptance tests mostly wait; beside the slices half as
- * many run.
+ * Files of a tier at one time: one more than there are processors. A test file waits for PostgreSQL, processes
+ * and clocks about half of its time, so twice as many keep the processors busy while two tiers run.
  */
 const AT_ONCE = availableParallelism() + 1;
-const ACCEPTANCE_BESIDE_SLICES = Math.ceil(AT_ONCE / 2);
 /** All in one process: most files take less time than the start of a process. */
 const UNIT_OPTIONS = ['--test-isolation=none', `--import=${new URL('unit-guard.ts', import.meta.url).href}`];
 const SLOWEST_SHOWN = 20;
@@ -55,8 +54,6 @@ async function main(args: readonly string[]): Promise<TestTotals> {
   }
 
   const others = chosen.filter((tier) => tier !== 'unit');
-  const concurrencyOf = (tier: Tier) =>
-    tier === 'acceptance' && others.includes('slices') ? ACCEPTANCE_BESIDE_SLICES : AT_ONCE;
   async function runOthers(url: string, folder: string): Promise<TestTotals[]> {
     // Agents that may not write into the checkout would each make it.
     await prepareRunCode(join(folder, 'code'));
@@ -64,10 +61,9 @@ async function main(args: readonly string[]): Promise<TestTotals> {
     const environment = { HEADGATE_TEST_DATABASE_URL: url };
     return Promise.all(
       others.map((tier) => {
-        const atOnce = concurrencyOf(tier);
         const groups = join(folder, `groups-of-${tier}`);
-        const files = groupTestFiles(checkout, selected[tier], { folder: groups, atOnce });
-        return runTier(tier, files, [`--test-concurrency=${atOnce}`], environment);
+        const files = groupTestFiles(checkout, selected[tier], { folder: groups, atOnce: AT_ONCE });
+        return runTier(tier, files, [`--test-concurrency=${AT_ONCE}`], environment);
       }),
     );
   }

@@ -19,7 +19,7 @@ import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { onDatabaseOf } from './harness/database.ts';
 import { ended, Installation } from './harness/installation.ts';
-import { endlessSql, Project, sqlScript } from './harness/project.ts';
+import { endlessScript, Project, sqlScript } from './harness/project.ts';
 
 const writers = 8;
 /**
@@ -35,7 +35,7 @@ const shared = {
 const published = {
   'main.orch.yaml': sqlScript('select 1'),
   'notes.txt': 'Tromsø, 1 °C\n'.repeat(5_000),
-  'endless.orch.yaml': sqlScript(endlessSql),
+  'endless.orch.yaml': endlessScript,
 };
 
 const sha256 = (content: string | Buffer) => createHash('sha256').update(content).digest('hex');
@@ -105,7 +105,7 @@ describe('a backup', { timeout: 290_000 }, () => {
       stopping.abort();
       await writing;
     }
-    // The copy in the backup is tested below; this one would take a processor from the other tests.
+    // The copy in the backup is tested below.
     await project.cancel(endless, true);
     assert.ok(acknowledged.length > acknowledgedBefore.length, 'nobody wrote meanwhile');
     assert.equal(statSync(file).mode & 0o777, 0o600);
@@ -120,7 +120,7 @@ describe('a backup', { timeout: 290_000 }, () => {
 
   it('does not replace a file, and leaves no partial file when it is killed', async () => {
     const digest = sha256(readFileSync(file));
-    const again = await old.run('run', 'backup', '--', file);
+    const again = await old.command('backup', file);
     assert.equal(again.code, 1);
     assert.match(again.output, /already exists/);
     assert.equal(sha256(readFileSync(file)), digest);
@@ -147,13 +147,13 @@ describe('a backup', { timeout: 290_000 }, () => {
     assert.ok(!existsSync(killed));
     rmSync(place);
     await onDatabaseOf(old, (query) => query('delete from blob where digest = $1', [never]));
-    const made = await old.run('run', 'backup', '--', killed);
+    const made = await old.command('backup', killed);
     assert.equal(made.code, 0, made.output);
     assert.deepEqual(partials(), []);
   });
 
   const partials = () => readdirSync(old.folder).filter((name) => name.endsWith('.partial'));
-  const restore = (...args: string[]) => fresh.run('run', 'restore', '--', ...args);
+  const restore = (...args: string[]) => fresh.command('restore', ...args);
 
   it('is refused without the master key, when truncated or changed, before anything is written', async () => {
     const keyless = await restore(file);
@@ -243,9 +243,11 @@ describe('a backup', { timeout: 290_000 }, () => {
     const asked = await restore(file);
     assert.equal(asked.code, 1);
     assert.match(asked.output, /This installation already has data.* add --force/);
-    const forced = await restore(file, '--force');
+    // As a user enters it.
+    const forced = await fresh.run('run', 'restore', '--', file, '--force');
     assert.equal(forced.code, 0, forced.output);
 
+    fresh.set({ HEADGATE_LOCAL_AGENT: 'off' });
     await fresh.start('node');
     const answer = await restored.call('GET', `${project.path}/variables/later`);
     assert.equal(answer.status, 404, 'made after the backup');

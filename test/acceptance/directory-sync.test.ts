@@ -7,13 +7,13 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { roundsOr, testSeed as seed } from '../../packages/server/src/testing/rounds.ts';
+import { seededRandom } from '../../packages/server/src/testing/seeded-random.ts';
 import type { Answer, ApiClient } from './harness/client.ts';
 import { onDatabaseOf } from './harness/database.ts';
 import { Installation } from './harness/installation.ts';
-import { roundsOr, testSeed as seed } from './harness/rounds.ts';
-import { seededRandom } from './harness/seeded-random.ts';
 
-const rounds = roundsOr(3);
+const rounds = roundsOr(2);
 const [users, groups] = [rounds * 100, rounds * 2];
 /** Of one PATCH, as Entra ID sends them. */
 const membersOfPatch = 20;

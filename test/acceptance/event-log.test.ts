@@ -9,15 +9,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { EmbeddedPostgres } from '../../packages/server/src/main/postgres/embedded-postgres.ts';
 import { followEvents } from '../../packages/server/src/testing/followed-events.ts';
+import { roundsOr, testSeed as seed } from '../../packages/server/src/testing/rounds.ts';
+import { seededRandom } from '../../packages/server/src/testing/seeded-random.ts';
 import type { ApiClient } from './harness/client.ts';
 import { startDatabase } from './harness/database.ts';
 import { Installation } from './harness/installation.ts';
 import { Project } from './harness/project.ts';
-import { roundsOr, testSeed as seed } from './harness/rounds.ts';
-import { seededRandom } from './harness/seeded-random.ts';
 
 const writers = 16;
-const rounds = roundsOr(3);
+const rounds = roundsOr(2);
 
 interface Seen {
   cursor: string;

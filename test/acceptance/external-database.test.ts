@@ -23,7 +23,7 @@ describe('a server with DATABASE_URL', { timeout: 120_000 }, () => {
   });
 
   it('starts no PostgreSQL, runs a pipeline, and has its data at the next start', async () => {
-    const first = await headgate.start('npm');
+    const first = await headgate.start('node');
     assert.deepEqual(headgate.processes('postmaster', 'supervisor'), []);
     const client = headgate.client();
     const project = await Project.create(client);
@@ -33,7 +33,8 @@ describe('a server with DATABASE_URL', { timeout: 120_000 }, () => {
     assert.equal(await headgate.interrupt(first), 0);
     assert.deepEqual(headgate.processes(), []);
 
-    const second = await headgate.start('npm');
+    headgate.set({ HEADGATE_LOCAL_AGENT: 'off' });
+    const second = await headgate.start('node');
     assert.equal((await project.execution(run.pipelineExecutionId)).status, 'SUCCESS');
     assert.equal(await headgate.interrupt(second), 0);
   });

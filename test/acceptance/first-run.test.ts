@@ -117,7 +117,7 @@ describe('npm start on an empty data directory', { timeout: 180_000 }, () => {
     const foreign = await second.call('GET', project.path);
     const unknown = await second.call('GET', '/v1/projects/00000000-0000-4000-8000-000000000000');
     assert.deepEqual([foreign.status, foreign.body.code], [404, unknown.body.code]);
-    const again = await headgate.run('run', 'account', '--', 'Second & other');
+    const again = await headgate.command('account', 'Second & other');
     assert.equal(again.code, 1);
     assert.match(again.output, /Second & other/);
   });
@@ -127,36 +127,41 @@ describe('an operator’s command without an installation', { timeout: 60_000 },
   it('is refused, and creates nothing', async (t) => {
     const nothing = await Installation.create({ environment: noCredential });
     t.after(() => nothing.remove());
-    for (const command of [
+    for (const [command, ...args] of [
       ['credential'],
-      ['account', '--', 'A'],
+      ['account', 'A'],
       ['rotate-signing-key'],
-      ['backup', '--', 'f'],
-    ]) {
-      const { code, output } = await nothing.run('run', ...command);
+      ['backup', 'f'],
+    ] as const) {
+      const { code, output } = await nothing.command(command, ...args);
       assert.equal(code, 1, output);
       assert.match(output, /^\/.* has no installation; set HEADGATE_DATA_DIR to .*`npm start` first\.$/m);
-      assert.equal(existsSync(nothing.dataDirectory), false, command[0]);
+      assert.equal(existsSync(nothing.dataDirectory), false, command);
     }
   });
 });
 
-describe('a second start', { timeout: 120_000 }, () => {
+describe('Ctrl-C and a second start, below a folder that is closed to others', { timeout: 180_000 }, () => {
   let headgate: Installation;
   before(async () => {
-    headgate = await Installation.create({ environment: noCredential });
+    headgate = await Installation.create({ environment: noCredential, closedFolder: true });
   });
   after(() => headgate.remove());
 
-  it('keeps data and credential; Ctrl-C stops everything; commands work while it is stopped', async () => {
+  it('Ctrl-C during an execution leaves no process; the next start keeps data and credential', async () => {
     const first = await headgate.start('npm');
     const credential = credentialOf(headgate);
     const client = headgate.client(credential.clientId, credential.clientSecret);
     const project = await Project.create(client);
+    await project.publish({ 'slow.orch.yaml': sqlScript(endlessSql) });
+    await project.stepRunning(await project.start('slow'), 'Script');
+    if (isRoot) assert.match(headgate.output, /\/var\/lib\/headgate\//);
     assert.equal(await headgate.interrupt(first), 0);
     assert.deepEqual(headgate.processes(), []);
 
-    const made = await headgate.run('run', 'credential');
+    // Commands work while it is stopped.
+
+    const made = await headgate.command('credential');
     assert.equal(made.code, 0, made.output);
     assert.deepEqual(headgate.processes(), []);
 
@@ -172,7 +177,16 @@ describe('a second start', { timeout: 120_000 }, () => {
     assert.doesNotMatch(headgate.output, /"level":"?(error|fatal|50|60)/);
   });
 
-  it('of two at once, one runs, and the other names it and exits', async () => {
+  it('Ctrl-C during a start stops that start', async () => {
+    for (const milliseconds of [50, 300, 700, 1_100]) {
+      const start = headgate.launch('npm');
+      await delay(milliseconds);
+      await headgate.interrupt(start);
+      assert.deepEqual(headgate.processes(), [], `after ${milliseconds} ms`);
+    }
+  });
+
+  it('of two starts at once, one runs, and the other names it and exits', async () => {
     const both = [headgate.launch('npm'), headgate.launch('npm')];
     const refused = await Promise.race(both.map(async (child) => ({ child, code: await ended(child) })));
     assert.equal(refused.code, 1);
@@ -182,35 +196,6 @@ describe('a second start', { timeout: 120_000 }, () => {
     const holder = await headgate.process('server');
     assert.match(headgate.output, new RegExp(`already runs on .*: process ${holder.pid}\\b`));
     assert.equal(await headgate.interrupt(other), 0);
-  });
-});
-
-describe('Ctrl-C', { timeout: 120_000 }, () => {
-  let headgate: Installation;
-  before(async () => {
-    headgate = await Installation.create({ closedFolder: true });
-  });
-  after(() => headgate.remove());
-
-  it('during an execution leaves no process, even below a folder that is closed to others', async () => {
-    const start = await headgate.start('npm');
-    const project = await Project.create(headgate.client());
-    await project.publish({ 'slow.orch.yaml': sqlScript(endlessSql) });
-    await project.stepRunning(await project.start('slow'), 'Script');
-    if (isRoot) assert.match(headgate.output, /\/var\/lib\/headgate\//);
-    assert.equal(await headgate.interrupt(start), 0);
-    assert.deepEqual(headgate.processes(), []);
-  });
-
-  it('during a start stops that start', async () => {
-    for (const milliseconds of [50, 300, 700, 1_100]) {
-      const start = headgate.launch('npm');
-      await delay(milliseconds);
-      await headgate.interrupt(start);
-      assert.deepEqual(headgate.processes(), [], `after ${milliseconds} ms`);
-    }
-    const start = await headgate.start('npm');
-    assert.equal(await headgate.interrupt(start), 0);
   });
 });
 
@@ -227,7 +212,7 @@ describe('a bad setting', { timeout: 60_000 }, () => {
       },
     });
     try {
-      const { code, output } = await headgate.run('start');
+      const { code, output } = await headgate.command('start');
       assert.equal(code, 1);
       const names = ['PORT', 'RATE_LIMIT', 'CLIENT_SECRET', 'EXAMPLE', 'MASTER_KEY'];
       for (const name of [...names.map((each) => `HEADGATE_${each}`), 'DATABASE_URL']) {
@@ -246,7 +231,7 @@ describe('a bad setting', { timeout: 60_000 }, () => {
       environment: { DATABASE_URL: 'postgres://somebody:pass-that-is-secret@127.0.0.1:1/db' },
     });
     try {
-      const { code, output } = await headgate.run('start');
+      const { code, output } = await headgate.command('start');
       assert.equal(code, 1);
       assert.match(output, /DATABASE_URL/);
       assert.doesNotMatch(output, /pass-that-is-secret/);

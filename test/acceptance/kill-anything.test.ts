@@ -9,12 +9,12 @@ import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { roundsOr, testSeed as seed } from '../../packages/server/src/testing/rounds.ts';
+import { seededRandom } from '../../packages/server/src/testing/seeded-random.ts';
 import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import { ended, hasEnded, Installation, pidOf } from './harness/installation.ts';
 import { type ProcessKind, signal } from './harness/processes.ts';
 import { endlessSql, Project, sqlScript } from './harness/project.ts';
-import { roundsOr, testSeed as seed } from './harness/rounds.ts';
-import { seededRandom } from './harness/seeded-random.ts';
 
 const rounds = roundsOr(3);
 const minute = 60_000;

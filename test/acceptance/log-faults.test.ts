@@ -25,13 +25,23 @@ async function ask(headgate: Installation, times: number): Promise<void> {
 
 describe('standard output', { timeout: 120_000 }, () => {
   let headgate: Installation;
+  let start: ChildProcess;
   before(async () => {
     headgate = await Installation.create(withoutAgent);
+    headgate.set({ HEADGATE_RATE_LIMT: 'off' });
+    start = await headgate.start();
   });
   after(() => headgate.remove());
 
+  it('shows a warning about an unknown setting, and proposes the nearest one', () => {
+    assert.match(
+      headgate.output,
+      /^HEADGATE_RATE_LIMT is not a setting; did you mean HEADGATE_RATE_LIMIT\?$/m,
+    );
+    assert.match(headgate.output, /"level":40.*HEADGATE_RATE_LIMT is not a setting/);
+  });
+
   it('that its reader closed: the server continues', async () => {
-    const start = await headgate.start();
     start.stdout?.destroy();
     await waitUntil('lost lines', 20, async () => {
       await ask(headgate, 5);
@@ -119,22 +129,6 @@ describe('a start', { timeout: 120_000 }, () => {
       const { code, lines } = await refused(headgate);
       assert.equal(code, 1);
       assert.match(lines.join('\n'), /^HEADGATE_DATA_DIR: .* cannot be written \(EACCES\)/);
-    } finally {
-      await headgate.remove();
-    }
-  });
-
-  it('warns about an unknown setting, and proposes the nearest one', async () => {
-    const headgate = await Installation.create(withoutAgent);
-    headgate.set({ HEADGATE_RATE_LIMT: 'off' });
-    try {
-      const start = await headgate.start();
-      assert.match(
-        headgate.output,
-        /^HEADGATE_RATE_LIMT is not a setting; did you mean HEADGATE_RATE_LIMIT\?$/m,
-      );
-      assert.match(headgate.output, /"level":40.*HEADGATE_RATE_LIMT is not a setting/);
-      await headgate.interrupt(start);
     } finally {
       await headgate.remove();
     }

@@ -47,7 +47,7 @@ describe('the packed agent', { timeout: 300_000 }, () => {
   const path = () => `${dirname(process.execPath)}:${process.env.PATH}`;
 
   before(async () => {
-    headgate = await Installation.create();
+    headgate = await Installation.create({ environment: { HEADGATE_LOCAL_AGENT: 'off' } });
     registry = await startRegistry();
     folder = join(headgate.folder, 'customer');
     mkdirSync(folder);
@@ -145,16 +145,19 @@ describe('the packed agent', { timeout: 300_000 }, () => {
   });
 });
 
-/** The first start registers the local agent; the second start does not run it. */
+/** Starts a server without a local agent, and creates an agent. */
 async function credentialOfAnAgent(headgate: Installation) {
-  const first = await headgate.start();
-  first.kill('SIGTERM');
-  await ended(first);
-  headgate.set({ HEADGATE_LOCAL_AGENT: 'off' });
   await headgate.start();
-  const agentId = String((await headgate.client().ask('GET', '/v1/agents')).results[0].agentId);
-  const { clientId, clientSecret } = await headgate.client().ask('GET', `/v1/agents/${agentId}/credentials`);
-  return { clientId: String(clientId), clientSecret: String(clientSecret), agentId };
+  const agent = {
+    name: 'packed',
+    agentType: 'data_productivity_cloud',
+    cloudProvider: 'local',
+    deployment: 'local',
+  };
+  const client = headgate.client();
+  const { agentId } = await client.ask('POST', '/v1/agents', agent);
+  const { clientId, clientSecret } = await client.ask('GET', `/v1/agents/${agentId}/credentials`);
+  return { clientId: String(clientId), clientSecret: String(clientSecret), agentId: String(agentId) };
 }
 
 /** The addresses on which a process listens. */

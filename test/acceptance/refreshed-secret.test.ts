@@ -10,7 +10,7 @@ import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { startDatabase } from './harness/database.ts';
 import { Installation } from './harness/installation.ts';
-import { endlessSql, Project, sqlScript } from './harness/project.ts';
+import { endlessScript, Project, sqlScript } from './harness/project.ts';
 
 describe('the local agent whose secret is refreshed', { timeout: 240_000 }, () => {
   let theirs: Installation;
@@ -39,7 +39,7 @@ describe('the local agent whose secret is refreshed', { timeout: 240_000 }, () =
     await other.start();
     project = await Project.create(at(own));
     await project.publish({
-      'long.orch.yaml': sqlScript(endlessSql),
+      'long.orch.yaml': endlessScript,
       'short.orch.yaml': sqlScript('select 1'),
     });
     await said('connected', 1);

@@ -48,7 +48,7 @@ describe('secrets', { timeout: 240_000 }, () => {
       headers: { authorization: `Bearer ${client.tokens[0]}`, 'content-type': 'application/json' },
       body: `{"name": "${headgate.clientSecret}`,
     });
-    const { output } = await headgate.run('run', 'account', '--', 'Other');
+    const { output } = await headgate.command('account', 'Other');
     [, credentialFile = ''] = /^credential +(.+)$/m.exec(output) ?? [];
     const { clientSecret: otherSecret } = JSON.parse(readFileSync(credentialFile, 'utf8'));
     assert.ok(!output.includes(otherSecret));

@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { seededRandom } from '../../packages/server/src/testing/seeded-random.ts';
 import { readCommandLine } from '../../scripts/command-line.ts';
 import { Installation } from '../acceptance/harness/installation.ts';
 import { Project } from '../acceptance/harness/project.ts';
-import { seededRandom } from '../acceptance/harness/seeded-random.ts';
 import { SoakClient } from './soak-client.ts';
 
 const CLIENTS = 4;

@@ -21,8 +21,8 @@ const readySeconds = 60;
 /** More than the server's own limits for its shutdown. */
 const endSeconds = 60;
 
-/** By `npm start`, or only the server where npm does not matter. */
-export type Way = 'npm' | 'node';
+/** By `npm start`, only the server where npm does not matter, or a command as npm runs it, but without npm. */
+export type Way = 'npm' | 'node' | 'command';
 
 export interface Settings {
   /** Environment variables. An undefined one is removed, even if it has a default here. */
@@ -91,8 +91,7 @@ export class Installation {
 
   /** Starts without waiting, in a new process group, as a terminal does. */
   launch(way: Way = 'node', ...args: string[]): ChildProcess {
-    const server = ['packages/server/src/main/server.ts'];
-    const [program, ...rest] = way === 'node' ? [process.execPath, ...server] : npm(args);
+    const [program, ...rest] = programs[way](args);
     const child = spawn(program, rest, {
       cwd: checkout,
       env: this.environment(),
@@ -143,9 +142,18 @@ export class Installation {
     return lines.join('\n').slice(-3_000);
   }
 
-  /** Runs a command to its end. */
-  async run(...args: string[]): Promise<{ code: number | null; output: string }> {
-    const child = this.launch('npm', ...args);
+  /** Runs npm to its end. */
+  run(...args: string[]): Promise<{ code: number | null; output: string }> {
+    return this.#runToEnd('npm', args);
+  }
+
+  /** Runs a command of package.json to its end, without npm, which takes as long as the command. */
+  command(name: string, ...args: string[]): Promise<{ code: number | null; output: string }> {
+    return this.#runToEnd('command', [name, ...args]);
+  }
+
+  async #runToEnd(way: Way, args: readonly string[]) {
+    const child = this.launch(way, ...args);
     let output = '';
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text: string) => (output += text));
     const code = await ended(child);
@@ -205,9 +213,11 @@ export class Installation {
   }
 }
 
-function npm(args: readonly string[]): [string, ...string[]] {
-  return ['npm', ...(args.length === 0 ? ['start'] : args)];
-}
+const programs: Record<Way, (args: readonly string[]) => [string, ...string[]]> = {
+  npm: (args) => ['npm', ...(args.length === 0 ? ['start'] : args)],
+  node: () => [process.execPath, 'packages/server/src/main/server.ts'],
+  command: (args) => [process.execPath, 'scripts/bootstrap.mjs', ...args],
+};
 
 export function pidOf(child: ChildProcess): number {
   if (child.pid === undefined) throw new Error('it could not be started');

@@ -43,6 +43,9 @@ export const sqlScript = (sql: string): string => steps(['Script', 'sql-script',
 export const endlessSql =
   'with recursive n(i) as (select 1::hugeint union all select i + 1 from n) select count(*) from n';
 
+/** Runs until it is stopped, and needs no processor: for tests that do not depend on what runs. */
+export const endlessScript = steps(['Script', 'bash-script', { script: 'sleep 3600' }]);
+
 export interface Execution {
   pipelineExecutionId: string;
   status: string;

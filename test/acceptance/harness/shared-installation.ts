@@ -1,6 +1,6 @@
 /**
  * One installation for several test files, because its start takes longer than their tests. For files that
- * change nothing outside of their own project: no setting, no agent, no process.
+ * change nothing that another one of them could see: no setting, no agent, no process.
  */
 import { afterTestGroup } from '../../../scripts/run-test-group.ts';
 import { Installation } from './installation.ts';

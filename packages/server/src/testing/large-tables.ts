@@ -1,6 +1,6 @@
 /**
  * Makes every table look as if it had many rows of one account, so that query plans are those of a large
- * installation. The largest tables get every third row, in as many pages, and statistics of all rows: the
+ * installation. The largest tables get every seventh row, in as many pages, and statistics of all rows: the
  * planner knows nothing else of them, and to insert all rows takes most of a minute.
  */
 import type { TestDatabase } from './database.ts';
@@ -86,7 +86,7 @@ const values: Readonly<Record<string, string>> = {
 };
 
 /** Shares no factor with the numbers of projects, agents and environments, which all occur. */
-const rowsPerStored = 3;
+const rowsPerStored = 7;
 /** How much of a page is used, in percent. */
 const fillFactor = Math.floor(100 / rowsPerStored);
 

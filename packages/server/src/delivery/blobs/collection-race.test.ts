@@ -13,6 +13,8 @@ import type { Rest } from '../../kernel/retention/retention.ts';
 import type { Account } from '../../testing/account.ts';
 import { createMovableClock } from '../../testing/clock.ts';
 import { type Part, type TestProject, upload } from '../../testing/project.ts';
+import { roundsOr, testSeed } from '../../testing/rounds.ts';
+import { seededRandom } from '../../testing/seeded-random.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { beginUpload, commitUpload, digestText } from '../../testing/unfinished-upload.ts';
 import { readManifestFiles, type Upload } from '../artifacts/index.ts';
@@ -23,19 +25,7 @@ const { deps, clock, database } = server;
 const noRest: Rest = async () => undefined;
 const grace = 25 * 3_600;
 const uploaders = 6;
-const uploadsEach = 14;
-const seed = Number(process.env.RACE_SEED ?? Date.now() % 1_000_000);
-
-/** Mulberry32: the same numbers for the same seed. */
-function seededRandom(from: number): () => number {
-  let state = from;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
+const uploadsEach = roundsOr(10);
 
 const buildText = (index: number) => `${index} `.repeat(20 + ((index * 37) % 900));
 
@@ -105,10 +95,12 @@ async function requireNothingElse({ accountId }: Account): Promise<void> {
   assert.deepEqual((await readdir(folder)).sort(), rows?.keys);
 }
 
-test(`uploads, deletions and the collector at once (RACE_SEED=${seed})`, { timeout: 240_000 }, async () => {
+test(`uploads, deletions and the collector at once (TEST_SEED=${testSeed})`, {
+  timeout: 240_000,
+}, async () => {
   const account = await server.account();
   const { admin } = account;
-  const random = seededRandom(seed);
+  const random = seededRandom(testSeed);
   const randomBelow = (count: number) => Math.floor(random() * count);
   const projects: TestProject[] = [await account.project(), await account.project()];
   const outcomes: Record<number, number> = {};

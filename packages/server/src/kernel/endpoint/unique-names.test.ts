@@ -4,10 +4,11 @@ import { test } from 'node:test';
 import { type Operation, operations } from '@headgate/contract';
 import { uniqueNames } from '../../testing/guards.ts';
 import { createPlace } from '../../testing/place.ts';
+import { roundsOr } from '../../testing/rounds.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer({ settings: { HEADGATE_DATABASE_CONNECTIONS: '16' } });
-const rounds = 12;
+const rounds = roundsOr(6);
 const atOnce = 6;
 
 const takesName = ({ problems }: Operation) =>

@@ -9,6 +9,7 @@ import { watchChanges } from '../../testing/changes.ts';
 import { type Answer, requireProblem } from '../../testing/client.ts';
 import { examples } from '../../testing/guards.ts';
 import { createPlace, type Example, type Place } from '../../testing/place.ts';
+import { isInTurn, testSeed } from '../../testing/rounds.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();
@@ -118,9 +119,12 @@ test('every parameter of every query: of another type, out of bounds, too long',
   }
 });
 
-test('a path segment that does not decode, or decodes to NUL, at every operation', async () => {
-  for (const operation of shown.filter((each) => each.path.includes('{'))) {
-    for (const piece of ['%00', 'a%00b', '%ff', '%c0%80', '%ed%a0%80', '%', '%zz']) {
+const pieces = ['%00', 'a%00b', '%ff', '%c0%80', '%ed%a0%80', '%', '%zz'];
+
+test(`a path segment that does not decode, or decodes to NUL, at every operation (TEST_SEED=${testSeed})`, async () => {
+  for (const [number, operation] of shown.filter((each) => each.path.includes('{')).entries()) {
+    for (const [turn, piece] of pieces.entries()) {
+      if (!isInTurn(number + turn, pieces.length, 2)) continue;
       const path = operation.path
         .replace(/^\/v1/, '')
         .replace(/\{\w+\}/, piece)

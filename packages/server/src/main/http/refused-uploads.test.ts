@@ -26,7 +26,7 @@ after(() => rm(folder, { recursive: true }));
 
 const kilobyte = 1_000;
 const sizes = [1, 64, 800, 5_000, 50_000].map((size) => size * kilobyte);
-const runs = 100;
+const runs = 66;
 const partBytes = 1_000_000;
 
 /** A form of about this size; a bad one has a refused name in its middle. */

@@ -52,7 +52,7 @@ const agentAuthorization = `Bearer ${await server.deps.tokens.issue(
 const large = Buffer.alloc(7 * mebibyte, ' ');
 
 /** More than the limit. A server that does not read it does not answer the next request on the connection. */
-const small = Buffer.alloc(2 * mebibyte, ' ');
+const small = Buffer.alloc(mebibyte + 65_536, ' ');
 
 interface Sent {
   method: string;
@@ -225,7 +225,7 @@ test('every operation of a stopping server', async (t) => {
   const stopping = await app.listen({ host: '127.0.0.1', port: 0 });
   for (const operation of operations.filter(({ surface }) => surface === 'dpc')) {
     const connection = await BlockingConnection.open(stopping);
-    const body = operation.mediaType === undefined ? small : large;
+    const body = operation.mediaType === 'multipart/form-data' ? large : small;
     const answer = await connection.exchange(operation.method, pathOf(operation), uploadHeaders, body);
     requireRawProblem(answer, 503, 'shutting-down');
     await connection.ended(5_000);

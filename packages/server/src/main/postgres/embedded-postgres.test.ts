@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
+import { roundsOr } from '../../testing/rounds.ts';
 import { waitUntil } from '../../testing/waiting.ts';
 import { decidePlaces, type PostgresPlaces } from '../host/places.ts';
 import { isRoot } from '../host/process-users.ts';
@@ -140,7 +141,7 @@ test('when the keeping process is killed, PostgreSQL shuts down', async () => {
 });
 
 /** Each of the four ways to kill, once; `npm run soak` runs more rounds. */
-const kills = Number(process.env.TEST_ROUNDS ?? 4);
+const kills = roundsOr(4);
 
 test('every start recovers all commits after a kill of the keeper, the postmaster, or both', async () => {
   for (let round = 0; round < kills; round++) {

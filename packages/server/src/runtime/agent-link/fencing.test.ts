@@ -9,6 +9,7 @@ import type { ExecutionStatus, WorkItem } from '@headgate/contract';
 import fc from 'fast-check';
 import { createInstance, type Instance, type Said } from '../../testing/agent.ts';
 import { smallPipeline, upload } from '../../testing/project.ts';
+import { roundsOr } from '../../testing/rounds.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer({
@@ -179,6 +180,6 @@ test('each epoch has one owner, reports of old epochs are refused, and all work 
       for (let passed = 0; passed < bound; passed += 20) await pass(20);
       for (const id of round.ids) assert.ok(ended.has(await statusOf(id)), `${id} never ended`);
     }),
-    { numRuns: 30 },
+    { numRuns: roundsOr(12) },
   );
 });
