@@ -23,50 +23,53 @@ const selectRuns = statement(
   order by x.project_id, x.execution_id limit $most::integer`,
 );
 
+const scheduleColumns = 's.problem_code, s.problem_detail, s.problem_since, s.name as schedule_name';
 /** More than the rules of a project, so that all causes of the first run are among them. */
 const causesOfPart = 2 * alertRuleLimit;
-const selectUnendedCauses = statement(
+// The medians are computed once for each pipeline, not for each pair of rule and run.
+export const selectUnendedCauses = statement(
   {
     parameters: { account_id: 'uuid', execution_ids: 'uuid[]', now: 'timestamptz' },
     row: causeRow,
     alone: true,
   },
   `
-  with paired as materialized (
-    select ${ruleColumns}, x.environment_name, x.pipeline_name, x.schedule_id, x.execution_id, x.status, x.message,
-      extract(epoch from $now::timestamptz - x.started_at)::double precision as seconds, x.schedule_tick
+  with unended as materialized (
+    select x.project_id, x.environment_name, x.pipeline_name, x.schedule_id, x.execution_id, x.status, x.message,
+      x.started_at, x.schedule_tick, extract(epoch from $now::timestamptz - x.started_at)::double precision as seconds
     from pipeline_execution x
-    join alert_rule r on r.account_id = x.account_id and r.project_id = x.project_id and ${isOfTime}
-      and (r.environment_name is null or r.environment_name = x.environment_name)
-      and (r.schedule_id is null or r.schedule_id = x.schedule_id)
-      and ${isAboutPipeline('x.pipeline_name')}
     where x.account_id = $account_id and x.execution_id = any ($execution_ids::uuid[]) and ${isUnended}
-      and case when r.condition_type = 'NOT_STARTED' then
-          x.status = 'RUNNING' and x.schedule_tick <= $now::timestamptz - make_interval(mins => r.minutes) and exists (
-            select from work w where w.account_id = x.account_id and w.work_id = x.execution_id and w.state = 'queued')
-        else x.started_at <= $now::timestamptz - make_interval(mins => coalesce(r.minutes, 1)) end
   ), usual as materialized (
     select x.project_id, x.environment_name, x.pipeline_name, ${usualSeconds(sameRuns('SUCCESS'))} as usual_seconds
-    from (
-      select distinct project_id, environment_name, pipeline_name from paired where condition_type = 'LONGER_THAN_USUAL') x
+    from (select distinct project_id, environment_name, pipeline_name from unended) x
+    where exists (
+      select from alert_rule r
+      where r.account_id = $account_id and r.project_id = x.project_id and ${isOfTime} and r.condition_type = 'LONGER_THAN_USUAL')
+  ), known as materialized (
+    select x.project_id, x.environment_name, x.pipeline_name, x.schedule_id, x.execution_id, x.status, x.message,
+      x.started_at, x.schedule_tick, x.seconds, usual.usual_seconds
+    from unended x
+    left join usual on usual.project_id = x.project_id and usual.environment_name = x.environment_name
+      and usual.pipeline_name = x.pipeline_name
   )
-  select ${Object.keys(causeRow)
-    .map((name) => {
-      if (name === 'usual_seconds') return 'usual.usual_seconds';
-      if (name === 'schedule_name') return 's.name as schedule_name';
-      if (name === 'followed_failure') return 'false as followed_failure';
-      return name.startsWith('problem_') ? `s.${name}` : `paired.${name}`;
-    })
-    .join(', ')}
-  from paired
-  left join usual on paired.condition_type = 'LONGER_THAN_USUAL' and usual.project_id = paired.project_id
-    and usual.environment_name = paired.environment_name and usual.pipeline_name = paired.pipeline_name
-  left join schedule s on s.account_id = $account_id and s.schedule_id = paired.schedule_id
-  where (paired.condition_type <> 'LONGER_THAN_USUAL' or paired.seconds > paired.factor * usual.usual_seconds)
-    and not exists (
-      select from alert a
-      where a.account_id = $account_id and a.alert_rule_id = paired.alert_rule_id and a.cause = paired.execution_id::text)
-  order by paired.project_id, paired.execution_id
+  select ${ruleColumns}, x.environment_name, x.pipeline_name, x.schedule_id, x.execution_id, x.status, x.message, x.seconds,
+    x.usual_seconds, false as followed_failure, x.schedule_tick, ${scheduleColumns}
+  from known x
+  join alert_rule r on r.account_id = $account_id and r.project_id = x.project_id and ${isOfTime}
+    and case r.condition_type
+      when 'NOT_STARTED' then
+        x.status = 'RUNNING' and x.schedule_tick <= $now::timestamptz - make_interval(mins => r.minutes) and exists (
+          select from work w where w.account_id = r.account_id and w.work_id = x.execution_id and w.state = 'queued')
+      when 'LONGER_THAN_USUAL' then x.seconds > 60 and x.seconds > r.factor * x.usual_seconds
+      else x.seconds > r.minutes * 60 end
+    and (r.environment_name is null or r.environment_name = x.environment_name)
+    and (r.schedule_id is null or r.schedule_id = x.schedule_id)
+    and ${isAboutPipeline('x.pipeline_name')}
+  left join schedule s on s.account_id = r.account_id and s.schedule_id = x.schedule_id
+  where not exists (
+    select from alert a
+    where a.account_id = r.account_id and a.alert_rule_id = r.alert_rule_id and a.cause = x.execution_id::text)
+  order by x.project_id, x.execution_id
   limit ${causesOfPart}`,
 );
 
