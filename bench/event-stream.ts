@@ -10,11 +10,13 @@ import { startLoadGenerator } from './load.ts';
 import type { LoadResult } from './load-process.ts';
 import { postgresSeconds, processorSeconds } from './processor-time.ts';
 import { requestText, uniqueNumber } from './request.ts';
-import { type MeasuredServer, startServer } from './server-process.ts';
+import { type MeasuredServer, startServer, tokenFor } from './server-process.ts';
 import { projectWithVariables } from './variables.ts';
 import type { Work } from './work.ts';
 
 const readers = 100;
+/** As many as a caller can have. */
+const readersOfToken = 20;
 const connections = 16;
 /** Writes a second of a busy installation. */
 const steadyRate = 500;
@@ -33,6 +35,10 @@ export const eventStream: Work = async (settings) => {
   );
   const ask = (order: ReadersOrder) => child.ask(order) as Promise<ReadersReply>;
   const { projectId } = await projectWithVariables(server, 1);
+  const callers = Array.from({ length: readers / readersOfToken }, (_, index) =>
+    createCaller(server, `reader ${index}`),
+  );
+  const tokens = await Promise.all(callers);
   const body = { name: `written_${uniqueNumber}`, type: 'TEXT', behaviour: 'SHARED', value: 'a value' };
   const requests = [
     requestText('POST', `/dpc/v1/projects/${projectId}/variables`, { token: server.token, body }),
@@ -51,7 +57,7 @@ export const eventStream: Work = async (settings) => {
     const found: Record<'alone' | 'followed', Written[]> = { alone: [], followed: [] };
     for (let round = 0; round < settings.rounds; round += 1) {
       found.alone.push(await write(settings.milliseconds, rate));
-      await ask({ order: 'open', port: server.port, token: server.token, readers });
+      await ask({ order: 'open', port: server.port, tokens, readersOfToken });
       const followed = await write(settings.milliseconds, rate);
       const { counts } = await ask({ order: 'count' });
       await ask({ order: 'close' });
@@ -69,6 +75,15 @@ export const eventStream: Work = async (settings) => {
   print('saturated', saturated);
   return [...judgeSteady(steady), ...judgeSaturated(saturated)];
 };
+
+/** Returns a token of a new caller that reads all events. */
+async function createCaller(server: MeasuredServer, name: string): Promise<string> {
+  const { clientId, clientSecret } = await server.call('POST', '/credentials', {
+    name,
+    role: 'SUPER_ADMIN',
+  });
+  return tokenFor(server.port, String(clientId), String(clientSecret));
+}
 
 type Compared = Record<'alone' | 'followed', Written[]>;
 
