@@ -6,7 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { requestText } from './request.ts';
 
 export type ReadersOrder =
-  | { order: 'open'; port: number; token: string; readers: number }
+  | { order: 'open'; port: number; tokens: readonly string[]; readersOfToken: number }
   /** Waits until no reader has got an event for a moment, and tells how many each has got. */
   | { order: 'count' }
   | { order: 'close' };
@@ -61,7 +61,10 @@ let readers: Reader[] = [];
 
 async function obey(order: ReadersOrder): Promise<ReadersReply> {
   if (order.order === 'open') {
-    readers = Array.from({ length: order.readers }, () => new Reader(order.port, order.token));
+    const { port, tokens, readersOfToken } = order;
+    readers = tokens.flatMap((token) =>
+      Array.from({ length: readersOfToken }, () => new Reader(port, token)),
+    );
     await Promise.all(readers.map((reader) => reader.opened));
   } else if (order.order === 'count') {
     for (;;) {

@@ -12,6 +12,8 @@ export interface LoadOrder {
   /** Ends after this time, or after this many responses. */
   milliseconds?: number;
   answers?: number;
+  /** Requests a second of all connections together; without it as many as the server answers. */
+  rate?: number;
 }
 
 export interface LoadResult {
@@ -44,12 +46,25 @@ async function load(order: LoadOrder): Promise<LoadResult> {
   const until = began + (order.milliseconds ?? Number.POSITIVE_INFINITY);
   const most = order.answers ?? Number.POSITIVE_INFINITY;
 
+  /** How long the request of a connection must wait, in milliseconds, so that the rate is kept. */
+  function computeDelay(offset: number, turns: number): number {
+    if (order.rate === undefined) return 0;
+    const dueAt = began + ((offset + turns * order.connections) * 1_000) / order.rate;
+    return Math.max(0, dueAt - performance.now());
+  }
+
   function drive(connection: RawConnection, offset: number): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const requests = order.requests.map(numberedRequest);
     let turn = offset;
     let sentAt = 0;
+    let turns = 0;
     function next(): void {
+      const delay = computeDelay(offset, turns++);
+      if (delay > 0) setTimeout(send, delay);
+      else send();
+    }
+    function send(): void {
       const now = performance.now();
       const request = requests[turn++ % requests.length];
       if (now >= until || sent >= most || request === undefined) {

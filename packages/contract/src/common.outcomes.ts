@@ -110,10 +110,11 @@ const accessProblems = {
     'The account has sent too many requests. `Retry-After` says when to try again.',
     ({ seconds }) => `Too many requests; try again in ${seconds} s.`,
   ),
-  'too-many-streams': kind<{ limit: number }>(
+  'too-many-streams': kind<{ limit: number; of: 'caller' | 'account' }>(
     429,
-    'The account has too many open streams of events at this server. Close one.',
-    ({ limit }) => `The account has ${limit} open streams at this server; close one first.`,
+    'The caller or its account has too many open streams at this server. Close one.',
+    ({ limit, of }) =>
+      `The ${of} has ${limit} open streams at this server, which is the limit for one ${of}; close one first.`,
   ),
 } as const;
 

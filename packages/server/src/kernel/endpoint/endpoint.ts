@@ -89,9 +89,7 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
     reply: FastifyReply,
     handler: (call: StreamCall<Op>) => Promise<AsyncGenerator<string | Buffer>>,
   ): Promise<FastifyReply> {
-    return streams.send(reply, serving.call.scope.accountId, (closed) =>
-      handler(createStreamCall(serving, closed)),
-    );
+    return streams.send(reply, serving.call.scope, (closed) => handler(createStreamCall(serving, closed)));
   }
 
   function route<Op extends Operation>(

@@ -1,15 +1,23 @@
 /**
  * Responses that are streams of server-sent events. A stream takes the next text from its source only when the
- * client has taken the last one. Streams count against a limit of their account and of the server.
+ * client has taken the last one. Streams count against a limit of their caller, their account and the server.
  */
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { problem, withHeaders } from '../http/problems.ts';
 
+/** Some callers together can use up the streams of the account, one alone cannot. */
+const mostOfCaller = 20;
 const mostOfAccount = 100;
 const mostOfServer = 1_000;
 /** A client that reads nothing for this time is disconnected. */
 const stallMilliseconds = 60_000;
+
+export interface StreamOwner {
+  accountId: string;
+  /** The credential or the user. */
+  actorId: string;
+}
 
 export interface EventStreams {
   /**
@@ -19,36 +27,47 @@ export interface EventStreams {
    */
   send(
     reply: FastifyReply,
-    accountId: string,
+    of: StreamOwner,
     open: (closed: AbortSignal) => Promise<AsyncGenerator<string | Buffer>>,
   ): Promise<FastifyReply>;
 }
 
 export function createEventStreams(): EventStreams {
-  /** The open streams of each account. */
+  /** The open streams of each account and each caller. */
   const counts = new Map<string, number>();
   let total = 0;
 
-  function count(accountId: string, change: 1 | -1): void {
+  function count({ accountId, actorId }: StreamOwner, change: 1 | -1): void {
     total += change;
-    const left = (counts.get(accountId) ?? 0) + change;
-    if (left === 0) counts.delete(accountId);
-    else counts.set(accountId, left);
+    for (const id of [accountId, actorId]) {
+      const left = (counts.get(id) ?? 0) + change;
+      if (left === 0) counts.delete(id);
+      else counts.set(id, left);
+    }
+  }
+
+  /** Throws `too-many-streams` and `overloaded`. */
+  function requirePlace({ accountId, actorId }: StreamOwner): void {
+    for (const [of, id, limit] of [
+      ['caller', actorId, mostOfCaller],
+      ['account', accountId, mostOfAccount],
+    ] as const)
+      if ((counts.get(id) ?? 0) >= limit)
+        throw withHeaders(problem('too-many-streams', { limit, of }), { 'retry-after': '10' });
+    if (total >= mostOfServer) throw problem('overloaded');
   }
 
   return {
-    async send(reply, accountId, open) {
-      if ((counts.get(accountId) ?? 0) >= mostOfAccount)
-        throw withHeaders(problem('too-many-streams', { limit: mostOfAccount }), { 'retry-after': '10' });
-      if (total >= mostOfServer) throw problem('overloaded');
+    async send(reply, owner, open) {
+      requirePlace(owner);
       const closing = new AbortController();
       // If the client has already left, there is no `close` any more, which would end the count.
       if (reply.raw.closed) closing.abort();
       else {
-        count(accountId, 1);
+        count(owner, 1);
         reply.raw.once('close', () => {
           closing.abort();
-          count(accountId, -1);
+          count(owner, -1);
         });
       }
       const source = await open(closing.signal);

@@ -8,7 +8,7 @@
  *              each other without gaps. The last ones are kept; a stream that is further behind reads by itself
  *   end        the position up to which the follower has read
  */
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as yieldToRequests } from 'node:timers/promises';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Database } from '../../kernel/database/database.ts';
 import { getEventsKey } from '../../kernel/database/event-news.ts';
@@ -27,6 +27,7 @@ const waitMilliseconds = 10_000;
  */
 const shortestRestMilliseconds = 50;
 const restMillisecondsOfReader = 2;
+const readersWokenAtOnce = 8;
 
 export interface Round {
   /** The position before its first event. */
@@ -98,7 +99,7 @@ export class Follower {
       .finally(() => {
         this.hasEnded = true;
         onEnd();
-        this.#wakeReaders();
+        void this.#wakeReaders();
       });
   }
 
@@ -136,7 +137,7 @@ export class Follower {
       const wait = createWait(wakes, getEventsKey(this.#accountId));
       try {
         const hasMore = await this.#readRound();
-        this.#wakeReaders();
+        await this.#wakeReaders();
         if (hasMore) continue;
         await wait.waitAtMost(waitMilliseconds, ending);
       } finally {
@@ -181,8 +182,14 @@ export class Follower {
     this.#reachesReadAt = performance.now();
   }
 
-  #wakeReaders(): void {
-    for (const reader of [...this.readers]) reader.wake();
+  /** A hundred readers that send at once would hold up the requests of this moment. */
+  async #wakeReaders(): Promise<void> {
+    let woken = 0;
+    for (const reader of [...this.readers]) {
+      reader.wake();
+      woken += 1;
+      if (woken % readersWokenAtOnce === 0) await yieldToRequests();
+    }
   }
 }
 

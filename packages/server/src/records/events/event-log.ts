@@ -143,14 +143,23 @@ export async function readEventsAfter(
   return { events, through, hasMore, last, removed: rows[0]?.removed ?? 0 };
 }
 
+/** Gives positions to the next new events, `scannedEvents` at most. */
+export async function numberNextEvents(
+  database: Pick<Database, 'read'>,
+  accountId: string,
+): Promise<Pick<LogPart, 'last' | 'removed' | 'hasMore'>> {
+  const [log] = await database.read(numberEvents, { account_id: accountId, scanned: scannedEvents });
+  if (log === undefined) throw new Error('sequence_events() returned no row.');
+  return { last: log.last, removed: log.removed, hasMore: log.numbered === scannedEvents };
+}
+
 /** Gives positions to all new events. Returns the last position, and that of the last removed event. */
 export async function readLogBounds(
   database: Pick<Database, 'read'>,
   accountId: string,
 ): Promise<Pick<LogPart, 'last' | 'removed'>> {
   for (;;) {
-    const [log] = await database.read(numberEvents, { account_id: accountId, scanned: scannedEvents });
-    if (log === undefined) throw new Error('sequence_events() returned no row.');
-    if (log.numbered < scannedEvents) return log;
+    const { hasMore, ...bounds } = await numberNextEvents(database, accountId);
+    if (!hasMore) return bounds;
   }
 }

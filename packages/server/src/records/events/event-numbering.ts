@@ -1,7 +1,7 @@
 /** The periodic job that gives positions to the events of accounts without readers. */
 import { type Database, statement } from '../../kernel/database/database.ts';
 import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
-import { readLogBounds } from './event-log.ts';
+import { numberNextEvents } from './event-log.ts';
 
 const everyMilliseconds = 2_000;
 const accountsOfRound = 1_000;
@@ -17,8 +17,11 @@ export function eventNumberingJob({ database }: { database: Database }): Periodi
     everyMilliseconds,
     async run() {
       const pending = await database.read(selectPending, { most: accountsOfRound });
-      for (const { account_id: accountId } of pending) await readLogBounds(database, accountId);
-      return pending.length === accountsOfRound;
+      let hasMore = pending.length === accountsOfRound;
+      // One part of each account, so that an account with many new events does not keep the others waiting.
+      for (const { account_id: accountId } of pending)
+        hasMore = (await numberNextEvents(database, accountId)).hasMore || hasMore;
+      return hasMore;
     },
   };
 }

@@ -35,10 +35,10 @@ const take = (chosen: string) => `
   update webhook w set epoch = w.epoch + 1, lease_until = $lease_until, touched_at = $now
   from chosen where w.account_id = chosen.account_id and w.webhook_id = chosen.webhook_id
   returning w.account_id, w.webhook_id, w.epoch`;
-const claimTypes = { limit: 'bigint', lease_until: 'timestamptz', now: 'timestamptz' } as const;
+const claimTypes = { lease_until: 'timestamptz', now: 'timestamptz' } as const;
 
 const claimReady = statement(
-  { parameters: { ...claimTypes, account_id: 'uuid' }, row: claimRow, alone: true },
+  { parameters: { ...claimTypes, account_id: 'uuid', limit: 'bigint' }, row: claimRow, alone: true },
   take(`
     select w.account_id, w.webhook_id from webhook w join event_position p on p.account_id = w.account_id
     where w.account_id = $account_id and w.state = 'active' and w.retry_at is null
@@ -50,15 +50,34 @@ const claimReady = statement(
     order by w.position limit $limit for update of w skip locked`),
 );
 
+const dueRow = { account_id: 'uuid', webhook_id: 'uuid' } satisfies ColumnTypes;
+/** A webhook that is due. */
+export type DueWebhook = RowOf<typeof dueRow>;
+
+const selectDue = statement(
+  {
+    parameters: { full_accounts: 'uuid[]', limit: 'bigint', now: 'timestamptz' },
+    row: dueRow,
+    alone: true,
+  },
+  `
+  select account_id, webhook_id from webhook where due_at <= $now and account_id <> all ($full_accounts::uuid[])
+  order by due_at limit $limit`,
+);
+
 const claimDue = statement(
-  { parameters: claimTypes, row: claimRow, alone: true },
+  {
+    parameters: { ...claimTypes, account_ids: 'uuid[]', webhook_ids: 'uuid[]' },
+    row: claimRow,
+    alone: true,
+  },
   take(`
-    select account_id, webhook_id from webhook where due_at <= $now
-    order by due_at limit $limit for update skip locked`),
+    select w.account_id, w.webhook_id from unnest($account_ids::uuid[], $webhook_ids::uuid[]) as wanted (account_id, webhook_id)
+    join webhook w on w.account_id = wanted.account_id and w.webhook_id = wanted.webhook_id
+    where w.due_at <= $now for update of w skip locked`),
 );
 
 export interface Claiming {
-  limit: number;
   leaseSeconds: number;
   now: Date;
 }
@@ -67,7 +86,7 @@ export interface Claiming {
 export function claimReadyWebhooks(
   read: Read,
   accountId: string,
-  { limit, leaseSeconds, now }: Claiming,
+  { limit, leaseSeconds, now }: Claiming & { limit: number },
 ): Promise<Claim[]> {
   return read(claimReady, {
     account_id: accountId,
@@ -77,9 +96,30 @@ export function claimReadyWebhooks(
   });
 }
 
-/** Claims webhooks that send something again, and those whose server died. */
-export function claimDueWebhooks(read: Read, { limit, leaseSeconds, now }: Claiming): Promise<Claim[]> {
-  return read(claimDue, { limit, lease_until: addSeconds(now, leaseSeconds), now });
+/**
+ * Lists webhooks that send something again, and those whose server died, longest due first, without those of
+ * accounts that have all their places.
+ */
+export function listDueWebhooks(
+  read: Read,
+  asked: { fullAccounts: readonly string[]; limit: number; now: Date },
+): Promise<DueWebhook[]> {
+  const { fullAccounts, limit, now } = asked;
+  return read(selectDue, { full_accounts: fullAccounts, limit, now });
+}
+
+/** Claims those that are still due and that no other server claims. */
+export function claimDueWebhooks(
+  read: Read,
+  due: readonly DueWebhook[],
+  { leaseSeconds, now }: Claiming,
+): Promise<Claim[]> {
+  return read(claimDue, {
+    account_ids: due.map((each) => each.account_id),
+    webhook_ids: due.map((each) => each.webhook_id),
+    lease_until: addSeconds(now, leaseSeconds),
+    now,
+  });
 }
 
 const advanceIdle = statement(

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { getEventsKey } from '../../kernel/database/event-news.ts';
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Log } from '../../kernel/log.ts';
-import { readLogBounds } from '../events/index.ts';
+import { numberNextEvents } from '../events/index.ts';
 import {
   advanceIdleWebhooks,
   type Claim,
@@ -14,9 +14,11 @@ import {
   claimReadyWebhooks,
   hasActiveWebhooks,
   hastenAfterClockChange,
+  listDueWebhooks,
   listWaitingAccounts,
   readOldestWaiting,
 } from './courier.store.ts';
+import { createPlaces } from './places.ts';
 import { releaseWebhook } from './sending.store.ts';
 import { computeLeaseSeconds, type SendingServices, sendForWebhook } from './sending.ts';
 
@@ -32,8 +34,9 @@ export interface Courier {
   sendDue(accountId: string): Promise<void>;
 }
 
-/** A receiver that hangs holds one of them until the timeout. An account has fewer webhooks. */
 const mostAtOnce = 256;
+/** How many due webhooks are looked at to find those that get a place. */
+const dueOfLook = 1_000;
 const dueMilliseconds = 1_000;
 const checkMilliseconds = 5_000;
 /** Looks are this far apart, and each rest lasts this many times as long as its look. */
@@ -47,12 +50,16 @@ interface Sending {
   ended: Promise<void>;
 }
 
-export function createCourier(services: CourierServices): Courier {
+/** @param places how many webhooks it sends for at once */
+export function createCourier(services: CourierServices, total: number = mostAtOnce): Courier {
   const { database, clock, wakes, stopping, log, metrics } = services;
   const { read } = database;
   /** Accounts with new events. */
   let news = new Set<string>();
   const sending = new Map<string, Sending>();
+  const places = createPlaces(total);
+  /** Accounts whose news wait for a place. */
+  const crowded = new Set<string>();
   let ring = () => {};
   let mustCheck = false;
 
@@ -68,7 +75,6 @@ export function createCourier(services: CourierServices): Courier {
   });
 
   const getClaiming = () => ({
-    limit: mostAtOnce - sending.size,
     leaseSeconds: computeLeaseSeconds(services),
     now: clock.now(),
   });
@@ -89,19 +95,28 @@ export function createCourier(services: CourierServices): Courier {
         // The lease ends soon, and then the webhook is due.
         log.warn({ err: failure, webhookId }, 'failed to send for a webhook; it will be tried again');
       }
+      places.release(accountId);
       if (sending.get(webhookId) === entry) sending.delete(webhookId);
       if (entry.hasNews) learnNews(accountId);
+      for (const waiting of crowded) learnNews(waiting);
+      crowded.clear();
     }
     // After a lost lease the earlier sending for this webhook may still be ending.
     sending.set(webhookId, entry);
+    places.take(accountId);
     entry.ended = send();
   }
 
   async function lookAt(accountId: string): Promise<void> {
     if (!(await hasActiveWebhooks(read, accountId))) return;
-    await readLogBounds(database, accountId);
-    if (sending.size >= mostAtOnce) return;
-    for (const claim of await claimReadyWebhooks(read, accountId, getClaiming())) start(claim);
+    const { hasMore } = await numberNextEvents(database, accountId);
+    // The next look goes on, after those at other accounts.
+    if (hasMore) learnNews(accountId);
+    const limit = places.countFree(accountId);
+    if (limit === 0) crowded.add(accountId);
+    else
+      for (const claim of await claimReadyWebhooks(read, accountId, { ...getClaiming(), limit }))
+        start(claim);
   }
 
   async function lookAtNews(): Promise<void> {
@@ -116,8 +131,17 @@ export function createCourier(services: CourierServices): Courier {
   }
 
   async function lookForDue(): Promise<void> {
-    if (sending.size >= mostAtOnce) return;
-    for (const claim of await claimDueWebhooks(read, getClaiming())) start(claim);
+    const fullAccounts = places.listFull();
+    const due = await listDueWebhooks(read, { fullAccounts, limit: dueOfLook, now: clock.now() });
+    const chosen = due.filter(({ account_id: accountId }) => {
+      if (places.countFree(accountId) === 0) return false;
+      places.take(accountId);
+      return true;
+    });
+    // Those that are claimed take them again.
+    for (const { account_id: accountId } of chosen) places.release(accountId);
+    if (chosen.length === 0) return;
+    for (const claim of await claimDueWebhooks(read, chosen, getClaiming())) start(claim);
   }
 
   /** Finds what no notification announced. */
@@ -175,7 +199,7 @@ export function createCourier(services: CourierServices): Courier {
       await lookForDue();
       learnNews(accountId);
       await lookAtNews();
-      while (sending.size > 0) {
+      while (sending.size > 0 || news.size > 0) {
         await waitForSending();
         await lookForDue();
         await lookAtNews();

@@ -15,7 +15,7 @@ import { startTestServer } from '../../testing/server.ts';
 import { createStartableWithAgent } from '../../testing/startable-project.ts';
 import { fireDueSchedules } from '../schedules/index.ts';
 import { createAlertRetention } from './alert.retention.ts';
-import { raiseDueAlerts } from './alerting.ts';
+import { raiseDueAlerts } from './alert-turns.ts';
 
 const server = await startTestServer();
 const { clock, deps } = server;

@@ -2,19 +2,22 @@
  * Raises the alerts of rules: each once. The rules of an account read its event log from a position that moves in
  * the transaction that writes the alerts, so no event is judged twice and none is lost. What comes true with time
  * is looked for periodically; the unique cause of an alert keeps two servers from raising it twice.
+ * alert-turns.ts calls this for each account in turn.
  */
 import type { Clock } from '../../kernel/clock.ts';
 import { type Database, statement, type Transaction } from '../../kernel/database/database.ts';
 import { type AccountEvent, recordEvents } from '../../kernel/database/events.ts';
 import type { FailureLog } from '../../kernel/failure-log.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
-import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
-import { readLogBounds } from '../../records/events/index.ts';
-import { type Cause, listAccountsBehind, listUnendedCauses, takeEventCauses } from './cause.store.ts';
+import { numberNextEvents } from '../../records/events/index.ts';
+import type { Cause } from './cause.ts';
+import { takeEventCauses } from './event-cause.store.ts';
 import { writeMails } from './mail.store.ts';
+import { findUnendedCauses, type RunPlace } from './unended-cause.store.ts';
 import { judge, type Verdict } from './verdict.ts';
 
-const everyMilliseconds = 2_000;
+/** Of each statement. An account that needs longer gets its next turn with a smaller part. */
+const turnMilliseconds = 2_000;
 
 export interface AlertServices {
   database: Database;
@@ -23,6 +26,11 @@ export interface AlertServices {
   failures: FailureLog;
   config: { publicUrl: string };
 }
+
+const limitTime = statement(
+  { row: { timeout: 'text' } },
+  `select set_config('statement_timeout', '${turnMilliseconds}', true) as timeout`,
+);
 
 interface Raised extends Verdict {
   about: Cause;
@@ -130,59 +138,40 @@ function listRaised(causes: readonly Cause[], now: Date): Raised[] {
   return [...found.values()];
 }
 
-/** Judges the new events of an account. */
-export async function judgeNewEvents(services: AlertServices, accountId: string): Promise<void> {
+/**
+ * Judges the next events of an account, `most` at most. Returns whether there are more.
+ */
+export async function judgeNewEvents(
+  services: AlertServices,
+  accountId: string,
+  most: number,
+): Promise<boolean> {
   const { database, clock } = services;
-  await readLogBounds(database, accountId);
-  for (let hasMore = true; hasMore; ) {
+  const { hasMore } = await numberNextEvents(database, accountId);
+  return database.transaction(async (tx) => {
     const now = clock.now();
-    hasMore = await database.transaction(async (tx) => {
-      const taken = await takeEventCauses(tx, accountId, now);
-      if (taken === undefined) return false;
-      await raise(tx, accountId, listRaised(taken.causes, now), now, services);
-      return taken.hasMore;
-    });
-  }
+    tx.send(limitTime, {});
+    const taken = await takeEventCauses(tx, accountId, { most, now });
+    if (taken === undefined) return false;
+    await raise(tx, accountId, listRaised(taken.causes, now), now, services);
+    return taken.hasMore || hasMore;
+  });
 }
-
-/** The job in the log whose failure is that of one account. */
-const oneAccount = 'alerts of one account';
 
 /**
- * Judges all that is new: the events of all accounts, and what came true with time. One account must not stop
- * the others.
+ * Judges the next runs of an account that have not ended, `most` at most. Returns where to go on; undefined at
+ * the end.
  */
-export async function raiseDueAlerts(services: AlertServices): Promise<void> {
-  const { database, clock, failures } = services;
-  let failed = 0;
-  async function attempt(accountId: string, work: Promise<void>): Promise<void> {
-    await work.catch((failure: unknown) => {
-      failed += 1;
-      const message = 'the alerts of an account could not be raised; it will be tried again';
-      failures.recordFailure(oneAccount, failure, message, { accountId });
-    });
-  }
-  for (const accountId of await listAccountsBehind(database.read))
-    await attempt(accountId, judgeNewEvents(services, accountId));
-  const now = clock.now();
-  const causes = await listUnendedCauses(database.read, now);
-  for (const [accountId, some] of Map.groupBy(causes, (cause) => cause.account_id)) {
-    const raised = listRaised(some, now);
-    await attempt(
-      accountId,
-      database.transaction((tx) => raise(tx, accountId, raised, now, services)),
-    );
-  }
-  if (failed === 0) failures.recordSuccess(oneAccount);
-}
-
-export function createAlertJob(services: AlertServices): PeriodicJob {
-  return {
-    name: 'alerts',
-    everyMilliseconds,
-    async run() {
-      await raiseDueAlerts(services);
-      return false;
-    },
-  };
+export function judgeUnendedRuns(
+  services: AlertServices,
+  accountId: string,
+  { after, most }: { after: RunPlace | undefined; most: number },
+): Promise<RunPlace | undefined> {
+  const now = services.clock.now();
+  return services.database.transaction(async (tx) => {
+    tx.send(limitTime, {});
+    const { causes, next } = await findUnendedCauses(tx, accountId, { after, most, now });
+    await raise(tx, accountId, listRaised(causes, now), now, services);
+    return next;
+  });
 }

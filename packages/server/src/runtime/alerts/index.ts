@@ -1,7 +1,8 @@
 import type { Slice } from '../../kernel/slice/slice.ts';
 import { createAlertRetention } from './alert.retention.ts';
 import { alertRuleRoutes } from './alert-rule.routes.ts';
-import { type AlertServices, createAlertJob } from './alerting.ts';
+import { createAlertJob } from './alert-turns.ts';
+import type { AlertServices } from './alerting.ts';
 import { createMailJob, type MailSenderServices } from './mail-sender.ts';
 
 export type { MailSettings } from './mail-transport.ts';

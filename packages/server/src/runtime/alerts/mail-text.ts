@@ -1,6 +1,6 @@
 /** The subject and the text of a mail about an alert. */
 import type { AlertConditionType } from '@headgate/contract';
-import type { Cause } from './cause.store.ts';
+import type { Cause } from './cause.ts';
 
 export interface RaisedAlert {
   alertId: string;

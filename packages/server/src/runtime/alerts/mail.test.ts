@@ -10,7 +10,7 @@ import { requireProblem } from '../../testing/client.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { startSmtpReceiver } from '../../testing/smtp-receiver.ts';
 import { createStartableWithAgent } from '../../testing/startable-project.ts';
-import { raiseDueAlerts } from './alerting.ts';
+import { raiseDueAlerts } from './alert-turns.ts';
 import { takeDueMails } from './mail.store.ts';
 import { createMailJob, recordResult, sendDueMails } from './mail-sender.ts';
 import { createMailTransport, type MailSettings } from './mail-transport.ts';

@@ -1,7 +1,7 @@
 /** Whether something raises an alert of a rule, and the words of the alert. */
 import { alertReasonLimit } from '@headgate/contract';
 import { lateCode } from '../schedules/index.ts';
-import type { Cause } from './cause.store.ts';
+import type { Cause } from './cause.ts';
 
 export interface Verdict {
   /** A rule raises one alert for it. */

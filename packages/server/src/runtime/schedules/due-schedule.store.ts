@@ -8,6 +8,7 @@ import {
 } from '../../kernel/database/database.ts';
 import { isStillPermitted } from '../../kernel/work/claim.ts';
 import { scheduleColumns, scheduleRow, unendedRun } from './schedule.store.ts';
+import { expressionProblem } from './schedule.ts';
 
 const dueRow = { ...scheduleRow, account_id: 'uuid', project_id: 'uuid' } satisfies ColumnTypes;
 export type DueRow = RowOf<typeof dueRow>;
@@ -17,17 +18,21 @@ const due = `
   join project p on p.account_id = s.account_id and p.project_id = s.project_id
   join environment e on e.account_id = s.account_id and e.project_id = s.project_id and e.name = s.environment_name
   where s.next_tick_at <= $now`;
+// A server leaves schedules in time zones that it does not know to the others. Those that are late get a problem.
+const isKnown = `(s.cron_timezone <> all ($unknown_zones::text[])
+    or s.next_tick_at <= $late and s.problem_code is distinct from '${expressionProblem}')`;
+const knownTypes = { now: 'timestamptz', late: 'timestamptz', unknown_zones: 'text[]' } as const;
 // Nothing waits: what somebody else holds is taken by them, or in the next round. The project and the
 // environment cannot be deleted before the runs are written, and their deletion then sees the runs.
 const held = 'for update of s skip locked for key share of p skip locked for key share of e skip locked';
 
 /** Small enough that requests wait little while a batch is handled. */
-export const dueBatch = 100;
+export const dueBatch = 50;
 
 const takeDue = statement(
-  { parameters: { now: 'timestamptz' }, row: dueRow, alone: true },
+  { parameters: knownTypes, row: dueRow, alone: true },
   `
-  select s.account_id, s.project_id, ${scheduleColumns} ${due}
+  select s.account_id, s.project_id, ${scheduleColumns} ${due} and ${isKnown}
   order by s.next_tick_at limit ${dueBatch} ${held}`,
 );
 
@@ -43,21 +48,36 @@ const takeOne = statement(
 
 const selectDueIds = statement(
   {
-    parameters: { now: 'timestamptz' },
+    parameters: knownTypes,
     row: { account_id: 'uuid', schedule_id: 'uuid' },
   },
-  `select account_id, schedule_id from schedule where next_tick_at <= $now order by next_tick_at limit ${dueBatch}`,
+  `
+  select s.account_id, s.schedule_id from schedule s where s.next_tick_at <= $now and ${isKnown}
+  order by s.next_tick_at limit ${dueBatch}`,
 );
 
 export type DueId = Pick<DueRow, 'account_id' | 'schedule_id'>;
 
-/** Takes the first schedules that are due, or only one. */
-export function takeDueSchedules(tx: Transaction, only: DueId | undefined, now: Date): Promise<DueRow[]> {
-  return only === undefined ? tx.query(takeDue, { now }) : tx.query(takeOne, { ...only, now });
+export interface DueSearch {
+  now: Date;
+  /** A tick of before has not been handled in time. */
+  late: Date;
+  /** The time zones that this server does not know. */
+  unknownZones: readonly string[];
 }
 
-export function listDueIds(read: Read, now: Date): Promise<DueId[]> {
-  return read(selectDueIds, { now });
+/** Takes the first schedules that are due, or only one. */
+export function takeDueSchedules(
+  tx: Transaction,
+  only: DueId | undefined,
+  { now, late, unknownZones }: DueSearch,
+): Promise<DueRow[]> {
+  if (only !== undefined) return tx.query(takeOne, { ...only, now });
+  return tx.query(takeDue, { now, late, unknown_zones: unknownZones });
+}
+
+export function listDueIds(read: Read, { now, late, unknownZones }: DueSearch): Promise<DueId[]> {
+  return read(selectDueIds, { now, late, unknown_zones: unknownZones });
 }
 
 const factRow = {
@@ -114,17 +134,41 @@ export interface HandledTick {
   problem: { code: string; detail: string; since: Date } | undefined;
 }
 
-const moveAll = statement(
-  { parameters: { ticks: 'jsonb' } },
+const setProblem = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      schedule_id: 'uuid',
+      code: 'text',
+      detail: 'text',
+      since: 'timestamptz',
+    },
+  },
   `
-  update schedule s set last_tick_at = t.tick, next_tick_at = t."nextTick", last_run_at = coalesce(t."ranAt", s.last_run_at),
+  update schedule set problem_code = $code, problem_detail = $detail, problem_since = $since
+  where account_id = $account_id and schedule_id = $schedule_id`,
+);
+
+/** Says what keeps a tick from being handled. It stays due. */
+export function setScheduleProblem(
+  tx: Transaction,
+  { account_id, schedule_id }: DueId,
+  problem: { code: string; detail: string; since: Date },
+): void {
+  tx.send(setProblem, { account_id, schedule_id, ...problem });
+}
+
+const moveAll = statement(
+  { parameters: { ticks: 'jsonb', now: 'timestamptz' } },
+  `
+  update schedule s set last_tick_at = t.tick, next_tick_at = t."nextTick", timed_at = $now, last_run_at = coalesce(t."ranAt", s.last_run_at),
     problem_code = t.code, problem_detail = t.detail, problem_since = t.since
   from jsonb_to_recordset($ticks) as t ("accountId" uuid, "scheduleId" uuid, tick timestamptz, "nextTick" timestamptz,
     "ranAt" timestamptz, code text, detail text, since timestamptz)
   where s.account_id = t."accountId" and s.schedule_id = t."scheduleId"`,
 );
 
-export function moveSchedules(tx: Transaction, ticks: readonly HandledTick[]): void {
+export function moveSchedules(tx: Transaction, ticks: readonly HandledTick[], now: Date): void {
   const rows = ticks.map(({ problem, ...tick }) => ({ ...tick, ...problem }));
-  tx.send(moveAll, { ticks: JSON.stringify(rows) });
+  tx.send(moveAll, { ticks: JSON.stringify(rows), now });
 }

@@ -1,4 +1,5 @@
 import type { Slice } from '../../kernel/slice/slice.ts';
+import { type ClockChangeServices, createClockChangeJob } from './clock-change.ts';
 import { scheduleRoutes } from './schedule.routes.ts';
 import { scheduleControlRoutes } from './schedule-control.routes.ts';
 import { createTickJob, type TickServices } from './schedule-ticks.ts';
@@ -11,11 +12,11 @@ export { createScheduledRun } from './scheduled-run.ts';
 export { lateCode } from './tick.ts';
 export { ignoreStart, listTicks, nextTickAfter, type Timetable } from './timetable.ts';
 
-export const schedules: Slice<TickServices> = {
+export const schedules: Slice<TickServices & ClockChangeServices> = {
   name: 'schedules',
   routes(endpoints, services) {
     scheduleRoutes(endpoints);
     scheduleControlRoutes(endpoints, services);
   },
-  periodic: (services) => [createTickJob(services)],
+  periodic: (services) => [createTickJob(services), createClockChangeJob(services)],
 };

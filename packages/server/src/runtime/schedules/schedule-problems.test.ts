@@ -183,18 +183,54 @@ test('a schedule that the database refuses does not stop the others', async () =
   assert.equal((await runsOf(broken ?? '')).length, 1);
 });
 
-test('a schedule whose time zone became unknown runs again once it is written', async () => {
-  const { admin, created, schedules, read } = await createScheduled(server);
-  const id = await created(everyMinute);
+test('a server leaves schedules in time zones that it does not know to other servers', async () => {
+  const { created, read, runsOf, eventsOf } = await createScheduled(server);
+  const [id, other] = [await created(everyMinute), await created(everyMinute)];
   const setZone = (zone: string) =>
     server.database.query('update schedule set cron_timezone = $2 where schedule_id = $1', [id, zone]);
   await setZone('Europe/Nowhere');
+  server.clock.advance(60 - ((server.clock.now().getTime() / 1_000) % 60));
+  const tick = server.clock.now().toISOString();
+  for (let round = 0; round < 3; round += 1) await fireDueSchedules(server.deps);
+  assert.equal((await runsOf(other)).length, 1);
+  const left = await read(id);
+  assert.deepEqual([left.problem, left.nextRunAt], [undefined, tick]);
+  assert.ok(
+    server.logLines.some((line) => line.includes('Europe/Nowhere') && line.includes('update Node.js')),
+  );
+
+  // No server knows it.
+  server.clock.advance(61);
+  for (let round = 0; round < 3; round += 1) await fireDueSchedules(server.deps);
+  const late = await read(id);
+  assert.deepEqual(
+    [late.problem?.code, late.problem?.since, late.nextRunAt],
+    ['schedule-expression', tick, tick],
+  );
+  assert.match(
+    late.problem?.detail ?? '',
+    /"Europe\/Nowhere" is not a time zone .* runs as soon as a server knows/,
+  );
+
+  // Another server does.
+  await setZone('Europe/Berlin');
+  await fireAll(server);
+  const { problem, nextRunAt } = await read(id);
+  assert.equal(problem, undefined);
+  assert.ok(nextRunAt !== undefined && nextRunAt > server.clock.now().toISOString());
+  assert.equal((await runsOf(id)).length, 1);
+  const names = (await eventsOf(id)).map((each) => each.eventName);
+  assert.deepEqual(names.slice(1), ['schedule-tick-missed', 'schedule-tick-missed', 'schedule-recovered']);
+});
+
+test('a schedule whose expression cannot be read any more runs again once it is written', async () => {
+  const { created, patch, read } = await createScheduled(server);
+  const id = await created(everyMinute);
+  await server.database.query("update schedule set cron_expression = 'never' where schedule_id = $1", [id]);
   await tickOnce();
   const stopped = await read(id);
   assert.deepEqual([stopped.problem?.code, stopped.nextRunAt], ['schedule-expression', undefined]);
-  await setZone('Europe/Berlin');
-  await admin.post(`${schedules}/${id}/resume`);
-  const resumed = await read(id);
-  assert.equal(resumed.problem, undefined);
-  assert.ok(resumed.nextRunAt !== undefined);
+  const written = (await patch(id, everyMinute)).body;
+  assert.equal(written.problem, undefined);
+  assert.ok(written.nextRunAt !== undefined);
 });

@@ -14,6 +14,7 @@ import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
 import { findStarts, insertRuns } from '../executions/index.ts';
 import {
   type DueId,
+  type DueSearch,
   dueBatch,
   listDueIds,
   moveSchedules,
@@ -21,7 +22,8 @@ import {
   takeDueSchedules,
 } from './due-schedule.store.ts';
 import { createWantedStart } from './schedule.ts';
-import { handleTick, type TickOutcome } from './tick.ts';
+import { handleTick, lateMilliseconds, type TickOutcome } from './tick.ts';
+import { leaveUnknownZone, listUnknownZones } from './unknown-zone.ts';
 
 export interface TickServices {
   database: Database;
@@ -65,7 +67,7 @@ export async function fireDueSchedules(services: TickServices): Promise<boolean>
 
 /** One schedule must not stop the others. Throws `failure` if each of them fails. */
 async function fireOneByOne(services: TickServices, failure: unknown): Promise<void> {
-  const due = await listDueIds(services.database.read, services.clock.now());
+  const due = await listDueIds(services.database.read, createSearch(services.clock.now()));
   let failed = 0;
   for (const only of due)
     await fireBatch(services, only).catch((cause) => {
@@ -79,8 +81,11 @@ async function fireOneByOne(services: TickServices, failure: unknown): Promise<v
 async function fireBatch(services: TickServices, only?: DueId): Promise<number> {
   const { database, metrics, newId, wakes } = services;
   const now = services.clock.now();
+  let count = 0;
   const outcomes = await database.transaction(async (tx) => {
-    const rows = await takeDueSchedules(tx, only, now);
+    const taken = await takeDueSchedules(tx, only, createSearch(now));
+    count = taken.length;
+    const rows = taken.filter((row) => !leaveUnknownZone(tx, row, now, services));
     if (rows.length === 0) return [];
     const wanted = rows.map((row) =>
       createWantedStart(row, { accountId: row.account_id, projectId: row.project_id }),
@@ -104,6 +109,7 @@ async function fireBatch(services: TickServices, only?: DueId): Promise<number> 
     moveSchedules(
       tx,
       handled.map((each) => each.handled),
+      now,
     );
     for (const [accountId, some] of Map.groupBy(handled, (each) => each.handled.accountId)) {
       const source = { accountId, actorId: null, actorKind: 'system', requestId: null } as const;
@@ -114,5 +120,9 @@ async function fireBatch(services: TickServices, only?: DueId): Promise<number> 
   });
   for (const { result, handled } of outcomes)
     metrics.observeTick(result, (now.getTime() - handled.tick.getTime()) / 1_000);
-  return outcomes.length;
+  return count;
+}
+
+function createSearch(now: Date): DueSearch {
+  return { now, late: new Date(now.getTime() - lateMilliseconds), unknownZones: listUnknownZones() };
 }

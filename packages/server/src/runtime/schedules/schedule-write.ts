@@ -87,7 +87,8 @@ export async function patchSchedule(
   }
   if (isRetimed) {
     const tick = row.enabled || isTimed(body) ? findFirstTick(row, now, 'body') : undefined;
-    row.next_tick_at = row.enabled ? (tick ?? null) : null;
+    row.next_tick_at = row.enabled ? (findDueTick(stored, row, now) ?? tick ?? null) : null;
+    row.timed_at = now;
   }
   updateScheduleRow(tx, scope, row);
   const states = { before: presentSchedule(stored), after: presentSchedule(row) };
@@ -96,6 +97,13 @@ export async function patchSchedule(
     etag: renderScheduleEtag(row),
     events: [buildScheduleEvent('schedule-updated', projectId, row, states)],
   };
+}
+
+/** A tick that has come and is not handled yet: a change of the times must not lose it. */
+function findDueTick(stored: ScheduleRow, row: ScheduleRow, now: Date): Date | undefined {
+  const { next_tick_at: due } = stored;
+  if (!stored.enabled || due === null || due > now) return undefined;
+  return row.effective_from === null || row.effective_from <= due ? due : undefined;
 }
 
 /** Whether a patch names what must exist: then it is checked, even if the schedule is not enabled. */

@@ -74,6 +74,7 @@ export function scheduleRoutes({ read, write }: Endpoints): void {
       written_by: scope.actorId,
       user_name: null,
       next_tick_at: null,
+      timed_at: now,
       last_tick_at: null,
       last_run_at: null,
       problem_code: null,

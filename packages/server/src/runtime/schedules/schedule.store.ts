@@ -33,6 +33,8 @@ const writtenColumns = {
   allows_concurrent: 'boolean',
   written_by: 'uuid',
   next_tick_at: 'timestamptz?',
+  /** When the next tick was computed. */
+  timed_at: 'timestamptz?',
   problem_code: 'text?',
   problem_detail: 'text?',
   problem_since: 'timestamptz?',
@@ -56,7 +58,7 @@ export type ScheduleRow = RowOf<typeof scheduleRow>;
 
 export const scheduleColumns = `s.schedule_id, s.environment_name, s.name, s.pipeline_name, s.version_name, s.agent_id, s.cron_expression,
   s.interval_length, s.interval_unit, s.cron_timezone, s.effective_from, s.enabled, s.allows_concurrent, s.scalar_variables,
-  s.grid_variables, s.written_by, s.next_tick_at, s.last_tick_at, s.last_run_at, s.problem_code, s.problem_detail, s.problem_since,
+  s.grid_variables, s.written_by, s.next_tick_at, s.timed_at, s.last_tick_at, s.last_run_at, s.problem_code, s.problem_detail, s.problem_since,
   s.version, s.created_at,
   (select p.name from principal p where p.account_id = s.account_id and p.principal_id = s.written_by) as user_name`;
 
@@ -180,11 +182,11 @@ export function updateScheduleRow(tx: Transaction, scope: Scope, row: ScheduleRo
 function pickWritten(row: ScheduleRow) {
   const { name, version_name, agent_id, cron_expression, interval_length, interval_unit, cron_timezone } =
     row;
-  const { effective_from, enabled, allows_concurrent, written_by, next_tick_at, version } = row;
+  const { effective_from, enabled, allows_concurrent, written_by, next_tick_at, timed_at, version } = row;
   const { problem_code, problem_detail, problem_since } = row;
   return {
     ...{ name, version_name, agent_id, cron_expression, interval_length, interval_unit, cron_timezone },
-    ...{ effective_from, enabled, allows_concurrent, written_by, next_tick_at, version },
+    ...{ effective_from, enabled, allows_concurrent, written_by, next_tick_at, timed_at, version },
     ...{ problem_code, problem_detail, problem_since },
   };
 }

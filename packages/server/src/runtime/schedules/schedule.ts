@@ -1,5 +1,6 @@
 /** The rules of a schedule: what it starts, when it is due, and what a PATCH makes of it. */
 import type { BodyOf, updateSchedule } from '@headgate/contract';
+import { addSeconds } from '../../kernel/clock.ts';
 import { type Problem, problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import type { WantedStart } from '../executions/index.ts';
@@ -76,9 +77,21 @@ export function requireTimetable(row: ScheduleRow, at: string): Timetable {
   return timetable;
 }
 
+/** Longer than clocks differ, and than a change between summer and winter time. */
+export const clockChangeSeconds = 7_200;
+
+/**
+ * The time after which the next tick of a schedule is: now, or a tick that was handled before the clock was set
+ * back a little.
+ */
+function findTicksStart(lastTick: Date | null, now: Date): Date {
+  const isNear = lastTick !== null && lastTick <= addSeconds(now, clockChangeSeconds);
+  return isNear && lastTick > now ? lastTick : now;
+}
+
 /**
  * The first tick of a schedule that is written now. A tick that has been handled does not come again, even if
- * the clock was set back. Throws `schedule-expression`, also if there is no tick.
+ * the clock was set back a little. Throws `schedule-expression`, also if there is no tick.
  *
  * @param at where the members of the schedule are, for the problem
  */
@@ -86,7 +99,7 @@ export function findFirstTick(row: ScheduleRow, now: Date, at: string): Date {
   const input = createTimetableInput(row);
   const { timetable, fault } = parseTimetable(input);
   if (timetable === undefined) throw createExpressionProblem(fault, at);
-  const from = row.last_tick_at !== null && row.last_tick_at > now ? row.last_tick_at : now;
+  const from = findTicksStart(row.last_tick_at, now);
   const tick = nextTickAfter(timetable, from);
   if (tick !== undefined) return tick;
   const tickless = findTicklessFault(timetable, input, from);
@@ -150,8 +163,7 @@ export function listTicksFrom(row: ScheduleRow, now: Date, atMost: number): Date
   const { timetable } = readTimetable(row);
   if (timetable === undefined) return [];
   const ticks: Date[] = [];
-  const last = row.last_tick_at;
-  let tick = row.next_tick_at ?? nextTickAfter(timetable, last !== null && last > now ? last : now);
+  let tick = row.next_tick_at ?? nextTickAfter(timetable, findTicksStart(row.last_tick_at, now));
   while (tick !== undefined && ticks.length < atMost) {
     ticks.push(tick);
     tick = nextTickAfter(timetable, tick);
