@@ -58,7 +58,11 @@ async function main(args: readonly string[]): Promise<TestTotals> {
     // Agents that may not write into the checkout would each make it.
     await prepareRunCode(join(folder, 'code'));
     if (stopping.signal.aborted) return [];
-    const environment = { HEADGATE_TEST_DATABASE_URL: url };
+    const environment = {
+      HEADGATE_TEST_DATABASE_URL: url,
+      // One for both tiers, which load the same sources.
+      NODE_COMPILE_CACHE: join(folder, 'compiled'),
+    };
     return Promise.all(
       others.map((tier) => {
         const groups = join(folder, `groups-of-${tier}`);
