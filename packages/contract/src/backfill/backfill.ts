@@ -133,7 +133,10 @@ export const listBackfills = operation({
   description: 'Newest first.',
   permission: 'project:read',
   params: Type.Object(schedulePath),
-  query: Type.Object(pageQuery),
+  query: Type.Object({
+    ...pageQuery,
+    status: Type.Optional(Status),
+  }),
   success: { status: 200, body: pageOf(Backfill) },
   problems: ['schedule-not-found'],
   events: [],

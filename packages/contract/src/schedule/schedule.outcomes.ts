@@ -39,6 +39,12 @@ export const scheduleOutcomes = {
           ? `${field} needs \`cronExpression\`, such as "0 6 * * *", or \`intervalExpression\`, such as {"interval": 15, "unit": "MINUTES"}.`
           : `${field} has both \`cronExpression\` and \`intervalExpression\`: send one of them.`,
     ),
+    'schedule-place-fixed': kind<{ member: string; given: string; stored: string }>(
+      422,
+      'A schedule keeps its pipeline and its environment.',
+      ({ member, given, stored }) =>
+        `body.${member}: ${quoted(given)} is not the ${member} of the schedule, ${quoted(stored)}, which cannot be changed: leave ${member} out, or create another schedule.`,
+    ),
     'schedule-running': kind<{ name: string; id: string }>(
       409,
       'The schedule does not allow concurrent executions, and a run has not ended.',

@@ -215,6 +215,18 @@ export const updateSchedule = operation({
       }),
     ),
     agentId: Type.Optional(Type.String({ maxLength: nameLimit })),
+    pipelineName: Type.Optional(
+      Type.String({
+        maxLength: nameLimit,
+        description: 'Cannot be changed: only the present name is accepted',
+      }),
+    ),
+    environmentName: Type.Optional(
+      Type.String({
+        maxLength: nameLimit,
+        description: 'Cannot be changed: only the present name is accepted',
+      }),
+    ),
     scalarVariables: Type.Optional(variables.scalarVariables),
     gridVariables: Type.Optional(variables.gridVariables),
   }),
@@ -222,6 +234,7 @@ export const updateSchedule = operation({
   problems: [
     'schedule-not-found',
     'schedule-name-taken',
+    'schedule-place-fixed',
     ...timetableProblems,
     ...startProblems,
     'etag-mismatch',
@@ -251,7 +264,8 @@ export const listScheduleTicks = operation({
   method: 'GET',
   path: `${schedulesPath}/{scheduleId}/ticks`,
   summary: 'List the next ticks of a schedule',
-  description: 'Also of a paused schedule: the ticks that it would have if it were resumed now.',
+  description:
+    'Also of a paused schedule: the ticks that it would have if it were resumed now. With `from`, the ticks from that time on, also past ones.',
   permission: 'project:read',
   params: Type.Object(schedulePath),
   query: Type.Object({
@@ -261,6 +275,7 @@ export const listScheduleTicks = operation({
       default: 10,
       description: 'How many ticks to list',
     }),
+    from: Type.Optional(DateTime),
   }),
   success: {
     status: 200,

@@ -21,7 +21,8 @@ export interface OutgoingPost {
 }
 
 export type OutgoingResult =
-  | { kind: 'answered'; status: number }
+  /** `retryAfter`: the header, as the receiver wrote it. */
+  | { kind: 'answered'; status: number; retryAfter?: string }
   /** There was no complete status and header; `reason` is a sentence for the tenant. */
   | { kind: 'failed'; reason: string }
   /** The caller stopped it. */
@@ -67,7 +68,10 @@ export function createOutgoingClient(options: OutgoingOptions): OutgoingClient {
     for (let redirects = 0; ; redirects += 1) {
       const checked = await endWith(signal, check(url));
       const received = await sendWithRepeat(agents, checked, wanted, signal);
-      if (!isRedirect(received.status)) return { kind: 'answered', status: received.status };
+      if (!isRedirect(received.status)) {
+        const { status, retryAfter } = received;
+        return { kind: 'answered', status, ...(retryAfter === undefined ? {} : { retryAfter }) };
+      }
       const next = findTarget(received, checked.url);
       if (typeof next !== 'string') return next;
       if (redirects === mostRedirects)
@@ -122,6 +126,7 @@ function rememberChecks(guard: EgressGuard): (url: string) => Promise<CheckedAdd
 interface Received {
   status: number;
   location: string | undefined;
+  retryAfter: string | undefined;
 }
 
 interface Agents {
@@ -181,13 +186,14 @@ function sendOnce(
       reject(isStale ? new KeptConnectionClosed() : failure);
     });
     request.on('response', (response) => {
-      const received = { status: response.statusCode ?? 0, location: response.headers.location };
+      const { location, 'retry-after': retryAfter } = response.headers;
+      const received = { status: response.statusCode ?? 0, location, retryAfter };
       drain(response, () => request.destroy()).then(() => resolve(received));
     });
     // Without this, Node.js closes the connection of a 101 and says nothing: the request would never end.
     request.on('upgrade', ({ statusCode = 0 }, socket) => {
       socket.destroy();
-      resolve({ status: statusCode, location: undefined });
+      resolve({ status: statusCode, location: undefined, retryAfter: undefined });
     });
     request.end(body);
   });

@@ -1,10 +1,10 @@
 /** One attempt to send an event to a receiver, and what became of it. */
 import type { AccountEventItem, EventName } from '@headgate/contract';
 import type { Clock } from '../../kernel/clock.ts';
-import type { OutgoingClient } from '../../kernel/security/outgoing-client.ts';
+import type { OutgoingClient, OutgoingResult } from '../../kernel/security/outgoing-client.ts';
 import type { Secret } from '../../kernel/security/sealed.ts';
 import { type LoggedEvent, presentEvent } from '../events/index.ts';
-import { computeNextAttempt } from './retry-times.ts';
+import { computeNextAttempt, readRetryAfter } from './retry-times.ts';
 import type { AttemptResult } from './sending.store.ts';
 import { signDelivery } from './signature.ts';
 
@@ -57,11 +57,22 @@ export async function attemptDelivery(
   }
   const last_error = answer.kind === 'failed' ? answer.reason : `The receiver answered ${last_status}.`;
   const isGone = last_status === 410;
-  const next = isGone ? now : computeNextAttempt(attempts, now);
+  const next = isGone ? now : postpone(computeNextAttempt(attempts, now), findWantedTime(answer, now));
   if (next === undefined)
     return { end: 'dead', result: { ...about, status: 'dead', last_error, next_attempt_at: null } };
   const result = { ...about, status: 'pending', last_error, next_attempt_at: next } as const;
   return { end: isGone ? 'gone' : 'failed', result };
+}
+
+/** The time before which a busy receiver wants nothing. */
+function findWantedTime(answer: OutgoingResult, now: Date): Date | undefined {
+  if (answer.kind !== 'answered' || (answer.status !== 429 && answer.status !== 503)) return undefined;
+  return readRetryAfter(answer.retryAfter, now);
+}
+
+/** The later of the two; a delivery that is not sent again stays so. */
+function postpone(next: Date | undefined, wanted: Date | undefined): Date | undefined {
+  return next !== undefined && wanted !== undefined && wanted > next ? wanted : next;
 }
 
 /** The body of the Standard Webhooks scheme. */

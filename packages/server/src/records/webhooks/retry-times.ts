@@ -16,6 +16,19 @@ export function computeNextAttempt(attempts: number, now: Date, random = Math.ra
   return pause === undefined ? undefined : addSeconds(now, pause * (1 + jitter * random()));
 }
 
+const longestRetryAfterSeconds = 86_400;
+
+/** The time in a header Retry-After: seconds or an HTTP-date (RFC 9110 §10.2.3), at most 24 hours from now. */
+export function readRetryAfter(header: string | undefined, now: Date): Date | undefined {
+  const text = header?.trim() ?? '';
+  const seconds = /^\d+$/.test(text)
+    ? Number(text)
+    : / GMT$/.test(text)
+      ? (Date.parse(text) - now.getTime()) / 1_000
+      : Number.NaN;
+  return seconds > 0 ? addSeconds(now, Math.min(seconds, longestRetryAfterSeconds)) : undefined;
+}
+
 /** A webhook without a success for this long is paused. */
 const pausedAfterSeconds = 3 * 86_400;
 

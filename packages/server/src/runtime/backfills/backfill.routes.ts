@@ -85,7 +85,8 @@ export function backfillRoutes({ read, write }: Endpoints, { wakes, times }: Bac
   read(listBackfills, async ({ params, query, page }) => {
     const { limit, offset } = computePageBounds(query);
     const id = params.scheduleId;
-    const { rows, total } = await page(backfillPage, { schedule_id: toUuid(id), limit, offset });
+    const asked = { schedule_id: toUuid(id), status: query.status ?? null, limit, offset };
+    const { rows, total } = await page(backfillPage, asked);
     if (total === null) throw problem('schedule-not-found', { id });
     return { body: { page: query.page, results: rows.map(presentBackfill), size: limit, total } };
   });

@@ -63,18 +63,19 @@ export const countUnended = `(
 const ofSchedule = `from backfill b
     where b.account_id = $account_id and b.project_id = $project_id and b.schedule_id = $schedule_id`;
 
+const hasStatus = '($status::text is null or b.status = $status)';
 export const backfillPage = guardedPage(
   {
-    parameters: { schedule_id: 'uuid', limit: 'bigint', offset: 'bigint' },
+    parameters: { schedule_id: 'uuid', status: 'text?', limit: 'bigint', offset: 'bigint' },
     row: backfillRow,
     totalType: 'bigint?',
   },
   {
-    rows: `select ${backfillColumns} ${ofSchedule} order by b.backfill_id desc limit $limit offset $offset`,
+    rows: `select ${backfillColumns} ${ofSchedule} and ${hasStatus} order by b.backfill_id desc limit $limit offset $offset`,
     // Null: the project has no such schedule.
     total: `select case when exists (
         select from schedule where account_id = $account_id and project_id = $project_id and schedule_id = $schedule_id)
-      then (select count(*) ${ofSchedule})::bigint end as total`,
+      then (select count(*) ${ofSchedule} and ${hasStatus})::bigint end as total`,
   },
 );
 

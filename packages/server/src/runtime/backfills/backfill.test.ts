@@ -207,7 +207,7 @@ test('a schedule with a backfill that has not ended cannot be deleted; then its 
 });
 
 test('backfills of a schedule are listed newest first; unknown ones are 404', async () => {
-  const { begun, admin, backfills, schedules } = await createBackfilled(server);
+  const { begun, stop, admin, backfills, schedules } = await createBackfilled(server);
   const ids = [await begun(week), await begun({ ...week, concurrency: 5 })];
   const { body } = await admin.get<Page<Backfill>>(backfills);
   assert.deepEqual(
@@ -218,6 +218,21 @@ test('backfills of a schedule are listed newest first; unknown ones are 404', as
     ],
   );
   assert.equal(body.total, 2);
+  await stop(ids[0] ?? '');
+  await advance();
+  for (const [status, expected] of [
+    ['CANCELLED', [ids[0]]],
+    ['RUNNING', [ids[1]]],
+    ['FAILED', []],
+  ] as const) {
+    const some = await admin.get<Page<Backfill>>(`${backfills}?status=${status}`);
+    assert.deepEqual(
+      some.body.results.map(({ backfillId }) => backfillId),
+      expected,
+    );
+    assert.equal(some.body.total, expected.length);
+  }
+  requireProblem(await admin.get(`${backfills}?status=DONE`), 400, 'invalid-request');
   requireProblem(await admin.get(`${backfills}/none`), 404, 'backfill-not-found');
   requireProblem(await admin.post(`${schedules}/none/backfills`, week), 404, 'schedule-not-found');
   requireProblem(await admin.patch(`${backfills}/none`, { status: 'CANCELLED' }), 404, 'backfill-not-found');

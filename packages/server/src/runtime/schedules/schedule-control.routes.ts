@@ -17,7 +17,8 @@ export function scheduleControlRoutes({ read, write }: Endpoints, { wakes }: { w
     const row = requireRow(await rows(scheduleById, { schedule_id: toUuid(id) }), () =>
       problem('schedule-not-found', { id }),
     );
-    const results = listTicksFrom(row, now, query.count).map((tick) => ({
+    const from = query.from === undefined ? undefined : new Date(query.from);
+    const results = listTicksFrom(row, now, query.count, from).map((tick) => ({
       tick: tick.toISOString(),
       localTime: renderLocalTime(tick, row.cron_timezone),
     }));

@@ -187,6 +187,13 @@ test('the next ticks are listed with their local time', async () => {
   const utc = await created({ cronExpression: '0 0 1 1 *' });
   const far = await admin.get<{ results: { localTime: string }[] }>(`${schedules}/${utc}/ticks?count=100`);
   assert.equal(far.body.results[0]?.localTime, '2027-01-01T00:00:00+00:00');
+  const past = await admin.get<{ results: object[] }>(
+    `${schedules}/${utc}/ticks?count=1&from=2020-01-01T00:00:00Z`,
+  );
+  assert.deepEqual(past.body.results, [
+    { tick: '2020-01-01T00:00:00.000Z', localTime: '2020-01-01T00:00:00+00:00' },
+  ]);
+  requireProblem(await admin.get(`${schedules}/${utc}/ticks?from=now`), 400, 'invalid-request');
   for (const count of ['0', '101', 'x', '1.5'])
     requireProblem(await admin.get(`${schedules}/${utc}/ticks?count=${count}`), 400, 'invalid-request');
 });

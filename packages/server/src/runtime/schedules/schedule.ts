@@ -7,6 +7,7 @@ import type { WantedStart } from '../executions/index.ts';
 import type { ScheduleRow } from './schedule.store.ts';
 import {
   findTicklessFault,
+  listTicks,
   nextTickAfter,
   parseTimetable,
   type Timetable,
@@ -77,6 +78,9 @@ export function requireTimetable(row: ScheduleRow, at: string): Timetable {
   return timetable;
 }
 
+/** No timetable has later ticks. */
+const endOfTime = new Date(8.64e15);
+
 /** Longer than clocks differ, and than a change between summer and winter time. */
 export const clockChangeSeconds = 7_200;
 
@@ -120,8 +124,26 @@ export interface PatchedSchedule {
   isRetimed: boolean;
 }
 
-/** Throws `schedule-expressions`. */
+/** Throws `schedule-place-fixed` unless the pipeline and the environment are the present ones, if given. */
+function requirePlaceKept(stored: ScheduleRow, { pipelineName, environmentName }: Patch): void {
+  const names = [stored.pipeline_name, stored.pipeline_name.replace(/\.(orch|tran)\.yaml$/, '')];
+  if (pipelineName !== undefined && !names.includes(pipelineName))
+    throw problem('schedule-place-fixed', {
+      member: 'pipelineName',
+      given: pipelineName,
+      stored: stored.pipeline_name,
+    });
+  if (environmentName !== undefined && environmentName !== stored.environment_name)
+    throw problem('schedule-place-fixed', {
+      member: 'environmentName',
+      given: environmentName,
+      stored: stored.environment_name,
+    });
+}
+
+/** Throws `schedule-expressions` and `schedule-place-fixed`. */
 export function applyPatch(stored: ScheduleRow, body: Patch, writtenBy: string): PatchedSchedule {
+  requirePlaceKept(stored, body);
   const row: ScheduleRow = {
     ...stored,
     ...readExpression(body, 'body'),
@@ -158,10 +180,14 @@ function describeTiming(row: ScheduleRow): string {
   ]);
 }
 
-/** The next ticks, also of a schedule that is not enabled; none if its timetable is no longer valid. */
-export function listTicksFrom(row: ScheduleRow, now: Date, atMost: number): Date[] {
+/**
+ * The next ticks, also of a schedule that is not enabled, or those from a time on; none if its timetable is no
+ * longer valid.
+ */
+export function listTicksFrom(row: ScheduleRow, now: Date, atMost: number, from?: Date): Date[] {
   const { timetable } = readTimetable(row);
   if (timetable === undefined) return [];
+  if (from !== undefined) return listTicks(timetable, from, endOfTime, atMost);
   const ticks: Date[] = [];
   let tick = row.next_tick_at ?? nextTickAfter(timetable, findTicksStart(row.last_tick_at, now));
   while (tick !== undefined && ticks.length < atMost) {
