@@ -15,6 +15,7 @@ import { secretReferences } from '../workspace/secret-references/index.ts';
 import { variables } from '../workspace/variables/index.ts';
 import { artifacts } from '../delivery/artifacts/index.ts';
 import { blobs } from '../delivery/blobs/index.ts';
+import { git } from '../delivery/git/index.ts';
 import { sharedPipelines } from '../delivery/shared-pipelines/index.ts';
 import { events } from '../records/events/index.ts';
 import { webhooks } from '../records/webhooks/index.ts';
@@ -44,6 +45,7 @@ export const slices = [
   variables,
   artifacts,
   blobs,
+  git,
   sharedPipelines,
   events,
   webhooks,
