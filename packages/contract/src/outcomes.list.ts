@@ -11,6 +11,7 @@ import { connectionOutcomes } from './connection/connection.outcomes.ts';
 import { credentialOutcomes } from './credential/credential.outcomes.ts';
 import { directoryOutcomes } from './directory/directory.outcomes.ts';
 import { environmentOutcomes } from './environment/environment.outcomes.ts';
+import { gitOutcomes } from './git/git.outcomes.ts';
 import { groupOutcomes } from './group/group.outcomes.ts';
 import { pipelineExecutionOutcomes } from './pipeline-execution/pipeline-execution.outcomes.ts';
 import { projectTagOutcomes } from './project-tag/project-tag.outcomes.ts';
@@ -38,6 +39,7 @@ export const outcomeLists = [
   credentialOutcomes,
   directoryOutcomes,
   environmentOutcomes,
+  gitOutcomes,
   groupOutcomes,
   pipelineExecutionOutcomes,
   projectTagOutcomes,
