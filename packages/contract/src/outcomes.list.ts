@@ -14,6 +14,7 @@ import { enterpriseOauthOutcomes } from './enterprise-oauth/enterprise-oauth.out
 import { environmentOutcomes } from './environment/environment.outcomes.ts';
 import { gitOutcomes } from './git/git.outcomes.ts';
 import { groupOutcomes } from './group/group.outcomes.ts';
+import { hostedRepositoryOutcomes } from './hosted-repository/hosted-repository.outcomes.ts';
 import { pipelineExecutionOutcomes } from './pipeline-execution/pipeline-execution.outcomes.ts';
 import { projectTagOutcomes } from './project-tag/project-tag.outcomes.ts';
 import { projectOutcomes } from './project/project.outcomes.ts';
@@ -43,6 +44,7 @@ export const outcomeLists = [
   environmentOutcomes,
   gitOutcomes,
   groupOutcomes,
+  hostedRepositoryOutcomes,
   pipelineExecutionOutcomes,
   projectTagOutcomes,
   projectOutcomes,

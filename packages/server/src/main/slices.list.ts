@@ -15,8 +15,10 @@ import { secretReferences } from '../workspace/secret-references/index.ts';
 import { variables } from '../workspace/variables/index.ts';
 import { artifacts } from '../delivery/artifacts/index.ts';
 import { blobs } from '../delivery/blobs/index.ts';
+import { enterpriseOauths } from '../delivery/enterprise-oauths/index.ts';
 import { gitRemotes } from '../delivery/git-remotes/index.ts';
 import { git } from '../delivery/git/index.ts';
+import { hostedRepositories } from '../delivery/hosted-repositories/index.ts';
 import { sharedPipelines } from '../delivery/shared-pipelines/index.ts';
 import { events } from '../records/events/index.ts';
 import { webhooks } from '../records/webhooks/index.ts';
@@ -46,8 +48,10 @@ export const slices = [
   variables,
   artifacts,
   blobs,
+  enterpriseOauths,
   gitRemotes,
   git,
+  hostedRepositories,
   sharedPipelines,
   events,
   webhooks,
