@@ -19,6 +19,7 @@ import { enterpriseOauths } from '../delivery/enterprise-oauths/index.ts';
 import { gitRemotes } from '../delivery/git-remotes/index.ts';
 import { git } from '../delivery/git/index.ts';
 import { hostedRepositories } from '../delivery/hosted-repositories/index.ts';
+import { repositories } from '../delivery/repositories/index.ts';
 import { sharedPipelines } from '../delivery/shared-pipelines/index.ts';
 import { events } from '../records/events/index.ts';
 import { webhooks } from '../records/webhooks/index.ts';
@@ -52,6 +53,7 @@ export const slices = [
   gitRemotes,
   git,
   hostedRepositories,
+  repositories,
   sharedPipelines,
   events,
   webhooks,
