@@ -10,11 +10,15 @@ import { backfillOutcomes } from './backfill/backfill.outcomes.ts';
 import { connectionOutcomes } from './connection/connection.outcomes.ts';
 import { credentialOutcomes } from './credential/credential.outcomes.ts';
 import { directoryOutcomes } from './directory/directory.outcomes.ts';
+import { enterpriseOauthOutcomes } from './enterprise-oauth/enterprise-oauth.outcomes.ts';
 import { environmentOutcomes } from './environment/environment.outcomes.ts';
+import { gitOutcomes } from './git/git.outcomes.ts';
 import { groupOutcomes } from './group/group.outcomes.ts';
+import { hostedRepositoryOutcomes } from './hosted-repository/hosted-repository.outcomes.ts';
 import { pipelineExecutionOutcomes } from './pipeline-execution/pipeline-execution.outcomes.ts';
 import { projectTagOutcomes } from './project-tag/project-tag.outcomes.ts';
 import { projectOutcomes } from './project/project.outcomes.ts';
+import { repositoryOutcomes } from './repository/repository.outcomes.ts';
 import { scheduleOutcomes } from './schedule/schedule.outcomes.ts';
 import { secretReferenceOutcomes } from './secret-reference/secret-reference.outcomes.ts';
 import { secretOutcomes } from './secret/secret.outcomes.ts';
@@ -36,11 +40,15 @@ export const outcomeLists = [
   connectionOutcomes,
   credentialOutcomes,
   directoryOutcomes,
+  enterpriseOauthOutcomes,
   environmentOutcomes,
+  gitOutcomes,
   groupOutcomes,
+  hostedRepositoryOutcomes,
   pipelineExecutionOutcomes,
   projectTagOutcomes,
   projectOutcomes,
+  repositoryOutcomes,
   scheduleOutcomes,
   secretReferenceOutcomes,
   secretOutcomes,

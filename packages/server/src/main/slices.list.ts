@@ -15,6 +15,11 @@ import { secretReferences } from '../workspace/secret-references/index.ts';
 import { variables } from '../workspace/variables/index.ts';
 import { artifacts } from '../delivery/artifacts/index.ts';
 import { blobs } from '../delivery/blobs/index.ts';
+import { enterpriseOauths } from '../delivery/enterprise-oauths/index.ts';
+import { gitRemotes } from '../delivery/git-remotes/index.ts';
+import { git } from '../delivery/git/index.ts';
+import { hostedRepositories } from '../delivery/hosted-repositories/index.ts';
+import { repositories } from '../delivery/repositories/index.ts';
 import { sharedPipelines } from '../delivery/shared-pipelines/index.ts';
 import { events } from '../records/events/index.ts';
 import { webhooks } from '../records/webhooks/index.ts';
@@ -44,6 +49,11 @@ export const slices = [
   variables,
   artifacts,
   blobs,
+  enterpriseOauths,
+  gitRemotes,
+  git,
+  hostedRepositories,
+  repositories,
   sharedPipelines,
   events,
   webhooks,

@@ -5,6 +5,7 @@ import { versionsUse } from './artifact.store.ts';
 
 export type { UploadServices } from './artifact.routes.ts';
 export { createVersionProblem, selectChosenVersion } from './artifact.store.ts';
+export { findAssetNameFault, normalizeName } from './asset-name.ts';
 export { renderIgnoredPipelines } from './ignored-pipelines.ts';
 export { insertManifest, readManifestFiles } from './manifest.store.ts';
 export { createPipelineChecks } from './pipeline-checks.ts';

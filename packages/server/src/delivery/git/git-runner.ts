@@ -1,0 +1,244 @@
+import { spawn as spawnChild } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { chownSync, existsSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createOwnerTurns } from '../../kernel/http/owner-turns.ts';
+import { problem, withHeaders } from '../../kernel/http/problems.ts';
+import type { Log } from '../../kernel/log.ts';
+import { cleanGitWords } from './clean-words.ts';
+import type { Git, GitCall, GitProcess, GitResult, Scratch } from './git.ts';
+import { createGitEnvironment } from './git-environment.ts';
+import { findGitProgram, type GitProgram, type GitUser } from './git-program.ts';
+import { protectSettings } from './repository-settings.ts';
+
+export interface GitOptions {
+  /** For temporary files, and the home of git. Absolute; belongs to `user`. */
+  folder: string;
+  /** Undefined: the user of the server. */
+  user?: GitUser | undefined;
+  /** The PATH of the server. */
+  searchPath?: string | undefined;
+  /** The largest pack or file that git may write. */
+  mostBytes: number;
+  /** Processes of git at once. */
+  processes: { ofServer: number; ofAccount: number };
+  log: Log;
+  stopping: AbortSignal;
+}
+
+const defaultTimeoutMilliseconds = 60_000;
+const defaultMostOutputBytes = 64 * 1_048_576;
+const mostErrorBytes = 16_384;
+/** Calls of one account that wait for a turn. */
+const mostWaiting = 200;
+const busySeconds = 2;
+/** What git may write beyond the largest pack. */
+const spareBytes = 64 * 1_048_576;
+
+/** Nothing is looked for or started before the first use. */
+export function createGit(options: GitOptions): Git {
+  const { folder, user, log } = options;
+  const scratch = join(folder, 'scratch');
+  const home = join(folder, 'home');
+  const makeFolder = createFolderMaker(user);
+  const turns = { short: createTurns(options.processes), long: createTurns(options.processes) };
+  let finding: ReturnType<typeof findGitProgram> | undefined;
+
+  async function find() {
+    const found = await findGitProgram(options.searchPath, user, options.mostBytes + spareBytes);
+    if ('fault' in found) log.warn({ fault: found.fault }, 'repositories cannot be used: there is no git');
+    else if (found.lacks.length > 0)
+      log.warn({ lacks: found.lacks }, 'git is less confined than it could be: install util-linux');
+    await rm(scratch, { recursive: true, force: true });
+    for (const each of [scratch, home]) await makeFolder(each);
+    return found;
+  }
+
+  function findOnce(): ReturnType<typeof findGitProgram> {
+    finding ??= find();
+    return finding;
+  }
+
+  async function start(args: readonly string[], call: GitCall): Promise<GitProcess> {
+    const program = await findOnce();
+    if ('fault' in program) throw problem('git-missing', program);
+    const endTurn = await turns[call.kind ?? 'short'](call.accountId);
+    try {
+      call.signal?.throwIfAborted();
+      if (options.stopping.aborted) throw problem('shutting-down');
+      const isRepository = existsSync(join(call.folder, 'HEAD'));
+      if (isRepository) await protectSettings(call.folder, user);
+      const started = startProcess(program, args, call, { ...options, home, isRepository });
+      void started.ended.finally(endTurn).catch(() => undefined);
+      return started;
+    } catch (failure) {
+      endTurn();
+      throw failure;
+    }
+  }
+
+  return {
+    check: findOnce,
+    spawn: start,
+    run: async (args, call) => collect(await start(args, call), args, call),
+    makeFolder,
+    async writeFile(path, content) {
+      await makeFolder(dirname(path));
+      await writeOwnFile(path, content, user);
+    },
+    makeRepository: (at, { defaultBranch = 'main' } = {}) => makeRepository(at, defaultBranch, options),
+    async makeScratch(): Promise<Scratch> {
+      await findOnce();
+      const path = join(scratch, randomUUID());
+      await makeFolder(path);
+      return { folder: path, remove: () => rm(path, { recursive: true, force: true, maxRetries: 3 }) };
+    },
+  };
+}
+
+async function makeRepository(at: string, defaultBranch: string, { user }: GitOptions): Promise<void> {
+  if (existsSync(join(at, 'HEAD'))) return;
+  const makeFolder = createFolderMaker(user);
+  for (const name of ['objects/pack', 'objects/info', 'refs/heads', 'refs/tags', 'info'])
+    await makeFolder(join(at, name));
+  await protectSettings(at, user);
+  // Last: with it the folder is a repository.
+  await writeOwnFile(join(at, 'HEAD'), `ref: refs/heads/${defaultBranch}\n`, user);
+}
+
+/** Bounds the processes of an account, then those of the server. */
+function createTurns({ ofServer, ofAccount }: GitOptions['processes']) {
+  const refuse = () =>
+    withHeaders(problem('git-busy', { seconds: busySeconds }), { 'Retry-After': String(busySeconds) });
+  const ofOwner = createOwnerTurns({ running: ofAccount, waiting: mostWaiting }, refuse);
+  const ofAll = createOwnerTurns({ running: ofServer, waiting: 20 * mostWaiting }, refuse);
+
+  return (owner: string): Promise<() => void> =>
+    new Promise((resolve, reject) => {
+      const hold = () => new Promise<void>((release) => resolve(release));
+      ofOwner.run(owner, () => ofAll.run('', hold)).catch(reject);
+    });
+}
+
+function startProcess(
+  program: GitProgram,
+  args: readonly string[],
+  call: GitCall,
+  options: GitOptions & { home: string; isRepository: boolean },
+): GitProcess {
+  const { remote, local, timeoutMilliseconds = defaultTimeoutMilliseconds } = call;
+  const words = [...program.launcher[remote === undefined ? 'closed' : 'open'], program.path, ...args];
+  const protocols = remote === undefined ? (local === true ? 'file' : '') : 'http';
+  const child = spawnChild(words[0] as string, words.slice(1), {
+    cwd: call.folder,
+    env: {
+      ...createGitEnvironment({
+        programFolder: dirname(program.path),
+        home: options.home,
+        mostBytes: options.mostBytes,
+        protocols,
+      }),
+      // No folder above is taken for a repository.
+      ...(options.isRepository
+        ? { GIT_DIR: call.folder }
+        : { GIT_CEILING_DIRECTORIES: dirname(call.folder) }),
+      ...call.environment,
+      ...remote?.environment,
+    },
+    // Its own process group, so that git's children end with it. Without setpriv, Node changes the user.
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    ...(options.user !== undefined && program.launcher.open.length === 0
+      ? { uid: options.user.uid, gid: options.user.gid }
+      : {}),
+  });
+  let isTimedOut = false;
+  let isKilled = false;
+  const kill = () => {
+    isKilled = true;
+    killGroup(child.pid);
+    // Output that nobody reads would keep the process from having ended.
+    child.stdout.destroy();
+  };
+  const timer = setTimeout(() => {
+    isTimedOut = true;
+    kill();
+  }, timeoutMilliseconds);
+  const stops = [call.signal, options.stopping].filter((each) => each !== undefined);
+  for (const each of stops) each.addEventListener('abort', kill, { once: true });
+  let errors = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    if (errors.length < mostErrorBytes) errors = (errors + text).slice(0, mostErrorBytes);
+  });
+  // The process may end before it has read everything.
+  child.stdin.on('error', () => undefined);
+  const ended = new Promise<{ code: number | undefined; stderr: string }>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => {
+      // What it left behind, such as a child that ignored the end of its input.
+      if (isKilled) killGroup(child.pid);
+      if (isTimedOut) reject(problem('git-timeout', { seconds: Math.ceil(timeoutMilliseconds / 1_000) }));
+      else resolve({ code: code ?? undefined, stderr: cleanGitWords(errors, [call.folder, options.folder]) });
+    });
+  }).finally(() => {
+    clearTimeout(timer);
+    for (const each of stops) each.removeEventListener('abort', kill);
+  });
+  ended.catch(() => undefined);
+  return { stdin: child.stdin, stdout: child.stdout, ended, kill };
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
+}
+
+async function collect(started: GitProcess, args: readonly string[], call: GitCall): Promise<GitResult> {
+  const { mostOutputBytes = defaultMostOutputBytes, stdin } = call;
+  if (stdin instanceof Readable) pipeline(stdin, started.stdin).catch(() => undefined);
+  else started.stdin.end(stdin ?? '');
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  started.stdout.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes <= mostOutputBytes) chunks.push(chunk);
+    else {
+      if (call.cutsOutput === true && bytes - chunk.length < mostOutputBytes)
+        chunks.push(chunk.subarray(0, mostOutputBytes - bytes));
+      started.kill();
+    }
+  });
+  const { code, stderr } = await started.ended;
+  const isCut = bytes > mostOutputBytes;
+  if (isCut && call.cutsOutput === true) return { code: 0, stdout: Buffer.concat(chunks), stderr, isCut };
+  if (isCut) throw problem('git-answer-too-large', { bytes: mostOutputBytes });
+  call.signal?.throwIfAborted();
+  if (code === undefined)
+    throw problem('git-failed', { command: args[0] ?? '', words: stderr || 'it was ended' });
+  return { code, stdout: Buffer.concat(chunks), stderr, isCut };
+}
+
+function createFolderMaker(user: GitUser | undefined): Git['makeFolder'] {
+  return async function makeFolder(path) {
+    if (existsSync(path)) return;
+    await makeFolder(dirname(path));
+    await mkdir(path, { mode: 0o700 }).catch((failure: NodeJS.ErrnoException) => {
+      if (failure.code !== 'EEXIST') throw failure;
+    });
+    if (user !== undefined) chownSync(path, user.uid, user.gid);
+  };
+}
+
+async function writeOwnFile(path: string, content: string, user: GitUser | undefined): Promise<void> {
+  await writeFile(path, content, { mode: 0o600, flag: 'wx' }).catch((failure: NodeJS.ErrnoException) => {
+    if (failure.code !== 'EEXIST') throw failure;
+  });
+  if (user !== undefined) chownSync(path, user.uid, user.gid);
+}
