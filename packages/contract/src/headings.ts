@@ -38,6 +38,15 @@ export const headings = [
       'An artifact is an immutable version of the pipeline files of a project, published to an environment.',
   },
   {
+    tag: 'Repositories',
+    about:
+      'The Git repository of a project: hosted here or on another host, its branches, commits and files.',
+  },
+  {
+    tag: 'Enterprise OAuth connections',
+    about: 'Applications of the account at Git providers, which give the server short-lived tokens.',
+  },
+  {
     tag: 'Shared pipelines',
     about: 'Versioned groups of pipelines that every project of the account can run.',
   },
