@@ -22,24 +22,13 @@ const hookProblems = {
 } as const;
 
 export const gitDeliveryOutcomes = {
-  events: [
-    'branch-published',
-    'branch-not-published',
-    'commit-status-not-set',
-    'git-hook-secret-created',
-    'delivery-rules-updated',
-  ],
+  events: ['branch-published', 'branch-not-published', 'commit-status-not-set', 'git-hook-secret-created'],
   problems: {
     ...hookProblems,
     'branch-or-commit': kind(
       422,
       'The body names neither a branch nor a commit, or both.',
       () => 'The body must have either `branch` or `commit`, for example {"branch": "main"}.',
-    ),
-    'git-source-not-found': kind<{ what: string }>(
-      404,
-      'The repository has no such branch or commit.',
-      ({ what }) => what,
     ),
     'git-tree-refused': kind<{ commit: string; reason: string }>(
       422,

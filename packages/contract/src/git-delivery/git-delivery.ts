@@ -5,13 +5,10 @@ import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import { DateTime, EnvironmentName, Name, VersionName } from '../primitives.ts';
 import { projectPath } from '../project/project.ts';
+import { BranchName } from '../repository/repository.ts';
+import { gitReadProblems } from '../repository/repository-problems.ts';
 
-const BranchName = Type.String({
-  minLength: 1,
-  maxLength: 255,
-  description: 'Without refs/heads/, for example main',
-});
-const CommitId = Type.String({
+const CommitName = Type.String({
   pattern: '^[0-9a-fA-F]{4,64}$',
   'x-form': 'a commit id of 4 to 64 hexadecimal digits, such as 1a2b3c4d',
   description: 'A commit that a branch or tag of the repository contains; the first digits suffice',
@@ -67,7 +64,7 @@ export const createArtifactFromGit = operation({
   body: Type.Object({
     environmentName: EnvironmentName,
     branch: Type.Optional(BranchName),
-    commit: Type.Optional(CommitId),
+    commit: Type.Optional(CommitName),
     versionName: Type.Optional(VersionName),
   }),
   success: { status: 201, body: UploadResult },
@@ -75,10 +72,11 @@ export const createArtifactFromGit = operation({
     'environment-not-found',
     'version-exists',
     'branch-or-commit',
-    'git-source-not-found',
+    'unknown-revision',
     'git-tree-refused',
     'empty-upload',
     'strict-upload-refused',
+    ...gitReadProblems,
   ],
   events: ['artifact-created'],
 });
@@ -88,7 +86,7 @@ export const createGitHookSecret = operation({
   method: 'POST',
   path: '/v1/projects/{projectId}/repositories/hook-secret',
   surface: 'dpc',
-  tag: 'Artifacts',
+  tag: 'Repositories',
   summary: 'Create the secret of the webhook of a Git provider',
   description:
     'Returns the address and the secret to set in a webhook at the provider. The secret is shown only here, and replaces the earlier one at once. ' +
@@ -111,7 +109,7 @@ export const createGitHookSecret = operation({
     ),
   },
   answerHoldsSecret: true,
-  problems: ['repository-missing', 'hook-not-supported'],
+  problems: ['repository-not-found', 'migration-in-progress', 'hook-not-supported'],
   events: ['git-hook-secret-created'],
 });
 

@@ -1,10 +1,9 @@
 import { createArtifactFromGit } from '@headgate/contract';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
-import { problem } from '../../kernel/http/problems.ts';
-import { publishVersion } from '../artifacts/index.ts';
-import type { GitRepository } from '../git/index.ts';
+import { environmentToUploadTo, publishVersion } from '../artifacts/index.ts';
 import { type PublishingServices, publishCommit } from './publish-commit.ts';
 import type { RepositoryReader } from './repository-reader.ts';
+import { chooseRevision, findCommit } from './revision.ts';
 import { renderVersionName } from './version-name.ts';
 
 export interface FromGitServices extends PublishingServices {
@@ -12,12 +11,15 @@ export interface FromGitServices extends PublishingServices {
 }
 
 export function fromGitRoutes({ long }: Endpoints, services: FromGitServices): void {
-  long(createArtifactFromGit, async ({ rows, write, params, query, body, scope, now }) => {
+  long(createArtifactFromGit, async ({ rows, write, awaited, params, query, body, scope, now }) => {
     const { projectId } = params;
     const { environmentName, branch } = body;
     const revision = chooseRevision(body);
     // Rights first: a stranger must not learn what the repository has.
     await rows(environmentToUploadTo, { environment_name: environmentName });
+    // The branch may have moved since the first request with the same key.
+    const earlier = await awaited.findEarlier();
+    if (earlier !== undefined && 'answer' in earlier) return earlier.answer;
     return services.repositories.withRepository(
       { accountId: scope.accountId, projectId },
       { since: now },
@@ -29,11 +31,9 @@ export function fromGitRoutes({ long }: Endpoints, services: FromGitServices): v
           branch: branch ?? null,
           isStrict: query.strict,
         };
-        return publishCommit(services, repository, rows, wanted, (publication) => {
-          const { version, upload, isStrict } = publication;
-          const content = JSON.stringify([version, upload.manifest.digest, upload.ignored, isStrict]);
-          return write(content, (tx) => publishVersion(tx, scope, publication, now));
-        });
+        return publishCommit(services, repository, rows, wanted, (publication) =>
+          write(undefined, (tx) => publishVersion(tx, scope, publication, now)),
+        );
       },
     );
   });
