@@ -26,10 +26,12 @@ export async function deliverDue(services: DeliveryJobServices): Promise<boolean
   const { database, clock } = services;
   const rules = await claimDueRules(database.read, clock.now(), ruleLeaseSeconds);
   const reviews = await claimDueReviews(database.read, clock.now(), reviewLeaseSeconds);
+  // What is fetched from now on has the pushes that woke these.
+  const notBefore = performance.now();
   const guard = (work: Promise<void>, projectId: string) => settle(services, work, projectId);
   await Promise.all([
-    ...rules.map((rule) => guard(deliverRule(services, rule), rule.project_id)),
-    ...reviews.map((review) => guard(checkReview(services, review), review.project_id)),
+    ...rules.map((rule) => guard(deliverRule(services, rule, notBefore), rule.project_id)),
+    ...reviews.map((review) => guard(checkReview(services, review, notBefore), review.project_id)),
   ]);
   return rules.length === dueRuleBatch || reviews.length === reviewBatch;
 }

@@ -11,18 +11,19 @@ export interface FromGitServices extends PublishingServices {
 }
 
 export function fromGitRoutes({ long }: Endpoints, services: FromGitServices): void {
-  long(createArtifactFromGit, async ({ rows, write, awaited, params, query, body, scope, now }) => {
+  long(createArtifactFromGit, async ({ rows, write, findEarlierAnswer, params, query, body, scope, now }) => {
     const { projectId } = params;
     const { environmentName, branch } = body;
     const revision = chooseRevision(body);
     // Rights first: a stranger must not learn what the repository has.
     await rows(environmentToUploadTo, { environment_name: environmentName });
     // The branch may have moved since the first request with the same key.
-    const earlier = await awaited.findEarlier();
-    if (earlier !== undefined && 'answer' in earlier) return earlier.answer;
+    const content = JSON.stringify([body, query.strict]);
+    const earlier = await findEarlierAnswer(content);
+    if (earlier !== undefined) return earlier;
     return services.repositories.withRepository(
       { accountId: scope.accountId, projectId },
-      { since: now },
+      { notBefore: performance.now() },
       async (repository) => {
         const commit = await findCommit(repository, revision);
         const versionName = body.versionName ?? renderVersionName(commit, branch ?? null);
@@ -32,7 +33,7 @@ export function fromGitRoutes({ long }: Endpoints, services: FromGitServices): v
           isStrict: query.strict,
         };
         return publishCommit(services, repository, rows, wanted, (publication) =>
-          write(undefined, (tx) => publishVersion(tx, scope, publication, now)),
+          write(content, (tx) => publishVersion(tx, scope, publication, now)),
         );
       },
     );

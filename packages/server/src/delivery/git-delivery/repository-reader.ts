@@ -8,12 +8,12 @@ export interface RepositoryPlace {
 
 export interface RepositoryReader {
   /**
-   * Calls `use` with the repository. What is on another host is fetched first, by a fetch that began at `since`
-   * or later. Throws `repository-missing`, `migration-in-progress`, and the problems of hosts and of git.
+   * Calls `use` with the repository. What is on another host is fetched first, by a fetch that began at
+   * `notBefore`, a time of `performance.now()`, or later. Throws `repository-missing`, `migration-in-progress`, and the problems of hosts and of git.
    */
   withRepository<Result>(
     place: RepositoryPlace,
-    options: { since: Date },
+    options: { notBefore: number },
     use: (repository: GitRepository) => Promise<Result>,
   ): Promise<Result>;
 }

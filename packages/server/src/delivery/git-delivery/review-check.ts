@@ -41,12 +41,16 @@ const statusContext = 'headgate/pipelines';
 const pauses = [10, 60, 300, 1_200, 3_600, 7_200];
 const mostFindings = 100;
 
-/** Handles a review that this server holds. */
-export async function checkReview(services: ReviewServices, review: DueReview): Promise<void> {
+/** Handles a review that this server holds since `notBefore`. */
+export async function checkReview(
+  services: ReviewServices,
+  review: DueReview,
+  notBefore: number,
+): Promise<void> {
   const place = { accountId: review.account_id, projectId: review.project_id };
   let result: ReviewResult | undefined;
   try {
-    result = await services.repositories.withRepository(place, { since: review.due_at }, (repository) =>
+    result = await services.repositories.withRepository(place, { notBefore }, (repository) =>
       judgeHead(services, review, repository),
     );
     // The branch is gone, and with it what there was to check.

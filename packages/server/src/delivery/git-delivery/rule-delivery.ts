@@ -45,11 +45,15 @@ const migrationSeconds = 5;
 /** A rule that waits for a push. */
 const never = new Date('9999-12-31T00:00:00Z');
 
-/** Handles a rule that this server holds. */
-export async function deliverRule(services: RuleDeliveryServices, rule: DueRule): Promise<void> {
+/** Handles a rule that this server holds since `notBefore`. */
+export async function deliverRule(
+  services: RuleDeliveryServices,
+  rule: DueRule,
+  notBefore: number,
+): Promise<void> {
   const place = { accountId: rule.account_id, projectId: rule.project_id };
   try {
-    await services.repositories.withRepository(place, { since: rule.due_at }, (repository) =>
+    await services.repositories.withRepository(place, { notBefore }, (repository) =>
       deliverHead(services, rule, repository),
     );
   } catch (failure) {
