@@ -34,7 +34,7 @@ export interface RuleDeliveryServices extends PublishingServices {
   repositories: RepositoryReader;
   config: PublishingServices['config'] & {
     /** Undefined: branches on other hosts are looked at only when a webhook says so. */
-    gitPollSeconds: number | undefined;
+    git: { pollSeconds: number | undefined };
   };
 }
 
@@ -132,8 +132,8 @@ const getPublisher = (rule: DueRule) => rule.pushed_by ?? rule.written_by;
 
 /** Hosted branches are looked at after each push. */
 function findNextLook({ clock, config }: RuleDeliveryServices, { provider }: DueRule): Date {
-  if (provider === 'headgate' || config.gitPollSeconds === undefined) return never;
-  return addSeconds(clock.now(), config.gitPollSeconds);
+  if (provider === 'headgate' || config.git.pollSeconds === undefined) return never;
+  return addSeconds(clock.now(), config.git.pollSeconds);
 }
 
 function retryLater(
