@@ -1,19 +1,21 @@
 import { createArtifactFromGit } from '@headgate/contract';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { environmentToUploadTo, publishVersion } from '../artifacts/index.ts';
+import type { RepositoryUse } from '../repositories/index.ts';
 import { type PublishingServices, publishCommit } from './publish-commit.ts';
-import type { RepositoryReader } from './repository-reader.ts';
+
 import { chooseRevision, findCommit } from './revision.ts';
 import { renderVersionName } from './version-name.ts';
 
 export interface FromGitServices extends PublishingServices {
-  repositories: RepositoryReader;
+  repositories: RepositoryUse;
 }
 
 export function fromGitRoutes({ long }: Endpoints, services: FromGitServices): void {
   long(createArtifactFromGit, async ({ rows, write, findEarlierAnswer, params, query, body, scope, now }) => {
     const { projectId } = params;
     const { environmentName, branch } = body;
+    const notBefore = performance.now();
     const revision = chooseRevision(body);
     // Rights first: a stranger must not learn what the repository has.
     await rows(environmentToUploadTo, { environment_name: environmentName });
@@ -23,8 +25,7 @@ export function fromGitRoutes({ long }: Endpoints, services: FromGitServices): v
     if (earlier !== undefined) return earlier;
     return services.repositories.withRepository(
       { accountId: scope.accountId, projectId },
-      { notBefore: performance.now() },
-      async (repository) => {
+      async ({ content: repository }) => {
         const commit = await findCommit(repository, revision);
         const versionName = body.versionName ?? renderVersionName(commit, branch ?? null);
         const wanted = {
@@ -36,6 +37,7 @@ export function fromGitRoutes({ long }: Endpoints, services: FromGitServices): v
           write(content, (tx) => publishVersion(tx, scope, publication, now)),
         );
       },
+      { notBefore },
     );
   });
 }

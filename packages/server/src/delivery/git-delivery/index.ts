@@ -8,9 +8,6 @@ import { type HookServices, hookRoutes } from './hook.routes.ts';
 import { hookRemovalBatch, removeOldHooks } from './hook.store.ts';
 import { removeOldReviews, reviewRemovalBatch } from './review.store.ts';
 
-export type { ProviderAccess } from './provider-access.ts';
-export type { RepositoryReader } from './repository-reader.ts';
-
 interface Needs extends DeliveryJobServices, FromGitServices, HookServices, GitDeliveryServices {
   metrics: Metrics;
   config: DeliveryJobServices['config'] & FromGitServices['config'] & GitDeliveryServices['config'];

@@ -3,7 +3,6 @@
  * and tells the provider by a commit status. A status that cannot be set is tried again, then an event tells.
  */
 import { addSeconds, type Clock } from '../../kernel/clock.ts';
-import type { Database } from '../../kernel/database/database.ts';
 import { recordEvents } from '../../kernel/database/events.ts';
 import { Problem } from '../../kernel/http/problems.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
@@ -19,20 +18,16 @@ import { createDiscardingWriter } from '../blobs/index.ts';
 import type { GitRepository } from '../git/index.ts';
 import { type CommitStatus, ProviderRefused } from '../git-providers/index.ts';
 import { collectTree } from './git-tree.ts';
-import type { ProviderAccess } from './provider-access.ts';
-import type { RepositoryReader } from './repository-reader.ts';
+import { type ProviderServices, setCommitStatus } from './provider-access.ts';
 import { type DueReview, existingNames, finishReview, type ReviewResult } from './review.store.ts';
 import { renderStatusText } from './status-text.ts';
 import { isTransient } from './transient-problem.ts';
 
-export interface ReviewServices {
-  database: Database;
+export interface ReviewServices extends ProviderServices {
   clock: Clock;
   newId: NewId;
-  repositories: RepositoryReader;
-  providers: ProviderAccess;
   readPipeline: PipelineReader;
-  config: { upload: UploadLimits; publicUrl: string };
+  config: ProviderServices['config'] & { upload: UploadLimits; publicUrl: string };
 }
 
 export const reviewLeaseSeconds = 120;
@@ -50,12 +45,14 @@ export async function checkReview(
   const place = { accountId: review.account_id, projectId: review.project_id };
   let result: ReviewResult | undefined;
   try {
-    result = await services.repositories.withRepository(place, { notBefore }, (repository) =>
-      judgeHead(services, review, repository),
+    result = await services.repositories.withRepository(
+      place,
+      ({ content }) => judgeHead(services, review, content),
+      { notBefore },
     );
     // The branch is gone, and with it what there was to check.
     if (result === undefined) return await endReview(services, review, {});
-    await services.providers.setCommitStatus(place, createStatus(services, review, result));
+    await setCommitStatus(services, place, createStatus(services, review, result));
     await endReview(services, review, { result });
   } catch (failure) {
     await endFailed(services, review, result, failure);

@@ -14,8 +14,8 @@ import { Problem } from '../../kernel/http/problems.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import { publishVersion } from '../artifacts/index.ts';
 import type { GitRepository } from '../git/index.ts';
+import type { RepositoryUse } from '../repositories/index.ts';
 import { type PublishingServices, publishCommit } from './publish-commit.ts';
-import type { RepositoryReader } from './repository-reader.ts';
 import {
   type DueRule,
   finishRule,
@@ -31,7 +31,7 @@ export interface RuleDeliveryServices extends PublishingServices {
   database: Database;
   clock: Clock;
   newId: NewId;
-  repositories: RepositoryReader;
+  repositories: RepositoryUse;
   config: PublishingServices['config'] & {
     /** Undefined: branches on other hosts are looked at only when a webhook says so. */
     git: { pollSeconds: number | undefined };
@@ -53,9 +53,9 @@ export async function deliverRule(
 ): Promise<void> {
   const place = { accountId: rule.account_id, projectId: rule.project_id };
   try {
-    await services.repositories.withRepository(place, { notBefore }, (repository) =>
-      deliverHead(services, rule, repository),
-    );
+    await services.repositories.withRepository(place, ({ content }) => deliverHead(services, rule, content), {
+      notBefore,
+    });
   } catch (failure) {
     if (failure instanceof RuleLost) return;
     if (!(failure instanceof Problem)) {

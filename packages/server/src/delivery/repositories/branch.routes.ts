@@ -11,8 +11,8 @@ import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import type { Ref } from '../git/index.ts';
 import { presentChanges } from './content.ts';
-import { listProtectedBranches, requireBranchName } from './repository.ts';
 import { repositoryOfProject } from './repository.store.ts';
+import { listProtectedBranches, requireBranchName } from './repository.ts';
 import type { OpenedRepository, RepositoryUse } from './repository-use.ts';
 import { branchPrefix, findHead, listBranchRefs, requireHead, requireRevision } from './revision.ts';
 
@@ -62,7 +62,8 @@ export function branchRoutes({ read, long }: Endpoints, repositories: Repository
     const head = await findHead(opened, branch);
     if (head === undefined) throw problem('branch-not-found', { name: branch });
     if (isProtected(opened, branch)) throw problem('branch-is-protected', { branch });
-    if (expectedHead !== undefined && expectedHead !== head) throw problem('branch-has-moved', { branch, head });
+    if (expectedHead !== undefined && expectedHead !== head)
+      throw problem('branch-has-moved', { branch, head });
     const change = { name: branchPrefix + branch, from: head, to: null };
     if (!(await opened.move({ scope, requestId }, change)))
       throw problem('branch-has-moved', { branch, head: undefined });
@@ -100,7 +101,8 @@ export function branchRoutes({ read, long }: Endpoints, repositories: Repository
 
 /** @throws `unknown-revision` */
 async function findStart(opened: OpenedRepository, from: string | undefined): Promise<string> {
-  const unknown = (about: { name: string; nearest: string | undefined }) => problem('unknown-revision', about);
+  const unknown = (about: { name: string; nearest: string | undefined }) =>
+    problem('unknown-revision', about);
   if (from !== undefined) return requireRevision(opened, from, unknown);
   return requireHead(opened, opened.defaultBranch ?? 'HEAD', unknown);
 }

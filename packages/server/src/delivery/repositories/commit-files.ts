@@ -25,7 +25,8 @@ export function prepareFiles(files: readonly FileOfCommit[]): PreparedFiles {
   });
   for (const name of seen)
     for (let end = name.lastIndexOf('/'); end > 0; end = name.lastIndexOf('/', end - 1))
-      if (seen.has(name.slice(0, end))) throw refuse(name, `${JSON.stringify(name.slice(0, end))} is a file.`);
+      if (seen.has(name.slice(0, end)))
+        throw refuse(name, `${JSON.stringify(name.slice(0, end))} is a file.`);
 
   return {
     writes,
@@ -68,7 +69,9 @@ function listFolders(path: string): string[] {
 
 /** Git refuses folders that some file systems take for its own. */
 function findGitPathFault(path: string): string | undefined {
-  const isOfGit = path.split('/').some((part) => /^(\.git|git~\d+)[. ]*$/i.test(part.replaceAll(/\p{Cf}/gu, '')));
+  const isOfGit = path
+    .split('/')
+    .some((part) => /^(\.git|git~\d+)[. ]*$/i.test(part.replaceAll(/\p{Cf}/gu, '')));
   return isOfGit ? 'a folder or file of the name .git belongs to Git itself.' : undefined;
 }
 

@@ -5,8 +5,8 @@ import { createTokenProblem, problem } from '../../kernel/http/problems.ts';
 import { callerOfRequest } from './caller.store.ts';
 import { prepareFiles } from './commit-files.ts';
 import { presentChanges, presentCommit } from './content.ts';
-import { requireBranchName } from './repository.ts';
 import { repositoryOfProject } from './repository.store.ts';
+import { requireBranchName } from './repository.ts';
 import type { OpenedRepository, RepositoryUse } from './repository-use.ts';
 import { branchPrefix, findAskedCommit, findHead, listBranchRefs, requireRevision } from './revision.ts';
 

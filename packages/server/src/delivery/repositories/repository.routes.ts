@@ -12,10 +12,9 @@ import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { requireMatch } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import type { EgressGuard } from '../../kernel/security/egress.ts';
-import { Secret, type Sealer } from '../../kernel/security/sealed.ts';
+import { type Sealer, Secret } from '../../kernel/security/sealed.ts';
 import { findEnterpriseOauth, findOauthOrigin } from '../enterprise-oauths/index.ts';
 import { type Credential, createCredential, findOrigin, sealCredential } from '../git-remotes/index.ts';
-import { presentRepository, requireBranchName, requireCloneUrl } from './repository.ts';
 import {
   deleteRepositoryRow,
   insertRepository,
@@ -28,6 +27,7 @@ import {
   storeCredential,
   updateRepositoryRow,
 } from './repository.store.ts';
+import { presentRepository, requireBranchName, requireCloneUrl } from './repository.ts';
 
 interface GitAddresses {
   githubUrl: string;
@@ -110,7 +110,8 @@ export function repositoryRoutes(
   write(updateRepository, async ({ tx, scope, params, headers, body, now }) => {
     const stored = await lockRepository(tx, { ...scope, ...params });
     requireMatch(headers['If-Match'], renderRepositoryEtag(stored));
-    for (const name of [body.defaultBranch ?? [], body.protectedBranches ?? []].flat()) requireBranchName(name);
+    for (const name of [body.defaultBranch ?? [], body.protectedBranches ?? []].flat())
+      requireBranchName(name);
     const row: RepositoryRow = {
       ...stored,
       repository_name: body.repositoryName ?? stored.repository_name,
@@ -173,7 +174,9 @@ export function repositoryRoutes(
     given: { provider: string; cloneUrl: string; token: string | undefined },
   ): Promise<void> {
     if (given.token !== undefined)
-      throw refuseCredential('Send either body.enterpriseOauthId or the header Git-Provider-Access-Token, not both.');
+      throw refuseCredential(
+        'Send either body.enterpriseOauthId or the header Git-Provider-Access-Token, not both.',
+      );
     const row = await findEnterpriseOauth(database.read, accountId, id);
     if (row === undefined) throw problem('unknown-enterprise-oauth', { id });
     if (row.provider !== given.provider)
@@ -227,7 +230,8 @@ function makeCredential(
   const username = providerParameters?.['username'];
   if (!/^[\x21-\x7e]+$/.test(token))
     throw refuseCredential('The token in Git-Provider-Access-Token has spaces or characters beyond ASCII.');
-  if (username?.includes(':')) throw refuseCredential('body.providerParameters.username must not contain a colon.');
+  if (username?.includes(':'))
+    throw refuseCredential('body.providerParameters.username must not contain a colon.');
   return createCredential(provider, { url, token: new Secret(token), username });
 }
 
