@@ -5,9 +5,11 @@ import manifest from '../../package.json' with { type: 'json' };
 import { type ClientAuthentication, createClientAuthentication } from '../access/tokens/index.ts';
 import { createPipelineReader, type PipelineReader } from '../delivery/artifacts/index.ts';
 import { type Blobs, createBlobs, type ManifestUse, type ObjectStore } from '../delivery/blobs/index.ts';
+import { createOauthTokens, type OauthTokens } from '../delivery/enterprise-oauths/index.ts';
 import { createGit, type Git, type GitUser } from '../delivery/git/index.ts';
-import { createRemotes, type Remotes } from '../delivery/git-remotes/index.ts';
+import { createMirrors, createRemotes, type Mirrors, type Remotes } from '../delivery/git-remotes/index.ts';
 import { createHostedRepositories, type HostedRepositories } from '../delivery/hosted-repositories/index.ts';
+import { createRepositoryUse, type RepositoryUse } from '../delivery/repositories/index.ts';
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import { type Database, openDatabase } from '../kernel/database/database.ts';
 import { announceEvents } from '../kernel/database/event-news.ts';
@@ -54,6 +56,10 @@ export interface Dependencies extends Services {
   repositoriesFolder: string;
   /** The way to other Git hosts. */
   remotes: Remotes;
+  mirrors: Mirrors;
+  oauthTokens: OauthTokens;
+  /** The repositories of projects, hosted here or on other hosts. */
+  repositories: RepositoryUse;
   owners: WorkOwners;
   times: WorkTimes;
   objects: ObjectStore;
@@ -135,6 +141,10 @@ export async function createDependencies(config: Config, given: Given): Promise<
   const repositoriesFolder = config.git.repositoriesFolder ?? join(directory, 'repositories');
   const { stopping } = given;
   const hosted = createHostedRepositories({ database, git, clock, newId, log, stopping, repositoriesFolder });
+  const mirrorFolder = join(repositoriesFolder, 'mirrors');
+  const { mostBytes } = config.git;
+  const mirrors = createMirrors({ git, remotes, folder: mirrorFolder, clock, mostBytes });
+  const oauthTokens = createOauthTokens({ database, sealer, clock, remotes, config });
   const { region, publicUrl, signingKeyDays: rotationDays } = config;
   const signingKeys = await openSigningKeys({ database, sealer, clock, log, rotationDays });
   return {
@@ -158,6 +168,9 @@ export async function createDependencies(config: Config, given: Given): Promise<
     repositoriesFolder,
     egress,
     remotes,
+    mirrors,
+    oauthTokens,
+    repositories: createRepositoryUse({ database, sealer, git, hosted, mirrors, oauthTokens }),
     owners: collectWorkOwners(slices, { metrics, wakes, times: config.work }),
     times: config.work,
     objects,

@@ -21,6 +21,7 @@ import { gitProviders } from '../delivery/git-providers/index.ts';
 import { gitRemotes } from '../delivery/git-remotes/index.ts';
 import { git } from '../delivery/git/index.ts';
 import { hostedRepositories } from '../delivery/hosted-repositories/index.ts';
+import { repositories } from '../delivery/repositories/index.ts';
 import { sharedPipelines } from '../delivery/shared-pipelines/index.ts';
 import { events } from '../records/events/index.ts';
 import { webhooks } from '../records/webhooks/index.ts';
@@ -56,6 +57,7 @@ export const slices = [
   gitRemotes,
   git,
   hostedRepositories,
+  repositories,
   sharedPipelines,
   events,
   webhooks,

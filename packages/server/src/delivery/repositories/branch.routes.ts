@@ -10,14 +10,12 @@ import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import type { Ref } from '../git/index.ts';
+import { isProtected, mostRefs } from '../hosted-repositories/index.ts';
 import { presentChanges } from './content.ts';
 import { repositoryOfProject } from './repository.store.ts';
-import { listProtectedBranches, requireBranchName } from './repository.ts';
+import { requireBranchName } from './repository.ts';
 import type { OpenedRepository, RepositoryUse } from './repository-use.ts';
 import { branchPrefix, findHead, listBranchRefs, requireHead, requireRevision } from './revision.ts';
-
-/** More refs than these no repository gets by the API. */
-const mostRefs = 10_000;
 
 export function branchRoutes({ read, long }: Endpoints, repositories: RepositoryUse): void {
   read(listBranches, async ({ params, query, rows, scope }) => {
@@ -61,7 +59,7 @@ export function branchRoutes({ read, long }: Endpoints, repositories: Repository
     const { branchName: branch, expectedHead } = query;
     const head = await findHead(opened, branch);
     if (head === undefined) throw problem('branch-not-found', { name: branch });
-    if (isProtected(opened, branch)) throw problem('branch-is-protected', { branch });
+    if (isBranchProtected(opened, branch)) throw problem('branch-is-protected', { branch });
     if (expectedHead !== undefined && expectedHead !== head)
       throw problem('branch-has-moved', { branch, head });
     const change = { name: branchPrefix + branch, from: head, to: null };
@@ -116,8 +114,8 @@ function requireFreeName(refs: readonly Ref[], branch: string): void {
   if (isTaken) throw problem('branch-exists', { name: branch });
 }
 
-function isProtected({ row, defaultBranch }: OpenedRepository, branch: string): boolean {
-  return listProtectedBranches({ ...row, default_branch: defaultBranch }).includes(branch);
+function isBranchProtected({ row, defaultBranch }: OpenedRepository, branch: string): boolean {
+  return isProtected({ defaultBranch, protectedBranches: row.protected_branches }, branchPrefix + branch);
 }
 
 function presentBranch(opened: OpenedRepository, { name, objectId }: Ref): RepositoryBranch {
@@ -125,6 +123,6 @@ function presentBranch(opened: OpenedRepository, { name, objectId }: Ref): Repos
     name: name.slice(0, 1_024),
     commitId: objectId,
     isDefault: name === opened.defaultBranch,
-    isProtected: isProtected(opened, name),
+    isProtected: isBranchProtected(opened, name),
   };
 }

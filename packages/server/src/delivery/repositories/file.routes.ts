@@ -36,7 +36,7 @@ export function fileRoutes({ read }: Endpoints, repositories: RepositoryUse): vo
       throw problem('repository-file-not-found', { path: query.path, commitId });
     for await (const bytes of opened.content.readBlobs([entry.objectId], fileContentLimit)) {
       // Text of JSON cannot hold NUL.
-      const encoding = isUtf8(bytes) && !bytes.includes(0) ? 'utf-8' : 'base64';
+      const encoding = isUtf8(bytes) && !bytes.includes(0) ? ('utf-8' as const) : ('base64' as const);
       return {
         body: {
           path: query.path,

@@ -1,12 +1,10 @@
-import { join } from 'node:path';
-import { addSeconds } from '../../kernel/clock.ts';
-import { createRemovalJob } from '../../kernel/retention/periodic-job.ts';
 import type { Slice } from '../../kernel/slice/slice.ts';
 import { branchRoutes } from './branch.routes.ts';
 import { commitRoutes } from './commit.routes.ts';
 import { fileRoutes } from './file.routes.ts';
 import { type RepositoryRouteServices, repositoryRoutes } from './repository.routes.ts';
 import type { RepositoryUse } from './repository-use.ts';
+import { createUnusedMirrorsJob, type UnusedMirrorsNeeds } from './unused-mirrors.ts';
 
 export {
   findRepository,
@@ -20,12 +18,11 @@ export { listProtectedBranches, presentRepository } from './repository.ts';
 export {
   createRepositoryUse,
   type OpenedRepository,
-  type RefChange,
   type RepositoryUse,
   type Writer,
 } from './repository-use.ts';
 
-interface Needs extends RepositoryRouteServices {
+interface Needs extends RepositoryRouteServices, UnusedMirrorsNeeds {
   repositories: RepositoryUse;
 }
 
@@ -37,4 +34,5 @@ export const repositories: Slice<Needs> = {
     commitRoutes(endpoints, services.repositories);
     fileRoutes(endpoints, services.repositories);
   },
+  periodic: (services) => [createUnusedMirrorsJob(services)],
 };

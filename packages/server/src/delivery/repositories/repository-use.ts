@@ -2,7 +2,6 @@
  * Opens the repository of a project for reading and writing, hosted here or on another host. Both are a bare
  * repository in a folder: of another host it is a mirror, fetched before each use.
  */
-import type { Clock } from '../../kernel/clock.ts';
 import type { Database } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
@@ -10,7 +9,7 @@ import type { Sealer } from '../../kernel/security/sealed.ts';
 import type { OauthTokens } from '../enterprise-oauths/index.ts';
 import { type Git, type GitRepository, openGitRepository } from '../git/index.ts';
 import { type Credential, type Mirrors, unsealCredential } from '../git-remotes/index.ts';
-import type { HostedRepositories } from '../hosted-repositories/index.ts';
+import type { HostedRepositories, RefChange } from '../hosted-repositories/index.ts';
 import {
   findRepository,
   noteDefaultBranch,
@@ -22,7 +21,6 @@ import {
 export interface RepositoryUseServices {
   database: Database;
   sealer: Sealer;
-  clock: Clock;
   git: Git;
   hosted: HostedRepositories;
   mirrors: Mirrors;
@@ -33,15 +31,6 @@ export interface RepositoryUseServices {
 export interface Writer {
   scope: Scope;
   requestId: string;
-}
-
-export interface RefChange {
-  /** The full name. */
-  name: string;
-  /** The object that the ref must be at; null: it must not exist. */
-  from: string | null;
-  /** Null: the ref is deleted. */
-  to: string | null;
 }
 
 export interface OpenedRepository {

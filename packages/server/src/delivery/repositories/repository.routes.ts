@@ -14,7 +14,13 @@ import { problem } from '../../kernel/http/problems.ts';
 import type { EgressGuard } from '../../kernel/security/egress.ts';
 import { type Sealer, Secret } from '../../kernel/security/sealed.ts';
 import { findEnterpriseOauth, findOauthOrigin } from '../enterprise-oauths/index.ts';
-import { type Credential, createCredential, findOrigin, sealCredential } from '../git-remotes/index.ts';
+import {
+  type Credential,
+  createCredential,
+  findOrigin,
+  type Mirrors,
+  sealCredential,
+} from '../git-remotes/index.ts';
 import {
   deleteRepositoryRow,
   insertRepository,
@@ -41,6 +47,7 @@ export interface RepositoryRouteServices {
   database: Database;
   sealer: Sealer;
   egress: EgressGuard;
+  mirrors: Mirrors;
   config: { publicUrl: string; gitAddresses: GitAddresses };
 }
 
@@ -48,7 +55,7 @@ const hostedBranch = 'main';
 
 export function repositoryRoutes(
   { read, write, long }: Endpoints,
-  { database, sealer, egress, config }: RepositoryRouteServices,
+  { database, sealer, egress, mirrors, config }: RepositoryRouteServices,
 ): void {
   const trustedOrigins = new Set(Object.values(config.gitAddresses).map(findOrigin));
 
@@ -132,14 +139,20 @@ export function repositoryRoutes(
     };
   });
 
-  write(deleteRepository, async ({ tx, scope, params, headers }) => {
+  // Long, because the mirror is removed after the transaction. Those of other servers are removed by a job.
+  long(deleteRepository, async ({ scope, params, headers, rows, write: commit }) => {
+    await rows(repositoryOfProject, {});
     const place = { accountId: scope.accountId, projectId: params.projectId };
-    const stored = await lockRepository(tx, place);
-    requireMatch(headers['If-Match'], renderRepositoryEtag(stored));
-    deleteRepositoryRow(tx, place);
-    const before = presentRepository(stored, config);
-    const subject = buildSubject(stored);
-    return { events: [{ name: 'repository-deleted', projectId: params.projectId, subject, before }] };
+    const answer = await commit('', async (tx) => {
+      const stored = await lockRepository(tx, place);
+      requireMatch(headers['If-Match'], renderRepositoryEtag(stored));
+      deleteRepositoryRow(tx, place);
+      const before = presentRepository(stored, config);
+      const subject = buildSubject(stored);
+      return { events: [{ name: 'repository-deleted', projectId: params.projectId, subject, before }] };
+    });
+    await mirrors.remove(place.accountId, place.projectId);
+    return answer;
   });
 
   long(storeRepositoryToken, async ({ params, headers, rows, scope, now, write: commit }) => {
@@ -209,7 +222,7 @@ function refuseForHosted(body: NewRepository, token: string | undefined): null {
 /** @throws `clone-url-required` */
 function chooseCloneUrl(body: NewRepository, { githubUrl }: GitAddresses): string {
   if (body.cloneUrl !== undefined) return body.cloneUrl;
-  const owner = body.providerParameters?.['ownerName'];
+  const owner = body.providerParameters?.ownerName;
   if (body.provider === 'github' && owner !== undefined) {
     const [name] = [body.repositoryName].map((each) => each.replace(/\.git$/, ''));
     if (/^[\w.-]+$/.test(owner) && /^[\w.-]+$/.test(name ?? '')) return `${githubUrl}/${owner}/${name}.git`;
@@ -227,7 +240,7 @@ function makeCredential(
   url: string,
   token: string,
 ): Credential {
-  const username = providerParameters?.['username'];
+  const username = providerParameters?.username;
   if (!/^[\x21-\x7e]+$/.test(token))
     throw refuseCredential('The token in Git-Provider-Access-Token has spaces or characters beyond ASCII.');
   if (username?.includes(':'))
