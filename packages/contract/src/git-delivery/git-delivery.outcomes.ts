@@ -42,10 +42,5 @@ export const gitDeliveryOutcomes = {
       ({ provider }) =>
         `A repository of the provider ${quoted(provider)} has no webhook: hosted ones publish at each push, others are polled.`,
     ),
-    'too-many-delivery-rules': kind<{ limit: number }>(
-      422,
-      'The body has more delivery rules than a project may have, or the same rule twice.',
-      ({ limit }) => `body.deliveryRules has more than ${limit} items, or the same rule twice.`,
-    ),
   },
 } as const satisfies Outcomes;

@@ -14,38 +14,6 @@ const CommitName = Type.String({
   description: 'A commit that a branch or tag of the repository contains; the first digits suffice',
 });
 
-export const deliveryRuleLimit = 50;
-
-/** A rule in a request. */
-export const DeliveryRuleWrite = named(
-  'DeliveryRuleWrite',
-  Type.Object({ branchName: BranchName, environmentName: EnvironmentName }),
-);
-export type DeliveryRuleWrite = Static<typeof DeliveryRuleWrite>;
-
-export const DeliveryRule = named(
-  'DeliveryRule',
-  Type.Object({
-    branchName: BranchName,
-    environmentName: EnvironmentName,
-    writtenBy: Type.String({
-      maxLength: 100,
-      description:
-        'The id of the caller that wrote the rule last. Pushes that a provider reports are published with the rights of this caller.',
-    }),
-    writtenAt: DateTime,
-    commitHash: Type.Optional(
-      Type.String({ maxLength: 64, description: 'The commit that was published last, or refused' }),
-    ),
-    versionName: Type.Optional(VersionName),
-    publishedAt: Type.Optional(DateTime),
-    problem: Type.Optional(
-      Type.String({ maxLength: 2_000, description: 'Why the newest commit is not published' }),
-    ),
-  }),
-);
-export type DeliveryRule = Static<typeof DeliveryRule>;
-
 export const createArtifactFromGit = operation({
   id: 'createArtifactFromGit',
   method: 'POST',
