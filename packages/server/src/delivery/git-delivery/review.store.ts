@@ -17,11 +17,12 @@ const dueReviewRow = {
 } satisfies ColumnTypes;
 export type DueReview = RowOf<typeof dueReviewRow>;
 
+/** Written into the statement: the planner must know that it is small. */
 export const reviewBatch = 8;
 
 const claimDue = statement(
   {
-    parameters: { limit: 'bigint', lease_until: 'timestamptz', now: 'timestamptz' },
+    parameters: { lease_until: 'timestamptz', now: 'timestamptz' },
     row: dueReviewRow,
     alone: true,
   },
@@ -29,7 +30,7 @@ const claimDue = statement(
   with due as materialized (
     select account_id, project_id, branch_name from git_review
     where due_at <= $now and (lease_until is null or lease_until <= $now)
-    order by due_at limit $limit for update skip locked
+    order by due_at limit ${reviewBatch} for update skip locked
   )
   update git_review r set lease_until = $lease_until, epoch = r.epoch + 1, looked_at = $now
   from due
@@ -38,7 +39,7 @@ const claimDue = statement(
 );
 
 export function claimDueReviews(read: Read, now: Date, leaseSeconds: number): Promise<DueReview[]> {
-  return read(claimDue, { limit: reviewBatch, lease_until: addSeconds(now, leaseSeconds), now });
+  return read(claimDue, { lease_until: addSeconds(now, leaseSeconds), now });
 }
 
 /** What the check found. */

@@ -31,9 +31,12 @@ const dueRuleRow = {
 /** A rule that this server holds until the end of the lease. */
 export type DueRule = RowOf<typeof dueRuleRow>;
 
+/** Written into the statement: the planner must know that it is small. */
+export const dueRuleBatch = 16;
+
 const claimDue = statement(
   {
-    parameters: { limit: 'bigint', lease_until: 'timestamptz', now: 'timestamptz' },
+    parameters: { lease_until: 'timestamptz', now: 'timestamptz' },
     row: dueRuleRow,
     alone: true,
   },
@@ -41,7 +44,7 @@ const claimDue = statement(
   with due as materialized (
     select account_id, project_id, branch_name, environment_name from delivery_rule
     where due_at <= $now and (lease_until is null or lease_until <= $now)
-    order by due_at limit $limit for update skip locked
+    order by due_at limit ${dueRuleBatch} for update skip locked
   )
   update delivery_rule r set lease_until = $lease_until, epoch = r.epoch + 1, looked_at = $now
   from due join repository p on p.account_id = due.account_id and p.project_id = due.project_id
@@ -51,10 +54,8 @@ const claimDue = statement(
     r.commit_hash, r.problem, r.due_at, p.provider`,
 );
 
-export const dueRuleBatch = 16;
-
 export function claimDueRules(read: Read, now: Date, leaseSeconds: number): Promise<DueRule[]> {
-  return read(claimDue, { limit: dueRuleBatch, lease_until: addSeconds(now, leaseSeconds), now });
+  return read(claimDue, { lease_until: addSeconds(now, leaseSeconds), now });
 }
 
 const lockHeld = statement(
