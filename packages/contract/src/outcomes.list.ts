@@ -12,6 +12,7 @@ import { credentialOutcomes } from './credential/credential.outcomes.ts';
 import { directoryOutcomes } from './directory/directory.outcomes.ts';
 import { enterpriseOauthOutcomes } from './enterprise-oauth/enterprise-oauth.outcomes.ts';
 import { environmentOutcomes } from './environment/environment.outcomes.ts';
+import { gitDeliveryOutcomes } from './git-delivery/git-delivery.outcomes.ts';
 import { gitOutcomes } from './git/git.outcomes.ts';
 import { groupOutcomes } from './group/group.outcomes.ts';
 import { hostedRepositoryOutcomes } from './hosted-repository/hosted-repository.outcomes.ts';
@@ -42,6 +43,7 @@ export const outcomeLists = [
   directoryOutcomes,
   enterpriseOauthOutcomes,
   environmentOutcomes,
+  gitDeliveryOutcomes,
   gitOutcomes,
   groupOutcomes,
   hostedRepositoryOutcomes,

@@ -16,6 +16,8 @@ import { variables } from '../workspace/variables/index.ts';
 import { artifacts } from '../delivery/artifacts/index.ts';
 import { blobs } from '../delivery/blobs/index.ts';
 import { enterpriseOauths } from '../delivery/enterprise-oauths/index.ts';
+import { gitDelivery } from '../delivery/git-delivery/index.ts';
+import { gitProviders } from '../delivery/git-providers/index.ts';
 import { gitRemotes } from '../delivery/git-remotes/index.ts';
 import { git } from '../delivery/git/index.ts';
 import { hostedRepositories } from '../delivery/hosted-repositories/index.ts';
@@ -50,6 +52,8 @@ export const slices = [
   artifacts,
   blobs,
   enterpriseOauths,
+  gitDelivery,
+  gitProviders,
   gitRemotes,
   git,
   hostedRepositories,

@@ -13,6 +13,7 @@ import { secretReferenceGuards } from '../workspace/secret-references/secret-ref
 import { variableGuards } from '../workspace/variables/variable.guards.ts';
 import { artifactGuards } from '../delivery/artifacts/artifact.guards.ts';
 import { enterpriseOauthGuards } from '../delivery/enterprise-oauths/enterprise-oauth.guards.ts';
+import { gitDeliveryGuards } from '../delivery/git-delivery/git-delivery.guards.ts';
 import { repositoryGuards } from '../delivery/repositories/repository.guards.ts';
 import { sharedPipelineGuards } from '../delivery/shared-pipelines/shared-pipeline.guards.ts';
 import { eventGuards } from '../records/events/event.guards.ts';
@@ -41,6 +42,7 @@ export const guards = [
   variableGuards,
   artifactGuards,
   enterpriseOauthGuards,
+  gitDeliveryGuards,
   repositoryGuards,
   sharedPipelineGuards,
   eventGuards,

@@ -6,9 +6,9 @@ import { problem } from '../../kernel/http/problems.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import type { ManifestUse } from '../blobs/index.ts';
+import type { Upload } from './collection.ts';
 import { renderIgnoredPipelines } from './ignored-pipelines.ts';
 import { chunksOfManifest, insertManifest } from './manifest.store.ts';
-import type { Upload } from './upload.ts';
 
 const versionRow = {
   version_name: 'text',
@@ -152,7 +152,7 @@ const insertVersion = statement(
   insert into artifact_version (account_id, project_id, environment_name, version_name, manifest_digest, branch, commit_hash,
     provider, enabled, created_by, created_at, deployed_at, ignored_pipelines)
   values ($account_id, $project_id, $environment_name, $version_name, $manifest_digest, $branch, $commit_hash,
-    'headgate', true, $created_by, $created_at, $created_at, $ignored_pipelines)`,
+    coalesce((select provider from repository where account_id = $account_id and project_id = $project_id), 'headgate'), true, $created_by, $created_at, $created_at, $ignored_pipelines)`,
 );
 
 export interface NewVersion {

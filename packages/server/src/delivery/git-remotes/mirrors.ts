@@ -48,8 +48,11 @@ export interface RefPush {
 export type PushResult = { kind: 'done' } | { kind: 'moved' } | { kind: 'refused'; words: string };
 
 export interface Mirrors {
-  /** Fetches what is new, unless that was done in the last moments. @throws problems of hosts and of git */
-  refresh(of: Mirrored): Promise<Mirror>;
+  /**
+   * Fetches what is new, unless that was done in the last moments, and not before `notBefore` (a time of
+   * `performance.now()`). @throws problems of hosts and of git
+   */
+  refresh(of: Mirrored, notBefore?: number): Promise<Mirror>;
   /** Moves one ref of the host, whose objects are in the mirror, and then the mirror's. */
   push(of: Mirrored, push: RefPush): Promise<PushResult>;
   remove(accountId: string, projectId: string): Promise<void>;
@@ -65,6 +68,15 @@ const sourceFile = 'headgate-source';
 const heads = '+refs/heads/*:refs/heads/*';
 const tags = '+refs/tags/*:refs/tags/*';
 
+interface Refresh {
+  source: string;
+  /** Of `performance.now()`. */
+  begunAt: number;
+  /** Of the clock. */
+  startedAt: number;
+  done: Promise<Mirror>;
+}
+
 export function createMirrors(options: MirrorOptions): Mirrors {
   const { git, remotes, clock } = options;
   const folderOf = (accountId: string, projectId: string) =>
@@ -75,7 +87,7 @@ export function createMirrors(options: MirrorOptions): Mirrors {
     totalMilliseconds: refreshMilliseconds,
   };
   /** By folder: the fetch under way, or the last one. */
-  const refreshes = new Map<string, { source: string; startedAt: number; done: Promise<Mirror> }>();
+  const refreshes = new Map<string, Refresh>();
 
   async function fetch(of: Mirrored, folder: string, source: string): Promise<Mirror> {
     await prepare(folder, source);
@@ -131,19 +143,23 @@ export function createMirrors(options: MirrorOptions): Mirrors {
   }
 
   return {
-    async refresh(of) {
+    async refresh(of, notBefore = 0) {
       const folder = folderOf(of.accountId, of.projectId);
       const source = describeSource(of);
       const last = refreshes.get(folder);
       if (last !== undefined) {
         const isOfIt =
-          last.source === source && Math.abs(clock.now().getTime() - last.startedAt) < reuseMilliseconds;
+          last.source === source &&
+          last.begunAt >= notBefore &&
+          Math.abs(clock.now().getTime() - last.startedAt) < reuseMilliseconds;
         if (isOfIt) return last.done;
         // Two fetches into one folder would take each other's locks.
         await last.done.catch(() => undefined);
-        if (refreshes.get(folder) !== last) return this.refresh(of);
+        if (refreshes.get(folder) !== last) return this.refresh(of, notBefore);
       }
-      const refresh = { source, startedAt: clock.now().getTime(), done: fetch(of, folder, source) };
+      const begunAt = performance.now();
+      const startedAt = clock.now().getTime();
+      const refresh = { source, begunAt, startedAt, done: fetch(of, folder, source) };
       refreshes.set(folder, refresh);
       refresh.done.catch(() => {
         if (refreshes.get(folder) === refresh) refreshes.delete(folder);

@@ -1,0 +1,85 @@
+/** What an upload and a publication from Git share: the last checks, and the version with its event. */
+import type { IgnoredResource } from '@headgate/contract';
+import type { Transaction } from '../../kernel/database/database.ts';
+import type { AccountEvent } from '../../kernel/database/events.ts';
+import type { GuardedRead } from '../../kernel/security/guarded-read.ts';
+import type { Scope } from '../../kernel/security/permissions.ts';
+import { secretReferencesAmong } from '../../workspace/secret-references/index.ts';
+import { variablesAmong } from '../../workspace/variables/index.ts';
+import { insertArtifact, type NewVersion } from './artifact.store.ts';
+import type { Upload } from './collection.ts';
+import type { Checked, PipelineChecks } from './pipeline-checks.ts';
+import { requireFiles, requireNoErrors } from './strict-upload.ts';
+
+/** Each lists those of the names that the project has. */
+interface ExistingNames {
+  variables(names: string[]): Promise<{ name: string }[]>;
+  secrets(names: string[]): Promise<{ name: string }[]>;
+}
+
+/** Checks the files against each other, and against what the project has. */
+export async function judgeReferences(
+  existing: ExistingNames,
+  checks: PipelineChecks,
+  upload: Upload,
+): Promise<Checked> {
+  const list = async (kind: keyof ExistingNames, names: string[]) =>
+    names.length === 0 ? [] : (await existing[kind](names)).map(({ name }) => name);
+  return checks.check(
+    upload.manifest.files.map((file) => file.path),
+    await list('variables', checks.listUnknownVariables()),
+    await list('secrets', checks.listUnknownSecrets()),
+  );
+}
+
+type Rows = <Row, Parameters>(
+  query: GuardedRead<Row, Parameters>,
+  parameters: NoInfer<Parameters>,
+) => Promise<Row[]>;
+
+/** Names that the caller may read. */
+export function listNamesBy(rows: Rows): ExistingNames {
+  return {
+    variables: (names) => rows(variablesAmong, { names }),
+    secrets: (names) => rows(secretReferencesAmong, { names }),
+  };
+}
+
+export interface Publication {
+  version: NewVersion;
+  upload: Upload;
+  checked: Checked;
+  /** Errors refuse the whole. */
+  isStrict: boolean;
+}
+
+export interface Published {
+  body: { ignoredResources: IgnoredResource[]; versionName: string } & Checked['told'];
+  events: AccountEvent[];
+}
+
+/** Writes the version. Throws `strict-upload-refused`, `empty-upload` and, at the commit, `version-exists`. */
+export async function publishVersion(
+  tx: Transaction,
+  scope: Scope,
+  { version, upload, checked, isStrict }: Publication,
+  now: Date,
+): Promise<Published> {
+  if (isStrict) requireNoErrors(checked);
+  requireFiles(upload);
+  await insertArtifact(tx, scope, version, upload, now);
+  const { manifest, ignored } = upload;
+  const after = {
+    ...version,
+    digest: manifest.digest,
+    files: manifest.files.length,
+    ignoredResources: ignored.length,
+    warnings: checked.told.warningsTotal,
+  };
+  const { projectId, environmentName, versionName } = version;
+  const subject = { type: 'artifact', id: versionName, name: versionName };
+  return {
+    body: { ignoredResources: ignored, versionName, ...checked.told },
+    events: [{ name: 'artifact-created', projectId, environmentName, subject, after }],
+  };
+}
