@@ -38,6 +38,11 @@ export const headings = [
       'An artifact is an immutable version of the pipeline files of a project, published to an environment.',
   },
   {
+    tag: 'Repository migrations',
+    about:
+      'A migration moves the repository of a project to another address, and proves that nothing was lost.',
+  },
+  {
     tag: 'Shared pipelines',
     about: 'Versioned groups of pipelines that every project of the account can run.',
   },
