@@ -64,6 +64,18 @@ export const permissions = {
     project: ['OWNER', 'CONTRIBUTOR'],
     environment: ['OWNER', 'CONTRIBUTOR', 'OPERATOR'],
   },
+  'repository:manage': {
+    may: 'associate a project with a Git repository, change or remove the association, and migrate it',
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER'],
+    environment: [],
+  },
+  'repository:push': {
+    may: 'push to the Git repository of a project, and create branches and commits in it',
+    account: ['SUPER_ADMIN'],
+    project: ['OWNER', 'CONTRIBUTOR'],
+    environment: [],
+  },
   'executions:read': {
     may: 'read the executions, steps and logs of an environment',
     account: ['SUPER_ADMIN'],
@@ -102,6 +114,12 @@ export const permissions = {
   },
   'webhooks:manage': {
     may: 'manage the webhooks of the account',
+    account: ['SUPER_ADMIN', 'ADMIN'],
+    project: [],
+    environment: [],
+  },
+  'enterprise-oauths:manage': {
+    may: 'manage the enterprise OAuth connections of the account',
     account: ['SUPER_ADMIN', 'ADMIN'],
     project: [],
     environment: [],

@@ -1,0 +1,19 @@
+import type { Slice } from '../../kernel/slice/slice.ts';
+
+export type { Git, GitCall, GitProcess, GitResult, RemoteAccess, Scratch } from './git.ts';
+export type {
+  Commit,
+  CommitWrite,
+  Difference,
+  EntryKind,
+  FileChange,
+  FileWrite,
+  GitRepository,
+  Person,
+  Ref,
+  RepositoryUse,
+  TreeEntry,
+} from './git-repository.ts';
+
+/** Has no routes: the git program for the slices of repositories. */
+export const git: Slice = { name: 'git' };
