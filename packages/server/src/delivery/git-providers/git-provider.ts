@@ -146,14 +146,14 @@ export interface HookRequest {
 
 export type HookFaultCode = 'unsigned-hook' | 'wrong-hook-secret' | 'hook-too-old' | 'invalid-hook';
 
+/** A hook is a replay if one of its delivery ids was seen before. */
 export type HookReading =
   /** The sender did not prove that it has the secret, or the hook is old or unreadable. */
   | { kind: 'refused'; code: HookFaultCode; detail: string }
   /** Signed, and about something else. */
-  | { kind: 'ignored'; deliveryId: string; reason: string }
-  /** `commit` is undefined for a branch that was deleted. Nothing here is trusted: look at the branch. */
-  | { kind: 'push'; deliveryId: string; branch: string; commit: string | undefined }
-  | { kind: 'review'; deliveryId: string; branch: string; commit: string | undefined };
+  | { kind: 'ignored'; deliveryIds: readonly string[]; reason: string }
+  /** Nothing here is trusted: it tells which branch to look at. */
+  | { kind: 'push' | 'review'; deliveryIds: readonly string[]; branch: string };
 
 /** An answer that was no success, of the interface or of Git over HTTP. */
 export interface ProviderFailure {

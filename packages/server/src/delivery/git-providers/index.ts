@@ -1,3 +1,4 @@
+export { cleanProviderText } from './failure-rules.ts';
 export {
   type CommitState,
   type CommitStatus,
@@ -18,3 +19,5 @@ export {
   type RotatedToken,
   type SendToProvider,
 } from './git-provider.ts';
+export { gitProviders } from './git-providers.ts';
+export { oldestHookSeconds } from './hook-reading.ts';
