@@ -11,10 +11,12 @@ import { connectionOutcomes } from './connection/connection.outcomes.ts';
 import { credentialOutcomes } from './credential/credential.outcomes.ts';
 import { directoryOutcomes } from './directory/directory.outcomes.ts';
 import { environmentOutcomes } from './environment/environment.outcomes.ts';
+import { gitOutcomes } from './git/git.outcomes.ts';
 import { groupOutcomes } from './group/group.outcomes.ts';
 import { pipelineExecutionOutcomes } from './pipeline-execution/pipeline-execution.outcomes.ts';
 import { projectTagOutcomes } from './project-tag/project-tag.outcomes.ts';
 import { projectOutcomes } from './project/project.outcomes.ts';
+import { repositoryOutcomes } from './repository/repository.outcomes.ts';
 import { scheduleOutcomes } from './schedule/schedule.outcomes.ts';
 import { secretReferenceOutcomes } from './secret-reference/secret-reference.outcomes.ts';
 import { secretOutcomes } from './secret/secret.outcomes.ts';
@@ -37,10 +39,12 @@ export const outcomeLists = [
   credentialOutcomes,
   directoryOutcomes,
   environmentOutcomes,
+  gitOutcomes,
   groupOutcomes,
   pipelineExecutionOutcomes,
   projectTagOutcomes,
   projectOutcomes,
+  repositoryOutcomes,
   scheduleOutcomes,
   secretReferenceOutcomes,
   secretOutcomes,

@@ -80,6 +80,7 @@ export * from './pipeline-execution/execution-restart.ts';
 export * from './pipeline-execution/execution-variable.ts';
 export * from './project-tag/project-tag.ts';
 export * from './project/project.ts';
+export * from './repository/repository-provider.ts';
 export * from './schedule/schedule.ts';
 export * from './secret-reference/secret-reference.ts';
 export * from './secret-reference/secret-check.ts';

@@ -11,6 +11,7 @@ import { parseEgressAllow } from '../kernel/security/egress.ts';
 import { parseMasterKey, Secret } from '../kernel/security/sealed.ts';
 import type { WorkTimes } from '../kernel/work/work.ts';
 import type { MailSettings } from '../runtime/alerts/index.ts';
+import { type GitAddresses, readGitAddresses } from './git-settings.ts';
 import { readCertificate, type TlsFiles } from './http/certificate.ts';
 import { parseOrigins } from './http/cors.ts';
 import { findExposureFault, isLoopback, parseTrustedProxies } from './http/exposure.ts';
@@ -52,6 +53,7 @@ export interface Config {
   /** Requests per minute and account; undefined for no limit. */
   rateLimit: number | undefined;
   egressAllow: readonly string[];
+  gitAddresses: GitAddresses;
   logLevel: LogLevel;
   logFile: string | undefined;
   bodyLimitBytes: number;
@@ -122,6 +124,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     localAgent: read.onOff('HEADGATE_LOCAL_AGENT'),
     rateLimit: read.integerOrOff('HEADGATE_RATE_LIMIT', chooseRateLimit(host, trustedProxies), 1, 1e9),
     egressAllow: read.parsed('HEADGATE_EGRESS_ALLOW', parseEgressList) ?? [],
+    gitAddresses: readGitAddresses(read),
     logLevel: read.oneOf('HEADGATE_LOG_LEVEL', logLevels, 'info'),
     logFile: read.text('HEADGATE_LOG_FILE'),
     bodyLimitBytes: read.integer('HEADGATE_BODY_LIMIT_MB', 8, 1, 1_024) * mebibyte,

@@ -4,6 +4,7 @@ import type pg from 'pg';
 import manifest from '../../package.json' with { type: 'json' };
 import { createPipelineReader, type PipelineReader } from '../delivery/artifacts/index.ts';
 import { type Blobs, createBlobs, type ManifestUse, type ObjectStore } from '../delivery/blobs/index.ts';
+import { createRemotes, type Remotes } from '../delivery/git-remotes/index.ts';
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import { type Database, openDatabase } from '../kernel/database/database.ts';
 import { announceEvents } from '../kernel/database/event-news.ts';
@@ -42,6 +43,8 @@ export interface Dependencies extends Services {
   wakes: Wakes;
   /** For addresses that tenants set. */
   egress: EgressGuard;
+  /** The way to other Git hosts. */
+  remotes: Remotes;
   owners: WorkOwners;
   times: WorkTimes;
   objects: ObjectStore;
@@ -106,6 +109,8 @@ export async function createDependencies(config: Config, given: Given): Promise<
   const eventNews = announceEvents(database, wakes);
   const newId = createUuidMaker(clock);
   const blobs = createBlobs({ database, objects, clock, newId, log });
+  const egress = createEgressGuard(parseEgressAllow(config.egressAllow), given.resolve);
+  const remotes = createRemotes({ guard: egress, trustedAddresses: Object.values(config.gitAddresses) });
   const { region, publicUrl, signingKeyDays: rotationDays } = config;
   const signingKeys = await openSigningKeys({ database, sealer, clock, log, rotationDays });
   return {
@@ -123,7 +128,8 @@ export async function createDependencies(config: Config, given: Given): Promise<
     log,
     failures,
     wakes,
-    egress: createEgressGuard(parseEgressAllow(config.egressAllow), given.resolve),
+    egress,
+    remotes,
     owners: collectWorkOwners(slices, { metrics, wakes, times: config.work }),
     times: config.work,
     objects,
@@ -134,6 +140,7 @@ export async function createDependencies(config: Config, given: Given): Promise<
     stopping: given.stopping,
     async close() {
       eventNews.close();
+      await remotes.close();
       await wakes.close();
       await blobs.waitForRemovals();
       objects.close();

@@ -15,6 +15,8 @@ import { secretReferences } from '../workspace/secret-references/index.ts';
 import { variables } from '../workspace/variables/index.ts';
 import { artifacts } from '../delivery/artifacts/index.ts';
 import { blobs } from '../delivery/blobs/index.ts';
+import { gitRemotes } from '../delivery/git-remotes/index.ts';
+import { git } from '../delivery/git/index.ts';
 import { sharedPipelines } from '../delivery/shared-pipelines/index.ts';
 import { events } from '../records/events/index.ts';
 import { webhooks } from '../records/webhooks/index.ts';
@@ -44,6 +46,8 @@ export const slices = [
   variables,
   artifacts,
   blobs,
+  gitRemotes,
+  git,
   sharedPipelines,
   events,
   webhooks,

@@ -1,5 +1,13 @@
 import type { Slice } from '../../kernel/slice/slice.ts';
 
+export {
+  createCredential,
+  findOrigin,
+  listSecretForms,
+  sealCredential,
+  unsealCredential,
+} from './credential.ts';
+export { cleanHostText } from './guarded-fetch.ts';
 export type {
   Credential,
   GuardedAnswer,
@@ -12,6 +20,8 @@ export type {
   Remotes,
 } from './remote.ts';
 export { RemoteFailed, remoteFailureKinds } from './remote.ts';
+
+export { createRemotes } from './remotes.ts';
 
 /** Has no routes: the way to other Git hosts for the slices of repositories. */
 export const gitRemotes: Slice = { name: 'git-remotes' };

@@ -30,6 +30,11 @@ export class EgressRefused extends Error {
   override name = 'EgressRefused';
 }
 
+/** The name has no address now; it may have one later. */
+export class EgressUnresolved extends EgressRefused {
+  override name = 'EgressUnresolved';
+}
+
 type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
 export interface EgressAllow {
@@ -79,7 +84,7 @@ export function createEgressGuard(allow: EgressAllow, resolve: Resolve = resolve
       // Check every address of the name: the resolver may return them in another order next time.
       const ips = found.map((text) => permit(text, hostAllowed));
       const [ip] = ips;
-      if (ip === undefined) throw new EgressRefused(`The host ${host} has no address.`);
+      if (ip === undefined) throw new EgressUnresolved(`The host ${host} has no address.`);
       if (url.protocol === 'http:' && !hostAllowed && !ips.every(isInAllowedRange)) {
         throw new EgressRefused(
           `Plain http to ${host} is not allowed; use https, or ask the operator to add the host to HEADGATE_EGRESS_ALLOW.`,
@@ -125,6 +130,6 @@ async function resolveHost(resolve: Resolve, host: string): Promise<readonly str
   try {
     return await resolve(host);
   } catch {
-    throw new EgressRefused(`The host ${host} could not be resolved.`);
+    throw new EgressUnresolved(`The host ${host} could not be resolved.`);
   }
 }

@@ -99,7 +99,7 @@ export function createOutgoingClient(options: OutgoingOptions): OutgoingClient {
 }
 
 /** Answers with the checked addresses, whatever the name leads to now. */
-function createPinnedLookup(addresses: CheckedAddress['addresses']): LookupFunction {
+export function createPinnedLookup(addresses: CheckedAddress['addresses']): LookupFunction {
   return (_, { all }, answer) => {
     const [first] = addresses;
     if (all) answer(null, [...addresses]);
@@ -225,7 +225,7 @@ function findTarget({ status, location }: Received, from: URL): string | Outgoin
 }
 
 /** Rejects when the signal is aborted first: a resolver may take longer than allowed. */
-async function endWith<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
+export async function endWith<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
   signal.throwIfAborted();
   const ended = Promise.withResolvers<never>();
   const onAbort = () => ended.reject(signal.reason);

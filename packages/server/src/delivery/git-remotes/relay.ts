@@ -1,0 +1,123 @@
+/**
+ * The relay: a listener on loopback, which git uses instead of the other host (docs/adr/0064). It passes
+ * three requests of Git's smart HTTP protocol and nothing else, so that an exploited git reaches no other
+ * address, and it alone knows the credential.
+ */
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { OutgoingRules } from './guarded-request.ts';
+import { passOn } from './passing.ts';
+import type { OpenedRemote, RemoteOptions } from './remote.ts';
+import { createSession, type Session } from './session.ts';
+
+export interface Relay {
+  openRemote(options: RemoteOptions): Promise<OpenedRemote>;
+  close(): Promise<void>;
+}
+
+/** `/s/{id}/{rest}` */
+const sessionPath = /^\/s\/([\w-]{22})\/([^?#]*)(\?[^#]*)?$/;
+
+export function createRelay(rules: OutgoingRules): Relay {
+  const sessions = new Map<string, Session>();
+  let listening: Promise<{ server: Server; port: number }> | undefined;
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [, id = '', path = '', query = ''] = sessionPath.exec(request.url ?? '') ?? [];
+    const session = sessions.get(id);
+    if (session === undefined || !hasToken(request, session)) {
+      // Not 401: git would look for a credential of its own.
+      response.writeHead(403).end('This address is for the git of this server only.\n');
+      return;
+    }
+    const wanted = findRequest(request.method, path, query, session.direction);
+    if (wanted === undefined) {
+      response.writeHead(403).end('The relay does not pass this request.\n');
+      return;
+    }
+    await passOn(rules, session, wanted, request, response);
+  }
+
+  function listen(): Promise<{ server: Server; port: number }> {
+    const server = createServer((request, response) => {
+      request.on('error', () => undefined);
+      response.on('error', () => undefined);
+      serve(request, response).catch(() => response.destroy());
+    });
+    // A push of a large pack takes as long as its session allows.
+    server.requestTimeout = 0;
+    server.headersTimeout = 10_000;
+    return new Promise((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(0, '127.0.0.1', () => {
+        // The relay must not keep the process alive.
+        server.unref();
+        resolve({ server, port: (server.address() as AddressInfo).port });
+      });
+    });
+  }
+
+  return {
+    async openRemote(options) {
+      listening ??= listen();
+      listening.catch(() => {
+        listening = undefined;
+      });
+      const { port } = await listening;
+      const id = randomBytes(16).toString('base64url');
+      const token = randomBytes(32).toString('base64url');
+      const session = createSession(options, digest(token));
+      sessions.set(id, session);
+      session.signal.addEventListener('abort', () => sessions.delete(id));
+      return {
+        url: `http://127.0.0.1:${port}/s/${id}/`,
+        // By the environment, because other users of the machine can read the arguments of a process.
+        environment: { GIT_CONFIG_PARAMETERS: `'http.extraheader=Authorization: Bearer ${token}'` },
+        failure: () => session.failure,
+        bytes: () => ({ received: session.received, sent: session.sent }),
+        close: session.close,
+      };
+    },
+    async close() {
+      for (const session of sessions.values()) session.close();
+      if (listening === undefined) return;
+      const { server } = await listening;
+      listening = undefined;
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+const digest = (text: string) => createHash('sha256').update(text).digest();
+
+function hasToken({ headers }: IncomingMessage, { tokenDigest }: Session): boolean {
+  const [, token = ''] = /^Bearer (.+)$/.exec(headers.authorization ?? '') ?? [];
+  return timingSafeEqual(digest(token), tokenDigest);
+}
+
+export interface RelayedRequest {
+  method: 'GET' | 'POST';
+  /** Below the address of the repository, with its query. */
+  path: string;
+  answerType: string;
+}
+
+const services = { read: ['git-upload-pack'], write: ['git-upload-pack', 'git-receive-pack'] } as const;
+
+/** The requests of Git's smart HTTP protocol (gitprotocol-http); undefined for any other. */
+function findRequest(
+  method: string | undefined,
+  path: string,
+  query: string,
+  direction: 'read' | 'write',
+): RelayedRequest | undefined {
+  for (const service of services[direction]) {
+    if (method === 'GET' && path === 'info/refs' && query === `?service=${service}`)
+      return { method, path: `info/refs${query}`, answerType: `application/x-${service}-advertisement` };
+    if (method === 'POST' && path === service && query === '')
+      return { method, path, answerType: `application/x-${service}-result` };
+  }
+  return undefined;
+}

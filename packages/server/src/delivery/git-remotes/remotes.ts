@@ -1,0 +1,20 @@
+import type { EgressGuard } from '../../kernel/security/egress.ts';
+import { findOrigin } from './credential.ts';
+import { createGuardedFetch } from './guarded-fetch.ts';
+import { createRelay } from './relay.ts';
+import type { Remotes } from './remote.ts';
+
+export interface RemotesOptions {
+  guard: EgressGuard;
+  /** The operator's addresses of providers, which the guard does not check. */
+  trustedAddresses: readonly string[];
+  /** More certificate authorities to trust, for tests. */
+  ca?: string | undefined;
+}
+
+/** Nothing listens before the first remote is opened. */
+export function createRemotes({ guard, trustedAddresses, ca }: RemotesOptions): Remotes {
+  const rules = { guard, trustedOrigins: new Set(trustedAddresses.map(findOrigin)), ca };
+  const relay = createRelay(rules);
+  return { ...createGuardedFetch(rules), openRemote: relay.openRemote, close: relay.close };
+}

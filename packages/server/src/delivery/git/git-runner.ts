@@ -1,0 +1,214 @@
+import { spawn as spawnChild } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { chownSync, existsSync } from 'node:fs';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createOwnerTurns } from '../../kernel/http/owner-turns.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import type { Log } from '../../kernel/log.ts';
+import { cleanGitWords } from './clean-words.ts';
+import type { Git, GitCall, GitProcess, GitResult, Scratch } from './git.ts';
+import { createGitEnvironment } from './git-environment.ts';
+import { findGitProgram, type GitProgram, type GitUser } from './git-program.ts';
+import { protectSettings } from './repository-settings.ts';
+
+export interface GitOptions {
+  /** For temporary files, and the home of git. Absolute; belongs to `user`. */
+  folder: string;
+  /** Undefined: the user of the server. */
+  user?: GitUser | undefined;
+  /** The PATH of the server. */
+  searchPath?: string | undefined;
+  /** The largest pack or file that git may write. */
+  mostBytes: number;
+  /** Processes of git at once. */
+  processes: { ofServer: number; ofAccount: number };
+  log: Log;
+  stopping: AbortSignal;
+}
+
+const defaultTimeoutMilliseconds = 60_000;
+const defaultMostOutputBytes = 64 * 1_048_576;
+const mostErrorBytes = 16_384;
+/** Calls of one account that wait for a turn. */
+const mostWaiting = 200;
+const busySeconds = 2;
+
+/** Looks for git and for the means to confine it; without git, every call throws `git-missing`. */
+export async function createGit(options: GitOptions): Promise<Git> {
+  const { folder, user, log } = options;
+  const found = await findGitProgram(options.searchPath, user, options.mostBytes + 64 * 1_048_576);
+  const program = 'fault' in found ? undefined : found;
+  if ('fault' in found) log.warn({ fault: found.fault }, 'repositories cannot be used: there is no git');
+  else if (found.lacks.length > 0)
+    log.warn({ lacks: found.lacks }, 'git is less confined than it could be; install util-linux');
+  const scratch = join(folder, 'scratch');
+  const home = join(folder, 'home');
+  await rm(scratch, { recursive: true, force: true });
+  const makeFolder = createFolderMaker(user);
+  for (const each of [scratch, home]) await makeFolder(each);
+  const takeTurn = createTurns(options.processes);
+
+  async function start(args: readonly string[], call: GitCall): Promise<GitProcess> {
+    if (program === undefined) throw problem('git-missing', { fault: 'fault' in found ? found.fault : '' });
+    const endTurn = await takeTurn(call.accountId);
+    try {
+      call.signal?.throwIfAborted();
+      options.stopping.throwIfAborted();
+      if (existsSync(join(call.folder, 'HEAD'))) await protectSettings(call.folder, user);
+      const started = startProcess(program, args, call, { ...options, home });
+      void started.ended.finally(endTurn).catch(() => undefined);
+      return started;
+    } catch (failure) {
+      endTurn();
+      throw failure;
+    }
+  }
+
+  return {
+    version: program?.version,
+    spawn: start,
+    run: async (args, call) => collect(await start(args, call), args, call),
+    makeFolder,
+    async makeRepository(at, { defaultBranch = 'main' } = {}) {
+      if (existsSync(join(at, 'HEAD'))) return;
+      await makeFolder(at);
+      for (const name of ['objects/pack', 'objects/info', 'refs/heads', 'refs/tags', 'info'])
+        await makeFolder(join(at, name));
+      await protectSettings(at, user);
+      // Last: with it the folder is a repository.
+      await writeOwnFile(join(at, 'HEAD'), `ref: refs/heads/${defaultBranch}\n`, user);
+    },
+    async makeScratch(): Promise<Scratch> {
+      const path = join(scratch, randomUUID());
+      await makeFolder(path);
+      return { folder: path, remove: () => rm(path, { recursive: true, force: true, maxRetries: 3 }) };
+    },
+  };
+}
+
+/** Bounds the processes of an account, then those of the server. */
+function createTurns({ ofServer, ofAccount }: GitOptions['processes']) {
+  const refuse = () => problem('git-busy', { seconds: busySeconds });
+  const ofOwner = createOwnerTurns({ running: ofAccount, waiting: mostWaiting }, refuse);
+  const ofAll = createOwnerTurns({ running: ofServer, waiting: 20 * mostWaiting }, refuse);
+
+  return (owner: string): Promise<() => void> =>
+    new Promise((resolve, reject) => {
+      const hold = () => new Promise<void>((release) => resolve(release));
+      ofOwner.run(owner, () => ofAll.run('', hold)).catch(reject);
+    });
+}
+
+function startProcess(
+  program: GitProgram,
+  args: readonly string[],
+  call: GitCall,
+  options: GitOptions & { home: string },
+): GitProcess {
+  const { remote, local, timeoutMilliseconds = defaultTimeoutMilliseconds } = call;
+  const words = [...program.launcher[remote === undefined ? 'closed' : 'open'], program.path, ...args];
+  const protocols = remote === undefined ? (local === true ? 'file' : '') : 'http';
+  const child = spawnChild(words[0] as string, words.slice(1), {
+    cwd: call.folder,
+    env: {
+      ...createGitEnvironment({
+        programFolder: dirname(program.path),
+        home: options.home,
+        mostBytes: options.mostBytes,
+        protocols,
+      }),
+      ...call.environment,
+      ...remote?.environment,
+    },
+    // Its own process group, so that git's children end with it. Without setpriv, Node changes the user.
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    ...(options.user !== undefined && program.launcher.open.length === 0
+      ? { uid: options.user.uid, gid: options.user.gid }
+      : {}),
+  });
+  let isTimedOut = false;
+  let isKilled = false;
+  const kill = () => {
+    isKilled = true;
+    killGroup(child.pid);
+  };
+  const timer = setTimeout(() => {
+    isTimedOut = true;
+    kill();
+  }, timeoutMilliseconds);
+  const stops = [call.signal, options.stopping].filter((each) => each !== undefined);
+  for (const each of stops) each.addEventListener('abort', kill, { once: true });
+  let errors = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    if (errors.length < mostErrorBytes) errors = (errors + text).slice(0, mostErrorBytes);
+  });
+  // The process may end before it has read everything.
+  child.stdin.on('error', () => undefined);
+  const ended = new Promise<{ code: number | undefined; stderr: string }>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => {
+      // What it left behind, such as a child that ignored the end of its input.
+      if (isKilled) killGroup(child.pid);
+      if (isTimedOut) reject(problem('git-timeout', { seconds: Math.ceil(timeoutMilliseconds / 1_000) }));
+      else resolve({ code: code ?? undefined, stderr: cleanGitWords(errors, [call.folder, options.folder]) });
+    });
+  }).finally(() => {
+    clearTimeout(timer);
+    for (const each of stops) each.removeEventListener('abort', kill);
+  });
+  ended.catch(() => undefined);
+  return { stdin: child.stdin, stdout: child.stdout, ended, kill };
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
+}
+
+async function collect(started: GitProcess, args: readonly string[], call: GitCall): Promise<GitResult> {
+  const { mostOutputBytes = defaultMostOutputBytes, stdin } = call;
+  if (stdin instanceof Readable) pipeline(stdin, started.stdin).catch(() => undefined);
+  else started.stdin.end(stdin ?? '');
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  started.stdout.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > mostOutputBytes) started.kill();
+    else chunks.push(chunk);
+  });
+  const { code, stderr } = await started.ended;
+  if (bytes > mostOutputBytes) throw problem('git-answer-too-large', { bytes: mostOutputBytes });
+  call.signal?.throwIfAborted();
+  if (code === undefined)
+    throw problem('git-failed', { command: args[0] ?? '', words: stderr || 'it was ended' });
+  return { code, stdout: Buffer.concat(chunks), stderr };
+}
+
+function createFolderMaker(user: GitUser | undefined): Git['makeFolder'] {
+  return async function makeFolder(path) {
+    if (existsSync(path)) return;
+    await makeFolder(dirname(path));
+    await mkdir(path, { mode: 0o700 }).catch((failure: NodeJS.ErrnoException) => {
+      if (failure.code !== 'EEXIST') throw failure;
+    });
+    if (user !== undefined) chownSync(path, user.uid, user.gid);
+  };
+}
+
+async function writeOwnFile(path: string, content: string, user: GitUser | undefined): Promise<void> {
+  await writeFile(path, content, { mode: 0o600 });
+  if (user !== undefined) chownSync(path, user.uid, user.gid);
+}
+
+/** Names of files in a folder that does not have to exist. */
+export async function listNames(folder: string): Promise<string[]> {
+  return readdir(folder).catch(() => []);
+}
