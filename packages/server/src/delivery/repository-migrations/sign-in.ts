@@ -1,0 +1,91 @@
+/** Which credential is shown to which of the two hosts. */
+import type { RepositoryProvider } from '@headgate/contract';
+import type { Database } from '../../kernel/database/database.ts';
+import type { Sealer, Secret } from '../../kernel/security/sealed.ts';
+import {
+  type GitProvider,
+  gitProviders,
+  type ProviderAddresses,
+  type ProviderCall,
+  ProviderRefused,
+} from '../git-providers/index.ts';
+import { type Credential, findOrigin, RemoteFailed, type Remotes } from '../git-remotes/index.ts';
+
+/** The installed application of an account at a provider gives a credential for one repository. */
+export type SignIn = (wanted: {
+  accountId: string;
+  enterpriseOauthId: string;
+  cloneUrl: string;
+  parameters: Readonly<Record<string, string>>;
+}) => Promise<Credential>;
+
+export interface SignInServices {
+  database: Database;
+  sealer: Sealer;
+  remotes: Remotes;
+  signIn: SignIn;
+  config: { gitAddresses: ProviderAddresses };
+}
+
+/** The adapter of a provider; hosted repositories are plain Git. */
+export function findProvider(name: RepositoryProvider): GitProvider {
+  return gitProviders[name === 'headgate' ? 'git' : name];
+}
+
+/** A credential is used for a host only if it was made for its origin. */
+export function fitsOrigin(credential: Credential | undefined, cloneUrl: string): boolean {
+  return credential !== undefined && credential.origin === findOrigin(cloneUrl);
+}
+
+export const getSecret = (credential: Credential): Secret =>
+  credential.kind === 'basic' ? credential.password : credential.token;
+
+const mostAnswerBytes = 4 * 1024 * 1024;
+const answerMilliseconds = 30_000;
+
+/**
+ * The interface of the provider for a repository, or undefined if there is none, or no credential for it.
+ *
+ * @param origin of the clone address, for which the token was made
+ */
+export function openInterface(
+  { remotes, config }: Pick<SignInServices, 'remotes' | 'config'>,
+  provider: GitProvider,
+  repository: ProviderCall['repository'],
+  token: { secret: Secret; origin: string } | undefined,
+  signal: AbortSignal,
+): ProviderCall | undefined {
+  const baseUrl = provider.findInterface(repository.cloneUrl, config.gitAddresses);
+  if (baseUrl === undefined || token === undefined || token.origin !== findOrigin(repository.cloneUrl))
+    return undefined;
+  // The operator pairs the address of an interface with that of its repositories; else the origin is the same.
+  const origin = findOrigin(baseUrl);
+  const credential: Credential =
+    provider.tokenScheme(token.secret) === 'bearer'
+      ? { kind: 'bearer', origin, token: token.secret }
+      : { kind: 'basic', origin, username: '', password: token.secret };
+  return {
+    baseUrl,
+    repository,
+    async send({ method, url, headers, body }) {
+      try {
+        return await remotes.fetchText(url, {
+          method,
+          headers,
+          ...(body === undefined ? {} : { body }),
+          credential,
+          mostBytes: mostAnswerBytes,
+          timeoutMilliseconds: answerMilliseconds,
+          signal,
+        });
+      } catch (failure) {
+        if (!(failure instanceof RemoteFailed)) throw failure;
+        throw new ProviderRefused({
+          code: 'provider-unreachable',
+          detail: failure.failure.reason,
+          remedy: 'Check the address of the provider, and that the server can reach it.',
+        });
+      }
+    },
+  };
+}
