@@ -5,8 +5,8 @@
  * refs/merge-requests/*) and refuse them.
  */
 import { createInterface } from 'node:readline';
-import type { Git, GitCall } from '../git/index.ts';
-import type { OpenedRemote } from '../git-remotes/index.ts';
+import type { Git, GitCall, GitResult } from '../git/index.ts';
+import type { OpenedRemote, RemoteFailure } from '../git-remotes/index.ts';
 import { explainGitFailure, MigrationFailed, type Side } from './migration-failure.ts';
 import { findGuiltyRefs, type PushResult, parsePushResult } from './push-result.ts';
 import { canBeArgument, nameSome, parseRemoteRefs, type RemoteRefs, showRef } from './remote-refs.ts';
@@ -21,7 +21,34 @@ export interface Place {
 
 /** A repository on another host, as this migration reaches it. */
 export interface Reached extends Side {
-  remote: OpenedRemote;
+  /** For one call of git, so that what the relay saw belongs to that call. */
+  open: () => Promise<OpenedRemote>;
+}
+
+interface RemoteResult extends GitResult {
+  failure: RemoteFailure | undefined;
+}
+
+/** Runs git with the address of a remote, and refspecs behind it. */
+async function runWithRemote(
+  place: Place,
+  reached: Reached,
+  args: readonly string[],
+  refspecs: readonly string[],
+  timeoutMilliseconds: number,
+): Promise<RemoteResult> {
+  const remote = await reached.open();
+  try {
+    const result = await place.git.run([...args, '--end-of-options', remote.url, ...refspecs], {
+      ...buildCall(place),
+      remote,
+      mostOutputBytes: mostListBytes,
+      timeoutMilliseconds,
+    });
+    return { ...result, failure: remote.failure() };
+  } finally {
+    remote.close();
+  }
 }
 
 const mostListBytes = 64 * 1024 * 1024;
@@ -35,14 +62,8 @@ export async function listRemoteRefs(
   reached: Reached,
   mostRefs: number,
 ): Promise<RemoteRefs> {
-  const { remote } = reached;
-  const result = await place.git.run(['ls-remote', '--symref', '--end-of-options', remote.url], {
-    ...buildCall(place),
-    remote,
-    mostOutputBytes: mostListBytes,
-    timeoutMilliseconds: listMilliseconds,
-  });
-  if (result.code !== 0) throw explainGitFailure(reached, remote.failure(), result);
+  const result = await runWithRemote(place, reached, ['ls-remote', '--symref'], [], listMilliseconds);
+  if (result.code !== 0) throw explainGitFailure(reached, result.failure, result);
   return requireFewRefs(reached, parseRemoteRefs(result.stdout), mostRefs);
 }
 
@@ -74,14 +95,9 @@ export async function fetchRefs(
   refspecs: readonly string[] = ['+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*'],
   more: readonly string[] = ['--prune'],
 ): Promise<void> {
-  const { remote } = reached;
-  const options = ['--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--quiet', ...more];
-  const result = await place.git.run(['fetch', ...options, '--end-of-options', remote.url, ...refspecs], {
-    ...buildCall(place),
-    remote,
-    timeoutMilliseconds: longMilliseconds,
-  });
-  if (result.code !== 0) throw explainGitFailure(reached, remote.failure(), result);
+  const fixed = ['fetch', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--quiet'];
+  const result = await runWithRemote(place, reached, [...fixed, ...more], refspecs, longMilliseconds);
+  if (result.code !== 0) throw explainGitFailure(reached, result.failure, result);
 }
 
 export interface Pushing {
@@ -131,21 +147,18 @@ async function push(
   options: readonly string[],
   refspecs: readonly string[],
 ): Promise<PushResult> {
-  const { remote } = reached;
-  const fixed = ['push', '--porcelain', '--no-verify', '--no-signed', '--quiet', ...options];
-  const answered = await place.git.run([...fixed, '--end-of-options', remote.url, ...refspecs], {
-    ...buildCall(place),
-    remote,
-    mostOutputBytes: mostListBytes,
-    timeoutMilliseconds: longMilliseconds,
-  });
+  const args = ['push', '--porcelain', '--no-verify', '--no-signed', '--quiet', ...options];
+  const answered = await runWithRemote(place, reached, args, refspecs, longMilliseconds);
   const result = parsePushResult(answered.stdout, answered.stderr);
   if (answered.code === 0 || result.lacksAtomic) return result;
-  throw explainRejection(reached, result, answered.stderr);
+  throw explainRejection(reached, result, answered);
 }
 
-function explainRejection(reached: Reached, { rejected }: PushResult, stderr: string): MigrationFailed {
-  const failure = reached.remote.failure();
+function explainRejection(
+  reached: Reached,
+  { rejected }: PushResult,
+  { failure, stderr }: RemoteResult,
+): MigrationFailed {
   const guilty = findGuiltyRefs(rejected);
   const [first] = guilty;
   if (first === undefined || failure !== undefined) return explainGitFailure(reached, failure, { stderr });

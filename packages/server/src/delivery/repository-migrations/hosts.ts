@@ -47,7 +47,6 @@ export interface OpenedTarget {
 export interface Opened {
   source: OpenedSource;
   target: OpenedTarget;
-  close(): void;
 }
 
 export interface Project {
@@ -90,14 +89,10 @@ export async function openSource(
   }
   const cloneUrl = row.clone_url;
   const credential = await findStoredCredential(services, project, row);
-  const remote = await services.remotes.openRemote({
-    url: cloneUrl,
-    credential,
-    direction: 'read',
-    limits: { mostBytesReceived: limits.mostBytes, idleMilliseconds: limits.idleMilliseconds },
-    onBytes,
-  });
-  const reached: Reached = { side: 'source', provider, remote };
+  const { mostBytes: mostBytesReceived, idleMilliseconds } = limits;
+  const bounds = { mostBytesReceived, idleMilliseconds };
+  const wanted = { url: cloneUrl, credential, direction: 'read', limits: bounds, onBytes } as const;
+  const reached: Reached = { side: 'source', provider, open: () => services.remotes.openRemote(wanted) };
   return {
     reached,
     cloneUrl,
@@ -136,17 +131,14 @@ export async function openTarget(
   const { cloneUrl, parameters } = plan;
   const signedIn = await signInToTarget(services, project, plan, source);
   const { credential } = signedIn;
-  const remote = await services.remotes.openRemote({
-    url: cloneUrl,
-    credential,
-    direction: 'write',
-    limits: { mostBytesSent: options.limits.mostBytes, idleMilliseconds: options.limits.idleMilliseconds },
-    onBytes: options.onBytes,
-  });
+  const { mostBytes: mostBytesSent, idleMilliseconds } = options.limits;
+  const bounds = { mostBytesSent, idleMilliseconds };
+  const { onBytes } = options;
+  const wanted = { url: cloneUrl, credential, direction: 'write', limits: bounds, onBytes } as const;
   const provider = findProvider(plan.provider);
   const token = credential && { secret: getSecret(credential), origin: credential.origin };
   return {
-    reached: { side: 'target', provider, remote },
+    reached: { side: 'target', provider, open: () => services.remotes.openRemote(wanted) },
     cloneUrl,
     ...signedIn,
     provider: openInterface(services, provider, { cloneUrl, parameters }, token, options.signal),

@@ -56,8 +56,12 @@ export async function moveRepository(mover: Mover): Promise<Moved> {
         'source-changed',
         `Branches of the source were pushed to while they were copied: ${nameSome(changed)}. Stop pushing to the source, and start again.`,
       );
-    // What was pushed so far is ours.
-    mover.pushing = { ...mover.pushing, leases: new Map(moved.refs.refs) };
+    // What was pushed so far is ours, so it may be replaced.
+    const ours = changed.flatMap((name) => {
+      const id = moved.refs.refs.get(name);
+      return id === undefined ? [] : [[name, id] as const];
+    });
+    mover.pushing = { ...mover.pushing, leases: new Map(ours) };
   }
 }
 
