@@ -41,6 +41,13 @@ export const headings = [
     tag: 'Repository migrations',
     about:
       'A migration moves the repository of a project to another address, and proves that nothing was lost.',
+    tag: 'Repositories',
+    about:
+      'The Git repository of a project: hosted here or on another host, its branches, commits and files.',
+  },
+  {
+    tag: 'Enterprise OAuth connections',
+    about: 'Applications of the account at Git providers, which give the server short-lived tokens.',
   },
   {
     tag: 'Shared pipelines',

@@ -10,6 +10,7 @@ import { backfillOutcomes } from './backfill/backfill.outcomes.ts';
 import { connectionOutcomes } from './connection/connection.outcomes.ts';
 import { credentialOutcomes } from './credential/credential.outcomes.ts';
 import { directoryOutcomes } from './directory/directory.outcomes.ts';
+import { enterpriseOauthOutcomes } from './enterprise-oauth/enterprise-oauth.outcomes.ts';
 import { environmentOutcomes } from './environment/environment.outcomes.ts';
 import { gitOutcomes } from './git/git.outcomes.ts';
 import { groupOutcomes } from './group/group.outcomes.ts';
@@ -38,6 +39,7 @@ export const outcomeLists = [
   connectionOutcomes,
   credentialOutcomes,
   directoryOutcomes,
+  enterpriseOauthOutcomes,
   environmentOutcomes,
   gitOutcomes,
   groupOutcomes,

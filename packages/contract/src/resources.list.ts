@@ -15,6 +15,7 @@ import { directoryOperations } from './directory/directory.ts';
 import { scimGroupOperations } from './directory/scim-group.ts';
 import { scimServiceOperations } from './directory/scim-service.ts';
 import { scimUserOperations } from './directory/scim-user.ts';
+import { enterpriseOauthOperations } from './enterprise-oauth/enterprise-oauth.ts';
 import { environmentOperations } from './environment/environment.ts';
 import { groupOperations } from './group/group.ts';
 import { groupMemberOperations } from './group/group-member.ts';
@@ -24,6 +25,10 @@ import { executionRestartOperations } from './pipeline-execution/execution-resta
 import { executionVariableOperations } from './pipeline-execution/execution-variable.ts';
 import { projectTagOperations } from './project-tag/project-tag.ts';
 import { projectOperations } from './project/project.ts';
+import { repositoryOperations } from './repository/repository.ts';
+import { repositoryBranchOperations } from './repository/repository-branch.ts';
+import { repositoryCommitOperations } from './repository/repository-commit.ts';
+import { repositoryFileOperations } from './repository/repository-file.ts';
 import { scheduleOperations } from './schedule/schedule.ts';
 import { secretReferenceOperations } from './secret-reference/secret-reference.ts';
 import { secretCheckOperations } from './secret-reference/secret-check.ts';
@@ -70,6 +75,7 @@ export * from './directory/scim-group.ts';
 export * from './directory/scim-requests.ts';
 export * from './directory/scim-service.ts';
 export * from './directory/scim-user.ts';
+export * from './enterprise-oauth/enterprise-oauth.ts';
 export * from './environment/environment.ts';
 export * from './environment/environment-connection.ts';
 export * from './group/group.ts';
@@ -80,7 +86,13 @@ export * from './pipeline-execution/execution-restart.ts';
 export * from './pipeline-execution/execution-variable.ts';
 export * from './project-tag/project-tag.ts';
 export * from './project/project.ts';
+export * from './repository/repository.ts';
+export * from './repository/repository-branch.ts';
+export * from './repository/repository-commit.ts';
+export * from './repository/repository-file.ts';
+export * from './repository/repository-problems.ts';
 export * from './repository/repository-provider.ts';
+export * from './repository/repository-shapes.ts';
 export * from './schedule/schedule.ts';
 export * from './secret-reference/secret-reference.ts';
 export * from './secret-reference/secret-check.ts';
@@ -115,6 +127,7 @@ export const operationLists = [
   scimGroupOperations,
   scimServiceOperations,
   scimUserOperations,
+  enterpriseOauthOperations,
   environmentOperations,
   groupOperations,
   groupMemberOperations,
@@ -124,6 +137,10 @@ export const operationLists = [
   executionVariableOperations,
   projectTagOperations,
   projectOperations,
+  repositoryOperations,
+  repositoryBranchOperations,
+  repositoryCommitOperations,
+  repositoryFileOperations,
   scheduleOperations,
   secretReferenceOperations,
   secretCheckOperations,

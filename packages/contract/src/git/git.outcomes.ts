@@ -26,6 +26,11 @@ export const gitOutcomes = {
       ({ bytes }) =>
         `What was asked of the repository has more than ${bytes} bytes: ask for less, such as one folder or one file.`,
     ),
+    'ref-refused': kind<{ words: string }>(
+      409,
+      'Git could not move a branch or tag, for example because its name is below that of another branch.',
+      ({ words }) => `The branch or tag cannot be written: ${words}`,
+    ),
     'git-failed': kind<{ command: string; words: string }>(
       500,
       'Git failed. The repository may be damaged; the detail has its words.',

@@ -25,6 +25,7 @@ const settings: readonly (readonly [key: string, value: string])[] = [
   ['core.editor', 'false'],
   ['core.pager', 'cat'],
   ['core.sshCommand', 'false'],
+  ['core.fsync', 'committed'],
   ['core.quotePath', 'false'],
   ['core.logAllRefUpdates', 'false'],
   // Bounds of memory: a large file is neither compared nor held whole.

@@ -85,7 +85,7 @@ export interface GitRepository {
   /** @param name a branch, a tag, a full ref name or a commit id (4 to 40 digits) */
   findCommitId(name: string): Promise<string | undefined>;
   readCommit(commitId: string): Promise<Commit | undefined>;
-  /** Newest first. `after` is the last commit of the page before. */
+  /** Newest first. */
   listCommits(from: string, page: { most: number; skip?: number; path?: string }): Promise<Commit[]>;
   countCommits(range: { from: string; without?: string; most: number }): Promise<number>;
   findMergeBase(one: string, other: string): Promise<string | undefined>;
@@ -97,17 +97,24 @@ export interface GitRepository {
   writeDefaultBranch(branch: string): Promise<void>;
   /** All files below, or the entries of one folder. @throws `git-answer-too-large` */
   listTree(commitId: string, of: { recursive: boolean; path?: string }): Promise<TreeEntry[]>;
+  /** The entry of one path, of any kind. */
+  findEntry(commitId: string, path: string): Promise<TreeEntry | undefined>;
   /** In the order of the ids. @throws `git-answer-too-large` if one is larger than `mostBytes` */
   readBlobs(objectIds: readonly string[], mostBytes: number): AsyncIterable<Buffer>;
   diffCommits(from: string, to: string, mostBytes: number): Promise<Difference>;
   /** Files that differ, without contents. */
   listChanges(from: string, to: string): Promise<FileChange[]>;
+  /** Writes a commit to which nothing points yet. @returns its id */
+  writeCommitObject(write: Omit<CommitWrite, 'branch'>): Promise<string>;
   /**
    * Writes a commit and moves the branch to it.
    * @returns undefined if the branch is no longer at `expectedHead`; nothing was moved then
    */
   writeCommit(write: CommitWrite): Promise<string | undefined>;
-  /** Moves, creates (`from` null) or deletes (`to` null) refs, all or none. @returns false if one was moved */
+  /**
+   * Moves, creates (`from` null) or deletes (`to` null) refs, all or none. @returns false if one is not where it should be
+   * @throws `ref-refused` with git's words, such as for a branch below the name of another one
+   */
   updateRefs(updates: readonly { name: string; from: string | null; to: string | null }[]): Promise<boolean>;
 }
 
@@ -116,5 +123,3 @@ export interface RepositoryUse {
   accountId: string;
   signal?: AbortSignal;
 }
-
-/** `openGitRepository(git, use)`: nothing is read before the first call. */

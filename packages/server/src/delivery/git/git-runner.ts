@@ -1,12 +1,12 @@
 import { spawn as spawnChild } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chownSync, existsSync } from 'node:fs';
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createOwnerTurns } from '../../kernel/http/owner-turns.ts';
-import { problem } from '../../kernel/http/problems.ts';
+import { problem, withHeaders } from '../../kernel/http/problems.ts';
 import type { Log } from '../../kernel/log.ts';
 import { cleanGitWords } from './clean-words.ts';
 import type { Git, GitCall, GitProcess, GitResult, Scratch } from './git.ts';
@@ -35,28 +35,40 @@ const mostErrorBytes = 16_384;
 /** Calls of one account that wait for a turn. */
 const mostWaiting = 200;
 const busySeconds = 2;
+/** What git may write beyond the largest pack. */
+const spareBytes = 64 * 1_048_576;
 
-/** Looks for git and for the means to confine it; without git, every call throws `git-missing`. */
-export async function createGit(options: GitOptions): Promise<Git> {
+/** Nothing is looked for or started before the first use. */
+export function createGit(options: GitOptions): Git {
   const { folder, user, log } = options;
-  const found = await findGitProgram(options.searchPath, user, options.mostBytes + 64 * 1_048_576);
-  const program = 'fault' in found ? undefined : found;
-  if ('fault' in found) log.warn({ fault: found.fault }, 'repositories cannot be used: there is no git');
-  else if (found.lacks.length > 0)
-    log.warn({ lacks: found.lacks }, 'git is less confined than it could be; install util-linux');
   const scratch = join(folder, 'scratch');
   const home = join(folder, 'home');
-  await rm(scratch, { recursive: true, force: true });
   const makeFolder = createFolderMaker(user);
-  for (const each of [scratch, home]) await makeFolder(each);
   const takeTurn = createTurns(options.processes);
+  let finding: ReturnType<typeof findGitProgram> | undefined;
+
+  async function find() {
+    const found = await findGitProgram(options.searchPath, user, options.mostBytes + spareBytes);
+    if ('fault' in found) log.warn({ fault: found.fault }, 'repositories cannot be used: there is no git');
+    else if (found.lacks.length > 0)
+      log.warn({ lacks: found.lacks }, 'git is less confined than it could be: install util-linux');
+    await rm(scratch, { recursive: true, force: true });
+    for (const each of [scratch, home]) await makeFolder(each);
+    return found;
+  }
+
+  function findOnce(): ReturnType<typeof findGitProgram> {
+    finding ??= find();
+    return finding;
+  }
 
   async function start(args: readonly string[], call: GitCall): Promise<GitProcess> {
-    if (program === undefined) throw problem('git-missing', { fault: 'fault' in found ? found.fault : '' });
+    const program = await findOnce();
+    if ('fault' in program) throw problem('git-missing', program);
     const endTurn = await takeTurn(call.accountId);
     try {
       call.signal?.throwIfAborted();
-      options.stopping.throwIfAborted();
+      if (options.stopping.aborted) throw problem('shutting-down');
       if (existsSync(join(call.folder, 'HEAD'))) await protectSettings(call.folder, user);
       const started = startProcess(program, args, call, { ...options, home });
       void started.ended.finally(endTurn).catch(() => undefined);
@@ -68,20 +80,13 @@ export async function createGit(options: GitOptions): Promise<Git> {
   }
 
   return {
-    version: program?.version,
+    check: findOnce,
     spawn: start,
     run: async (args, call) => collect(await start(args, call), args, call),
     makeFolder,
-    async makeRepository(at, { defaultBranch = 'main' } = {}) {
-      if (existsSync(join(at, 'HEAD'))) return;
-      await makeFolder(at);
-      for (const name of ['objects/pack', 'objects/info', 'refs/heads', 'refs/tags', 'info'])
-        await makeFolder(join(at, name));
-      await protectSettings(at, user);
-      // Last: with it the folder is a repository.
-      await writeOwnFile(join(at, 'HEAD'), `ref: refs/heads/${defaultBranch}\n`, user);
-    },
+    makeRepository: (at, { defaultBranch = 'main' } = {}) => makeRepository(at, defaultBranch, options),
     async makeScratch(): Promise<Scratch> {
+      await findOnce();
       const path = join(scratch, randomUUID());
       await makeFolder(path);
       return { folder: path, remove: () => rm(path, { recursive: true, force: true, maxRetries: 3 }) };
@@ -89,9 +94,20 @@ export async function createGit(options: GitOptions): Promise<Git> {
   };
 }
 
+async function makeRepository(at: string, defaultBranch: string, { user }: GitOptions): Promise<void> {
+  if (existsSync(join(at, 'HEAD'))) return;
+  const makeFolder = createFolderMaker(user);
+  for (const name of ['objects/pack', 'objects/info', 'refs/heads', 'refs/tags', 'info'])
+    await makeFolder(join(at, name));
+  await protectSettings(at, user);
+  // Last: with it the folder is a repository.
+  await writeOwnFile(join(at, 'HEAD'), `ref: refs/heads/${defaultBranch}\n`, user);
+}
+
 /** Bounds the processes of an account, then those of the server. */
 function createTurns({ ofServer, ofAccount }: GitOptions['processes']) {
-  const refuse = () => problem('git-busy', { seconds: busySeconds });
+  const refuse = () =>
+    withHeaders(problem('git-busy', { seconds: busySeconds }), { 'Retry-After': String(busySeconds) });
   const ofOwner = createOwnerTurns({ running: ofAccount, waiting: mostWaiting }, refuse);
   const ofAll = createOwnerTurns({ running: ofServer, waiting: 20 * mostWaiting }, refuse);
 
@@ -135,6 +151,8 @@ function startProcess(
   const kill = () => {
     isKilled = true;
     killGroup(child.pid);
+    // Output that nobody reads would keep the process from having ended.
+    child.stdout.destroy();
   };
   const timer = setTimeout(() => {
     isTimedOut = true;
@@ -181,15 +199,21 @@ async function collect(started: GitProcess, args: readonly string[], call: GitCa
   let bytes = 0;
   started.stdout.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > mostOutputBytes) started.kill();
-    else chunks.push(chunk);
+    if (bytes <= mostOutputBytes) chunks.push(chunk);
+    else {
+      if (call.cutsOutput === true && bytes - chunk.length < mostOutputBytes)
+        chunks.push(chunk.subarray(0, mostOutputBytes - bytes));
+      started.kill();
+    }
   });
   const { code, stderr } = await started.ended;
-  if (bytes > mostOutputBytes) throw problem('git-answer-too-large', { bytes: mostOutputBytes });
+  const isCut = bytes > mostOutputBytes;
+  if (isCut && call.cutsOutput === true) return { code: 0, stdout: Buffer.concat(chunks), stderr, isCut };
+  if (isCut) throw problem('git-answer-too-large', { bytes: mostOutputBytes });
   call.signal?.throwIfAborted();
   if (code === undefined)
     throw problem('git-failed', { command: args[0] ?? '', words: stderr || 'it was ended' });
-  return { code, stdout: Buffer.concat(chunks), stderr };
+  return { code, stdout: Buffer.concat(chunks), stderr, isCut };
 }
 
 function createFolderMaker(user: GitUser | undefined): Git['makeFolder'] {
@@ -206,9 +230,4 @@ function createFolderMaker(user: GitUser | undefined): Git['makeFolder'] {
 async function writeOwnFile(path: string, content: string, user: GitUser | undefined): Promise<void> {
   await writeFile(path, content, { mode: 0o600 });
   if (user !== undefined) chownSync(path, user.uid, user.gid);
-}
-
-/** Names of files in a folder that does not have to exist. */
-export async function listNames(folder: string): Promise<string[]> {
-  return readdir(folder).catch(() => []);
 }

@@ -25,6 +25,8 @@ export interface GitCall {
   timeoutMilliseconds?: number;
   /** More standard output than this ends the call with `git-answer-too-large`. */
   mostOutputBytes?: number;
+  /** The output is cut at `mostOutputBytes` instead; the result says so. */
+  cutsOutput?: boolean;
   remote?: RemoteAccess;
   /** Permits paths of other folders of ours as remotes. */
   local?: boolean;
@@ -39,6 +41,7 @@ export interface GitResult {
   stdout: Buffer;
   /** At most 16 KiB, without addresses, paths and credentials. */
   stderr: string;
+  isCut: boolean;
 }
 
 /** A process whose standard input and output are read and written by the caller. */
@@ -52,8 +55,8 @@ export interface GitProcess {
 }
 
 export interface Git {
-  /** Undefined if there is no usable git; then every call throws `git-missing`. */
-  readonly version: string | undefined;
+  /** Looks for git at the first use. With a fault, every call throws `git-missing`. */
+  check(): Promise<{ version: string } | { fault: string }>;
   /**
    * Runs git to its end, whatever its exit code is.
    * @throws problems `git-missing`, `git-busy`, `git-timeout`, `git-answer-too-large`
@@ -65,7 +68,7 @@ export interface Git {
   makeFolder(path: string): Promise<void>;
   /** Creates an empty bare repository; an existing one is left as it is. */
   makeRepository(folder: string, options?: { defaultBranch?: string }): Promise<void>;
-  /** Creates an empty folder for temporary files, which is removed at the next start at the latest. */
+  /** Creates an empty folder for temporary files, which is removed when git is first used after the next start, at the latest. */
   makeScratch(): Promise<Scratch>;
 }
 

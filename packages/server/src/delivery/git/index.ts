@@ -1,6 +1,7 @@
 import type { Slice } from '../../kernel/slice/slice.ts';
 
 export type { Git, GitCall, GitProcess, GitResult, RemoteAccess, Scratch } from './git.ts';
+export type { GitUser } from './git-program.ts';
 export type {
   Commit,
   CommitWrite,
@@ -14,6 +15,9 @@ export type {
   RepositoryUse,
   TreeEntry,
 } from './git-repository.ts';
+export { createGit, type GitOptions } from './git-runner.ts';
+export { openGitRepository } from './open-repository.ts';
+export { findBranchNameFault, findRefNameFault, isObjectId } from './ref-name.ts';
 
 /** Has no routes: the git program for the slices of repositories. */
 export const git: Slice = { name: 'git' };

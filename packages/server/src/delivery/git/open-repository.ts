@@ -1,0 +1,121 @@
+import { problem } from '../../kernel/http/problems.ts';
+import { parseCommit } from './commit-text.ts';
+import { moveRefs, type RefMove, writeCommitObject } from './commit-writing.ts';
+import { diffCommits, listChanges } from './difference.ts';
+import type { Git, GitCall } from './git.ts';
+import type { Commit, GitRepository, Ref, RepositoryUse } from './git-repository.ts';
+import { readHeads, readObjects } from './object-reading.ts';
+import { findBranchNameFault, findRefNameFault, isObjectId } from './ref-name.ts';
+import { findEntry, listTree } from './tree-reading.ts';
+
+/** Of one commit object. */
+const mostCommitBytes = 1_048_576;
+
+/** Nothing is read before the first call. */
+export function openGitRepository(git: Git, use: RepositoryUse): GitRepository {
+  const call: GitCall = { folder: use.folder, accountId: use.accountId, signal: use.signal };
+
+  async function runText(
+    args: readonly string[],
+    quiet: readonly number[] = [],
+  ): Promise<string | undefined> {
+    const { code, stdout, stderr } = await git.run(args, call);
+    if (code !== 0 && !quiet.includes(code))
+      throw problem('git-failed', { command: args[0] ?? '', words: stderr });
+    return code === 0 ? stdout.toString('utf8').trim() : undefined;
+  }
+
+  async function readCommits(ids: readonly string[]): Promise<Commit[]> {
+    const commits: Commit[] = [];
+    for await (const found of readObjects(git, call, { names: ids, mostBytes: mostCommitBytes }))
+      if (found?.head.type === 'commit') commits.push(parseCommit(found.head.objectId, found.content));
+    return commits;
+  }
+
+  async function listRefs(prefixes: readonly string[]): Promise<Ref[]> {
+    const format = '--format=%(objectname) %(*objectname) %(refname)';
+    const text = await runText(['for-each-ref', format, '--', ...prefixes]);
+    return (text ?? '').split('\n').flatMap((line) => {
+      const [objectId = '', peeledId = '', name = ''] = line.split(' ');
+      return name === '' ? [] : [{ name, objectId, ...(peeledId === '' ? {} : { peeledId }) }];
+    });
+  }
+
+  async function updateRefs(moves: readonly RefMove[]): Promise<boolean> {
+    const words = await moveRefs(git, call, moves);
+    if (words === undefined) return true;
+    const names = moves.map(({ name }) => name);
+    const heads = new Map((await listRefs(names)).map(({ name, objectId }) => [name, objectId]));
+    if (moves.some(({ name, from }) => (heads.get(name) ?? null) !== from)) return false;
+    throw problem('ref-refused', { words });
+  }
+
+  return {
+    folder: use.folder,
+    async findCommitId(name) {
+      const isId = /^[0-9a-f]{4,40}$/.test(name);
+      const named = [name, `refs/heads/${name}`, `refs/tags/${name}`].filter(
+        (each) => each.startsWith('refs/') && findRefNameFault(each) === undefined,
+      );
+      const candidates = isObjectId(name) ? [name] : [...named, ...(isId ? [name] : [])];
+      if (candidates.length === 0) return undefined;
+      const heads = await readHeads(
+        git,
+        call,
+        candidates.map((each) => `${each}^{commit}`),
+      );
+      return heads.find((head) => head?.type === 'commit')?.objectId;
+    },
+    readCommit: async (commitId) => (isObjectId(commitId) ? (await readCommits([commitId]))[0] : undefined),
+    async listCommits(from, { most, skip = 0, path }) {
+      const range = [
+        `--max-count=${most}`,
+        `--skip=${skip}`,
+        from,
+        '--',
+        ...(path === undefined ? [] : [path]),
+      ];
+      const ids = await git.run(['rev-list', ...range], {
+        ...call,
+        environment: { GIT_LITERAL_PATHSPECS: '1' },
+      });
+      if (ids.code !== 0) throw problem('git-failed', { command: 'rev-list', words: ids.stderr });
+      return readCommits(ids.stdout.toString('latin1').split('\n').filter(Boolean));
+    },
+    async countCommits({ from, without, most }) {
+      const not = without === undefined ? [] : [`^${without}`];
+      return Number(await runText(['rev-list', '--count', `--max-count=${most}`, from, ...not, '--']));
+    },
+    findMergeBase: (one, other) => runText(['merge-base', one, other], [1]),
+    isAncestor: async (ancestor, descendant) =>
+      (await runText(['merge-base', '--is-ancestor', ancestor, descendant], [1])) !== undefined,
+    listRefs,
+    async readDefaultBranch() {
+      const name = await runText(['symbolic-ref', '--quiet', 'HEAD'], [1]);
+      return name?.startsWith('refs/heads/') === true ? name.slice('refs/heads/'.length) : undefined;
+    },
+    async writeDefaultBranch(branch) {
+      const fault = findBranchNameFault(branch);
+      if (fault !== undefined) throw new Error(`${JSON.stringify(branch)} is no name of a branch: ${fault}`);
+      await runText(['symbolic-ref', 'HEAD', `refs/heads/${branch}`]);
+    },
+    listTree: (commitId, of) => listTree(git, call, commitId, of),
+    findEntry: (commitId, path) => findEntry(git, call, commitId, path),
+    async *readBlobs(objectIds, mostBytes) {
+      for await (const found of readObjects(git, call, { names: objectIds, mostBytes })) {
+        if (found === undefined)
+          throw problem('git-failed', { command: 'cat-file', words: 'an object is missing' });
+        yield found.content;
+      }
+    },
+    diffCommits: (from, to, mostBytes) => diffCommits(git, call, [from, to], mostBytes),
+    listChanges: (from, to) => listChanges(git, call, [from, to], false),
+    writeCommitObject: (write) => writeCommitObject(git, call, write),
+    async writeCommit({ branch, ...write }) {
+      const commitId = await writeCommitObject(git, call, write);
+      const move = { name: `refs/heads/${branch}`, from: write.expectedHead, to: commitId };
+      return (await updateRefs([move])) ? commitId : undefined;
+    },
+    updateRefs,
+  };
+}
