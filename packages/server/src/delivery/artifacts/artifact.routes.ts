@@ -3,14 +3,11 @@ import { requireRow } from '../../kernel/database/database.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
-import { secretReferencesAmong } from '../../workspace/secret-references/index.ts';
-import { variablesAmong } from '../../workspace/variables/index.ts';
 import type { Blobs } from '../blobs/index.ts';
 import {
   createVersionProblem,
   environmentToUploadTo,
   fileOfVersion,
-  insertArtifact,
   isVersion,
   presentVersion,
   renderVersionEtag,
@@ -20,8 +17,8 @@ import {
 import { comparisonOfVersions } from './comparison.store.ts';
 import { createPipelineChecks } from './pipeline-checks.ts';
 import type { PipelineReader } from './pipeline-reader.ts';
+import { judgeReferences, publishVersion } from './publication.ts';
 import { publishedPipelineRoutes } from './published-pipeline.routes.ts';
-import { requireFiles, requireNoErrors } from './strict-upload.ts';
 import { readUpload, type UploadLimits } from './upload.ts';
 import { versionStateRoutes } from './version-state.routes.ts';
 
@@ -47,13 +44,7 @@ function uploadRoute({ long }: Endpoints, store: UploadServices): void {
     return store.blobs.writeBlobs(scope.accountId, base, async (writer) => {
       const checks = createPipelineChecks(store.readPipeline);
       const upload = await readUpload(request.raw, store.config.upload, writer, checks);
-      const listExisting = async (among: typeof variablesAmong, names: string[]) =>
-        names.length === 0 ? [] : (await rows(among, { names })).map(({ name }) => name);
-      const checked = checks.check(
-        upload.manifest.files.map((file) => file.path),
-        await listExisting(variablesAmong, checks.listUnknownVariables()),
-        await listExisting(secretReferencesAmong, checks.listUnknownSecrets()),
-      );
+      const checked = await judgeReferences(rows, checks, upload);
       const version = {
         projectId: params.projectId,
         environmentName: name,
@@ -63,23 +54,8 @@ function uploadRoute({ long }: Endpoints, store: UploadServices): void {
       };
       const content = JSON.stringify([version, upload.manifest.digest, upload.ignored, query.strict]);
       return write(content, async (tx) => {
-        if (query.strict) requireNoErrors(checked);
-        requireFiles(upload);
-        await insertArtifact(tx, scope, version, upload, now);
-        const { manifest, ignored } = upload;
-        const after = {
-          ...version,
-          digest: manifest.digest,
-          files: manifest.files.length,
-          ignoredResources: ignored.length,
-          warnings: checked.told.warningsTotal,
-        };
-        const { projectId, environmentName } = version;
-        const subject = { type: 'artifact', id: version.versionName, name: version.versionName };
-        return {
-          body: { ignoredResources: ignored, versionName: version.versionName, ...checked.told },
-          events: [{ name: 'artifact-created', projectId, environmentName, subject, after }],
-        };
+        const publication = { version, upload, checked, isStrict: query.strict };
+        return publishVersion(tx, scope, publication, now);
       });
     });
   });

@@ -4,14 +4,21 @@ import { artifactRoutes, type UploadServices } from './artifact.routes.ts';
 import { versionsUse } from './artifact.store.ts';
 
 export type { UploadServices } from './artifact.routes.ts';
-export { createVersionProblem, selectChosenVersion } from './artifact.store.ts';
+export {
+  createVersionProblem,
+  environmentToUploadTo,
+  type NewVersion,
+  selectChosenVersion,
+} from './artifact.store.ts';
+export { type Collection, createCollection, type Upload } from './collection.ts';
 export { renderIgnoredPipelines } from './ignored-pipelines.ts';
 export { insertManifest, readManifestFiles } from './manifest.store.ts';
 export { createPipelineChecks } from './pipeline-checks.ts';
 export { isPipelinePath, type PipelineDescription, renderPipelinePath } from './pipeline-description.ts';
 export { createPipelineReader, type PipelineReader } from './pipeline-reader.ts';
+export { judgeReferences, publishVersion } from './publication.ts';
 export { buildPartViolation, requireNoErrors } from './strict-upload.ts';
-export { readUpload, type Upload, type UploadLimits } from './upload.ts';
+export { readUpload, type UploadLimits } from './upload.ts';
 
 export const artifacts: Slice<UploadServices> & ManifestUser = {
   name: 'artifacts',

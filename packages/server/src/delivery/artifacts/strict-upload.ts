@@ -3,8 +3,8 @@
  * (decisions.md E10).
  */
 import { problem, type Violation, withViolations } from '../../kernel/http/problems.ts';
+import type { Upload } from './collection.ts';
 import type { Checked } from './pipeline-checks.ts';
-import type { Upload } from './upload.ts';
 
 /** Violations in one response, as in every problem. */
 const violationLimit = 100;

@@ -1,0 +1,67 @@
+/** What an upload and a publication from Git share: the last checks, and the version with its event. */
+import type { IgnoredResource } from '@headgate/contract';
+import type { Transaction } from '../../kernel/database/database.ts';
+import type { AccountEvent } from '../../kernel/database/events.ts';
+import type { GuardedRead } from '../../kernel/security/guarded-read.ts';
+import type { Scope } from '../../kernel/security/permissions.ts';
+import { secretReferencesAmong } from '../../workspace/secret-references/index.ts';
+import { variablesAmong } from '../../workspace/variables/index.ts';
+import { insertArtifact, type NewVersion } from './artifact.store.ts';
+import type { Upload } from './collection.ts';
+import type { Checked, PipelineChecks } from './pipeline-checks.ts';
+import { requireFiles, requireNoErrors } from './strict-upload.ts';
+
+type Rows = <Row, Parameters>(
+  query: GuardedRead<Row, Parameters>,
+  parameters: NoInfer<Parameters>,
+) => Promise<Row[]>;
+
+/** Checks the files against each other, and against what the project has. */
+export async function judgeReferences(rows: Rows, checks: PipelineChecks, upload: Upload): Promise<Checked> {
+  const listExisting = async (among: typeof variablesAmong, names: string[]) =>
+    names.length === 0 ? [] : (await rows(among, { names })).map(({ name }) => name);
+  return checks.check(
+    upload.manifest.files.map((file) => file.path),
+    await listExisting(variablesAmong, checks.listUnknownVariables()),
+    await listExisting(secretReferencesAmong, checks.listUnknownSecrets()),
+  );
+}
+
+export interface Publication {
+  version: NewVersion;
+  upload: Upload;
+  checked: Checked;
+  /** Errors refuse the whole. */
+  isStrict: boolean;
+}
+
+export interface Published {
+  body: { ignoredResources: IgnoredResource[]; versionName: string } & Checked['told'];
+  events: AccountEvent[];
+}
+
+/** Writes the version. Throws `strict-upload-refused`, `empty-upload` and, at the commit, `version-exists`. */
+export async function publishVersion(
+  tx: Transaction,
+  scope: Scope,
+  { version, upload, checked, isStrict }: Publication,
+  now: Date,
+): Promise<Published> {
+  if (isStrict) requireNoErrors(checked);
+  requireFiles(upload);
+  await insertArtifact(tx, scope, version, upload, now);
+  const { manifest, ignored } = upload;
+  const after = {
+    ...version,
+    digest: manifest.digest,
+    files: manifest.files.length,
+    ignoredResources: ignored.length,
+    warnings: checked.told.warningsTotal,
+  };
+  const { projectId, environmentName, versionName } = version;
+  const subject = { type: 'artifact', id: versionName, name: versionName };
+  return {
+    body: { ignoredResources: ignored, versionName, ...checked.told },
+    events: [{ name: 'artifact-created', projectId, environmentName, subject, after }],
+  };
+}
