@@ -38,9 +38,6 @@ export const headings = [
       'An artifact is an immutable version of the pipeline files of a project, published to an environment.',
   },
   {
-    tag: 'Repository migrations',
-    about:
-      'A migration moves the repository of a project to another address, and proves that nothing was lost.',
     tag: 'Repositories',
     about:
       'The Git repository of a project: hosted here or on another host, its branches, commits and files.',
@@ -48,6 +45,11 @@ export const headings = [
   {
     tag: 'Enterprise OAuth connections',
     about: 'Applications of the account at Git providers, which give the server short-lived tokens.',
+  },
+  {
+    tag: 'Repository migrations',
+    about:
+      'A migration moves the repository of a project to another address, and proves that nothing was lost.',
   },
   {
     tag: 'Shared pipelines',

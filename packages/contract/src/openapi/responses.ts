@@ -109,7 +109,7 @@ function describeDryRun(id: string, body: TSchema, schemas: SchemaWriter): objec
   return {
     description: 'The findings of a dry run',
     headers: headersOf(commonHeaders),
-    content: { 'application/json': { schema: schemas.writeAs(componentName(id, 'DryRun'), body) } },
+    content: { 'application/json': { schema: schemas.writeAs(componentName(id, 'Result'), body) } },
   };
 }
 

@@ -28,6 +28,12 @@ export const repositoryMigrationOutcomes = {
       () =>
         'The token in Git-Provider-Access-Token was already used, and is not sent to the provider again. Create a new token for each start.',
     ),
+    'provider-parameter-missing': kind<{ provider: string; key: string }>(
+      422,
+      'A parameter of the provider is missing, and cannot be read from the address.',
+      ({ provider, key }) =>
+        `body.providerParameters.${key} is missing: a ${provider} target needs it, and body.targetCloneUrl does not tell it.`,
+    ),
     'preflight-timeout': kind<{ seconds: number }>(
       504,
       'The checks of a dry run took too long.',

@@ -144,7 +144,7 @@ export const startRepositoryMigration = operation({
     'Moves the repository of the project to another repository, which must exist. ' +
     'Until it has ended, other Git operations of the project are refused with 409. Read its status to see the end.\n\n' +
     'A `gitlab` target needs the token of a service account in `Git-Provider-Access-Token`. It is rotated at once, so it can be used for one start only. ' +
-    'For other targets a token in this header is used as it is, and kept for the repository.',
+    'Other targets ignore this header: `targetEnterpriseOauthId` names an application that signs in, and a target of the same origin gets the present credential of the project.',
   params: Type.Object(projectPath),
   query: Type.Object({
     dryRun: Type.Optional(
@@ -162,7 +162,7 @@ export const startRepositoryMigration = operation({
   }),
   headers: Type.Object({
     'Git-Provider-Access-Token': Type.Optional(
-      Type.String({ minLength: 1, maxLength: 4_096, description: 'An access token for the target' }),
+      Type.String({ minLength: 1, maxLength: 4_096, description: 'An access token for a `gitlab` target' }),
     ),
   }),
   body: Type.Object({
@@ -194,7 +194,6 @@ export const startRepositoryMigration = operation({
   problems: [
     'repository-missing',
     'same-repository',
-    'clone-url-refused',
     'migration-in-progress',
     'provider-token-required',
     'provider-token-used',

@@ -112,13 +112,13 @@ export async function extendLease(
 }
 
 const giveBack = statement(
-  { parameters: { ...keyTypes, now: 'timestamptz' } },
-  `update repository_migration m set lease_until = $now where ${isHeld}`,
+  { parameters: { ...keyTypes, lease_until: 'timestamptz' } },
+  `update repository_migration m set lease_until = $lease_until where ${isHeld}`,
 );
 
-/** Lets another server take over at once. */
-export async function releaseMigration(read: Read, held: Held, now: Date): Promise<void> {
-  await read(giveBack, { ...getKey(held), now });
+/** Lets any server take over from then on. */
+export async function releaseMigration(read: Read, held: Held, until: Date): Promise<void> {
+  await read(giveBack, { ...getKey(held), lease_until: until });
 }
 
 const markRotation = statement(

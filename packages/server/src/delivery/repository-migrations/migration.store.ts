@@ -50,7 +50,6 @@ export const startOfMigration = guardedRead(
       has_repository: 'boolean',
       provider: 'text?',
       clone_url: 'text?',
-      repository_name: 'text?',
       running_id: 'uuid?',
       oauth_provider: 'text?',
       oauth_tenant_id: 'text?',
@@ -138,7 +137,7 @@ export async function insertMigration(
   const place = { account_id: scope.accountId, project_id: made.projectId };
   tx.send(lockProject, place);
   const [repository] = await tx.query(lockRepository, place);
-  if (repository === undefined) throw problem('repository-missing', { projectId: made.projectId });
+  if (repository === undefined) throw problem('repository-missing');
   const [other] = await tx.query(running, place);
   if (other !== undefined) throw problem('migration-in-progress', { migrationId: other.migration_id });
   if (isSame(repository.clone_url)) throw problem('same-repository', { url: made.targetCloneUrl });
@@ -170,8 +169,8 @@ export async function insertMigration(
     });
 }
 
-const seen = statement(
+/** Whether a token was used before: reads no secret, and needs no permission. */
+export const tokenSeen = statement(
   { parameters: { account_id: 'uuid', fingerprint: 'bytea' }, row: { found: 'boolean' } },
   'select exists (select from git_token_seen where account_id = $account_id and fingerprint = $fingerprint) as found',
 );
-export { seen as tokenSeen };
