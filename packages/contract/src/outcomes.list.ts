@@ -12,6 +12,7 @@ import { credentialOutcomes } from './credential/credential.outcomes.ts';
 import { directoryOutcomes } from './directory/directory.outcomes.ts';
 import { enterpriseOauthOutcomes } from './enterprise-oauth/enterprise-oauth.outcomes.ts';
 import { environmentOutcomes } from './environment/environment.outcomes.ts';
+import { gitDeliveryOutcomes } from './git-delivery/git-delivery.outcomes.ts';
 import { gitOutcomes } from './git/git.outcomes.ts';
 import { groupOutcomes } from './group/group.outcomes.ts';
 import { pipelineExecutionOutcomes } from './pipeline-execution/pipeline-execution.outcomes.ts';
@@ -41,6 +42,7 @@ export const outcomeLists = [
   directoryOutcomes,
   enterpriseOauthOutcomes,
   environmentOutcomes,
+  gitDeliveryOutcomes,
   gitOutcomes,
   groupOutcomes,
   pipelineExecutionOutcomes,

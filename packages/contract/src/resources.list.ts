@@ -17,6 +17,7 @@ import { scimServiceOperations } from './directory/scim-service.ts';
 import { scimUserOperations } from './directory/scim-user.ts';
 import { enterpriseOauthOperations } from './enterprise-oauth/enterprise-oauth.ts';
 import { environmentOperations } from './environment/environment.ts';
+import { gitDeliveryOperations } from './git-delivery/git-delivery.ts';
 import { groupOperations } from './group/group.ts';
 import { groupMemberOperations } from './group/group-member.ts';
 import { pipelineExecutionOperations } from './pipeline-execution/pipeline-execution.ts';
@@ -78,6 +79,7 @@ export * from './directory/scim-user.ts';
 export * from './enterprise-oauth/enterprise-oauth.ts';
 export * from './environment/environment.ts';
 export * from './environment/environment-connection.ts';
+export * from './git-delivery/git-delivery.ts';
 export * from './group/group.ts';
 export * from './group/group-member.ts';
 export * from './pipeline-execution/pipeline-execution.ts';
@@ -129,6 +131,7 @@ export const operationLists = [
   scimUserOperations,
   enterpriseOauthOperations,
   environmentOperations,
+  gitDeliveryOperations,
   groupOperations,
   groupMemberOperations,
   pipelineExecutionOperations,

@@ -15,6 +15,8 @@ import { secretReferences } from '../workspace/secret-references/index.ts';
 import { variables } from '../workspace/variables/index.ts';
 import { artifacts } from '../delivery/artifacts/index.ts';
 import { blobs } from '../delivery/blobs/index.ts';
+import { gitDelivery } from '../delivery/git-delivery/index.ts';
+import { gitProviders } from '../delivery/git-providers/index.ts';
 import { gitRemotes } from '../delivery/git-remotes/index.ts';
 import { git } from '../delivery/git/index.ts';
 import { sharedPipelines } from '../delivery/shared-pipelines/index.ts';
@@ -46,6 +48,8 @@ export const slices = [
   variables,
   artifacts,
   blobs,
+  gitDelivery,
+  gitProviders,
   gitRemotes,
   git,
   sharedPipelines,

@@ -44,7 +44,7 @@ function uploadRoute({ long }: Endpoints, store: UploadServices): void {
     return store.blobs.writeBlobs(scope.accountId, base, async (writer) => {
       const checks = createPipelineChecks(store.readPipeline);
       const upload = await readUpload(request.raw, store.config.upload, writer, checks);
-      const checked = await judgeReferences(rows, checks, upload);
+      const checked = await judgeReferences((among, names) => rows(among, { names }), checks, upload);
       const version = {
         projectId: params.projectId,
         environmentName: name,

@@ -13,10 +13,10 @@ export {
 export { type Collection, createCollection, type Upload } from './collection.ts';
 export { renderIgnoredPipelines } from './ignored-pipelines.ts';
 export { insertManifest, readManifestFiles } from './manifest.store.ts';
-export { createPipelineChecks } from './pipeline-checks.ts';
+export { type Checked, createPipelineChecks } from './pipeline-checks.ts';
 export { isPipelinePath, type PipelineDescription, renderPipelinePath } from './pipeline-description.ts';
 export { createPipelineReader, type PipelineReader } from './pipeline-reader.ts';
-export { judgeReferences, publishVersion } from './publication.ts';
+export { judgeReferences, type Publication, publishVersion } from './publication.ts';
 export { buildPartViolation, requireNoErrors } from './strict-upload.ts';
 export { readUpload, type UploadLimits } from './upload.ts';
 

@@ -2,7 +2,6 @@
 import type { IgnoredResource } from '@headgate/contract';
 import type { Transaction } from '../../kernel/database/database.ts';
 import type { AccountEvent } from '../../kernel/database/events.ts';
-import type { GuardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import { secretReferencesAmong } from '../../workspace/secret-references/index.ts';
 import { variablesAmong } from '../../workspace/variables/index.ts';
@@ -11,19 +10,21 @@ import type { Upload } from './collection.ts';
 import type { Checked, PipelineChecks } from './pipeline-checks.ts';
 import { requireFiles, requireNoErrors } from './strict-upload.ts';
 
-type Rows = <Row, Parameters>(
-  query: GuardedRead<Row, Parameters>,
-  parameters: NoInfer<Parameters>,
-) => Promise<Row[]>;
+/** Lists those of the names that the project has. */
+type ListExisting = (among: typeof variablesAmong, names: string[]) => Promise<{ name: string }[]>;
 
 /** Checks the files against each other, and against what the project has. */
-export async function judgeReferences(rows: Rows, checks: PipelineChecks, upload: Upload): Promise<Checked> {
-  const listExisting = async (among: typeof variablesAmong, names: string[]) =>
-    names.length === 0 ? [] : (await rows(among, { names })).map(({ name }) => name);
+export async function judgeReferences(
+  listExisting: ListExisting,
+  checks: PipelineChecks,
+  upload: Upload,
+): Promise<Checked> {
+  const list = async (among: typeof variablesAmong, names: string[]) =>
+    names.length === 0 ? [] : (await listExisting(among, names)).map(({ name }) => name);
   return checks.check(
     upload.manifest.files.map((file) => file.path),
-    await listExisting(variablesAmong, checks.listUnknownVariables()),
-    await listExisting(secretReferencesAmong, checks.listUnknownSecrets()),
+    await list(variablesAmong, checks.listUnknownVariables()),
+    await list(secretReferencesAmong, checks.listUnknownSecrets()),
   );
 }
 

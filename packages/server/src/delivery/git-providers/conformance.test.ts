@@ -13,7 +13,7 @@ import {
 } from '../../testing/git-providers/fake-provider.ts';
 import type { GitProvider, HookReading, ProviderCall } from './git-provider.ts';
 import { ProviderRefused } from './git-provider.ts';
-import { gitProviders } from './git-providers.ts';
+import { providerAdapters } from './provider-adapters.ts';
 
 const commit = (digit: string, message: string) => ({ id: digit.repeat(40), message });
 const secret = new Secret('whsec_c2VjcmV0IG9mIHRoaXMgaG9vaw==');
@@ -53,7 +53,7 @@ for (const dialect of [fakeGithub, fakeGitlab, fakeAzureDevOps]) {
 }
 
 function checkAdapter(dialect: Dialect): void {
-  const provider = gitProviders[dialect.name];
+  const provider = providerAdapters[dialect.name];
   let fake: FakeProvider;
   before(async () => {
     fake = await startFakeProvider(dialect);
@@ -236,7 +236,7 @@ describe('GitLab', () => {
   it('rotates a token, and revokes the family if an old one is rotated again', async () => {
     const fake = await startFakeProvider(fakeGitlab);
     try {
-      const provider = gitProviders.gitlab;
+      const provider = providerAdapters.gitlab;
       const first = fake.addToken('admin');
       const until = new Date('2026-12-31T00:00:00Z');
       const second = await provider.rotateToken?.(createCall(fake, provider, first), until);
@@ -275,7 +275,12 @@ describe('GitLab', () => {
       };
     };
     const read = (at: Date) =>
-      gitProviders.gitlab.readHook?.({ headers: signedAt(at), body: Buffer.from(built.body), secret, now });
+      providerAdapters.gitlab.readHook?.({
+        headers: signedAt(at),
+        body: Buffer.from(built.body),
+        secret,
+        now,
+      });
     assert.deepEqual(read(now), { kind: 'push', deliveryIds: ['w1'], branch: 'main' });
     const old = read(new Date(now.getTime() - 600_000));
     assert.ok(old?.kind === 'refused' && old.code === 'hook-too-old');

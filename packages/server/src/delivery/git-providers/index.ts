@@ -1,3 +1,5 @@
+import type { Slice } from '../../kernel/slice/slice.ts';
+
 export { cleanProviderText } from './failure-rules.ts';
 export {
   type CommitState,
@@ -19,5 +21,8 @@ export {
   type RotatedToken,
   type SendToProvider,
 } from './git-provider.ts';
-export { gitProviders } from './git-providers.ts';
 export { oldestHookSeconds } from './hook-reading.ts';
+export { providerAdapters } from './provider-adapters.ts';
+
+/** Has no routes: what the slices of repositories ask of providers. */
+export const gitProviders: Slice = { name: 'git-providers' };

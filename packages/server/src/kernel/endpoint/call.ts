@@ -70,9 +70,12 @@ export interface LongCall<Op extends Operation> extends ReadCall<Op> {
   request: FastifyRequest;
   /**
    * Runs the transaction of a long operation, with rights, idempotency, events and response as in any write.
-   * `content` replaces the body in the digest of the Idempotency-Key.
+   * `content` replaces the body in the digest of the Idempotency-Key; undefined for a JSON body.
    */
-  write(content: string, work: (tx: Transaction) => Promise<Outcome<Op>> | Outcome<Op>): Promise<Answered>;
+  write(
+    content: string | undefined,
+    work: (tx: Transaction) => Promise<Outcome<Op>> | Outcome<Op>,
+  ): Promise<Answered>;
   /**
    * For an operation that waits for work: two transactions, with a pending record under the key between them
    * (design law 2).

@@ -190,8 +190,10 @@ function createLongCall<Op extends Operation>(serving: Serving<Op>): LongCall<Op
   return {
     ...createReadCall(serving),
     request: serving.request,
-    write: async (content, work) =>
-      requireAnswer(await write(serving, readKeyOfContent(serving, content), work)),
+    async write(content, work) {
+      const key = content === undefined ? readKeyOfRequest(serving) : readKeyOfContent(serving, content);
+      return requireAnswer(await write(serving, key, work));
+    },
     awaited: createAwaitedWork(serving),
   };
 }

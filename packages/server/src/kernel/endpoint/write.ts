@@ -6,6 +6,7 @@ import type { Operation } from '@headgate/contract';
 import type { FastifyRequest } from 'fastify';
 import {
   conflictCode,
+  type Database,
   isDatabaseError,
   isUnavailable,
   type Opening,
@@ -15,7 +16,7 @@ import {
 } from '../database/database.ts';
 import { createEventSource, recordEvents } from '../database/events.ts';
 import { problem } from '../http/problems.ts';
-import { findRefusal, makeGuardParameters } from '../security/guard.ts';
+import { type Asking, findRefusal, makeGuardParameters } from '../security/guard.ts';
 import { guardTypes } from '../security/guarded-read.ts';
 import type { Sealer } from '../security/sealed.ts';
 import type { Answer, Outcome, ReadCall, Serving, WriteCall } from './call.ts';
@@ -47,7 +48,7 @@ const refuseAnswered = (account: string, key: string, now: string) => `
  * behind it do nothing. If the project is deleted before the commit, foreign keys or row locks detect it. If
  * a concurrent request with the same key commits first, the unique key of its record does.
  */
-const enterWrite = statement(
+export const enterWrite = statement(
   {
     parameters: { ...guardTypes, key_digest: 'bytea?' },
   },
@@ -155,9 +156,9 @@ function isRefusal(failure: unknown): boolean {
 }
 
 /** Turns refusals of the entry, and the errors of races, into problems. */
-async function toCallerProblem<Op extends Operation>(
+export async function toCallerProblem(
   failure: unknown,
-  serving: Serving<Op>,
+  serving: Asking & { services: { database: Database } },
 ): Promise<unknown> {
   if (!isDatabaseError(failure)) return failure;
   const { read } = serving.services.database;

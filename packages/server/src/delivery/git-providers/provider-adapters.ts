@@ -5,7 +5,7 @@ import { gitlab } from './gitlab.ts';
 import { plainGit } from './plain-git.ts';
 
 /** A missing adapter is a type error. */
-export const gitProviders: Record<ProviderName, GitProvider> = {
+export const providerAdapters: Record<ProviderName, GitProvider> = {
   github,
   gitlab,
   'azure-devops': azureDevOps,

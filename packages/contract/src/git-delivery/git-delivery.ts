@@ -1,0 +1,116 @@
+/** Delivery from Git: decisions.md §5 Repositories, and issue 11 of the specification. */
+import { type Static, Type } from 'typebox';
+import { UploadResult, uploadOperation } from '../artifact/artifact-upload.ts';
+import { named } from '../named-schema.ts';
+import { operation } from '../operation.ts';
+import { DateTime, EnvironmentName, Name, VersionName } from '../primitives.ts';
+import { projectPath } from '../project/project.ts';
+import { BranchName } from '../repository/repository.ts';
+import { gitReadProblems } from '../repository/repository-problems.ts';
+
+const CommitName = Type.String({
+  pattern: '^[0-9a-fA-F]{4,64}$',
+  'x-form': 'a commit id of 4 to 64 hexadecimal digits, such as 1a2b3c4d',
+  description: 'A commit that a branch or tag of the repository contains; the first digits suffice',
+});
+
+export const deliveryRuleLimit = 50;
+
+/** A rule in a request. */
+export const DeliveryRuleWrite = named(
+  'DeliveryRuleWrite',
+  Type.Object({ branchName: BranchName, environmentName: EnvironmentName }),
+);
+export type DeliveryRuleWrite = Static<typeof DeliveryRuleWrite>;
+
+export const DeliveryRule = named(
+  'DeliveryRule',
+  Type.Object({
+    branchName: BranchName,
+    environmentName: EnvironmentName,
+    writtenBy: Type.String({
+      maxLength: 100,
+      description:
+        'The id of the caller that wrote the rule last. Pushes that a provider reports are published with the rights of this caller.',
+    }),
+    writtenAt: DateTime,
+    commitHash: Type.Optional(
+      Type.String({ maxLength: 64, description: 'The commit that was published last, or refused' }),
+    ),
+    versionName: Type.Optional(VersionName),
+    publishedAt: Type.Optional(DateTime),
+    problem: Type.Optional(
+      Type.String({ maxLength: 2_000, description: 'Why the newest commit is not published' }),
+    ),
+  }),
+);
+export type DeliveryRule = Static<typeof DeliveryRule>;
+
+export const createArtifactFromGit = operation({
+  id: 'createArtifactFromGit',
+  method: 'POST',
+  path: '/v1/projects/{projectId}/artifacts/from-git',
+  surface: 'dpc',
+  tag: 'Artifacts',
+  summary: 'Publish an artifact version from Git',
+  description:
+    'Publishes the files of a commit of the repository of the project, by the same rules as an upload. Name a branch, whose newest commit is published, or a commit. ' +
+    'The server sets `commitHash`, `branch` and `provider` of the version. Without `versionName`, the version is named after the commit and the branch, for example `1a2b3c4d5e6f-main`. ' +
+    'Symbolic links, submodules and pointers of Git LFS are listed in `ignoredResources`.',
+  permission: 'environment:deliver',
+  environmentFrom: 'body.environmentName',
+  params: Type.Object(projectPath),
+  query: uploadOperation.query,
+  body: Type.Object({
+    environmentName: EnvironmentName,
+    branch: Type.Optional(BranchName),
+    commit: Type.Optional(CommitName),
+    versionName: Type.Optional(VersionName),
+  }),
+  success: { status: 201, body: UploadResult },
+  problems: [
+    'environment-not-found',
+    'version-exists',
+    'branch-or-commit',
+    'unknown-revision',
+    'git-tree-refused',
+    'empty-upload',
+    'strict-upload-refused',
+    ...gitReadProblems,
+  ],
+  events: ['artifact-created'],
+});
+
+export const createGitHookSecret = operation({
+  id: 'createGitHookSecret',
+  method: 'POST',
+  path: '/v1/projects/{projectId}/repositories/hook-secret',
+  surface: 'dpc',
+  tag: 'Repositories',
+  summary: 'Create the secret of the webhook of a Git provider',
+  description:
+    'Returns the address and the secret to set in a webhook at the provider. The secret is shown only here, and replaces the earlier one at once. ' +
+    'With it, pushes reach Headgate without waiting for the next poll, and pull requests get a commit status.',
+  permission: 'repository:manage',
+  params: Type.Object(projectPath),
+  body: Type.Object({}),
+  success: {
+    status: 201,
+    body: named(
+      'GitHookSecret',
+      Type.Object({
+        url: Type.String({ maxLength: 2_048 }),
+        secret: Type.String({ maxLength: 100 }),
+        headers: Type.Array(Name, {
+          maxItems: 5,
+          description: 'Where the provider shows the secret or its signature',
+        }),
+      }),
+    ),
+  },
+  answerHoldsSecret: true,
+  problems: ['repository-not-found', 'migration-in-progress', 'hook-not-supported'],
+  events: ['git-hook-secret-created'],
+});
+
+export const gitDeliveryOperations = [createArtifactFromGit, createGitHookSecret] as const;

@@ -1,0 +1,65 @@
+/** Publishes the tree of a commit, for a request and for a delivery rule alike. */
+import { requireRow } from '../../kernel/database/database.ts';
+import type { ReadCall } from '../../kernel/endpoint/endpoint.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import {
+  type Checked,
+  createCollection,
+  createPipelineChecks,
+  environmentToUploadTo,
+  judgeReferences,
+  type PipelineReader,
+  type Publication,
+  type UploadLimits,
+} from '../artifacts/index.ts';
+import type { Blobs } from '../blobs/index.ts';
+import type { GitRepository } from '../git/index.ts';
+import { collectTree } from './git-tree.ts';
+
+export interface PublishingServices {
+  blobs: Blobs;
+  readPipeline: PipelineReader;
+  config: { upload: UploadLimits };
+}
+
+export interface CommitToPublish {
+  accountId: string;
+  projectId: string;
+  environmentName: string;
+  versionName: string;
+  branch: string | null;
+  commit: string;
+  isStrict: boolean;
+}
+
+/**
+ * Reads and checks the files, and calls `store` with what its transaction must write. Throws
+ * `environment-not-found`, `git-tree-refused` and what `rows` and `store` throw.
+ */
+export async function publishCommit<Result>(
+  services: PublishingServices,
+  repository: GitRepository,
+  rows: ReadCall<never>['rows'],
+  wanted: CommitToPublish,
+  store: (publication: Publication) => Promise<Result>,
+): Promise<Result> {
+  const { accountId, environmentName, commit } = wanted;
+  const found = await rows(environmentToUploadTo, { environment_name: environmentName });
+  const missing = () => problem('environment-not-found', { name: environmentName });
+  const { newest_manifest: base } = requireRow(found, missing);
+  return services.blobs.writeBlobs(accountId, base, async (writer) => {
+    const checks = createPipelineChecks(services.readPipeline);
+    const collection = createCollection(writer, checks);
+    await collectTree(repository, commit, collection, services.config.upload);
+    const upload = await collection.finish();
+    const checked: Checked = await judgeReferences((among, names) => rows(among, { names }), checks, upload);
+    const version = {
+      projectId: wanted.projectId,
+      environmentName,
+      versionName: wanted.versionName,
+      branch: wanted.branch,
+      commitHash: commit,
+    };
+    return store({ version, upload, checked, isStrict: wanted.isStrict });
+  });
+}

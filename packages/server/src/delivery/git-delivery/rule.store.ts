@@ -1,0 +1,172 @@
+/** Delivery rules that are due, and what becomes of them. Each write is refused if another server has the lease. */
+import { addSeconds } from '../../kernel/clock.ts';
+import {
+  type ColumnTypes,
+  type Read,
+  type RowOf,
+  statement,
+  type Transaction,
+} from '../../kernel/database/database.ts';
+
+const keyTypes = {
+  account_id: 'uuid',
+  project_id: 'uuid',
+  branch_name: 'text',
+  environment_name: 'text',
+} as const satisfies ColumnTypes;
+const isKey = `account_id = $account_id and project_id = $project_id and branch_name = $branch_name
+    and environment_name = $environment_name`;
+const heldTypes = { ...keyTypes, epoch: 'bigint' } as const;
+const isHeld = `${isKey} and epoch = $epoch`;
+
+const dueRuleRow = {
+  ...heldTypes,
+  written_by: 'uuid',
+  pushed_by: 'uuid?',
+  commit_hash: 'text?',
+  problem: 'text?',
+  due_at: 'timestamptz',
+  provider: 'text',
+} satisfies ColumnTypes;
+/** A rule that this server holds until the end of the lease. */
+export type DueRule = RowOf<typeof dueRuleRow>;
+
+const claimDue = statement(
+  {
+    parameters: { limit: 'bigint', lease_until: 'timestamptz', now: 'timestamptz' },
+    row: dueRuleRow,
+    alone: true,
+  },
+  `
+  with due as materialized (
+    select account_id, project_id, branch_name, environment_name from delivery_rule
+    where due_at <= $now and (lease_until is null or lease_until <= $now)
+    order by due_at limit $limit for update skip locked
+  )
+  update delivery_rule r set lease_until = $lease_until, epoch = r.epoch + 1, looked_at = $now
+  from due join repository p on p.account_id = due.account_id and p.project_id = due.project_id
+  where r.account_id = due.account_id and r.project_id = due.project_id and r.branch_name = due.branch_name
+    and r.environment_name = due.environment_name
+  returning r.account_id, r.project_id, r.branch_name, r.environment_name, r.epoch, r.written_by, r.pushed_by,
+    r.commit_hash, r.problem, r.due_at, p.provider`,
+);
+
+export const dueRuleBatch = 16;
+
+export function claimDueRules(read: Read, now: Date, leaseSeconds: number): Promise<DueRule[]> {
+  return read(claimDue, { limit: dueRuleBatch, lease_until: addSeconds(now, leaseSeconds), now });
+}
+
+const lockHeld = statement(
+  { parameters: heldTypes, row: { held: 'boolean' } },
+  `select true as held from delivery_rule where ${isHeld} for update`,
+);
+
+/** Another server took the rule over, or somebody removed it. */
+export class RuleLost extends Error {
+  override name = 'RuleLost';
+}
+
+/** Throws `RuleLost`. */
+export async function lockRule(tx: Transaction, rule: DueRule): Promise<void> {
+  const held = await tx.query(lockHeld, pickHeld(rule));
+  if (held.length === 0) throw new RuleLost('The delivery rule is not held any more.');
+}
+
+// A wake during the lease has set another time, which then counts.
+const finishHeld = statement(
+  {
+    parameters: {
+      ...heldTypes,
+      known_due_at: 'timestamptz',
+      next_due_at: 'timestamptz',
+      commit_hash: 'text?',
+      version_name: 'text?',
+      published_at: 'timestamptz?',
+      problem: 'text?',
+    },
+  },
+  `
+  update delivery_rule set lease_until = null, commit_hash = $commit_hash, problem = $problem,
+    due_at = case when due_at = $known_due_at then $next_due_at else due_at end,
+    version_name = coalesce($version_name, version_name), published_at = coalesce($published_at, published_at)
+  where ${isHeld}`,
+);
+
+export interface RuleEnd {
+  /** The commit that was published or refused. */
+  commitHash: string | null;
+  nextDueAt: Date;
+  published?: { versionName: string; at: Date };
+  problem?: string | undefined;
+}
+
+/** Ends the lease. */
+export function finishRule(send: Transaction['send'], rule: DueRule, end: RuleEnd): void {
+  send(finishHeld, {
+    ...pickHeld(rule),
+    known_due_at: rule.due_at,
+    next_due_at: end.nextDueAt,
+    commit_hash: end.commitHash,
+    version_name: end.published?.versionName ?? null,
+    published_at: end.published?.at ?? null,
+    problem: end.problem?.slice(0, 2_000) ?? null,
+  });
+}
+
+const pickHeld = ({ account_id, project_id, branch_name, environment_name, epoch }: DueRule) => ({
+  account_id,
+  project_id,
+  branch_name,
+  environment_name,
+  epoch,
+});
+
+const selectVersions = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      project_id: 'uuid',
+      environment_name: 'text',
+      base: 'text',
+    },
+    row: {
+      newest_name: 'text?',
+      newest_commit: 'text?',
+      newest_branch: 'text?',
+      taken: 'text[]?',
+    },
+  },
+  `
+  select newest.version_name as newest_name, newest.commit_hash as newest_commit, newest.branch as newest_branch, (
+    select array_agg(v.version_name) from artifact_version v
+    where v.account_id = $account_id and v.project_id = $project_id and v.environment_name = $environment_name
+      and (v.version_name = $base or starts_with(v.version_name, $base || '.'))) as taken
+  from (select) one left join lateral (
+    select version_name, commit_hash, branch from artifact_version
+    where account_id = $account_id and project_id = $project_id and environment_name = $environment_name
+    order by deployed_at desc, version_name desc limit 1) newest on true`,
+);
+
+export interface KnownVersions {
+  newest: { name: string; commit: string | null; branch: string | null } | undefined;
+  /** Names that are the base, or begin with it and a dot. */
+  taken: ReadonlySet<string>;
+}
+
+export async function readKnownVersions(
+  read: Read,
+  rule: Pick<DueRule, 'account_id' | 'project_id' | 'environment_name'>,
+  base: string,
+): Promise<KnownVersions> {
+  const { account_id, project_id, environment_name } = rule;
+  const [row] = await read(selectVersions, { account_id, project_id, environment_name, base });
+  const name = row?.newest_name ?? undefined;
+  return {
+    newest:
+      name === undefined
+        ? undefined
+        : { name, commit: row?.newest_commit ?? null, branch: row?.newest_branch ?? null },
+    taken: new Set(row?.taken ?? []),
+  };
+}
