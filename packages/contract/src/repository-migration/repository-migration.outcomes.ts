@@ -3,7 +3,7 @@ import { kind } from '../problem-kind.ts';
 import type { Outcomes } from '../sum-of-outcomes.ts';
 
 export const repositoryMigrationOutcomes = {
-  events: ['repository-migration-started', 'repository-migrated', 'repository-migration-failed'],
+  events: ['repository-migration-started', 'repository-migrated', 'repository-migration-failed', 'repository-token-renewed'],
   problems: {
     'migration-not-found': kind<{ id: string }>(
       404,

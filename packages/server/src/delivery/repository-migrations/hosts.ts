@@ -10,10 +10,16 @@ import type { RemoteRefs } from './remote-refs.ts';
 import { findProvider, fitsOrigin, getSecret, openInterface, type SignInServices } from './sign-in.ts';
 import type { Secret } from '../../kernel/security/sealed.ts';
 
+/** Repositories that are hosted here. */
+export interface HostedAccess {
+  open(at: Project & { signal?: AbortSignal }, defaultBranch: string | null): Promise<{ folder: string }>;
+  /** Resolves when no write that began before the migration is under way. */
+  waitForWrites(at: Project, signal: AbortSignal): Promise<void>;
+}
+
 export interface HostServices extends SignInServices {
   git: Git;
-  /** The folder of a repository that is hosted here. */
-  findHostedFolder: (accountId: string, projectId: string) => string;
+  hosted: HostedAccess;
 }
 
 export interface Limits {
@@ -73,7 +79,7 @@ export async function openSource(
 ): Promise<OpenedSource> {
   const provider = findProvider(row.provider);
   if (row.clone_url === null) {
-    const folder = services.findHostedFolder(project.accountId, project.projectId);
+    const { folder } = await services.hosted.open(project, row.default_branch);
     const { git } = services;
     return {
       reached: undefined,

@@ -36,8 +36,6 @@ export interface MigrationServices extends HostServices {
   clock: Clock;
   newId: NewId;
   log: Log;
-  /** Keeps others from writing to a repository that is hosted here; what is being written ends first. */
-  waitForWriters: (project: Project, signal: AbortSignal) => Promise<void>;
   limits: Limits;
   retryMilliseconds: readonly number[];
 }
@@ -107,7 +105,7 @@ export class MigrationWork {
     const { git, limits, remotes, retryMilliseconds } = this.#services;
     const opened = await this.#open(source);
     if (opened.source.folder !== undefined)
-      await this.#services.waitForWriters(this.#project, this.#signal);
+      await this.#services.hosted.waitForWrites(this.#project, this.#signal);
     const at = { accountId: this.#project.accountId, signal: this.#signal };
     const checking = await makePlace(git, scratch, 'preflight', at);
     const plan = { mode: job.mode, overwrite: job.overwrite, isResumed: this.#wasPushing, mostRefs: limits.mostRefs };

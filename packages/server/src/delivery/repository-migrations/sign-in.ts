@@ -4,7 +4,7 @@ import type { Database } from '../../kernel/database/database.ts';
 import type { Sealer, Secret } from '../../kernel/security/sealed.ts';
 import {
   type GitProvider,
-  gitProviders,
+  providerAdapters,
   type ProviderAddresses,
   type ProviderCall,
   ProviderRefused,
@@ -29,7 +29,7 @@ export interface SignInServices {
 
 /** The adapter of a provider; hosted repositories are plain Git. */
 export function findProvider(name: RepositoryProvider): GitProvider {
-  return gitProviders[name === 'headgate' ? 'git' : name];
+  return providerAdapters[name === 'headgate' ? 'git' : name];
 }
 
 /** A credential is used for a host only if it was made for its origin. */
