@@ -8,6 +8,13 @@ export {
   unsealCredential,
 } from './credential.ts';
 export { cleanHostText } from './guarded-fetch.ts';
+export {
+  createMirrors,
+  type Mirrored,
+  type Mirrors,
+  type PushResult,
+  type RefPush,
+} from './mirrors.ts';
 export type {
   Credential,
   GuardedAnswer,
@@ -20,7 +27,7 @@ export type {
   Remotes,
 } from './remote.ts';
 export { RemoteFailed, remoteFailureKinds } from './remote.ts';
-
+export { createRemoteProblem } from './remote-problems.ts';
 export { createRemotes } from './remotes.ts';
 
 /** Has no routes: the way to other Git hosts for the slices of repositories. */

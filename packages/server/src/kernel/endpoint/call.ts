@@ -77,6 +77,11 @@ export interface LongCall<Op extends Operation> extends ReadCall<Op> {
     work: (tx: Transaction) => Promise<Outcome<Op>> | Outcome<Op>,
   ): Promise<Answered>;
   /**
+   * The response of an earlier request with the same Idempotency-Key and content, for an operation whose effect
+   * comes before its transaction. The caller's rights must have been checked.
+   */
+  findEarlierAnswer(content: string): Promise<Answered | undefined>;
+  /**
    * For an operation that waits for work: two transactions, with a pending record under the key between them
    * (design law 2).
    */

@@ -39,9 +39,10 @@ import type {
   WriteCall,
 } from './call.ts';
 import { createEventStreams } from './event-stream.ts';
-import type { StoredAnswer } from './idempotency.ts';
+import { findEarlier, type StoredAnswer } from './idempotency.ts';
 import { createReadCall } from './read-call.ts';
 import {
+  markReplayed,
   publicPrefix,
   readKeyOfContent,
   readKeyOfRequest,
@@ -193,6 +194,14 @@ function createLongCall<Op extends Operation>(serving: Serving<Op>): LongCall<Op
     async write(content, work) {
       const key = content === undefined ? readKeyOfRequest(serving) : readKeyOfContent(serving, content);
       return requireAnswer(await write(serving, key, work));
+    },
+    async findEarlierAnswer(content) {
+      const key = readKeyOfContent(serving, content);
+      if (key === undefined) return undefined;
+      const { database, sealer } = serving.services;
+      const { scope, now } = serving.call;
+      const earlier = await findEarlier({ read: database.read, sealer }, scope.accountId, key, now);
+      return earlier && requireAnswer(markReplayed(earlier));
     },
     awaited: createAwaitedWork(serving),
   };

@@ -1,0 +1,223 @@
+/**
+ * Mirrors: bare copies of repositories on other hosts, so that reading them is the same as reading a hosted
+ * one. A mirror is a cache: a server that does not have it makes it again.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Git } from '../git/index.ts';
+import { listSecretForms } from './credential.ts';
+import type { Credential, OpenedRemote, RemoteLimits, Remotes } from './remote.ts';
+import { createGitWordsProblem, createRemoteProblem } from './remote-problems.ts';
+
+export interface MirrorOptions {
+  git: Git;
+  remotes: Remotes;
+  /** Absolute. */
+  folder: string;
+  clock: Clock;
+  /** The largest repository that is fetched. */
+  mostBytes: number;
+}
+
+export interface Mirrored {
+  accountId: string;
+  projectId: string;
+  /** Without user and password. */
+  url: string;
+  credential: Credential | undefined;
+}
+
+export interface Mirror {
+  folder: string;
+  /** The branch that the host's HEAD names; undefined if the host does not say. */
+  defaultBranch: string | undefined;
+}
+
+export interface RefPush {
+  /** The full name. */
+  name: string;
+  /** The object that the host's ref must be at; null: it must not exist. */
+  from: string | null;
+  /** Null: the ref is deleted. */
+  to: string | null;
+}
+
+export type PushResult = { kind: 'done' } | { kind: 'moved' } | { kind: 'refused'; words: string };
+
+export interface Mirrors {
+  /** Fetches what is new, unless that was done in the last moments. @throws problems of hosts and of git */
+  refresh(of: Mirrored): Promise<Mirror>;
+  /** Moves one ref of the host, whose objects are in the mirror, and then the mirror's. */
+  push(of: Mirrored, push: RefPush): Promise<PushResult>;
+  remove(accountId: string, projectId: string): Promise<void>;
+  /** Removes mirrors that nobody used since. Returns how many. */
+  removeUnused(since: Date): Promise<number>;
+}
+
+const reuseMilliseconds = 2_000;
+const refreshMilliseconds = 10 * 60_000;
+const pushMilliseconds = 2 * 60_000;
+/** The file beside the repository that says what it mirrors. */
+const sourceFile = 'headgate-source';
+const heads = '+refs/heads/*:refs/heads/*';
+const tags = '+refs/tags/*:refs/tags/*';
+
+export function createMirrors(options: MirrorOptions): Mirrors {
+  const { git, remotes, clock } = options;
+  const folderOf = (accountId: string, projectId: string) =>
+    join(options.folder, accountId, `${projectId}.git`);
+  const limits: Partial<RemoteLimits> = {
+    mostBytesReceived: options.mostBytes,
+    mostBytesSent: options.mostBytes,
+    totalMilliseconds: refreshMilliseconds,
+  };
+  /** By folder: the fetch under way, or the last one. */
+  const refreshes = new Map<string, { source: string; startedAt: number; done: Promise<Mirror> }>();
+
+  async function fetch(of: Mirrored, folder: string, source: string): Promise<Mirror> {
+    await prepare(folder, source);
+    const remote = await remotes.openRemote({
+      url: of.url,
+      credential: of.credential,
+      direction: 'read',
+      limits,
+    });
+    const call = { folder, accountId: of.accountId, remote, timeoutMilliseconds: refreshMilliseconds };
+    try {
+      const advertised = await git.run(['ls-remote', '--symref', remote.url, 'HEAD'], call);
+      if (advertised.code !== 0) throw explain(remote, of, advertised.stderr);
+      const fetched = await git.run(
+        [
+          'fetch',
+          '--quiet',
+          '--prune',
+          '--no-tags',
+          '--no-write-fetch-head',
+          '--force',
+          remote.url,
+          heads,
+          tags,
+        ],
+        call,
+      );
+      if (fetched.code !== 0) throw explain(remote, of, fetched.stderr);
+      const [, defaultBranch] =
+        /^ref: refs\/heads\/(.+)\tHEAD$/m.exec(advertised.stdout.toString('utf8')) ?? [];
+      const now = clock.now();
+      await utimes(join(folder, sourceFile), now, now);
+      return { folder, defaultBranch };
+    } finally {
+      remote.close();
+    }
+  }
+
+  /** Makes the mirror; one of another repository is removed, so that its objects cannot be read here. */
+  async function prepare(folder: string, source: string): Promise<void> {
+    const found = await readFile(join(folder, sourceFile), 'utf8').catch(() => undefined);
+    if (found !== undefined && found === source) return;
+    if (existsSync(folder)) await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+    await git.makeFolder(folder);
+    await git.makeRepository(folder);
+    await writeFile(join(folder, sourceFile), source, { mode: 0o600 });
+  }
+
+  return {
+    async refresh(of) {
+      const folder = folderOf(of.accountId, of.projectId);
+      const source = describeSource(of);
+      const last = refreshes.get(folder);
+      if (last !== undefined) {
+        const isOfIt = last.source === source && performance.now() - last.startedAt < reuseMilliseconds;
+        if (isOfIt) return last.done;
+        // Two fetches into one folder would take each other's locks.
+        await last.done.catch(() => undefined);
+        if (refreshes.get(folder) !== last) return this.refresh(of);
+      }
+      const refresh = { source, startedAt: performance.now(), done: fetch(of, folder, source) };
+      refreshes.set(folder, refresh);
+      refresh.done.catch(() => {
+        if (refreshes.get(folder) === refresh) refreshes.delete(folder);
+      });
+      return refresh.done;
+    },
+
+    async push(of, { name, from, to }) {
+      const folder = folderOf(of.accountId, of.projectId);
+      const remote = await remotes.openRemote({
+        url: of.url,
+        credential: of.credential,
+        direction: 'write',
+        limits,
+      });
+      const call = { folder, accountId: of.accountId, timeoutMilliseconds: pushMilliseconds };
+      try {
+        const args = [
+          'push',
+          '--porcelain',
+          `--force-with-lease=${name}:${from ?? ''}`,
+          remote.url,
+          `${to ?? ''}:${name}`,
+        ];
+        const { code, stdout, stderr } = await git.run(args, { ...call, remote });
+        if (code !== 0) return judgePush(stdout.toString('utf8'), stderr, () => explain(remote, of, stderr));
+        // The host's branch has moved; the mirror follows at the next fetch at the latest.
+        const command = to === null ? `delete ${name}\0\0` : `update ${name}\0${to}\0\0`;
+        await git.run(['update-ref', '-z', '--stdin'], { ...call, stdin: command });
+        refreshes.delete(folder);
+        return { kind: 'done' };
+      } finally {
+        remote.close();
+      }
+    },
+
+    async remove(accountId, projectId) {
+      const folder = folderOf(accountId, projectId);
+      await refreshes.get(folder)?.done.catch(() => undefined);
+      refreshes.delete(folder);
+      await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+    },
+
+    async removeUnused(since) {
+      let removed = 0;
+      for (const accountId of await readdir(options.folder).catch(() => []))
+        for (const name of await readdir(join(options.folder, accountId)).catch(() => [])) {
+          const folder = join(options.folder, accountId, name);
+          const used = await stat(join(folder, sourceFile)).catch(() => stat(folder).catch(() => undefined));
+          if (used === undefined || used.mtime >= since) continue;
+          await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+          removed += 1;
+        }
+      return removed;
+    },
+  };
+}
+
+/** The address, and a digest of the credential: what one token may see, another may not. */
+function describeSource({ url, credential }: Mirrored): string {
+  const digest = createHash('sha256').update(listSecretForms(credential).join('\0')).digest('hex');
+  return `${url} ${digest.slice(0, 16)}\n`;
+}
+
+function explain(remote: OpenedRemote, of: Mirrored, words: string) {
+  const failure = remote.failure();
+  return failure === undefined
+    ? createGitWordsProblem(new URL(of.url).host, words)
+    : createRemoteProblem(failure);
+}
+
+/** `!\tfrom:to\t[rejected] (stale info)` of git push --porcelain. */
+function judgePush(output: string, errors: string, explainFailure: () => Error): PushResult {
+  const [, summary = ''] = /^!\t[^\t]*\t(.*)$/m.exec(output) ?? [];
+  if (summary === '') throw explainFailure();
+  if (
+    /stale info|fetch first|non-fast-forward|failed to update ref|incorrect old value|reference already exists|cannot lock ref/.test(
+      summary,
+    )
+  )
+    return { kind: 'moved' };
+  const said = [...errors.matchAll(/^remote: (.*\S)\s*$/gm)].map(([, line]) => line).join(' ');
+  return { kind: 'refused', words: `${said} ${summary}`.trim().slice(0, 1_000) };
+}
