@@ -3,7 +3,12 @@ import { kind } from '../problem-kind.ts';
 import type { Outcomes } from '../sum-of-outcomes.ts';
 
 export const repositoryMigrationOutcomes = {
-  events: ['repository-migration-started', 'repository-migrated', 'repository-migration-failed', 'repository-token-renewed'],
+  events: [
+    'repository-migration-started',
+    'repository-migrated',
+    'repository-migration-failed',
+    'repository-token-renewed',
+  ],
   problems: {
     'migration-not-found': kind<{ id: string }>(
       404,

@@ -15,10 +15,12 @@ import { secretReferences } from '../workspace/secret-references/index.ts';
 import { variables } from '../workspace/variables/index.ts';
 import { artifacts } from '../delivery/artifacts/index.ts';
 import { blobs } from '../delivery/blobs/index.ts';
+import { enterpriseOauths } from '../delivery/enterprise-oauths/index.ts';
 import { gitDelivery } from '../delivery/git-delivery/index.ts';
 import { gitProviders } from '../delivery/git-providers/index.ts';
 import { gitRemotes } from '../delivery/git-remotes/index.ts';
 import { git } from '../delivery/git/index.ts';
+import { repositoryMigrations } from '../delivery/repository-migrations/index.ts';
 import { sharedPipelines } from '../delivery/shared-pipelines/index.ts';
 import { events } from '../records/events/index.ts';
 import { webhooks } from '../records/webhooks/index.ts';
@@ -48,10 +50,12 @@ export const slices = [
   variables,
   artifacts,
   blobs,
+  enterpriseOauths,
   gitDelivery,
   gitProviders,
   gitRemotes,
   git,
+  repositoryMigrations,
   sharedPipelines,
   events,
   webhooks,

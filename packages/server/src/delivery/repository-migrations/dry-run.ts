@@ -44,7 +44,10 @@ async function checkOnce(
   signal: AbortSignal,
 ): Promise<DryRun> {
   const { database, git, limits } = services;
-  const row = await readSource(database.read, { account_id: project.accountId, project_id: project.projectId });
+  const row = await readSource(database.read, {
+    account_id: project.accountId,
+    project_id: project.projectId,
+  });
   if (row === undefined) throw problem('repository-missing');
   const scratch = await git.makeScratch();
   try {

@@ -57,11 +57,7 @@ const listMilliseconds = 120_000;
 
 const buildCall = ({ folder, accountId, signal }: Place): GitCall => ({ folder, accountId, signal });
 
-export async function listRemoteRefs(
-  place: Place,
-  reached: Reached,
-  mostRefs: number,
-): Promise<RemoteRefs> {
+export async function listRemoteRefs(place: Place, reached: Reached, mostRefs: number): Promise<RemoteRefs> {
   const result = await runWithRemote(place, reached, ['ls-remote', '--symref'], [], listMilliseconds);
   if (result.code !== 0) throw explainGitFailure(reached, result.failure, result);
   return requireFewRefs(reached, parseRemoteRefs(result.stdout), mostRefs);
@@ -112,7 +108,11 @@ export interface Pushing {
  *
  * @returns false if the host cannot take them at once; nothing was pushed then
  */
-export async function pushAtOnce(place: Place, reached: Reached, { force, leases }: Pushing): Promise<boolean> {
+export async function pushAtOnce(
+  place: Place,
+  reached: Reached,
+  { force, leases }: Pushing,
+): Promise<boolean> {
   const mark = force ? '+' : '';
   const leased = [...leases].map(([name, id]) => `--force-with-lease=${showRef(name)}:${id}`);
   const refspecs = [`${mark}refs/heads/*:refs/heads/*`, `${mark}refs/tags/*:refs/tags/*`];
@@ -180,7 +180,10 @@ function explainRejection(
  */
 export async function pushDry(place: Place, reached: Reached): Promise<void> {
   const { git } = place;
-  const tree = await git.run(['hash-object', '-w', '-t', 'tree', '--stdin'], { ...buildCall(place), stdin: '' });
+  const tree = await git.run(['hash-object', '-w', '-t', 'tree', '--stdin'], {
+    ...buildCall(place),
+    stdin: '',
+  });
   const person = { GIT_AUTHOR_NAME: 'Headgate', GIT_AUTHOR_EMAIL: 'headgate@localhost' };
   const committer = { GIT_COMMITTER_NAME: 'Headgate', GIT_COMMITTER_EMAIL: 'headgate@localhost' };
   const made = await git.run(['commit-tree', '-m', 'preflight', tree.stdout.toString().trim()], {
@@ -205,7 +208,10 @@ export async function readRawCommit(place: Place, commitId: string): Promise<str
 /** The names in the root of a commit. */
 export async function listRootNames(place: Place, commitId: string): Promise<string[]> {
   const result = await place.git.run(['ls-tree', '-z', '--name-only', commitId], buildCall(place));
-  return result.stdout.toString().split('\0').filter((name) => name !== '');
+  return result.stdout
+    .toString()
+    .split('\0')
+    .filter((name) => name !== '');
 }
 
 export async function countObjects(place: Place): Promise<number> {

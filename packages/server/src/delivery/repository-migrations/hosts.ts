@@ -1,14 +1,22 @@
 /** The two repositories of a migration, opened: how each is listed, read and pushed to. */
-import type { MigrationProvider } from '@headgate/contract';
+
 import { join } from 'node:path';
+import type { MigrationProvider } from '@headgate/contract';
+import type { Secret } from '../../kernel/security/sealed.ts';
 import type { Git, Scratch } from '../git/index.ts';
+import type { ProviderCall } from '../git-providers/index.ts';
 import { type Credential, createCredential, unsealCredential } from '../git-remotes/index.ts';
 import { fetchRefs, listOwnRefs, listRemoteRefs, type Place, type Reached } from './git-calls.ts';
-import type { ProviderCall } from '../git-providers/index.ts';
 import type { SourceRow } from './migration-work.store.ts';
 import type { RemoteRefs } from './remote-refs.ts';
-import { findProvider, fitsOrigin, getSecret, openInterface, type SignInServices } from './sign-in.ts';
-import type { Secret } from '../../kernel/security/sealed.ts';
+import {
+  findProvider,
+  fitsOrigin,
+  getSecret,
+  openInterface,
+  type SignInServices,
+  signInByApplication,
+} from './sign-in.ts';
 
 /** Repositories that are hosted here. */
 export interface HostedAccess {
@@ -88,7 +96,13 @@ export async function openSource(
       folder,
       list: (place) => listOwnRefs({ ...place, folder }, limits.mostRefs),
       async readInto(place) {
-        const wanted = ['--quiet', '--no-tags', '--end-of-options', folder, '+refs/heads/*:refs/headgate/source/*'];
+        const wanted = [
+          '--quiet',
+          '--no-tags',
+          '--end-of-options',
+          folder,
+          '+refs/heads/*:refs/headgate/source/*',
+        ];
         await git.run(['fetch', ...wanted], { ...place, local: true });
       },
     };
@@ -117,12 +131,7 @@ async function findStoredCredential(
 ): Promise<Credential | undefined> {
   if (row.clone_url === null) return undefined;
   if (row.enterprise_oauth_id !== null)
-    return services.signIn({
-      accountId: project.accountId,
-      enterpriseOauthId: row.enterprise_oauth_id,
-      cloneUrl: row.clone_url,
-      parameters: row.provider_parameters,
-    });
+    return signInByApplication(services, 'source', project.accountId, row.enterprise_oauth_id);
   if (row.sealed_credential === null) return undefined;
   return unsealCredential(services.sealer, project, row.sealed_credential);
 }
@@ -158,14 +167,17 @@ export async function openTarget(
 async function signInToTarget(
   services: HostServices,
   project: Project,
-  { provider, cloneUrl, parameters, enterpriseOauthId, token }: TargetPlan,
+  { provider, cloneUrl, enterpriseOauthId, token }: TargetPlan,
   source: SourceRow,
 ): Promise<Pick<OpenedTarget, 'credential' | 'enterpriseOauthId'>> {
   if (provider === 'gitlab' && token !== undefined)
     return { credential: createCredential('gitlab', { url: cloneUrl, token }), enterpriseOauthId: undefined };
   if (enterpriseOauthId !== undefined) {
-    const wanted = { accountId: project.accountId, enterpriseOauthId, cloneUrl, parameters };
-    return { credential: await services.signIn(wanted), enterpriseOauthId };
+    const { accountId } = project;
+    return {
+      credential: await signInByApplication(services, 'target', accountId, enterpriseOauthId),
+      enterpriseOauthId,
+    };
   }
   if (source.enterprise_oauth_id !== null) return { credential: undefined, enterpriseOauthId: undefined };
   const stored = await findStoredCredential(services, project, source);

@@ -3,8 +3,8 @@ import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import { createRemovalJob } from '../../kernel/retention/periodic-job.ts';
 import type { Slice } from '../../kernel/slice/slice.ts';
-import { migrationSettings } from './migration-settings.ts';
 import { migrationsKey } from './migration.ts';
+import { migrationSettings } from './migration-settings.ts';
 import { removeSeenTokens, tokenRemovalBatch } from './migration-work.store.ts';
 import { createMigrator, type MigratorServices } from './migrator.ts';
 import { repositoryMigrationRoutes } from './repository-migration.routes.ts';
@@ -29,7 +29,12 @@ export const repositoryMigrations: Slice<Needs> = {
   routes(endpoints, services) {
     const { publicUrl, migrationPreflightSeconds: preflightSeconds } = services.config;
     const findHostedUrl = (projectId: string) => `${publicUrl}/git/${projectId}.git`;
-    repositoryMigrationRoutes(endpoints, { ...services, ...migrationSettings, preflightSeconds, findHostedUrl });
+    repositoryMigrationRoutes(endpoints, {
+      ...services,
+      ...migrationSettings,
+      preflightSeconds,
+      findHostedUrl,
+    });
   },
   periodic(services) {
     const migrator = createMigrator({ ...services, ...migrationSettings });

@@ -80,7 +80,11 @@ export async function askBatch(
 
 function explainBatch(
   { side, provider }: Side,
-  { status, headers, body }: { status: number; headers: Readonly<Record<string, string | undefined>>; body: string },
+  {
+    status,
+    headers,
+    body,
+  }: { status: number; headers: Readonly<Record<string, string | undefined>>; body: string },
 ): MigrationFailed {
   if (status === 404 || status === 501)
     return new MigrationFailed(
@@ -112,7 +116,9 @@ function readAnswer(value: unknown): LfsAnswer {
   const read = (name: string): { [key: string]: Action } => {
     const action = readMember(actions, name);
     const href = readMember(action, 'href');
-    return typeof href === 'string' ? { [name]: { href, header: readHeaders(readMember(action, 'header')) } } : {};
+    return typeof href === 'string'
+      ? { [name]: { href, header: readHeaders(readMember(action, 'header')) } }
+      : {};
   };
   return {
     oid: String(readMember(value, 'oid')),
@@ -122,14 +128,18 @@ function readAnswer(value: unknown): LfsAnswer {
     error:
       error === undefined || error === null
         ? undefined
-        : { code: Number(readMember(error, 'code')), message: String(readMember(error, 'message')).slice(0, 200) },
+        : {
+            code: Number(readMember(error, 'code')),
+            message: String(readMember(error, 'message')).slice(0, 200),
+          },
   };
 }
 
 function readHeaders(given: unknown): Record<string, string> {
   if (typeof given !== 'object' || given === null) return {};
   const kept = Object.entries(given).filter(
-    ([name, value]) => typeof value === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(name) && !refusedHeader.test(name),
+    ([name, value]) =>
+      typeof value === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(name) && !refusedHeader.test(name),
   );
   return Object.fromEntries(kept.map(([name, value]) => [name.toLowerCase(), String(value)]));
 }
@@ -188,7 +198,9 @@ export async function downloadObject(
     signal: host.signal,
   });
   if (size !== answer.size) return `the host sent ${size} bytes in place of ${answer.size}`;
-  return digest.digest('hex') === answer.oid ? undefined : 'the host sent other content (its SHA-256 differs)';
+  return digest.digest('hex') === answer.oid
+    ? undefined
+    : 'the host sent other content (its SHA-256 differs)';
 }
 
 /** Uploads one object and asks the host to verify it. Returns why it failed, or undefined. */

@@ -28,7 +28,8 @@ export async function findPointers(place: Place, repository: GitRepository): Pro
   for await (const content of repository.readBlobs(small, largestPointer)) {
     const pointer = parsePointer(content);
     const blobId = small[at];
-    if (pointer !== undefined && blobId !== undefined && pointer.size > 0) found.set(pointer.oid, { ...pointer, blobId });
+    if (pointer !== undefined && blobId !== undefined && pointer.size > 0)
+      found.set(pointer.oid, { ...pointer, blobId });
     at += 1;
   }
   return [...found.values()];
@@ -125,9 +126,11 @@ async function copyObject(
 ): Promise<string | undefined> {
   const file = join(folder, `lfs-${download.oid}`);
   try {
-    const fault = await downloadObject(source, { ...download, size }, file, onBytes).catch((failure: unknown) => {
-      throw toMigrationFailed(source, failure);
-    });
+    const fault = await downloadObject(source, { ...download, size }, file, onBytes).catch(
+      (failure: unknown) => {
+        throw toMigrationFailed(source, failure);
+      },
+    );
     if (fault !== undefined) return `the source cannot give it: ${fault}`;
     const refused = await uploadObject(target, upload, file, onBytes).catch((failure: unknown) => {
       throw toMigrationFailed(target, failure);
@@ -139,7 +142,11 @@ async function copyObject(
 }
 
 /** Asks the target for each object, as a clone would. */
-async function verifyObjects(target: LfsHost, pointers: readonly FoundPointer[], lost: Lost[]): Promise<void> {
+async function verifyObjects(
+  target: LfsHost,
+  pointers: readonly FoundPointer[],
+  lost: Lost[],
+): Promise<void> {
   for (let at = 0; at < pointers.length; at += batchSize) {
     const batch = pointers.slice(at, at + batchSize);
     const answers = await askBatch(target, 'download', batch);

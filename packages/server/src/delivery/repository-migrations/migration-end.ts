@@ -1,10 +1,9 @@
 /** The end of a migration: its row, the repository of the project and the event, in one transaction. */
 import type { MigrationMode, MigrationProvider } from '@headgate/contract';
+import type { Clock } from '../../kernel/clock.ts';
 import { type Database, statement } from '../../kernel/database/database.ts';
 import { type AccountEvent, recordEvents } from '../../kernel/database/events.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
-import { LeaseLost } from './target-token.ts';
 import { MigrationFailed } from './migration-failure.ts';
 import {
   endMigrationRow,
@@ -14,6 +13,7 @@ import {
   moveRepositoryRow,
   type SourceRow,
 } from './migration-work.store.ts';
+import { LeaseLost } from './target-token.ts';
 
 export interface MovedProject extends MovedRepository {
   source: SourceRow;
@@ -78,7 +78,15 @@ function buildEndEvent(job: Ended, { status, code, detail, project, report }: En
     projectId: job.project_id,
     subject,
     before: { provider: source.provider, repositoryName: source.repository_name, cloneUrl: source.clone_url },
-    after: { status, mode: job.mode, repositoryName: job.target_name, ...target, branches, tags, verifiedRefs },
+    after: {
+      status,
+      mode: job.mode,
+      repositoryName: job.target_name,
+      ...target,
+      branches,
+      tags,
+      verifiedRefs,
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 /** Why a migration fails, in words: each reason has its own code, and says what to grant or to change. */
 import type { GitProvider, ProviderFindingCode } from '../git-providers/index.ts';
 import { ProviderRefused } from '../git-providers/index.ts';
-import { type RemoteFailure, RemoteFailed, type RemoteFailureKind } from '../git-remotes/index.ts';
+import { RemoteFailed, type RemoteFailure, type RemoteFailureKind } from '../git-remotes/index.ts';
 
 export type MigrationFailureCode =
   | ProviderFindingCode
@@ -22,6 +22,7 @@ export type MigrationFailureCode =
   | 'lfs-objects-missing'
   | 'lfs-refused'
   | 'token-lost'
+  | 'sign-in-failed'
   | 'given-up'
   | 'repository-changed'
   | 'git-failed';

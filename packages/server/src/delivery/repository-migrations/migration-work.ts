@@ -22,8 +22,8 @@ import {
   openTarget,
   type Project,
 } from './hosts.ts';
-import { MigrationFailed, type MigrationFailureCode } from './migration-failure.ts';
 import { type EndOfMigration, endMigration, type MovedProject } from './migration-end.ts';
+import { MigrationFailed, type MigrationFailureCode } from './migration-failure.ts';
 import { extendLease, type MigrationJob, readSource, type SourceRow } from './migration-work.store.ts';
 import { type Moved, moveRepository } from './move.ts';
 import { checkBefore, type Preflight } from './preflight.ts';
@@ -108,7 +108,12 @@ export class MigrationWork {
       await this.#services.hosted.waitForWrites(this.#project, this.#signal);
     const at = { accountId: this.#project.accountId, signal: this.#signal };
     const checking = await makePlace(git, scratch, 'preflight', at);
-    const plan = { mode: job.mode, overwrite: job.overwrite, isResumed: this.#wasPushing, mostRefs: limits.mostRefs };
+    const plan = {
+      mode: job.mode,
+      overwrite: job.overwrite,
+      isResumed: this.#wasPushing,
+      mostRefs: limits.mostRefs,
+    };
     const preflight = await checkBefore(plan, {
       place: checking,
       listSource: () => opened.source.list(checking),
@@ -193,14 +198,17 @@ export class MigrationWork {
     moved: Moved | undefined,
   ): EndOfMigration {
     const { job } = this;
-    const { refs } = this.#preflight ?? { refs: {} };
+    const refs: Preflight['refs'] = this.#preflight?.refs ?? {};
     const wanted = moved?.refs.defaultBranch ?? refs.source?.defaultBranch;
     if (refs.target !== undefined && this.#preflight !== undefined) {
       const more = compareDefaultBranches(job.mode, wanted, refs.target);
       this.#preflight = { ...this.#preflight, findings: [...this.#preflight.findings, ...more] };
     }
     const warnings = (this.#preflight?.findings ?? []).filter(({ level }) => level === 'warning');
-    const detail = warnings.map(({ message }) => message).join(' ').slice(0, migrationDetailLimit);
+    const detail = warnings
+      .map(({ message }) => message)
+      .join(' ')
+      .slice(0, migrationDetailLimit);
     const { credential, enterpriseOauthId } = target;
     // The token of an application is short-lived: the connection gives another one.
     const kept = enterpriseOauthId === undefined ? credential : undefined;
@@ -212,7 +220,8 @@ export class MigrationWork {
       provider_parameters: job.provider_parameters,
       default_branch: source.default_branch ?? (wanted === undefined ? null : showRef(wanted)),
       enterprise_oauth_id: enterpriseOauthId ?? null,
-      sealed_credential: kept === undefined ? null : sealCredential(this.#services.sealer, this.#project, kept),
+      sealed_credential:
+        kept === undefined ? null : sealCredential(this.#services.sealer, this.#project, kept),
       credential_origin: kept?.origin ?? null,
       credential_expires_at: expiresAt ?? (kept === undefined ? null : source.credential_expires_at),
       source,
@@ -232,7 +241,10 @@ export class MigrationWork {
   #describeFailure(failure: unknown): EndOfMigration {
     const known = toFailure(failure);
     if (known.code === 'git-failed' && !(failure instanceof MigrationFailed))
-      this.#services.log.error({ err: failure, migrationId: this.job.migration_id }, 'a repository migration failed');
+      this.#services.log.error(
+        { err: failure, migrationId: this.job.migration_id },
+        'a repository migration failed',
+      );
     return {
       status: 'FAILED',
       phase: this.#phase,

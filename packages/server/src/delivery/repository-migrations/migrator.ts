@@ -3,8 +3,8 @@
  * by a lease that it extends all the time. A lease that is lost ends the work at once: another server has it.
  */
 import { addSeconds } from '../../kernel/clock.ts';
-import { claimMigrations, type MigrationJob, releaseMigration } from './migration-work.store.ts';
 import { type EndServices, failAbandoned } from './migration-end.ts';
+import { claimMigrations, type MigrationJob, releaseMigration } from './migration-work.store.ts';
 import { leaseSeconds, type MigrationServices, MigrationWork } from './migration-work.ts';
 import { LeaseLost } from './target-token.ts';
 
@@ -53,7 +53,8 @@ export function createMigrator(services: MigratorServices): Migrator {
       if (failure instanceof LeaseLost || lost.signal.aborted)
         log.warn(about, 'another server took over a repository migration');
       else {
-        if (!stopping.aborted) log.warn(about, 'a repository migration was interrupted; it will be taken up again');
+        if (!stopping.aborted)
+          log.warn(about, 'a repository migration was interrupted; it will be taken up again');
         const until = addSeconds(clock.now(), stopping.aborted ? 0 : pauseSeconds);
         await releaseMigration(database.read, job, until).catch(() => undefined);
       }
@@ -66,7 +67,7 @@ export function createMigrator(services: MigratorServices): Migrator {
     async look() {
       await failAbandoned(services);
       const limit = mostAtOnce - underWay.size;
-      if (git.version === undefined || limit <= 0 || stopping.aborted) return;
+      if (limit <= 0 || stopping.aborted || 'fault' in (await git.check())) return;
       const claimed = await claimMigrations(database.read, { limit, leaseSeconds, now: clock.now() });
       for (const job of claimed) {
         const working = work(job).finally(() => underWay.delete(working));

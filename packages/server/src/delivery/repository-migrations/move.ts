@@ -1,6 +1,7 @@
 /** MIRROR_PUSH: fetches, moves LFS objects, pushes, and verifies each ref. */
-import type { MigrationPhase } from '@headgate/contract';
+
 import { setTimeout as delay } from 'node:timers/promises';
+import type { MigrationPhase } from '@headgate/contract';
 import { openGitRepository, type Scratch } from '../git/index.ts';
 import type { Remotes } from '../git-remotes/index.ts';
 import {
@@ -73,7 +74,9 @@ async function moveOnce(mover: Mover): Promise<Moved> {
   await mover.enter('PUSHING', 60);
   const pushedAtomically = refs.refs.size === 0 ? undefined : await pushAll(mover, place, refs);
   await mover.enter('VERIFYING', 95);
-  const found = await retry(mover, () => listRemoteRefs(place, mover.target.reached, mover.limits.mostRefs * 2));
+  const found = await retry(mover, () =>
+    listRemoteRefs(place, mover.target.reached, mover.limits.mostRefs * 2),
+  );
   const wrong = findUnverified(refs.refs, found);
   if (wrong.length > 0)
     throw new MigrationFailed(
@@ -108,7 +111,13 @@ async function moveLfs(mover: Mover, place: Place): Promise<Pick<Moved, 'lfsObje
       `The source has ${pointers.length} files in Git LFS, and this server stores no LFS objects. Remove the files from LFS with "git lfs migrate export", or move the repository from the host that has them.`,
     );
   const { signal } = place;
-  const from = { ...source.reached, remotes, cloneUrl: source.cloneUrl, credential: source.credential, signal };
+  const from = {
+    ...source.reached,
+    remotes,
+    cloneUrl: source.cloneUrl,
+    credential: source.credential,
+    signal,
+  };
   const to = { ...target.reached, remotes, cloneUrl: target.cloneUrl, credential: target.credential, signal };
   const copied = await retry(mover, () =>
     copyLfsObjects(
@@ -151,7 +160,10 @@ async function findChanged(mover: Mover, copied: RemoteRefs): Promise<string[]> 
 }
 
 /** Repeats what the connection spoiled. What has arrived stays, so that a repetition goes on. */
-async function retry<Result>({ retryMilliseconds, place }: Mover, work: () => Promise<Result>): Promise<Result> {
+async function retry<Result>(
+  { retryMilliseconds, place }: Mover,
+  work: () => Promise<Result>,
+): Promise<Result> {
   for (let attempt = 0; ; attempt += 1) {
     try {
       return await work();

@@ -85,7 +85,9 @@ export async function checkBefore(plan: PreflightPlan, hosts: PreflightHosts): P
   ]);
   if (plan.mode === 'MIRROR_PUSH' && there !== undefined) await collect(pushDry(place, target));
   const hasOwnCommit =
-    there === undefined || plan.overwrite ? undefined : await collect(findInitialCommit(place, target, there, description));
+    there === undefined || plan.overwrite
+      ? undefined
+      : await collect(findInitialCommit(place, target, there, description));
   const replaceable = hasOwnCommit === true ? new Map(there?.refs) : new Map<string, string>();
   findings.push(...readProviderFindings(plan, description, replaceable.size > 0, there));
   const refs = { ...(source && { source }), ...(there && { target: there }) };
@@ -108,8 +110,10 @@ export async function checkBefore(plan: PreflightPlan, hosts: PreflightHosts): P
 function dropRepeated<Each extends { level: string; code: string }>(findings: readonly Each[]): Each[] {
   return findings.filter(
     (each, at) =>
-      each.code === 'note' || findings.findIndex((other) => other.code === each.code && other.level === each.level) === at ||
-      each.code === 'protected-branch' || each.code === 'force-push-forbidden',
+      each.code === 'note' ||
+      findings.findIndex((other) => other.code === each.code && other.level === each.level) === at ||
+      each.code === 'protected-branch' ||
+      each.code === 'force-push-forbidden',
   );
 }
 
@@ -132,7 +136,8 @@ function readProviderFindings(
 }
 
 /** Names that hosts put into the first commit of a new repository. */
-const initialNames = /^(readme|license|licence|copying|contributing|changelog)(\.\w+)*$|^\.git(ignore|attributes)$/i;
+const initialNames =
+  /^(readme|license|licence|copying|contributing|changelog)(\.\w+)*$|^\.git(ignore|attributes)$/i;
 
 /**
  * Whether all that the target has is one branch with one commit that the host itself made. The provider
@@ -146,7 +151,7 @@ async function findInitialCommit(
 ): Promise<boolean> {
   const [only] = refs;
   if (refs.size !== 1 || only === undefined || !isBranch(only[0])) return false;
-  if (description !== undefined && description.canRead) return description.isEmptyOrInitialCommit;
+  if (description?.canRead) return description.isEmptyOrInitialCommit;
   const [, id] = only;
   await fetchRefs(place, target, ['+refs/heads/*:refs/headgate/target/*'], ['--depth=1']);
   const commit = await readRawCommit(place, id);

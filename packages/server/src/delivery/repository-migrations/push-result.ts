@@ -29,6 +29,8 @@ export function parsePushResult(stdout: Buffer, stderr: string): PushResult {
 
 /** In an atomic push, refs that were rejected only because another one was are not the reason. */
 export function findGuiltyRefs(rejected: readonly RejectedRef[]): readonly RejectedRef[] {
-  const guilty = rejected.filter(({ reason }) => !/atomic push fail|transaction aborted|atomic transaction failed/i.test(reason));
+  const guilty = rejected.filter(
+    ({ reason }) => !/atomic push fail|transaction aborted|atomic transaction failed/i.test(reason),
+  );
   return guilty.length === 0 ? rejected : guilty;
 }

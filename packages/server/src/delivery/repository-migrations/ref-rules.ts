@@ -39,9 +39,7 @@ export function judgeMirror(rules: MirrorRules): Finding[] {
     });
   const changed = kept.filter(([name, id]) => source.refs.has(name) && source.refs.get(name) !== id);
   if (changed.length > 0 && (overwrite || hasInitialCommitOnly))
-    findings.push(
-      note(`Overwritten in the target: ${nameSome(changed.map(([name]) => name))}.`, 'warning'),
-    );
+    findings.push(note(`Overwritten in the target: ${nameSome(changed.map(([name]) => name))}.`, 'warning'));
   const others = kept.filter(([name]) => !source.refs.has(name));
   if (others.length > 0 && (overwrite || hasInitialCommitOnly))
     findings.push(

@@ -10,14 +10,14 @@ import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Endpoints, LongCall } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
-import { checkInRequest } from './dry-run.ts';
-import { migrationsKey, presentMigration, readTargetUrl } from './migration.ts';
-import { insertMigration, migrationById, startOfMigration, tokenSeen } from './migration.store.ts';
-import type { MigrationServices } from './migration-work.ts';
 import { isSameRepository } from './clone-address.ts';
+import { checkInRequest } from './dry-run.ts';
+import type { TargetPlan } from './hosts.ts';
+import { insertMigration, migrationById, startOfMigration, tokenSeen } from './migration.store.ts';
+import { migrationsKey, presentMigration, readTargetUrl } from './migration.ts';
+import type { MigrationServices } from './migration-work.ts';
 import { completeParameters } from './target-parameters.ts';
 import { fingerprintToken, sealToken } from './target-token.ts';
-import type { TargetPlan } from './hosts.ts';
 
 export interface MigrationRouteServices extends MigrationServices {
   wakes: Wakes;
@@ -45,7 +45,11 @@ export function repositoryMigrationRoutes({ read, long }: Endpoints, services: M
     }
     const { token } = start;
     // A token in the header is part of what is asked.
-    const content = JSON.stringify([body, query, token && fingerprintToken(services.sealer, token).toString('hex')]);
+    const content = JSON.stringify([
+      body,
+      query,
+      token && fingerprintToken(services.sealer, token).toString('hex'),
+    ]);
     return call.write(content, async (tx) => {
       const migrationId = newId();
       const made = {
@@ -67,7 +71,13 @@ export function repositoryMigrationRoutes({ read, long }: Endpoints, services: M
       tx.afterCommit(() => services.wakes.wake(migrationsKey, 'all'));
       const subject = { type: 'repository-migration', id: migrationId, name: body.targetName };
       const { mode, targetProvider, targetCloneUrl, overwrite } = made;
-      const after = { status: 'IN_PROGRESS', mode, provider: targetProvider, cloneUrl: targetCloneUrl, overwrite };
+      const after = {
+        status: 'IN_PROGRESS',
+        mode,
+        provider: targetProvider,
+        cloneUrl: targetCloneUrl,
+        overwrite,
+      };
       return {
         body: { migrationId },
         location: `/v1/projects/${params.projectId}/repository-migration/${migrationId}`,
@@ -111,8 +121,8 @@ async function checkStart(call: StartCall, services: MigrationRouteServices): Pr
   const enterpriseOauthId = oauthId ?? undefined;
   const start = { provider, cloneUrl, parameters, enterpriseOauthId, token, isSame };
   if (call.query.dryRun) await checkState(start, row, scope.accountId, services);
-  if (services.git.version === undefined)
-    throw problem('git-missing', { fault: 'the server found no git program' });
+  const checked = await services.git.check();
+  if ('fault' in checked) throw problem('git-missing', checked);
   return start;
 }
 

@@ -1,30 +1,43 @@
 /** Which credential is shown to which of the two hosts. */
 import type { RepositoryProvider } from '@headgate/contract';
 import type { Database } from '../../kernel/database/database.ts';
+import { Problem } from '../../kernel/http/problems.ts';
 import type { Sealer, Secret } from '../../kernel/security/sealed.ts';
+import type { OauthTokens } from '../enterprise-oauths/index.ts';
 import {
   type GitProvider,
-  providerAdapters,
   type ProviderAddresses,
   type ProviderCall,
   ProviderRefused,
+  providerAdapters,
 } from '../git-providers/index.ts';
 import { type Credential, findOrigin, RemoteFailed, type Remotes } from '../git-remotes/index.ts';
-
-/** The installed application of an account at a provider gives a credential for one repository. */
-export type SignIn = (wanted: {
-  accountId: string;
-  enterpriseOauthId: string;
-  cloneUrl: string;
-  parameters: Readonly<Record<string, string>>;
-}) => Promise<Credential>;
+import { MigrationFailed, type Side } from './migration-failure.ts';
 
 export interface SignInServices {
   database: Database;
   sealer: Sealer;
   remotes: Remotes;
-  signIn: SignIn;
+  oauthTokens: OauthTokens;
   config: { gitAddresses: ProviderAddresses };
+}
+
+/** A token of an application of the account. @throws MigrationFailed */
+export async function signInByApplication(
+  { oauthTokens }: Pick<SignInServices, 'oauthTokens'>,
+  side: Side['side'],
+  accountId: string,
+  enterpriseOauthId: string,
+): Promise<Credential> {
+  try {
+    return await oauthTokens.getCredential(accountId, enterpriseOauthId);
+  } catch (failure) {
+    if (!(failure instanceof Problem)) throw failure;
+    throw new MigrationFailed(
+      'sign-in-failed',
+      `The enterprise OAuth connection of the ${side} gives no token: ${failure.message}`,
+    );
+  }
 }
 
 /** The adapter of a provider; hosted repositories are plain Git. */

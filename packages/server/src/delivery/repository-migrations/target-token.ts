@@ -15,7 +15,8 @@ import { MigrationFailed, toMigrationFailed } from './migration-failure.ts';
 import { type MigrationJob, noteRotation, storeRotatedToken } from './migration-work.store.ts';
 
 const fingerprintPurpose = 'git token fingerprint';
-const tokenPurpose = (accountId: string, migrationId: string) => `migration token ${accountId} ${migrationId}`;
+const tokenPurpose = (accountId: string, migrationId: string) =>
+  `migration token ${accountId} ${migrationId}`;
 /** GitLab permits a year at most. The token is renewed before. */
 const tokenSeconds = 90 * 86_400;
 

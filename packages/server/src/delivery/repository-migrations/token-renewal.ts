@@ -12,8 +12,8 @@ import type { NewId } from '../../kernel/identifiers.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
 import { type Rest, runExclusively } from '../../kernel/retention/retention.ts';
-import { createCredential, sealCredential, unsealCredential } from '../git-remotes/index.ts';
 import { ProviderRefused } from '../git-providers/index.ts';
+import { createCredential, sealCredential, unsealCredential } from '../git-remotes/index.ts';
 import { findProvider, getSecret, openInterface, type SignInServices } from './sign-in.ts';
 import { computeTokenEnd } from './target-token.ts';
 
@@ -133,7 +133,12 @@ async function renewToken(
         now,
       });
       if (replaced.length === 0) return false;
-      const source = { accountId: row.account_id, actorId: null, actorKind: 'system', requestId: null } as const;
+      const source = {
+        accountId: row.account_id,
+        actorId: null,
+        actorKind: 'system',
+        requestId: null,
+      } as const;
       const subject = { type: 'repository', id: row.project_id, name: row.repository_name };
       const after = { expiresAt: rotated.expiresAt?.toISOString() };
       const event = { name: 'repository-token-renewed', projectId: row.project_id, subject, after } as const;
