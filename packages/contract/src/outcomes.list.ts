@@ -15,6 +15,7 @@ import { environmentOutcomes } from './environment/environment.outcomes.ts';
 import { gitDeliveryOutcomes } from './git-delivery/git-delivery.outcomes.ts';
 import { gitOutcomes } from './git/git.outcomes.ts';
 import { groupOutcomes } from './group/group.outcomes.ts';
+import { hostedRepositoryOutcomes } from './hosted-repository/hosted-repository.outcomes.ts';
 import { pipelineExecutionOutcomes } from './pipeline-execution/pipeline-execution.outcomes.ts';
 import { projectTagOutcomes } from './project-tag/project-tag.outcomes.ts';
 import { projectOutcomes } from './project/project.outcomes.ts';
@@ -46,6 +47,7 @@ export const outcomeLists = [
   gitDeliveryOutcomes,
   gitOutcomes,
   groupOutcomes,
+  hostedRepositoryOutcomes,
   pipelineExecutionOutcomes,
   projectTagOutcomes,
   projectOutcomes,

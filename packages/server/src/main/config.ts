@@ -11,7 +11,7 @@ import { parseEgressAllow } from '../kernel/security/egress.ts';
 import { parseMasterKey, Secret } from '../kernel/security/sealed.ts';
 import type { WorkTimes } from '../kernel/work/work.ts';
 import type { MailSettings } from '../runtime/alerts/index.ts';
-import { type GitAddresses, readGitAddresses } from './git-settings.ts';
+import { type GitAddresses, type GitSettings, readGitAddresses, readGitSettings } from './git-settings.ts';
 import { readCertificate, type TlsFiles } from './http/certificate.ts';
 import { parseOrigins } from './http/cors.ts';
 import { findExposureFault, isLoopback, parseTrustedProxies } from './http/exposure.ts';
@@ -53,6 +53,7 @@ export interface Config {
   /** Requests per minute and account; undefined for no limit. */
   rateLimit: number | undefined;
   egressAllow: readonly string[];
+  git: GitSettings;
   gitAddresses: GitAddresses;
   logLevel: LogLevel;
   logFile: string | undefined;
@@ -124,6 +125,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     localAgent: read.onOff('HEADGATE_LOCAL_AGENT'),
     rateLimit: read.integerOrOff('HEADGATE_RATE_LIMIT', chooseRateLimit(host, trustedProxies), 1, 1e9),
     egressAllow: read.parsed('HEADGATE_EGRESS_ALLOW', parseEgressList) ?? [],
+    git: readGitSettings(read),
     gitAddresses: readGitAddresses(read),
     logLevel: read.oneOf('HEADGATE_LOG_LEVEL', logLevels, 'info'),
     logFile: read.text('HEADGATE_LOG_FILE'),

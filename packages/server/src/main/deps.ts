@@ -2,9 +2,14 @@
 import { join } from 'node:path';
 import type pg from 'pg';
 import manifest from '../../package.json' with { type: 'json' };
+import { type ClientAuthentication, createClientAuthentication } from '../access/tokens/index.ts';
 import { createPipelineReader, type PipelineReader } from '../delivery/artifacts/index.ts';
 import { type Blobs, createBlobs, type ManifestUse, type ObjectStore } from '../delivery/blobs/index.ts';
-import { createRemotes, type Remotes } from '../delivery/git-remotes/index.ts';
+import { createOauthTokens, type OauthTokens } from '../delivery/enterprise-oauths/index.ts';
+import { createGit, type Git, type GitUser } from '../delivery/git/index.ts';
+import { createMirrors, createRemotes, type Mirrors, type Remotes } from '../delivery/git-remotes/index.ts';
+import { createHostedRepositories, type HostedRepositories } from '../delivery/hosted-repositories/index.ts';
+import { createRepositoryUse, type RepositoryUse } from '../delivery/repositories/index.ts';
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import { type Database, openDatabase } from '../kernel/database/database.ts';
 import { announceEvents } from '../kernel/database/event-news.ts';
@@ -43,8 +48,18 @@ export interface Dependencies extends Services {
   wakes: Wakes;
   /** For addresses that tenants set. */
   egress: EgressGuard;
+  /** For client ids and secrets. */
+  clients: ClientAuthentication;
+  git: Git;
+  hosted: HostedRepositories;
+  /** Of hosted repositories. Absolute. */
+  repositoriesFolder: string;
   /** The way to other Git hosts. */
   remotes: Remotes;
+  mirrors: Mirrors;
+  oauthTokens: OauthTokens;
+  /** The repositories of projects, hosted here or on other hosts. */
+  repositories: RepositoryUse;
   owners: WorkOwners;
   times: WorkTimes;
   objects: ObjectStore;
@@ -72,6 +87,8 @@ export interface Given {
   clock?: Clock;
   /** Resolves the names of hosts that tenants set; by default the system does. */
   resolve?: Resolve;
+  /** The folder of git's own files, and its user; by default below the data, as the user of the server. */
+  gitPlaces?: { directory: string; user?: GitUser };
 }
 
 export function openDatabaseFor(config: Config, connection: pg.ClientConfig, failures: FailureLog): Database {
@@ -111,6 +128,23 @@ export async function createDependencies(config: Config, given: Given): Promise<
   const blobs = createBlobs({ database, objects, clock, newId, log });
   const egress = createEgressGuard(parseEgressAllow(config.egressAllow), given.resolve);
   const remotes = createRemotes({ guard: egress, trustedAddresses: Object.values(config.gitAddresses) });
+  const { directory, user } = given.gitPlaces ?? { directory: join(config.dataDirectory, 'git') };
+  const git = createGit({
+    folder: directory,
+    user,
+    searchPath: config.git.searchPath,
+    mostBytes: config.git.mostBytes,
+    processes: { ofServer: config.git.processes, ofAccount: Math.ceil(config.git.processes / 4) },
+    log,
+    stopping: given.stopping,
+  });
+  const repositoriesFolder = config.git.repositoriesFolder ?? join(directory, 'repositories');
+  const { stopping } = given;
+  const hosted = createHostedRepositories({ database, git, clock, newId, log, stopping, repositoriesFolder });
+  const mirrorFolder = join(repositoriesFolder, 'mirrors');
+  const { mostBytes } = config.git;
+  const mirrors = createMirrors({ git, remotes, folder: mirrorFolder, clock, mostBytes });
+  const oauthTokens = createOauthTokens({ database, sealer, clock, remotes, config });
   const { region, publicUrl, signingKeyDays: rotationDays } = config;
   const signingKeys = await openSigningKeys({ database, sealer, clock, log, rotationDays });
   return {
@@ -128,8 +162,15 @@ export async function createDependencies(config: Config, given: Given): Promise<
     log,
     failures,
     wakes,
+    clients: createClientAuthentication({ sealer, database, clock, newId, log }),
+    git,
+    hosted,
+    repositoriesFolder,
     egress,
     remotes,
+    mirrors,
+    oauthTokens,
+    repositories: createRepositoryUse({ database, sealer, git, hosted, mirrors, oauthTokens }),
     owners: collectWorkOwners(slices, { metrics, wakes, times: config.work }),
     times: config.work,
     objects,

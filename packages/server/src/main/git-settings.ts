@@ -1,5 +1,30 @@
-/** The operator's addresses of Git providers: self-hosted installations have their own. */
+/** The settings of Git, and the operator's addresses of Git providers. */
+import { resolve } from 'node:path';
 import type { Reader } from './setting-reader.ts';
+
+export interface GitSettings {
+  /** Where repositories are hosted; all servers of a database must see it. Undefined: beside the data. */
+  repositoriesFolder: string | undefined;
+  /** The user to run git as, if the server runs as root. */
+  user: string | undefined;
+  /** Of one hosted repository. */
+  mostBytes: number;
+  /** Processes of git at once at this server. */
+  processes: number;
+  /** The PATH of the server. */
+  searchPath: string | undefined;
+}
+
+export function readGitSettings(read: Reader): GitSettings {
+  const folder = read.text('HEADGATE_REPOSITORIES_DIR');
+  return {
+    repositoriesFolder: folder === undefined ? undefined : resolve(folder),
+    user: read.text('HEADGATE_GIT_USER'),
+    mostBytes: read.integer('HEADGATE_REPOSITORY_MB', 2_048, 1, 1_048_576) * 1_048_576,
+    processes: read.integer('HEADGATE_GIT_PROCESSES', 16, 1, 1_000),
+    searchPath: read.text('PATH'),
+  };
+}
 
 export interface GitAddresses {
   /** Without a slash at the end, like the others. */

@@ -105,7 +105,14 @@ async function start(
   });
   if (applied.length > 0) log.info({ applied }, 'the database was migrated');
   const reporting = { failures, uncaught, lostLines: output.lostLines };
-  const deps = await createDependencies(config, { connection: opened.connection, log, reporting, stopping });
+  const { connection } = opened;
+  const deps = await createDependencies(config, {
+    connection,
+    log,
+    reporting,
+    stopping,
+    gitPlaces: places.git,
+  });
   endings.push(['the database connections', () => deps.close()]);
   const { accountId, credential, file, isNew } = await ensureCredential(deps, places);
 

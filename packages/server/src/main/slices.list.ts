@@ -21,6 +21,8 @@ import { gitProviders } from '../delivery/git-providers/index.ts';
 import { gitRemotes } from '../delivery/git-remotes/index.ts';
 import { git } from '../delivery/git/index.ts';
 import { repositoryMigrations } from '../delivery/repository-migrations/index.ts';
+import { hostedRepositories } from '../delivery/hosted-repositories/index.ts';
+import { repositories } from '../delivery/repositories/index.ts';
 import { sharedPipelines } from '../delivery/shared-pipelines/index.ts';
 import { events } from '../records/events/index.ts';
 import { webhooks } from '../records/webhooks/index.ts';
@@ -56,6 +58,8 @@ export const slices = [
   gitRemotes,
   git,
   repositoryMigrations,
+  hostedRepositories,
+  repositories,
   sharedPipelines,
   events,
   webhooks,

@@ -1,5 +1,10 @@
-import type { Services } from '../../kernel/endpoint/endpoint.ts';
 import type { Slice } from '../../kernel/slice/slice.ts';
-import { tokenRoutes } from './token.routes.ts';
+import { type TokenServices, tokenRoutes } from './token.routes.ts';
 
-export const tokens: Slice<Services> = { name: 'tokens', routes: tokenRoutes };
+export {
+  type ClientAuthentication,
+  ClientRefusal,
+  createClientAuthentication,
+} from './client-authentication.ts';
+
+export const tokens: Slice<TokenServices> = { name: 'tokens', routes: tokenRoutes };

@@ -4,16 +4,13 @@
  * OAuth's format, not with ProblemDetail (decisions.md, exceptions).
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isDiskFull } from '../../kernel/database/database.ts';
 import type { Endpoints, Services } from '../../kernel/endpoint/endpoint.ts';
 import { decode } from '../../kernel/http/content-encoding.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { Secret } from '../../kernel/security/sealed.ts';
 import { jwksSeconds, tokenLifetimeSeconds } from '../../kernel/security/signing-keys.ts';
 import { tokenScope } from '../../kernel/security/tokens.ts';
-import { type Client, findClientById, hasSecret, recordTokenUse } from '../credentials/index.ts';
-import { createRefusedAttempts, type RefusedAttempts } from './refused-attempts.ts';
-import { createThrottle, type Throttle } from './throttle.ts';
+import { type ClientAuthentication, ClientRefusal, unknownClientText } from './client-authentication.ts';
 
 const tokenPath = '/oauth/dpc/token';
 const keysPath = '/.well-known/jwks.json';
@@ -26,7 +23,7 @@ const formLimit = {
   exceeded: () => problem('body-too-large', { limit: 'the form may have at most 16384 bytes' }),
 };
 
-type OAuthError = 'invalid_request' | 'invalid_client' | 'unsupported_grant_type';
+type OAuthError = 'invalid_request' | 'unsupported_grant_type';
 
 class Refusal extends Error {
   readonly error: OAuthError;
@@ -41,10 +38,12 @@ class Refusal extends Error {
   }
 }
 
-export function tokenRoutes({ app }: Endpoints, services: Services): void {
-  const refused = createRefusedAttempts(services);
-  app.addHook('onClose', () => refused.close());
-  const authenticate = createAuthentication(services, createThrottle(services.clock), refused);
+export interface TokenServices extends Services {
+  clients: ClientAuthentication;
+}
+
+export function tokenRoutes({ app }: Endpoints, services: TokenServices): void {
+  app.addHook('onClose', () => services.clients.close());
   app.addContentTypeParser<Buffer>(
     formType,
     { parseAs: 'buffer', bodyLimit: formLimit.bytes },
@@ -67,7 +66,8 @@ export function tokenRoutes({ app }: Endpoints, services: Services): void {
       const { clientId, secret } = readCredentials(request);
       // The body contains the secret, so do not keep it on the request.
       request.body = undefined;
-      const client = await authenticate(request, clientId, secret);
+      const attempt = { address: request.ip, requestId: request.id };
+      const client = await services.clients.authenticate(attempt, clientId, secret);
       const accessToken = await services.tokens.issue({ ...client, clientId }, client.surface);
       const body = {
         access_token: accessToken,
@@ -77,6 +77,13 @@ export function tokenRoutes({ app }: Endpoints, services: Services): void {
       };
       return sendBody(reply, 200, body);
     } catch (failure) {
+      if (failure instanceof ClientRefusal) {
+        reply.headers(failure.headers);
+        return sendBody(reply, failure.status, {
+          error: 'invalid_client',
+          error_description: failure.message,
+        });
+      }
       if (!(failure instanceof Refusal)) throw failure;
       reply.headers(failure.headers);
       return sendBody(reply, failure.status, { error: failure.error, error_description: failure.message });
@@ -129,11 +136,9 @@ function readCredentials(request: FastifyRequest): { clientId: string; secret: S
     );
   }
   if (!clientId || !secret)
-    throw createClientRefusal(
-      'client_id or client_secret is missing; send both in the body or by HTTP Basic.',
-    );
+    throw new ClientRefusal('client_id or client_secret is missing; send both in the body or by HTTP Basic.');
   if (clientId.length > longestMember || secret.length > longestMember)
-    throw createClientRefusal('The client is unknown, its secret is wrong, or it is no longer active.');
+    throw new ClientRefusal(unknownClientText);
   return { clientId, secret: new Secret(secret) };
 }
 
@@ -146,61 +151,8 @@ function parseBasicCredentials(header: string | undefined): { clientId: string; 
     const decodeHalf = (text: string) => decodeURIComponent(text.replaceAll('+', ' '));
     return { clientId: decodeHalf(clientId), secret: decodeHalf(rest.join(':')) };
   } catch {
-    throw createClientRefusal(
+    throw new ClientRefusal(
       'The HTTP Basic credentials are not form-encoded; percent-encode client_id and client_secret.',
     );
   }
-}
-
-function createClientRefusal(description: string): Refusal {
-  return new Refusal('invalid_client', description, 401, { 'www-authenticate': 'Basic realm="headgate"' });
-}
-
-/**
- * Returns the client with the id and secret of a request. Known and unknown clients take the same path and
- * the same time: one trip to the database, the same comparisons, and an event, if any, after the response.
- */
-function createAuthentication(services: Services, throttle: Throttle, refused: RefusedAttempts) {
-  const { sealer, database, clock } = services;
-
-  return async (request: FastifyRequest, clientId: string, secret: Secret): Promise<Client> => {
-    const attempt = { address: request.ip, clientId };
-    requireNoPause(throttle.getAddressPause(attempt.address));
-    const client = await findClient(services, clientId);
-    const matches = hasSecret(sealer, client ?? unknownClient, secret);
-    // Check again: concurrent attempts from this address may have failed in between, and parallel guesses
-    // must not get further than sequential ones.
-    requireNoPause(throttle.getAddressPause(attempt.address));
-    if (client === undefined || !matches || !client.active) {
-      const pause = throttle.getPairPause(attempt);
-      throttle.recordFailure({ ...attempt, guess: sealer.digest(secret.reveal(), 'refused secret') });
-      requireNoPause(pause);
-      if (client !== undefined) refused.record({ client, clientId, requestId: request.id, at: clock.now() });
-      throw createClientRefusal('The client is unknown, its secret is wrong, or it is no longer active.');
-    }
-    throttle.recordSuccess(attempt);
-    if (client.surface === 'dpc')
-      await recordTokenUse(database.read, client, clock.now()).catch(ignoreFullDisk);
-    return client;
-  };
-}
-
-/** Throws 429 unless the pause is 0. */
-function requireNoPause(pauseSeconds: number): void {
-  if (pauseSeconds === 0) return;
-  const description = `Too many failed attempts; try again in ${pauseSeconds} s.`;
-  throw new Refusal('invalid_client', description, 429, { 'retry-after': String(pauseSeconds) });
-}
-
-/** With a full disk, clients still get the tokens that they need to read. */
-function ignoreFullDisk(failure: unknown): void {
-  if (!isDiskFull(failure)) throw failure;
-}
-
-const unknownClient = { secretDigest: Buffer.alloc(32), previousSecretDigest: null };
-
-async function findClient({ database, clock }: Services, clientId: string): Promise<Client | undefined> {
-  // PostgreSQL cannot store such text, so no client has this id.
-  if (!clientId.isWellFormed() || clientId.includes('\0')) return undefined;
-  return findClientById(database.read, clientId, clock.now());
 }

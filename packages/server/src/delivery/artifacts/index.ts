@@ -10,6 +10,7 @@ export {
   type NewVersion,
   selectChosenVersion,
 } from './artifact.store.ts';
+export { findAssetNameFault, normalizeName } from './asset-name.ts';
 export { type Collection, createCollection, type Upload } from './collection.ts';
 export { renderIgnoredPipelines } from './ignored-pipelines.ts';
 export { insertManifest, readManifestFiles } from './manifest.store.ts';

@@ -53,8 +53,8 @@ export interface Mirrors {
   /** Moves one ref of the host, whose objects are in the mirror, and then the mirror's. */
   push(of: Mirrored, push: RefPush): Promise<PushResult>;
   remove(accountId: string, projectId: string): Promise<void>;
-  /** Removes mirrors that nobody used since. Returns how many. */
-  removeUnused(since: Date): Promise<number>;
+  /** All mirrors of this server, and when each was last fetched. */
+  list(): Promise<{ accountId: string; projectId: string; usedAt: Date }[]>;
 }
 
 const reuseMilliseconds = 2_000;
@@ -180,17 +180,16 @@ export function createMirrors(options: MirrorOptions): Mirrors {
       await rm(folder, { recursive: true, force: true, maxRetries: 3 });
     },
 
-    async removeUnused(since) {
-      let removed = 0;
+    async list() {
+      const found: { accountId: string; projectId: string; usedAt: Date }[] = [];
       for (const accountId of await readdir(options.folder).catch(() => []))
         for (const name of await readdir(join(options.folder, accountId)).catch(() => [])) {
           const folder = join(options.folder, accountId, name);
           const used = await stat(join(folder, sourceFile)).catch(() => stat(folder).catch(() => undefined));
-          if (used === undefined || used.mtime >= since) continue;
-          await rm(folder, { recursive: true, force: true, maxRetries: 3 });
-          removed += 1;
+          if (used !== undefined)
+            found.push({ accountId, projectId: name.replace(/\.git$/, ''), usedAt: used.mtime });
         }
-      return removed;
+      return found;
     },
   };
 }

@@ -84,6 +84,8 @@ export interface GitRepository {
   readonly folder: string;
   /** @param name a branch, a tag, a full ref name or a commit id (4 to 40 digits) */
   findCommitId(name: string): Promise<string | undefined>;
+  /** Types of objects by their ids; what is missing has none. */
+  readTypes(objectIds: readonly string[]): Promise<Map<string, string>>;
   readCommit(commitId: string): Promise<Commit | undefined>;
   /** Newest first. */
   listCommits(from: string, page: { most: number; skip?: number; path?: string }): Promise<Commit[]>;
@@ -121,5 +123,7 @@ export interface GitRepository {
 export interface RepositoryUse {
   folder: string;
   accountId: string;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
+  /** Added to the environment of git. */
+  environment?: Readonly<Record<string, string>>;
 }

@@ -44,7 +44,7 @@ export function createGit(options: GitOptions): Git {
   const scratch = join(folder, 'scratch');
   const home = join(folder, 'home');
   const makeFolder = createFolderMaker(user);
-  const takeTurn = createTurns(options.processes);
+  const turns = { short: createTurns(options.processes), long: createTurns(options.processes) };
   let finding: ReturnType<typeof findGitProgram> | undefined;
 
   async function find() {
@@ -65,12 +65,13 @@ export function createGit(options: GitOptions): Git {
   async function start(args: readonly string[], call: GitCall): Promise<GitProcess> {
     const program = await findOnce();
     if ('fault' in program) throw problem('git-missing', program);
-    const endTurn = await takeTurn(call.accountId);
+    const endTurn = await turns[call.kind ?? 'short'](call.accountId);
     try {
       call.signal?.throwIfAborted();
       if (options.stopping.aborted) throw problem('shutting-down');
-      if (existsSync(join(call.folder, 'HEAD'))) await protectSettings(call.folder, user);
-      const started = startProcess(program, args, call, { ...options, home });
+      const isRepository = existsSync(join(call.folder, 'HEAD'));
+      if (isRepository) await protectSettings(call.folder, user);
+      const started = startProcess(program, args, call, { ...options, home, isRepository });
       void started.ended.finally(endTurn).catch(() => undefined);
       return started;
     } catch (failure) {
@@ -84,6 +85,10 @@ export function createGit(options: GitOptions): Git {
     spawn: start,
     run: async (args, call) => collect(await start(args, call), args, call),
     makeFolder,
+    async writeFile(path, content) {
+      await makeFolder(dirname(path));
+      await writeOwnFile(path, content, user);
+    },
     makeRepository: (at, { defaultBranch = 'main' } = {}) => makeRepository(at, defaultBranch, options),
     async makeScratch(): Promise<Scratch> {
       await findOnce();
@@ -122,7 +127,7 @@ function startProcess(
   program: GitProgram,
   args: readonly string[],
   call: GitCall,
-  options: GitOptions & { home: string },
+  options: GitOptions & { home: string; isRepository: boolean },
 ): GitProcess {
   const { remote, local, timeoutMilliseconds = defaultTimeoutMilliseconds } = call;
   const words = [...program.launcher[remote === undefined ? 'closed' : 'open'], program.path, ...args];
@@ -136,6 +141,10 @@ function startProcess(
         mostBytes: options.mostBytes,
         protocols,
       }),
+      // No folder above is taken for a repository.
+      ...(options.isRepository
+        ? { GIT_DIR: call.folder }
+        : { GIT_CEILING_DIRECTORIES: dirname(call.folder) }),
       ...call.environment,
       ...remote?.environment,
     },
@@ -228,6 +237,8 @@ function createFolderMaker(user: GitUser | undefined): Git['makeFolder'] {
 }
 
 async function writeOwnFile(path: string, content: string, user: GitUser | undefined): Promise<void> {
-  await writeFile(path, content, { mode: 0o600 });
+  await writeFile(path, content, { mode: 0o600, flag: 'wx' }).catch((failure: NodeJS.ErrnoException) => {
+    if (failure.code !== 'EEXIST') throw failure;
+  });
   if (user !== undefined) chownSync(path, user.uid, user.gid);
 }

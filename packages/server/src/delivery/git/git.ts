@@ -21,6 +21,8 @@ export interface GitCall {
   folder: string;
   /** Whose turn it takes. */
   accountId: string;
+  /** `long`: it lasts as long as a client of a network; such calls take turns of their own. */
+  kind?: 'short' | 'long';
   stdin?: string | Uint8Array | Readable;
   timeoutMilliseconds?: number;
   /** More standard output than this ends the call with `git-answer-too-large`. */
@@ -66,6 +68,8 @@ export interface Git {
   spawn(args: readonly string[], call: GitCall): Promise<GitProcess>;
   /** Creates a folder, and its parents, that belongs to the user of git. */
   makeFolder(path: string): Promise<void>;
+  /** Writes a file that belongs to the user of git; an existing one is left as it is. */
+  writeFile(path: string, content: string): Promise<void>;
   /** Creates an empty bare repository; an existing one is left as it is. */
   makeRepository(folder: string, options?: { defaultBranch?: string }): Promise<void>;
   /** Creates an empty folder for temporary files, which is removed when git is first used after the next start, at the latest. */

@@ -13,7 +13,8 @@ const mostCommitBytes = 1_048_576;
 
 /** Nothing is read before the first call. */
 export function openGitRepository(git: Git, use: RepositoryUse): GitRepository {
-  const call: GitCall = { folder: use.folder, accountId: use.accountId, signal: use.signal };
+  const { folder, accountId, signal, environment = {} } = use;
+  const call: GitCall = { folder, accountId, signal, environment };
 
   async function runText(
     args: readonly string[],
@@ -66,6 +67,11 @@ export function openGitRepository(git: Git, use: RepositoryUse): GitRepository {
       );
       return heads.find((head) => head?.type === 'commit')?.objectId;
     },
+    async readTypes(objectIds) {
+      const ids = [...new Set(objectIds)].filter(isObjectId);
+      const heads = ids.length === 0 ? [] : await readHeads(git, call, ids);
+      return new Map(heads.flatMap((head) => (head === undefined ? [] : [[head.objectId, head.type]])));
+    },
     readCommit: async (commitId) => (isObjectId(commitId) ? (await readCommits([commitId]))[0] : undefined),
     async listCommits(from, { most, skip = 0, path }) {
       const range = [
@@ -77,7 +83,7 @@ export function openGitRepository(git: Git, use: RepositoryUse): GitRepository {
       ];
       const ids = await git.run(['rev-list', ...range], {
         ...call,
-        environment: { GIT_LITERAL_PATHSPECS: '1' },
+        environment: { ...environment, GIT_LITERAL_PATHSPECS: '1' },
       });
       if (ids.code !== 0) throw problem('git-failed', { command: 'rev-list', words: ids.stderr });
       return readCommits(ids.stdout.toString('latin1').split('\n').filter(Boolean));

@@ -22,7 +22,11 @@ export async function listTree(
   const of = path === undefined || path === '' ? [] : [`${path.replace(/\/+$/, '')}/`];
   const { code, stdout, stderr } = await git.run(
     ['ls-tree', '-z', '-l', '--full-tree', ...(recursive ? ['-r'] : []), commitId, '--', ...of],
-    { ...call, mostOutputBytes: mostListingBytes, environment: { GIT_LITERAL_PATHSPECS: '1' } },
+    {
+      ...call,
+      mostOutputBytes: mostListingBytes,
+      environment: { ...call.environment, GIT_LITERAL_PATHSPECS: '1' },
+    },
   );
   if (code !== 0) throw problem('git-failed', { command: 'ls-tree', words: stderr });
   return splitByNul(stdout).map(parseEntry);
@@ -38,7 +42,7 @@ export async function findEntry(
   if (path === '') return undefined;
   const { code, stdout, stderr } = await git.run(
     ['ls-tree', '-z', '-l', '--full-tree', commitId, '--', path],
-    { ...call, environment: { GIT_LITERAL_PATHSPECS: '1' } },
+    { ...call, environment: { ...call.environment, GIT_LITERAL_PATHSPECS: '1' } },
   );
   if (code !== 0) throw problem('git-failed', { command: 'ls-tree', words: stderr });
   return splitByNul(stdout)

@@ -20,6 +20,8 @@ export function decidePlacesFor(config: Config): Places {
     localAgent: config.localAgent,
     postgresUser: config.postgresUser,
     agentUser: config.agentUser,
+    gitUser: config.git.user,
+    repositoriesFolder: config.git.repositoriesFolder,
   });
 }
 

@@ -1,7 +1,7 @@
 // Decides where files are and which users processes run as.
 //
-// As an ordinary user, everything is in the data directory and runs as that user. As root, PostgreSQL and
-// the local agent run as two unprivileged users. Their files are in the data directory if they can enter
+// As an ordinary user, everything is in the data directory and runs as that user. As root, PostgreSQL, git and
+// the local agent run as three unprivileged users. Their files are in the data directory if they can enter
 // it, otherwise in the system's state folder, below the id of this instance. Their programs are in the
 // checkout if they can read it, otherwise in a copy in the state folder (runtime-kit.ts).
 import { createHash, randomUUID } from 'node:crypto';
@@ -35,6 +35,9 @@ export interface PlacesRequest {
   /** Existing users to use instead of created ones. Read only as root. */
   postgresUser?: string | undefined;
   agentUser?: string | undefined;
+  gitUser?: string | undefined;
+  /** The folder of hosted repositories, if it is not beside git's own files. */
+  repositoriesFolder?: string | undefined;
   /** The system's state folder for Headgate; tests use another one. */
   stateDirectory?: string;
   /** The folder for root's short socket paths; tests use another one. */
@@ -57,11 +60,18 @@ export interface AgentPlaces {
   user?: ProcessUser;
 }
 
+export interface GitPlaces {
+  /** For temporary files and, by default, the hosted repositories. */
+  directory: string;
+  user?: ProcessUser;
+}
+
 export interface Places {
   dataDirectory: string;
   instanceId: string;
   postgres?: PostgresPlaces;
   agent?: AgentPlaces;
+  git: GitPlaces;
   /** One line for each place, for the banner. */
   kept: string[];
 }
@@ -77,10 +87,12 @@ export function decidePlaces(request: PlacesRequest): Places {
     stateDirectory: request.stateDirectory ?? '/var/lib/headgate',
     runDirectory: request.runDirectory ?? '/run/headgate',
   };
-  const users = isRoot() ? findUnprivilegedUsers(request) : {};
+  const users: Users = isRoot() ? findUnprivilegedUsers(request) : {};
+  const git = decideGitPlaces(scene, request, users.git);
   const places: Places = {
     dataDirectory,
     instanceId,
+    git,
     kept: [`credential, keys, published files: ${dataDirectory}`],
   };
   if (request.embeddedPostgres) {
@@ -97,6 +109,8 @@ export function decidePlaces(request: PlacesRequest): Places {
     places.kept.push(`local agent${describeUser(agent.user)}: ${agent.directory}`);
     if (!agent.entry.startsWith(scene.checkout)) places.kept.push(`local agent program: ${agent.entry}`);
   }
+  const repositories = request.repositoriesFolder ?? join(git.directory, 'repositories');
+  places.kept.push(`hosted repositories${describeUser(git.user)}: ${repositories}`);
   return places;
 }
 
@@ -151,8 +165,15 @@ function readInstanceId(dataDirectory: string): string {
   return id;
 }
 
-function findUnprivilegedUsers(request: PlacesRequest): { postgres?: ProcessUser; agent?: ProcessUser } {
-  const users: { postgres?: ProcessUser; agent?: ProcessUser } = {};
+interface Users {
+  postgres?: ProcessUser;
+  agent?: ProcessUser;
+  git?: ProcessUser;
+}
+
+function findUnprivilegedUsers(request: PlacesRequest): Users {
+  const users: Users = {};
+  users.git = ensureSystemUser(request.gitUser ?? 'headgate-git', 'HEADGATE_GIT_USER');
   if (request.embeddedPostgres) {
     users.postgres = ensureSystemUser(request.postgresUser ?? 'headgate-postgres', 'HEADGATE_POSTGRES_USER');
   }
@@ -162,6 +183,12 @@ function findUnprivilegedUsers(request: PlacesRequest): { postgres?: ProcessUser
     throw new Error(
       `HEADGATE_POSTGRES_USER and HEADGATE_AGENT_USER are the same user ('${users.postgres.name}'). ` +
         'Pipelines must not reach the database: set them to two different users.',
+    );
+  }
+  if ([users.postgres?.uid, users.agent?.uid].includes(users.git.uid)) {
+    throw new Error(
+      `HEADGATE_GIT_USER is '${users.git.name}', which is also the user of PostgreSQL or of the agent. ` +
+        'Pushed repositories must reach neither: set it to a user of its own.',
     );
   }
   return users;
@@ -210,6 +237,23 @@ function decideAgentPlaces(scene: Scene, user: ProcessUser | undefined): AgentPl
   const directory = chooseFolder(scene, 'agent', user);
   makeOwnFolder(directory, user);
   return { node: from.node, entry: entryIn(from.checkout), directory, ...withUser(user) };
+}
+
+function decideGitPlaces(scene: Scene, request: PlacesRequest, user: ProcessUser | undefined): GitPlaces {
+  const directory = chooseFolder(scene, 'git', user);
+  makeOwnFolder(directory, user);
+  const { repositoriesFolder } = request;
+  if (repositoriesFolder !== undefined && user !== undefined && existsSync(repositoriesFolder)) {
+    const refused = findFirstRefused(user, [
+      ['-x', repositoriesFolder],
+      ['-w', repositoriesFolder],
+    ]);
+    if (refused !== undefined)
+      throw new Error(
+        `HEADGATE_REPOSITORIES_DIR: user '${user.name}' cannot write to ${refused}. Change its owner (chown ${user.name}), or set HEADGATE_GIT_USER to its owner.`,
+      );
+  }
+  return { directory, ...withUser(user) };
 }
 
 function withUser(user: ProcessUser | undefined): { user?: ProcessUser } {

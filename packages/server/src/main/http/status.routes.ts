@@ -9,7 +9,7 @@ const newestMigration = statement(
 );
 
 /**
- * `/livez`: the process responds. `/readyz`: it can serve requests. `/metrics`: metrics as Prometheus text.
+ * `/livez`: the process responds. `/readyz`: it can serve requests, and whether it sees the hosted repositories. `/metrics`: metrics as Prometheus text.
  * They need no token, so keep them inside your network.
  */
 export function statusRoutes(app: FastifyInstance, deps: Dependencies): void {
@@ -18,7 +18,9 @@ export function statusRoutes(app: FastifyInstance, deps: Dependencies): void {
   app.get('/readyz', async () => {
     if (deps.stopping.aborted) throw problem('shutting-down');
     const [newest] = await deps.database.read(newestMigration, {});
-    return { status: 'ready', version: deps.version, migration: newest?.name ?? null };
+    const fault = await deps.hosted.folder.findFault();
+    const repositories = fault === undefined ? { status: 'ready' } : { status: 'unavailable', reason: fault };
+    return { status: 'ready', version: deps.version, migration: newest?.name ?? null, repositories };
   });
 
   app.get('/metrics', async (_request, reply) => {

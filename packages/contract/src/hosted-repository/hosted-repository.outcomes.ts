@@ -1,0 +1,31 @@
+/** Problems and events of repositories hosted here. */
+import { kind } from '../problem-kind.ts';
+import type { Outcomes } from '../sum-of-outcomes.ts';
+
+export const hostedRepositoryOutcomes = {
+  events: ['repository-pushed'],
+  problems: {
+    'git-password-required': kind(
+      401,
+      'A request of the git program has no password.',
+      () =>
+        'Send a password: an access token with any user name, or a client id as user name and its secret as password.',
+    ),
+    'smart-git-required': kind(
+      403,
+      'The program asks for files of the repository one by one, as git did before version 1.6.6.',
+      () => 'This repository speaks the smart protocol only: use git 2.30 or later.',
+    ),
+    'invalid-push': kind<{ reason: string }>(
+      400,
+      'A request of the git program cannot be read.',
+      ({ reason }) => `The request of git cannot be read: ${reason}.`,
+    ),
+    'not-hosted-here': kind<{ provider: string }>(
+      404,
+      'The repository of the project is on another host. Its cloneUrl is the address to use.',
+      ({ provider }) =>
+        `The repository of this project is not hosted here but at ${provider}: use the cloneUrl that GET …/repositories answers.`,
+    ),
+  },
+} as const satisfies Outcomes;

@@ -1,0 +1,176 @@
+/**
+ * Git's smart HTTP protocol at /git/{projectId}.git (gitprotocol-http): clone, fetch and push by an ordinary
+ * git. Fetches are answered by `git upload-pack`; pushes by push.ts. Problems are text, which git shows.
+ */
+
+import type { Permission } from '@headgate/contract';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Endpoints, Services } from '../../kernel/endpoint/endpoint.ts';
+import { toProblem } from '../../kernel/endpoint/endpoint.ts';
+import { decodeContent } from '../../kernel/http/content-encoding.ts';
+import { Problem, problem } from '../../kernel/http/problems.ts';
+import { explainForbidden } from '../../kernel/security/guard.ts';
+import { findRequiredRoles, type Scope } from '../../kernel/security/permissions.ts';
+import { answerFetch, answerFetchRefs } from './fetch.ts';
+import { type CallerServices, identifyCaller } from './git-caller.ts';
+import { findRepository } from './hosted.store.ts';
+import { withIdleLimit } from './idle-limit.ts';
+import { BadPacket, createPacketReader } from './packet-lines.ts';
+import { type PushServices, receivePush, refusePush } from './push.ts';
+import type { BranchRules } from './push-judgement.ts';
+import { advertisePush } from './push-refs.ts';
+
+export interface GitRouteServices extends Services, CallerServices, PushServices {}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+/** No bytes for this long end a push: it holds a place. */
+const idleMilliseconds = 60_000;
+
+interface Found {
+  scope: Scope;
+  projectId: string;
+  rules: BranchRules;
+}
+
+type Serve = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+
+export function gitRoutes({ app }: Endpoints, services: GitRouteServices): void {
+  const { rateLimit, hosted } = services;
+
+  // The routes read their bodies themselves.
+  app.addContentTypeParser(/^application\/x-git-(upload|receive)-pack-request$/, (_request, _payload, done) =>
+    done(null),
+  );
+
+  /** Finds the repository with the caller's rights at this moment. */
+  async function find(request: FastifyRequest, reply: FastifyReply, permission: Permission): Promise<Found> {
+    const scope = await identifyCaller(services, request);
+    reply.headers(rateLimit.count(scope.accountId));
+    const { repository = '' } = request.params as { repository?: string };
+    const projectId = repository.replace(/\.git$/, '').toLowerCase();
+    if (!repository.endsWith('.git') || !uuid.test(projectId))
+      throw problem('path-not-found', { nearest: undefined });
+    const row = await findRow(services, scope, projectId, permission);
+    if (row.migration_id !== null) throw problem('migration-in-progress', { migrationId: row.migration_id });
+    if (row.provider !== 'headgate') throw problem('not-hosted-here', { provider: row.provider });
+    const rules = { defaultBranch: row.default_branch, protectedBranches: row.protected_branches };
+    return { scope, projectId, rules };
+  }
+
+  const open = ({ scope, projectId, rules }: Found, signal: AbortSignal) =>
+    hosted.open({ accountId: scope.accountId, projectId, signal }, rules.defaultBranch);
+
+  app.get(
+    '/git/:repository/info/refs',
+    answerProblems(async (request, reply) => {
+      const { service } = request.query as { service?: unknown };
+      if (service !== 'git-upload-pack' && service !== 'git-receive-pack') {
+        await find(request, reply, 'project:read');
+        throw problem('smart-git-required');
+      }
+      const permission = service === 'git-upload-pack' ? 'project:read' : 'repository:push';
+      const found = await find(request, reply, permission);
+      const repository = await open(found, watchClient(request, reply));
+      reply.headers(uncached).type(`application/x-${service}-advertisement`);
+      if (service === 'git-receive-pack') return reply.send(await advertisePush(repository));
+      return reply.send(
+        await answerFetchRefs(services, request, { accountId: found.scope.accountId, repository }),
+      );
+    }),
+  );
+
+  app.post(
+    '/git/:repository/git-upload-pack',
+    answerProblems(async (request, reply) => {
+      const found = await find(request, reply, 'project:read');
+      const signal = watchClient(request, reply);
+      const repository = await open(found, signal);
+      const output = await answerFetch(services, request, {
+        accountId: found.scope.accountId,
+        repository,
+        signal,
+      });
+      return reply.headers(uncached).type('application/x-git-upload-pack-result').send(output);
+    }),
+  );
+
+  app.post(
+    '/git/:repository/git-receive-pack',
+    answerProblems(async (request, reply) => {
+      const found = await find(request, reply, 'repository:push');
+      const signal = watchClient(request, reply);
+      const repository = await open(found, signal);
+      const packets = createPacketReader(withIdleLimit(decodeContent(request.raw), idleMilliseconds));
+      const about = { ...found, requestId: request.id, repository, packets, signal };
+      const answer = await receivePush(services, about).catch((failure: unknown) => {
+        throw failure instanceof BadPacket ? refusePush(failure.message) : failure;
+      });
+      return reply.headers(uncached).type('application/x-git-receive-pack-result').send(answer);
+    }),
+  );
+
+  /** Git shows a text of the server to its user, but no JSON. */
+  function answerProblems(serve: Serve): Serve {
+    return async (request, reply) => {
+      try {
+        return await serve(request, reply);
+      } catch (failure) {
+        const found = failure instanceof Problem ? failure : toProblem(failure);
+        // The client is gone, or the server's own fault: the error handler logs it.
+        if (found === undefined || found.status === 500) throw failure;
+        return reply
+          .code(found.status)
+          .headers({ ...found.headers, ...uncached })
+          .type('text/plain; charset=utf-8')
+          .send(`${found.message}\n`);
+      }
+    };
+  }
+}
+
+const uncached = {
+  'cache-control': 'no-cache, max-age=0, must-revalidate',
+  expires: 'Fri, 01 Jan 1980 00:00:00 GMT',
+  pragma: 'no-cache',
+};
+
+async function findRow(
+  { database, clock }: Services,
+  scope: Scope,
+  projectId: string,
+  permission: Permission,
+) {
+  const roles = findRequiredRoles(permission);
+  const [row] = await database.read(findRepository, {
+    account_id: scope.accountId,
+    principal_id: scope.actorId,
+    user_credential_id: scope.userCredentialId ?? null,
+    project_id: projectId,
+    environment_of_rights: null,
+    account_roles: roles.account,
+    project_roles: roles.project,
+    environment_roles: roles.environment,
+    now: clock.now(),
+  });
+  if (row?.standing === 'inactive')
+    throw problem('token-invalid', {
+      reason: 'its credential or user was deleted, deactivated or has expired.',
+    });
+  if (row?.standing === 'forbidden')
+    throw await explainForbidden(database.read, scope, permission, { projectId, environmentName: null });
+  if (row?.standing !== 'permitted') throw problem('project-not-found', { projectId });
+  const { provider } = row;
+  if (provider === null) throw problem('repository-not-found');
+  return { ...row, provider };
+}
+
+/** Aborted when the client leaves before it has its response. */
+function watchClient(request: FastifyRequest, reply: FastifyReply): AbortSignal {
+  const leaving = new AbortController();
+  const stop = () => {
+    if (!reply.raw.writableFinished) leaving.abort();
+  };
+  reply.raw.once('close', stop);
+  request.raw.once('aborted', stop);
+  return leaving.signal;
+}

@@ -1,0 +1,180 @@
+/** Opens repositories that are hosted here, and moves their refs with a lock, an event and delivery rules. */
+import { existsSync } from 'node:fs';
+import { readFile, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Database } from '../../kernel/database/database.ts';
+import { createEventSource } from '../../kernel/database/events.ts';
+import { Problem, problem } from '../../kernel/http/problems.ts';
+import type { NewId } from '../../kernel/identifiers.ts';
+import type { Log } from '../../kernel/log.ts';
+import { explainForbidden } from '../../kernel/security/guard.ts';
+import { findRequiredRoles, type Scope } from '../../kernel/security/permissions.ts';
+import { type Git, type GitRepository, openGitRepository } from '../git/index.ts';
+import { hasFolderToMove, takeFoldersToMove } from './dropped.store.ts';
+import { beginWrite, hasWrites, lockRepository, type RefChange } from './hosted.store.ts';
+import { recordWrite } from './recorded-write.ts';
+import { createRepositoriesFolder, type RepositoriesFolder } from './repositories-folder.ts';
+
+export interface HostedServices {
+  database: Database;
+  git: Git;
+  clock: Clock;
+  newId: NewId;
+  log: Log;
+  stopping: AbortSignal;
+  /** Absolute. */
+  repositoriesFolder: string;
+}
+
+export interface HostedPlace {
+  accountId: string;
+  projectId: string;
+}
+
+export interface Mover {
+  scope: Scope;
+  projectId: string;
+  requestId: string;
+  signal?: AbortSignal | undefined;
+}
+
+export interface HostedRepositories {
+  folder: RepositoriesFolder;
+  /**
+   * Opens the repository of a project, which the caller has found to be hosted here; an empty one is made if
+   * there is none. @param defaultBranch what HEAD must name
+   * @throws `repositories-unavailable`, `git-missing`
+   */
+  open(
+    at: HostedPlace & { signal?: AbortSignal | undefined },
+    defaultBranch: string | null,
+  ): Promise<GitRepository>;
+  /**
+   * Moves all refs or none, with the event of a push. Checks the right to push at that moment.
+   * @returns false if a ref is not where it should be
+   * @throws `forbidden`, `migration-in-progress`, `ref-refused`
+   */
+  move(repository: GitRepository, by: Mover, changes: readonly RefChange[]): Promise<boolean>;
+  /** For a migration, after the commit of its row: resolves when no write that began before is under way. */
+  waitForWrites(at: HostedPlace, signal: AbortSignal): Promise<void>;
+  /** Moves the folders of dropped repositories of a project aside. */
+  moveDropped(at: HostedPlace): Promise<void>;
+}
+
+/** Longer than git may take to move refs. */
+export const writeLeaseMilliseconds = 120_000;
+const pollMilliseconds = 100;
+
+export function createHostedRepositories(services: HostedServices): HostedRepositories {
+  const { database, git, clock, newId } = services;
+  const folder = createRepositoriesFolder(services.repositoriesFolder, services);
+  const live = (projectId: string) => join(folder.path, `${projectId}.git`);
+
+  async function moveDropped({ accountId, projectId }: HostedPlace): Promise<void> {
+    await database.transaction(async (tx) => {
+      const names = await takeFoldersToMove(tx, { accountId, projectId, now: clock.now() });
+      for (const name of names) {
+        const aside = join(folder.path, 'dropped', `${name}.git`);
+        if (existsSync(aside) || !existsSync(live(projectId))) continue;
+        await git.makeFolder(join(folder.path, 'dropped'));
+        await rename(live(projectId), aside);
+      }
+    });
+  }
+
+  async function open(
+    { accountId, projectId, signal }: HostedPlace & { signal?: AbortSignal | undefined },
+    defaultBranch: string | null,
+  ): Promise<GitRepository> {
+    await folder.require();
+    if (await hasFolderToMove(database.read, { accountId, projectId }))
+      await moveDropped({ accountId, projectId });
+    const path = live(projectId);
+    if (!existsSync(join(path, 'HEAD')))
+      await git.makeRepository(path, { defaultBranch: defaultBranch ?? 'main' });
+    const repository = openGitRepository(git, { folder: path, accountId, signal });
+    if (defaultBranch !== null && !(await namesBranch(path, defaultBranch)))
+      await repository.writeDefaultBranch(defaultBranch);
+    return repository;
+  }
+
+  async function begin(
+    { scope, projectId, requestId }: Mover,
+    changes: readonly RefChange[],
+  ): Promise<string> {
+    const writeId = newId();
+    const now = clock.now();
+    const source = createEventSource(scope, requestId);
+    const roles = findRequiredRoles('repository:push');
+    const [begun] = await database.transaction(async (tx) => {
+      const provider = await lockRepository(tx, { accountId: scope.accountId, projectId }, 'shared');
+      if (provider === undefined) throw problem('repository-not-found');
+      if (provider !== 'headgate') throw problem('not-hosted-here', { provider });
+      return tx.query(beginWrite, {
+        account_id: scope.accountId,
+        principal_id: scope.actorId,
+        user_credential_id: scope.userCredentialId ?? null,
+        project_id: projectId,
+        environment_of_rights: null,
+        account_roles: roles.account,
+        project_roles: roles.project,
+        environment_roles: roles.environment,
+        now,
+        write_id: writeId,
+        moves: JSON.stringify(changes),
+        actor_kind: source.actorKind,
+        request_id: requestId,
+        lease_until: new Date(now.getTime() + writeLeaseMilliseconds),
+      });
+    });
+    if (begun?.is_begun === true) return writeId;
+    if (begun?.standing === 'permitted' && begun.migration_id !== null)
+      throw problem('migration-in-progress', { migrationId: begun.migration_id });
+    if (begun?.standing === 'forbidden')
+      throw await explainForbidden(database.read, scope, 'repository:push', {
+        projectId,
+        environmentName: null,
+      });
+    if (begun?.standing === 'inactive')
+      throw problem('token-invalid', {
+        reason: 'its credential or user was deleted, deactivated or has expired.',
+      });
+    throw problem('project-not-found', { projectId });
+  }
+
+  return {
+    folder,
+    open,
+    moveDropped,
+    async move(repository, by, changes) {
+      const writeId = await begin(by, changes);
+      const at = { accountId: by.scope.accountId, projectId: by.projectId, writeId };
+      const source = createEventSource(by.scope, by.requestId);
+      // Not ended by the client's leaving: what began is finished.
+      const steady = openGitRepository(git, { folder: repository.folder, accountId: at.accountId });
+      const record = (moved: readonly RefChange[]) =>
+        recordWrite(services, at, { source, changes: moved }).catch((failure: unknown) =>
+          services.log.warn({ err: failure, ...at }, 'a push could not be recorded yet; a periodic job will'),
+        );
+      let isMoved: boolean;
+      try {
+        isMoved = await steady.updateRefs(changes);
+      } catch (failure) {
+        // After any other failure it is not known whether git has moved them: the periodic job looks.
+        if (failure instanceof Problem && failure.code === 'ref-refused') await record([]);
+        throw failure;
+      }
+      await record(isMoved ? changes : []);
+      return isMoved;
+    },
+    async waitForWrites(at, signal) {
+      while (await hasWrites(database.read, at)) await delay(pollMilliseconds, undefined, { signal });
+    },
+  };
+}
+
+async function namesBranch(path: string, branch: string): Promise<boolean> {
+  return (await readFile(join(path, 'HEAD'), 'utf8')).trim() === `ref: refs/heads/${branch}`;
+}

@@ -1,0 +1,187 @@
+import { type Read, statement, type Transaction, typed } from '../../kernel/database/database.ts';
+import { guardTypes } from '../../kernel/security/guarded-read.ts';
+import type { Standing } from '../../kernel/security/permissions.ts';
+
+/** A change of one ref, by its full name. Null: it was not there, or is deleted. */
+export interface RefChange {
+  name: string;
+  from: string | null;
+  to: string | null;
+}
+
+// The rights of the caller at this moment.
+const callerStanding = `rights($account_id::uuid, $principal_id::uuid, $project_id::uuid, $environment_of_rights::text,
+  $account_roles::text[], $project_roles::text[], $environment_roles::text[], $now::timestamptz, $user_credential_id::uuid)`;
+
+/** What a request of Git needs to know. The repository's columns are null without the right, or a repository. */
+export const findRepository = statement(
+  {
+    parameters: { ...guardTypes, project_id: 'uuid' },
+    row: {
+      standing: typed<Standing>('text'),
+      provider: 'text?',
+      default_branch: 'text?',
+      protected_branches: 'text[]?',
+      migration_id: 'uuid?',
+    },
+  },
+  `
+  select guard.standing, r.provider, r.default_branch, r.protected_branches,
+    (select m.migration_id from repository_migration m
+     where m.account_id = r.account_id and m.project_id = r.project_id and m.status = 'IN_PROGRESS') as migration_id
+  from ${callerStanding} guard
+  left join repository r
+    on r.account_id = $account_id and r.project_id = $project_id and guard.standing = 'permitted'`,
+);
+
+const place = { account_id: 'uuid', project_id: 'uuid' } as const;
+
+const lockShared = statement(
+  { parameters: place, row: { provider: 'text' } },
+  `select provider from repository where account_id = $account_id and project_id = $project_id for share`,
+);
+const lockExclusive = statement(
+  { parameters: place, row: { provider: 'text' } },
+  `select provider from repository where account_id = $account_id and project_id = $project_id for update`,
+);
+
+/**
+ * Orders writes of refs and migrations of one repository. A write takes it shared, then begins if no migration
+ * is in progress. A migration takes it exclusively, writes its row, and after the commit waits for the writes
+ * that began before (`waitForWrites`). Call it before any other statement reads the repository's state.
+ * @returns the provider; undefined if the project has no repository
+ */
+export async function lockRepository(
+  tx: Transaction,
+  at: { accountId: string; projectId: string },
+  how: 'shared' | 'exclusive',
+): Promise<string | undefined> {
+  const lock = how === 'shared' ? lockShared : lockExclusive;
+  const [row] = await tx.query(lock, { account_id: at.accountId, project_id: at.projectId });
+  return row?.provider;
+}
+
+/** Begins a write if the caller still may, and no migration is in progress. */
+export const beginWrite = statement(
+  {
+    parameters: {
+      ...guardTypes,
+      project_id: 'uuid',
+      write_id: 'uuid',
+      moves: 'jsonb',
+      actor_kind: 'text',
+      request_id: 'uuid?',
+      lease_until: 'timestamptz',
+    },
+    row: { standing: typed<Standing>('text'), migration_id: 'uuid?', is_begun: 'boolean' },
+  },
+  `
+  with caller as (
+    select guard.standing from ${callerStanding} guard
+  ), running as (
+    select migration_id from repository_migration
+    where account_id = $account_id and project_id = $project_id and status = 'IN_PROGRESS'
+  ), begun as (
+    insert into repository_write (account_id, project_id, write_id, moves, actor_id, actor_kind, request_id, begun_at, lease_until)
+    select $account_id, $project_id, $write_id, $moves, $principal_id, $actor_kind, $request_id, $now, $lease_until
+    from caller where standing = 'permitted' and not exists (select from running)
+    returning true
+  )
+  select standing, (select migration_id from running) as migration_id, exists (select from begun) as is_begun
+  from caller`,
+);
+
+const endWrite = statement(
+  {
+    parameters: { ...place, write_id: 'uuid' },
+    row: { repository_name: 'text' },
+  },
+  `
+  with gone as (
+    delete from repository_write
+    where account_id = $account_id and project_id = $project_id and write_id = $write_id
+    returning account_id, project_id
+  )
+  select r.repository_name from gone join repository r using (account_id, project_id)`,
+);
+
+/** @returns the name of the repository; undefined if another server has ended the write, or the repository is gone */
+export async function endWriteRow(
+  tx: Transaction,
+  at: { accountId: string; projectId: string; writeId: string },
+): Promise<string | undefined> {
+  const keys = { account_id: at.accountId, project_id: at.projectId, write_id: at.writeId };
+  return (await tx.query(endWrite, keys))[0]?.repository_name;
+}
+
+const wakeRules = statement(
+  { parameters: { ...place, branches: 'text[]', pushed_by: 'uuid', now: 'timestamptz' } },
+  `
+  update delivery_rule set due_at = $now, pushed_by = $pushed_by
+  where account_id = $account_id and project_id = $project_id and branch_name = any ($branches)`,
+);
+
+export function wakeDeliveryRules(
+  tx: Transaction,
+  at: { accountId: string; projectId: string },
+  push: { branches: string[]; by: string; now: Date },
+): void {
+  if (push.branches.length === 0) return;
+  tx.send(wakeRules, {
+    account_id: at.accountId,
+    project_id: at.projectId,
+    branches: push.branches,
+    pushed_by: push.by,
+    now: push.now,
+  });
+}
+
+export interface UnfinishedWrite {
+  account_id: string;
+  project_id: string;
+  write_id: string;
+  moves: readonly RefChange[];
+  actor_id: string;
+  actor_kind: 'credential' | 'user';
+  request_id: string | null;
+}
+
+const claimUnfinished = statement(
+  {
+    parameters: { now: 'timestamptz', lease_until: 'timestamptz', most: 'integer' },
+    row: {
+      account_id: 'uuid',
+      project_id: 'uuid',
+      write_id: 'uuid',
+      moves: typed<readonly RefChange[]>('jsonb'),
+      actor_id: 'uuid',
+      actor_kind: typed<'credential' | 'user'>('text'),
+      request_id: 'uuid?',
+    },
+    alone: true,
+  },
+  `
+  update repository_write w set lease_until = $lease_until
+  from (select account_id, project_id, write_id from repository_write
+        where lease_until < $now order by lease_until limit $most for update skip locked) due
+  where w.account_id = due.account_id and w.project_id = due.project_id and w.write_id = due.write_id
+  returning w.account_id, w.project_id, w.write_id, w.moves, w.actor_id, w.actor_kind, w.request_id`,
+);
+
+export function claimUnfinishedWrites(
+  read: Read,
+  claim: { now: Date; leaseUntil: Date; most: number },
+): Promise<UnfinishedWrite[]> {
+  return read(claimUnfinished, { now: claim.now, lease_until: claim.leaseUntil, most: claim.most });
+}
+
+const selectHasWrites = statement(
+  { parameters: place, row: { is_writing: 'boolean' } },
+  `select exists (
+    select from repository_write where account_id = $account_id and project_id = $project_id) as is_writing`,
+);
+
+export async function hasWrites(read: Read, at: { accountId: string; projectId: string }): Promise<boolean> {
+  const [row] = await read(selectHasWrites, { account_id: at.accountId, project_id: at.projectId });
+  return row?.is_writing === true;
+}

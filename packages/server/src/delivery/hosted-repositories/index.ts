@@ -1,0 +1,20 @@
+import type { Slice } from '../../kernel/slice/slice.ts';
+import { createDroppedRepositoriesJob } from './dropped-repositories.ts';
+import { type GitRouteServices, gitRoutes } from './git.routes.ts';
+import { createUnfinishedWritesJob } from './unfinished-writes.ts';
+
+export { lockRepository, type RefChange } from './hosted.store.ts';
+export {
+  createHostedRepositories,
+  type HostedPlace,
+  type HostedRepositories,
+  type HostedServices,
+  type Mover,
+} from './hosted-repositories.ts';
+export { type BranchRules, isProtected, mostRefs } from './push-judgement.ts';
+
+export const hostedRepositories: Slice<GitRouteServices> = {
+  name: 'hosted-repositories',
+  routes: gitRoutes,
+  periodic: (services) => [createUnfinishedWritesJob(services), createDroppedRepositoriesJob(services)],
+};

@@ -1,0 +1,48 @@
+/** Keeps hosted repositories small: few packs, no leftovers of servers that died. */
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Git } from '../git/index.ts';
+import type { HostedServices } from './hosted-repositories.ts';
+import { quarantinePrefix } from './quarantine.ts';
+
+const mostPacks = 50;
+const longestMilliseconds = 1_800_000;
+/** Longer than any push. */
+const leftoverMilliseconds = 7_200_000;
+const tidying = new Map<string, Promise<void>>();
+
+/** Packs are joined in the background when there are many; one repository at a time. */
+export function tidyRepository(
+  { git, log }: Pick<HostedServices, 'git' | 'log'>,
+  at: { folder: string; accountId: string },
+): void {
+  if (tidying.size > 0) return;
+  const work = tidy(git, at)
+    .catch((failure: unknown) =>
+      log.warn({ err: failure, folder: at.folder }, 'a hosted repository was not tidied'),
+    )
+    .finally(() => tidying.delete(at.folder));
+  tidying.set(at.folder, work);
+}
+
+/** For tests: resolves when nothing is being tidied. */
+export async function waitForTidying(): Promise<void> {
+  await Promise.all(tidying.values());
+}
+
+async function tidy(git: Git, { folder, accountId }: { folder: string; accountId: string }): Promise<void> {
+  const objects = join(folder, 'objects');
+  for (const name of await readdir(objects)) {
+    if (!name.startsWith(quarantinePrefix)) continue;
+    const found = await stat(join(objects, name)).catch(() => undefined);
+    if (found !== undefined && Date.now() - found.mtimeMs > leftoverMilliseconds)
+      await rm(join(objects, name), { recursive: true, force: true });
+  }
+  const packs = (await readdir(join(objects, 'pack'))).filter((name) => name.endsWith('.pack'));
+  if (packs.length <= mostPacks) return;
+  const call = { folder, accountId, kind: 'long', timeoutMilliseconds: longestMilliseconds } as const;
+  // What no ref reaches may belong to a push that has not moved its refs yet: it stays, loose, for two days.
+  await git.run(['repack', '-A', '-d', '-l', '-q', '--unpack-unreachable=2.days.ago'], call);
+  await git.run(['prune', '--expire=2.days.ago'], call);
+  await git.run(['pack-refs', '--all', '--prune'], call);
+}

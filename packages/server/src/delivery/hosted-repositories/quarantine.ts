@@ -1,0 +1,188 @@
+/**
+ * The pack of a push, apart from the repository until it has been judged. What is refused or cut leaves
+ * nothing.
+ */
+import { existsSync } from 'node:fs';
+import { readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Problem } from '../../kernel/http/problems.ts';
+import { type Git, type GitCall, type GitRepository, openGitRepository } from '../git/index.ts';
+
+export const quarantinePrefix = 'incoming-';
+/** Of the header of a pack: PACK, version, number of objects. */
+const headerBytes = 12;
+const checksumBytes = 20;
+const longestUnpackMilliseconds = 900_000;
+const longestCheckMilliseconds = 300_000;
+
+export interface PackLimits {
+  /** Of the whole repository. */
+  bytes: number;
+  /** Of one pack. */
+  objects: number;
+}
+
+/** Why a pack was not taken, for the user. */
+export class PackRefusal extends Error {
+  override name = 'PackRefusal';
+  /** What git says, line by line. */
+  readonly words: string;
+
+  constructor(reason: string, words = '') {
+    super(reason);
+    this.words = words;
+  }
+}
+
+export interface Quarantine {
+  /** The repository with the objects of the pack. */
+  repository: GitRepository;
+  /** Reads the pack and checks every object. @throws PackRefusal */
+  unpack(content: AsyncGenerator<Buffer, void, undefined>): Promise<void>;
+  /** Whether everything that these objects need is there. */
+  isComplete(objectIds: readonly string[]): Promise<boolean>;
+  /** Makes the objects part of the repository. */
+  release(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+export async function openQuarantine(
+  git: Git,
+  {
+    folder,
+    accountId,
+    id,
+    limits,
+    signal,
+  }: { folder: string; accountId: string; id: string; limits: PackLimits; signal: AbortSignal },
+): Promise<Quarantine> {
+  const objects = join(folder, 'objects');
+  const aside = join(objects, `${quarantinePrefix}${id}`);
+  await git.makeFolder(join(aside, 'pack'));
+  const environment = { GIT_OBJECT_DIRECTORY: aside, GIT_ALTERNATE_OBJECT_DIRECTORIES: objects };
+  const call: GitCall = { folder, accountId, signal, environment };
+  return {
+    repository: openGitRepository(git, { folder, accountId, signal, environment }),
+    unpack: (content) => unpack(git, call, { content, objects, limits }),
+    async isComplete(objectIds) {
+      const stdin = objectIds.map((each) => `${each}\n`).join('');
+      const args = ['rev-list', '--objects', '--stdin', '--not', '--all', '--quiet'];
+      try {
+        const checked = await git.run(args, {
+          ...call,
+          stdin,
+          timeoutMilliseconds: longestCheckMilliseconds,
+        });
+        return checked.code === 0;
+      } catch (failure) {
+        // Ended by a limit, as a tree of a million levels is.
+        if (failure instanceof Problem && failure.code === 'git-failed') return false;
+        throw failure;
+      }
+    },
+    async release() {
+      const names = await readdir(join(aside, 'pack'));
+      // Git finds a pack by its index, which comes last.
+      const order = (name: string) => (name.endsWith('.idx') ? 1 : 0);
+      for (const name of names
+        .filter((each) => each.startsWith('pack-'))
+        .toSorted((a, b) => order(a) - order(b)))
+        await rename(join(aside, 'pack', name), join(objects, 'pack', name));
+    },
+    remove: () => rm(aside, { recursive: true, force: true, maxRetries: 3 }),
+  };
+}
+
+async function unpack(
+  git: Git,
+  call: GitCall,
+  {
+    content,
+    objects,
+    limits,
+  }: { content: AsyncGenerator<Buffer, void, undefined>; objects: string; limits: PackLimits },
+): Promise<void> {
+  const { head, count } = await readHeader(content);
+  if (count > limits.objects)
+    throw new PackRefusal(`the pack has ${count} objects; a push may have at most ${limits.objects}`);
+  if (count === 0) return readEmptyPack(head, content);
+  const left = limits.bytes - (await measurePacks(objects));
+  const tooLarge = `the repository would have more than ${Math.floor(limits.bytes / 1_048_576)} MB`;
+  if (left <= 0) throw new PackRefusal(tooLarge);
+  const args = ['index-pack', '--stdin', '--fix-thin', '--strict', `--max-input-size=${left}`];
+  const indexing = await git.spawn(args, {
+    ...call,
+    kind: 'long',
+    timeoutMilliseconds: longestUnpackMilliseconds,
+  });
+  let unread = 0;
+  async function* feed() {
+    yield head;
+    for await (const chunk of content) {
+      unread = chunk.length;
+      yield chunk;
+    }
+  }
+  let sourceFailure: unknown;
+  let isAllRead = true;
+  const answered: Buffer[] = [];
+  indexing.stdout.on('data', (chunk: Buffer) => answered.push(chunk));
+  const feeding = pipeline(Readable.from(feed(), { objectMode: false }), indexing.stdin).catch(
+    (failure: NodeJS.ErrnoException) => {
+      // Git stopped reading; its own words say why.
+      if (failure.code === 'EPIPE' || failure.code === 'ERR_STREAM_PREMATURE_CLOSE') isAllRead = unread === 0;
+      else {
+        sourceFailure = failure;
+        indexing.kill();
+      }
+    },
+  );
+  const { code, stderr } = await indexing.ended;
+  await feeding;
+  if (sourceFailure !== undefined) throw sourceFailure;
+  if (code !== 0) {
+    const isTooLarge = /exceeds maximum allowed size/.test(stderr) || code === undefined;
+    throw new PackRefusal(isTooLarge && code !== undefined ? tooLarge : 'git index-pack refused it', stderr);
+  }
+  // It answers `pack`, the checksum, and what it read beyond the pack.
+  const answer = Buffer.concat(answered);
+  if (!isAllRead || answer.indexOf(10) !== answer.length - 1)
+    throw new PackRefusal('there are bytes after the end of the pack');
+}
+
+async function readHeader(
+  content: AsyncGenerator<Buffer, void, undefined>,
+): Promise<{ head: Buffer; count: number }> {
+  let head: Buffer = Buffer.alloc(0);
+  while (head.length < headerBytes) {
+    const next = await content.next();
+    if (next.done === true) throw new PackRefusal(head.length === 0 ? 'there is no pack' : 'the pack is cut');
+    head = Buffer.concat([head, next.value]);
+  }
+  if (head.subarray(0, 4).toString('latin1') !== 'PACK')
+    throw new PackRefusal('what follows the commands is no pack');
+  return { head, count: head.readUInt32BE(8) };
+}
+
+async function readEmptyPack(head: Buffer, content: AsyncGenerator<Buffer, void, undefined>): Promise<void> {
+  let bytes = head.length;
+  for await (const chunk of content) {
+    bytes += chunk.length;
+    if (bytes > headerBytes + checksumBytes)
+      throw new PackRefusal('there are bytes after the end of the pack');
+  }
+  if (bytes < headerBytes + checksumBytes) throw new PackRefusal('the pack is cut');
+}
+
+/** Bytes of the packs that are there. Loose objects, written by the API, are few. */
+async function measurePacks(objects: string): Promise<number> {
+  const folder = join(objects, 'pack');
+  if (!existsSync(folder)) return 0;
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.pack'));
+  const sizes = await Promise.all(
+    names.map(async (name) => (await stat(join(folder, name)).catch(() => ({ size: 0 }))).size),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
+}

@@ -1,0 +1,39 @@
+/** The end of a write: the event of a push, and the delivery rules of its branches. */
+import { type EventSource, recordEvents } from '../../kernel/database/events.ts';
+import { endWriteRow, type RefChange, wakeDeliveryRules } from './hosted.store.ts';
+import type { HostedServices } from './hosted-repositories.ts';
+
+/** An event names this many refs, and counts the others. */
+const mostNamed = 100;
+const heads = 'refs/heads/';
+
+/** @param push.changes what git has moved; nothing is recorded if it moved nothing */
+export async function recordWrite(
+  { database, clock, newId }: Pick<HostedServices, 'database' | 'clock' | 'newId'>,
+  at: { accountId: string; projectId: string; writeId: string },
+  { source, changes }: { source: EventSource; changes: readonly RefChange[] },
+): Promise<void> {
+  await database.transaction(async (tx) => {
+    const name = await endWriteRow(tx, at);
+    // Another server has recorded it, or the repository is gone.
+    if (name === undefined || changes.length === 0 || source.actorId === null) return;
+    const now = clock.now();
+    const subject = { type: 'repository', id: at.projectId, name };
+    const event = {
+      name: 'repository-pushed',
+      projectId: at.projectId,
+      subject,
+      after: describe(changes),
+    } as const;
+    recordEvents(tx, source, [event], now, newId);
+    const branches = changes
+      .filter((each) => each.name.startsWith(heads))
+      .map((each) => each.name.slice(heads.length));
+    wakeDeliveryRules(tx, at, { branches, by: source.actorId, now });
+  });
+}
+
+function describe(changes: readonly RefChange[]): object {
+  const refs = changes.slice(0, mostNamed);
+  return { refs, ...(changes.length > mostNamed ? { moreRefs: changes.length - mostNamed } : {}) };
+}

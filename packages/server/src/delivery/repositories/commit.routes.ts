@@ -1,0 +1,126 @@
+import { compareCommits, createCommit, listCommits, pageSizeLimit, patchLimit } from '@headgate/contract';
+import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import { makePagingToken, readPagingToken } from '../../kernel/http/paging.ts';
+import { createTokenProblem, problem } from '../../kernel/http/problems.ts';
+import { callerOfRequest } from './caller.store.ts';
+import { prepareFiles } from './commit-files.ts';
+import { presentChanges, presentCommit } from './content.ts';
+import { repositoryOfProject } from './repository.store.ts';
+import { requireBranchName } from './repository.ts';
+import type { OpenedRepository, RepositoryUse } from './repository-use.ts';
+import { branchPrefix, findAskedCommit, findHead, listBranchRefs, requireRevision } from './revision.ts';
+
+export function commitRoutes({ read, long }: Endpoints, repositories: RepositoryUse): void {
+  read(listCommits, async ({ params, query, rows, scope }) => {
+    const [row] = await rows(repositoryOfProject, {});
+    const opened = await repositories.open({ ...scope, ...params }, row);
+    const { content } = opened;
+    const limit = Math.min(query.limit, pageSizeLimit);
+    const from =
+      query.paginationToken === undefined
+        ? { head: await findAskedCommit(opened, query), skip: 0 }
+        : readPosition(query.paginationToken);
+    if (from.head === undefined) return { body: { results: [] } };
+    if (query.paginationToken !== undefined && (await content.findCommitId(from.head)) === undefined)
+      throw createTokenProblem();
+    const { path } = query;
+    const found = await content.listCommits(from.head, {
+      most: limit + 1,
+      skip: from.skip,
+      ...(path === undefined ? {} : { path }),
+    });
+    const more = found.length > limit ? makePagingToken(`${from.head}.${from.skip + limit}`) : undefined;
+    const results = found.slice(0, limit).map(presentCommit);
+    return { body: { results, ...(more === undefined ? {} : { more }) } };
+  });
+
+  read(compareCommits, async ({ params, query, rows, scope }) => {
+    const [row] = await rows(repositoryOfProject, {});
+    const opened = await repositories.open({ ...scope, ...params }, row);
+    const from = await requireRevision(opened, query.from);
+    const to = await requireRevision(opened, query.to);
+    const { files, patch, isCut } = await opened.content.diffCommits(from, to, patchLimit);
+    return {
+      body: {
+        fromCommitId: from,
+        toCommitId: to,
+        files: presentChanges(files),
+        filesTotal: files.length,
+        patch,
+        isCut,
+      },
+    };
+  });
+
+  long(createCommit, async ({ params, body, rows, scope, now, requestId, findEarlierAnswer, write }) => {
+    const [row] = await rows(repositoryOfProject, {});
+    const [caller] = await rows(callerOfRequest, {});
+    const content = JSON.stringify(body);
+    const earlier = await findEarlierAnswer(content);
+    if (earlier !== undefined) return earlier;
+    const { branch, message } = body;
+    requireBranchName(branch);
+    const files = prepareFiles(body.files);
+    const opened = await repositories.open({ ...scope, ...params }, row);
+    const head = await findExpectedHead(opened, branch, body.expectedHead);
+    await files.checkAgainst(opened.content, head);
+    const commitId = await opened.content.writeCommitObject({
+      expectedHead: head,
+      files: files.writes,
+      message,
+      author: { name: caller?.name ?? 'Headgate', email: `${scope.actorId}@noreply.headgate` },
+      at: now,
+    });
+    await requireChange(opened, branch, head, commitId);
+    const change = { name: branchPrefix + branch, from: head, to: commitId };
+    if (!(await opened.move({ scope, requestId }, change)))
+      throw problem('branch-has-moved', { branch, head: undefined });
+    return write(content, () => {
+      const subject = { type: 'commit', id: commitId, name: message.split('\n', 1)[0]?.slice(0, 255) };
+      const { projectId } = params;
+      const after = { commitId, branch, parentId: head, files: body.files.length };
+      return {
+        body: { commitId, branch },
+        events: [{ name: 'commit-created', projectId, subject, after }],
+      };
+    });
+  });
+}
+
+/**
+ * The head to commit on; null for the first commit of an empty repository.
+ * @throws `branch-has-moved`, `unknown-branch`
+ */
+async function findExpectedHead(
+  opened: OpenedRepository,
+  branch: string,
+  expected: string | undefined,
+): Promise<string | null> {
+  const head = await findHead(opened, branch);
+  if (head !== undefined) {
+    if (expected !== undefined && expected !== head) throw problem('branch-has-moved', { branch, head });
+    return head;
+  }
+  const branches = await listBranchRefs(opened);
+  if (branches.length === 0 && expected === undefined) return null;
+  throw problem('unknown-branch', { name: branch, nearest: undefined });
+}
+
+/** @throws `nothing-to-commit` */
+async function requireChange(
+  { content }: OpenedRepository,
+  branch: string,
+  head: string | null,
+  commitId: string,
+): Promise<void> {
+  if (head === null) return;
+  const [before, after] = [await content.readCommit(head), await content.readCommit(commitId)];
+  if (before?.treeId === after?.treeId) throw problem('nothing-to-commit', { branch });
+}
+
+/** A position in the history of a commit: `{commit}.{number of commits before}`. */
+function readPosition(token: string): { head: string; skip: number } {
+  const [, head, skip] = /^([0-9a-f]{40})\.(\d{1,9})$/.exec(readPagingToken(token) ?? '') ?? [];
+  if (head === undefined) throw createTokenProblem();
+  return { head, skip: Number(skip) };
+}

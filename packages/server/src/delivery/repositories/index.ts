@@ -1,0 +1,38 @@
+import type { Slice } from '../../kernel/slice/slice.ts';
+import { branchRoutes } from './branch.routes.ts';
+import { commitRoutes } from './commit.routes.ts';
+import { fileRoutes } from './file.routes.ts';
+import { type RepositoryRouteServices, repositoryRoutes } from './repository.routes.ts';
+import type { RepositoryUse } from './repository-use.ts';
+import { createUnusedMirrorsJob, type UnusedMirrorsNeeds } from './unused-mirrors.ts';
+
+export {
+  findRepository,
+  lockRepository,
+  type RepositoryPlace,
+  type RepositoryRow,
+  repositoryOfProject,
+  requireNoMigration,
+} from './repository.store.ts';
+export { listProtectedBranches, presentRepository } from './repository.ts';
+export {
+  createRepositoryUse,
+  type OpenedRepository,
+  type RepositoryUse,
+  type Writer,
+} from './repository-use.ts';
+
+interface Needs extends RepositoryRouteServices, UnusedMirrorsNeeds {
+  repositories: RepositoryUse;
+}
+
+export const repositories: Slice<Needs> = {
+  name: 'repositories',
+  routes(endpoints, services) {
+    repositoryRoutes(endpoints, services);
+    branchRoutes(endpoints, services.repositories);
+    commitRoutes(endpoints, services.repositories);
+    fileRoutes(endpoints, services.repositories);
+  },
+  periodic: (services) => [createUnusedMirrorsJob(services)],
+};
