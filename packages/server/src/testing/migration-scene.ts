@@ -81,10 +81,8 @@ export async function createMigrationScene(
         targetName: 'acme/target',
         ...body,
       };
-      return account.admin.send('POST', `${path}${query}`, asked, {
-        ...(token === undefined ? {} : { 'Git-Provider-Access-Token': token }),
-        ...headers,
-      });
+      const sent = { ...(token === undefined ? {} : { 'Git-Provider-Access-Token': token }), ...headers };
+      return account.admin.send('POST', `${path}${query}`, { body: asked, headers: sent });
     },
     async migrate(given) {
       const started = await scene.start(given);
@@ -99,7 +97,7 @@ export async function createMigrationScene(
       return answer.body;
     },
     async readCloneUrl() {
-      const { rows } = await server.database.query(
+      const rows = await server.database.query(
         'select clone_url from repository where account_id = $1 and project_id = $2',
         [place.accountId, place.projectId],
       );
