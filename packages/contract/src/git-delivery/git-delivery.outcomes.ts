@@ -4,10 +4,11 @@ import type { Outcomes } from '../sum-of-outcomes.ts';
 
 /** Of the address that providers send webhooks to. No problem tells which projects exist. */
 const hookProblems = {
-  'hook-refused': kind<{ reason: string }>(
-    401,
-    'A webhook of a Git provider did not prove that it knows the secret of the project.',
-    ({ reason }) => `The webhook is refused: ${reason}`,
+  'hook-not-found': kind(
+    404,
+    'No project takes the webhook: the project does not exist or has no secret for webhooks, or the webhook does not show or sign with that secret.',
+    () =>
+      'No project takes this webhook: the project in the address does not exist or has no secret for webhooks, or the webhook does not show or sign with that secret. Create one: POST /v1/projects/{projectId}/repositories/hook-secret.',
   ),
   'hook-invalid': kind<{ reason: string }>(
     400,
@@ -40,11 +41,6 @@ export const gitDeliveryOutcomes = {
       'No webhook is known for repositories of this kind: hosted ones publish at each push, others are polled.',
       ({ provider }) =>
         `A repository of the provider ${quoted(provider)} has no webhook: hosted ones publish at each push, others are polled.`,
-    ),
-    'too-many-delivery-rules': kind<{ limit: number }>(
-      422,
-      'The body has more delivery rules than a project may have, or the same rule twice.',
-      ({ limit }) => `body.deliveryRules has more than ${limit} items, or the same rule twice.`,
     ),
   },
 } as const satisfies Outcomes;

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { UploadResult, uploadOperation } from '../artifact/artifact-upload.ts';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
-import { DateTime, EnvironmentName, Name, VersionName } from '../primitives.ts';
+import { DateTime, EnvironmentName, Name, oneOf, pageOf, pageQuery, VersionName } from '../primitives.ts';
 import { projectPath } from '../project/project.ts';
 import { BranchName } from '../repository/repository.ts';
 import { gitReadProblems } from '../repository/repository-problems.ts';
@@ -13,38 +13,6 @@ const CommitName = Type.String({
   'x-form': 'a commit id of 4 to 64 hexadecimal digits, such as 1a2b3c4d',
   description: 'A commit that a branch or tag of the repository contains; the first digits suffice',
 });
-
-export const deliveryRuleLimit = 50;
-
-/** A rule in a request. */
-export const DeliveryRuleWrite = named(
-  'DeliveryRuleWrite',
-  Type.Object({ branchName: BranchName, environmentName: EnvironmentName }),
-);
-export type DeliveryRuleWrite = Static<typeof DeliveryRuleWrite>;
-
-export const DeliveryRule = named(
-  'DeliveryRule',
-  Type.Object({
-    branchName: BranchName,
-    environmentName: EnvironmentName,
-    writtenBy: Type.String({
-      maxLength: 100,
-      description:
-        'The id of the caller that wrote the rule last. Pushes that a provider reports are published with the rights of this caller.',
-    }),
-    writtenAt: DateTime,
-    commitHash: Type.Optional(
-      Type.String({ maxLength: 64, description: 'The commit that was published last, or refused' }),
-    ),
-    versionName: Type.Optional(VersionName),
-    publishedAt: Type.Optional(DateTime),
-    problem: Type.Optional(
-      Type.String({ maxLength: 2_000, description: 'Why the newest commit is not published' }),
-    ),
-  }),
-);
-export type DeliveryRule = Static<typeof DeliveryRule>;
 
 export const createArtifactFromGit = operation({
   id: 'createArtifactFromGit',
@@ -113,4 +81,50 @@ export const createGitHookSecret = operation({
   events: ['git-hook-secret-created'],
 });
 
-export const gitDeliveryOperations = [createArtifactFromGit, createGitHookSecret] as const;
+const ReviewFinding = named(
+  'GitReviewFinding',
+  Type.Object({
+    path: Type.Optional(Type.String({ maxLength: 1_024 })),
+    line: Type.Optional(Type.Integer({ minimum: 1 })),
+    level: oneOf(['error', 'warning']),
+    code: Type.String({ maxLength: 100 }),
+    message: Type.String({ maxLength: 2_000 }),
+  }),
+);
+
+export const GitReview = named(
+  'GitReview',
+  Type.Object({
+    branchName: BranchName,
+    isPending: Type.Boolean({ description: 'The branch will be checked, or its status sent, again' }),
+    commitHash: Type.Optional(Type.String({ maxLength: 64, description: 'The commit that was checked' })),
+    outcome: Type.Optional(oneOf(['success', 'failure'])),
+    errors: Type.Optional(Type.Integer({ minimum: 0 })),
+    warnings: Type.Optional(Type.Integer({ minimum: 0 })),
+    findings: Type.Array(ReviewFinding, { maxItems: 100, description: 'The first ones, errors first' }),
+    checkedAt: Type.Optional(DateTime),
+    problem: Type.Optional(
+      Type.String({ maxLength: 2_000, description: 'Why the branch was not checked, or the status not set' }),
+    ),
+  }),
+);
+export type GitReview = Static<typeof GitReview>;
+
+export const listGitReviews = operation({
+  id: 'listGitReviews',
+  method: 'GET',
+  path: '/v1/projects/{projectId}/repositories/reviews',
+  surface: 'dpc',
+  tag: 'Repositories',
+  summary: 'List the checks of pull and merge requests',
+  description:
+    'What the checks of an upload find in the branches that pull or merge requests want to merge, newest first. The provider gets it as a commit status. Kept for 30 days.',
+  permission: 'project:read',
+  params: Type.Object(projectPath),
+  query: Type.Object({ branchName: Type.Optional(BranchName), ...pageQuery }),
+  success: { status: 200, body: pageOf(GitReview) },
+  problems: [],
+  events: [],
+});
+
+export const gitDeliveryOperations = [createArtifactFromGit, createGitHookSecret, listGitReviews] as const;

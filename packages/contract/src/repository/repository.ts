@@ -2,7 +2,18 @@
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
-import { DateTime, ifMatchHeader, mapOf, Name, oneOf, pageOf, pageQuery, Uuid } from '../primitives.ts';
+import {
+  DateTime,
+  EnvironmentName,
+  ifMatchHeader,
+  mapOf,
+  Name,
+  oneOf,
+  pageOf,
+  pageQuery,
+  Uuid,
+  VersionName,
+} from '../primitives.ts';
 import { projectPath } from '../project/project.ts';
 import { repositoryProviders } from './repository-provider.ts';
 
@@ -39,6 +50,38 @@ const ProtectedBranches = Type.Array(BranchName, {
   description: 'Branches that can be neither deleted nor rewritten',
 });
 
+export const deliveryRuleLimit = 50;
+
+/** A rule in a request. */
+export const DeliveryRuleWrite = named(
+  'DeliveryRuleWrite',
+  Type.Object({ branchName: BranchName, environmentName: EnvironmentName }),
+);
+export type DeliveryRuleWrite = Static<typeof DeliveryRuleWrite>;
+
+export const DeliveryRule = named(
+  'DeliveryRule',
+  Type.Object({
+    branchName: BranchName,
+    environmentName: EnvironmentName,
+    writtenBy: Type.String({
+      maxLength: 100,
+      description:
+        'The id of the caller that wrote the rule last. Pushes that a provider reports are published with the rights of this caller.',
+    }),
+    writtenAt: DateTime,
+    commitHash: Type.Optional(
+      Type.String({ maxLength: 64, description: 'The commit that was published last, or refused' }),
+    ),
+    versionName: Type.Optional(VersionName),
+    publishedAt: Type.Optional(DateTime),
+    problem: Type.Optional(
+      Type.String({ maxLength: 2_000, description: 'Why the newest commit is not published' }),
+    ),
+  }),
+);
+export type DeliveryRule = Static<typeof DeliveryRule>;
+
 export const Repository = named(
   'Repository',
   Type.Object({
@@ -50,6 +93,10 @@ export const Repository = named(
     ),
     providerParameters: ProviderParameters,
     protectedBranches: ProtectedBranches,
+    deliveryRules: Type.Array(DeliveryRule, {
+      maxItems: deliveryRuleLimit,
+      description: 'By branch and environment',
+    }),
     enterpriseOauthId: Type.Optional(Uuid),
     hasToken: Type.Boolean({ description: 'A token is stored for the repository' }),
     tokenExpiresAt: Type.Optional(DateTime),
@@ -133,7 +180,7 @@ export const updateRepository = operation({
   path,
   summary: 'Update the repository of a project',
   description:
-    'Omitted members keep their value. `protectedBranches: null` protects the default branch only. To use another address, migrate the repository or associate the project anew.',
+    'Omitted members keep their value. `protectedBranches: null` protects the default branch only. `deliveryRules` publish the newest commit of a branch in an environment, at once and after each push; the caller becomes the writer of all of them. To use another address, migrate the repository or associate the project anew.',
   permission: 'repository:manage',
   params: Type.Object(projectPath),
   headers: ifMatchHeader,
@@ -142,9 +189,17 @@ export const updateRepository = operation({
     defaultBranch: Type.Optional(BranchName),
     protectedBranches: Type.Optional(Type.Union([ProtectedBranches, Type.Null()])),
     providerParameters: Type.Optional(ProviderParameters),
+    deliveryRules: Type.Optional(
+      Type.Array(DeliveryRuleWrite, {
+        maxItems: deliveryRuleLimit,
+        uniqueItems: true,
+        description: 'Replaces all rules; an empty array removes them',
+      }),
+    ),
   }),
   success: { status: 200, body: Repository, headers: ['ETag'] },
   problems: [
+    'environment-not-found',
     'repository-not-found',
     'etag-mismatch',
     'invalid-branch-name',

@@ -11,6 +11,8 @@ export interface GitSettings {
   mostBytes: number;
   /** Processes of git at once at this server. */
   processes: number;
+  /** How often branches on other hosts are looked at; undefined: only when a webhook says so. */
+  pollSeconds: number | undefined;
   /** The PATH of the server. */
   searchPath: string | undefined;
 }
@@ -22,8 +24,15 @@ export function readGitSettings(read: Reader): GitSettings {
     user: read.text('HEADGATE_GIT_USER'),
     mostBytes: read.integer('HEADGATE_REPOSITORY_MB', 2_048, 1, 1_048_576) * 1_048_576,
     processes: read.integer('HEADGATE_GIT_PROCESSES', 16, 1, 1_000),
+    pollSeconds: readPollSeconds(read),
     searchPath: read.text('PATH'),
   };
+}
+
+/** `0` is `off`. */
+function readPollSeconds(read: Reader): number | undefined {
+  const seconds = read.integerOrOff('HEADGATE_GIT_POLL_SECONDS', 60, 0, 86_400);
+  return seconds === 0 ? undefined : seconds;
 }
 
 export interface GitAddresses {

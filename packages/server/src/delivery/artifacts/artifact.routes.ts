@@ -17,7 +17,7 @@ import {
 import { comparisonOfVersions } from './comparison.store.ts';
 import { createPipelineChecks } from './pipeline-checks.ts';
 import type { PipelineReader } from './pipeline-reader.ts';
-import { judgeReferences, publishVersion } from './publication.ts';
+import { judgeReferences, listNamesBy, publishVersion } from './publication.ts';
 import { publishedPipelineRoutes } from './published-pipeline.routes.ts';
 import { readUpload, type UploadLimits } from './upload.ts';
 import { versionStateRoutes } from './version-state.routes.ts';
@@ -44,7 +44,7 @@ function uploadRoute({ long }: Endpoints, store: UploadServices): void {
     return store.blobs.writeBlobs(scope.accountId, base, async (writer) => {
       const checks = createPipelineChecks(store.readPipeline);
       const upload = await readUpload(request.raw, store.config.upload, writer, checks);
-      const checked = await judgeReferences((among, names) => rows(among, { names }), checks, upload);
+      const checked = await judgeReferences(listNamesBy(rows), checks, upload);
       const version = {
         projectId: params.projectId,
         environmentName: name,

@@ -152,7 +152,7 @@ const insertVersion = statement(
   insert into artifact_version (account_id, project_id, environment_name, version_name, manifest_digest, branch, commit_hash,
     provider, enabled, created_by, created_at, deployed_at, ignored_pipelines)
   values ($account_id, $project_id, $environment_name, $version_name, $manifest_digest, $branch, $commit_hash,
-    'headgate', true, $created_by, $created_at, $created_at, $ignored_pipelines)`,
+    coalesce((select provider from repository where account_id = $account_id and project_id = $project_id), 'headgate'), true, $created_by, $created_at, $created_at, $ignored_pipelines)`,
 );
 
 export interface NewVersion {

@@ -17,7 +17,7 @@ export { insertManifest, readManifestFiles } from './manifest.store.ts';
 export { type Checked, createPipelineChecks } from './pipeline-checks.ts';
 export { isPipelinePath, type PipelineDescription, renderPipelinePath } from './pipeline-description.ts';
 export { createPipelineReader, type PipelineReader } from './pipeline-reader.ts';
-export { judgeReferences, type Publication, publishVersion } from './publication.ts';
+export { judgeReferences, listNamesBy, type Publication, publishVersion } from './publication.ts';
 export { buildPartViolation, requireNoErrors } from './strict-upload.ts';
 export { readUpload, type UploadLimits } from './upload.ts';
 

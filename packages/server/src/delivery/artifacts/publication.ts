@@ -2,6 +2,7 @@
 import type { IgnoredResource } from '@headgate/contract';
 import type { Transaction } from '../../kernel/database/database.ts';
 import type { AccountEvent } from '../../kernel/database/events.ts';
+import type { GuardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import { secretReferencesAmong } from '../../workspace/secret-references/index.ts';
 import { variablesAmong } from '../../workspace/variables/index.ts';
@@ -10,22 +11,38 @@ import type { Upload } from './collection.ts';
 import type { Checked, PipelineChecks } from './pipeline-checks.ts';
 import { requireFiles, requireNoErrors } from './strict-upload.ts';
 
-/** Lists those of the names that the project has. */
-type ListExisting = (among: typeof variablesAmong, names: string[]) => Promise<{ name: string }[]>;
+/** Each lists those of the names that the project has. */
+interface ExistingNames {
+  variables(names: string[]): Promise<{ name: string }[]>;
+  secrets(names: string[]): Promise<{ name: string }[]>;
+}
 
 /** Checks the files against each other, and against what the project has. */
 export async function judgeReferences(
-  listExisting: ListExisting,
+  existing: ExistingNames,
   checks: PipelineChecks,
   upload: Upload,
 ): Promise<Checked> {
-  const list = async (among: typeof variablesAmong, names: string[]) =>
-    names.length === 0 ? [] : (await listExisting(among, names)).map(({ name }) => name);
+  const list = async (kind: keyof ExistingNames, names: string[]) =>
+    names.length === 0 ? [] : (await existing[kind](names)).map(({ name }) => name);
   return checks.check(
     upload.manifest.files.map((file) => file.path),
-    await list(variablesAmong, checks.listUnknownVariables()),
-    await list(secretReferencesAmong, checks.listUnknownSecrets()),
+    await list('variables', checks.listUnknownVariables()),
+    await list('secrets', checks.listUnknownSecrets()),
   );
+}
+
+type Rows = <Row, Parameters>(
+  query: GuardedRead<Row, Parameters>,
+  parameters: NoInfer<Parameters>,
+) => Promise<Row[]>;
+
+/** Names that the caller may read. */
+export function listNamesBy(rows: Rows): ExistingNames {
+  return {
+    variables: (names) => rows(variablesAmong, { names }),
+    secrets: (names) => rows(secretReferencesAmong, { names }),
+  };
 }
 
 export interface Publication {

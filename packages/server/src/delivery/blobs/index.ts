@@ -4,6 +4,7 @@ import { type CollectorServices, createCollectionJob } from './collector.ts';
 export type { BlobWriter } from './blob-writer.ts';
 export { type Blobs, createBlobs } from './blobs.ts';
 export type { ManifestUse, ManifestUser } from './collection.store.ts';
+export { createDiscardingWriter } from './discarding-writer.ts';
 export {
   buildSingleBlobKey,
   type ObjectStore,

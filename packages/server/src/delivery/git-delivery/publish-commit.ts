@@ -8,6 +8,7 @@ import {
   createPipelineChecks,
   environmentToUploadTo,
   judgeReferences,
+  listNamesBy,
   type PipelineReader,
   type Publication,
   type UploadLimits,
@@ -52,7 +53,7 @@ export async function publishCommit<Result>(
     const collection = createCollection(writer, checks);
     await collectTree(repository, commit, collection, services.config.upload);
     const upload = await collection.finish();
-    const checked: Checked = await judgeReferences((among, names) => rows(among, { names }), checks, upload);
+    const checked: Checked = await judgeReferences(listNamesBy(rows), checks, upload);
     const version = {
       projectId: wanted.projectId,
       environmentName,

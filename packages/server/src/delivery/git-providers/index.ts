@@ -22,6 +22,7 @@ export {
   type SendToProvider,
 } from './git-provider.ts';
 export { oldestHookSeconds } from './hook-reading.ts';
+export { openInterface } from './open-interface.ts';
 export { providerAdapters } from './provider-adapters.ts';
 
 /** Has no routes: what the slices of repositories ask of providers. */

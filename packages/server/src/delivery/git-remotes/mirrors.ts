@@ -48,8 +48,11 @@ export interface RefPush {
 export type PushResult = { kind: 'done' } | { kind: 'moved' } | { kind: 'refused'; words: string };
 
 export interface Mirrors {
-  /** Fetches what is new, unless that was done in the last moments. @throws problems of hosts and of git */
-  refresh(of: Mirrored): Promise<Mirror>;
+  /**
+   * Fetches what is new, unless that was done in the last moments, and not before `notBefore` (a time of
+   * `performance.now()`). @throws problems of hosts and of git
+   */
+  refresh(of: Mirrored, notBefore?: number): Promise<Mirror>;
   /** Moves one ref of the host, whose objects are in the mirror, and then the mirror's. */
   push(of: Mirrored, push: RefPush): Promise<PushResult>;
   remove(accountId: string, projectId: string): Promise<void>;
@@ -125,16 +128,17 @@ export function createMirrors(options: MirrorOptions): Mirrors {
   }
 
   return {
-    async refresh(of) {
+    async refresh(of, notBefore = 0) {
       const folder = folderOf(of.accountId, of.projectId);
       const source = describeSource(of);
       const last = refreshes.get(folder);
       if (last !== undefined) {
-        const isOfIt = last.source === source && performance.now() - last.startedAt < reuseMilliseconds;
-        if (isOfIt) return last.done;
+        const isRecent =
+          performance.now() - last.startedAt < reuseMilliseconds && last.startedAt >= notBefore;
+        if (isRecent && last.source === source) return last.done;
         // Two fetches into one folder would take each other's locks.
         await last.done.catch(() => undefined);
-        if (refreshes.get(folder) !== last) return this.refresh(of);
+        if (refreshes.get(folder) !== last) return this.refresh(of, notBefore);
       }
       const refresh = { source, startedAt: performance.now(), done: fetch(of, folder, source) };
       refreshes.set(folder, refresh);

@@ -104,6 +104,9 @@ export interface RefMove {
   to: string | null;
 }
 
+/** More refs than this are not written to disk one by one, but then packed into one file, which is. */
+const manyMoves = 50;
+
 /** Moves all refs or none. Returns git's words if it could not. */
 export async function moveRefs(
   git: Git,
@@ -114,9 +117,13 @@ export async function moveRefs(
     if (to === null) return `delete ${name}\0${from ?? noObject}\0`;
     return `update ${name}\0${to}\0${from ?? noObject}\0`;
   });
-  const { code, stderr } = await git.run(['update-ref', '-z', '--stdin'], {
+  const isMany = moves.length > manyMoves;
+  const unsynced = isMany ? ['-c', 'core.fsync=committed,-reference'] : [];
+  const { code, stderr } = await git.run([...unsynced, 'update-ref', '-z', '--stdin'], {
     ...call,
     stdin: commands.join(''),
   });
-  return code === 0 ? undefined : stderr || 'git update-ref failed';
+  if (code !== 0) return stderr || 'git update-ref failed';
+  if (isMany) await git.run(['pack-refs', '--all', '--prune'], call);
+  return undefined;
 }

@@ -23,10 +23,9 @@ export function prepareFiles(files: readonly FileOfCommit[]): PreparedFiles {
     const content = decodeContent(file);
     return { path, content, ...(file.executable === undefined ? {} : { executable: file.executable }) };
   });
-  for (const name of seen)
-    for (let end = name.lastIndexOf('/'); end > 0; end = name.lastIndexOf('/', end - 1))
-      if (seen.has(name.slice(0, end)))
-        throw refuse(name, `${JSON.stringify(name.slice(0, end))} is a file.`);
+  refuseFilesAsFolders(writes);
+  // Deletions first: a file may stand where a folder was.
+  writes.sort((one, other) => Number(one.content !== undefined) - Number(other.content !== undefined));
 
   return {
     writes,
@@ -57,6 +56,15 @@ function refuseFolders(
   for (const { path, content } of writes) {
     if (content === undefined) continue;
     if (folders.has(path)) throw refuse(path, 'it is a folder.');
+    const above = listFolders(path).find((folder) => files.has(folder));
+    if (above !== undefined) throw refuse(path, `${JSON.stringify(above)} is a file.`);
+  }
+}
+
+function refuseFilesAsFolders(writes: readonly FileWrite[]): void {
+  const written = writes.filter(({ content }) => content !== undefined);
+  const files = new Set(written.map(({ path }) => path));
+  for (const { path } of written) {
     const above = listFolders(path).find((folder) => files.has(folder));
     if (above !== undefined) throw refuse(path, `${JSON.stringify(above)} is a file.`);
   }

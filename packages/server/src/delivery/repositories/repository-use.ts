@@ -45,13 +45,23 @@ export interface OpenedRepository {
   move(by: Writer, change: RefChange): Promise<boolean>;
 }
 
+export interface Freshness {
+  /** A time of `performance.now()`: a fetch that began before is not reused. */
+  notBefore?: number;
+}
+
 export interface RepositoryUse {
   /** @throws `repository-missing`, `migration-in-progress`, and problems of hosts and of git */
-  open(place: RepositoryPlace, row: RepositoryRow | undefined): Promise<OpenedRepository>;
+  open(
+    place: RepositoryPlace,
+    row: RepositoryRow | undefined,
+    freshness?: Freshness,
+  ): Promise<OpenedRepository>;
   /** Reads the row, without a check of rights, and opens its repository. */
   withRepository<Result>(
     place: RepositoryPlace,
     use: (opened: OpenedRepository) => Promise<Result>,
+    freshness?: Freshness,
   ): Promise<Result>;
   /** What to show to the host of a repository; undefined for none. */
   findCredential(place: RepositoryPlace, row: RepositoryRow): Promise<Credential | undefined>;
@@ -81,9 +91,10 @@ export function createRepositoryUse(services: RepositoryUseServices): Repository
     place: RepositoryPlace,
     row: RepositoryRow,
     cloneUrl: string,
+    { notBefore }: Freshness,
   ): Promise<OpenedRepository> {
     const mirrored = { ...place, url: cloneUrl, credential: await findCredential(place, row) };
-    const { folder, defaultBranch: branch } = await mirrors.refresh(mirrored);
+    const { folder, defaultBranch: branch } = await mirrors.refresh(mirrored, notBefore);
     if (row.default_branch === null && branch !== undefined)
       await noteDefaultBranch(database.read, place, { cloneUrl, branch });
     return {
@@ -98,17 +109,21 @@ export function createRepositoryUse(services: RepositoryUseServices): Repository
     };
   }
 
-  async function open(place: RepositoryPlace, row: RepositoryRow | undefined): Promise<OpenedRepository> {
+  async function open(
+    place: RepositoryPlace,
+    row: RepositoryRow | undefined,
+    freshness: Freshness = {},
+  ): Promise<OpenedRepository> {
     if (row === undefined) throw problem('repository-missing');
     requireNoMigration(row);
-    return row.clone_url === null ? openHosted(place, row) : openMirror(place, row, row.clone_url);
+    return row.clone_url === null ? openHosted(place, row) : openMirror(place, row, row.clone_url, freshness);
   }
 
   return {
     open,
     findCredential,
-    async withRepository(place, use) {
-      return use(await open(place, await findRepository(database.read, place)));
+    async withRepository(place, use, freshness) {
+      return use(await open(place, await findRepository(database.read, place), freshness));
     },
   };
 }

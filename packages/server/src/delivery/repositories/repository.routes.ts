@@ -21,8 +21,10 @@ import {
   type Mirrors,
   sealCredential,
 } from '../git-remotes/index.ts';
+import { writeDeliveryRules } from './delivery-rule.store.ts';
 import {
   deleteRepositoryRow,
+  findRepository,
   insertRepository,
   lockRepository,
   type RepositoryRow,
@@ -117,7 +119,9 @@ export function repositoryRoutes(
   write(updateRepository, async ({ tx, scope, params, headers, body, now }) => {
     const stored = await lockRepository(tx, { ...scope, ...params });
     requireMatch(headers['If-Match'], renderRepositoryEtag(stored));
-    for (const name of [body.defaultBranch ?? [], body.protectedBranches ?? []].flat())
+    const rules = body.deliveryRules;
+    const ofRules = (rules ?? []).map((rule) => rule.branchName);
+    for (const name of [body.defaultBranch ?? [], body.protectedBranches ?? [], ofRules].flat())
       requireBranchName(name);
     const row: RepositoryRow = {
       ...stored,
@@ -130,6 +134,10 @@ export function repositoryRoutes(
       updated_at: now,
     };
     updateRepositoryRow(tx, scope.accountId, row);
+    if (rules !== undefined) {
+      await writeDeliveryRules(tx, { ...scope, ...params, now }, rules);
+      row.delivery_rules = (await findRepository(tx.query, { ...scope, ...params }))?.delivery_rules ?? null;
+    }
     const [before, after] = [presentRepository(stored, config), presentRepository(row, config)];
     const subject = buildSubject(row);
     return {

@@ -11,6 +11,7 @@ import {
 import { makeEntityTag } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
+import { rulesOfRepository, type StoredRule } from './delivery-rule.store.ts';
 
 const settingTypes = {
   project_id: 'uuid',
@@ -33,6 +34,7 @@ const repositoryRow = {
   ...settingTypes,
   /** The migration that is in progress. */
   migration_id: 'uuid?',
+  delivery_rules: typed<StoredRule[] | null>('jsonb'),
 } satisfies ColumnTypes;
 export type RepositorySettings = RowOf<typeof settingTypes>;
 export type RepositoryRow = RowOf<typeof repositoryRow>;
@@ -42,7 +44,8 @@ const columns = `
   r.enterprise_oauth_id, r.sealed_credential, r.credential_origin, r.credential_expires_at, r.version, r.created_by, r.created_at,
   r.updated_at,
   (select m.migration_id from repository_migration m
-    where m.account_id = r.account_id and m.project_id = r.project_id and m.status = 'IN_PROGRESS') as migration_id`;
+    where m.account_id = r.account_id and m.project_id = r.project_id and m.status = 'IN_PROGRESS') as migration_id,
+  ${rulesOfRepository} as delivery_rules`;
 const ofProject = `
   select ${columns} from repository r where r.account_id = $account_id and r.project_id = $project_id`;
 

@@ -3,19 +3,24 @@ import type { Repository } from '@headgate/contract';
 import { invalidRequest, problem } from '../../kernel/http/problems.ts';
 import { type EgressGuard, EgressRefused, EgressUnresolved } from '../../kernel/security/egress.ts';
 import { findBranchNameFault } from '../git/index.ts';
-import type { RepositorySettings } from './repository.store.ts';
+import { presentRule } from './delivery-rule.store.ts';
+import type { RepositoryRow, RepositorySettings } from './repository.store.ts';
 
 export interface Addresses {
   publicUrl: string;
 }
 
-export function presentRepository(row: RepositorySettings, { publicUrl }: Addresses): Repository {
+export function presentRepository(
+  row: RepositorySettings & Partial<Pick<RepositoryRow, 'delivery_rules'>>,
+  { publicUrl }: Addresses,
+): Repository {
   const repository: Repository = {
     provider: row.provider,
     repositoryName: row.repository_name,
     cloneUrl: row.clone_url ?? `${publicUrl}/git/${row.project_id}.git`,
     providerParameters: row.provider_parameters,
     protectedBranches: listProtectedBranches(row),
+    deliveryRules: (row.delivery_rules ?? []).map(presentRule),
     hasToken: row.sealed_credential !== null,
     createdBy: row.created_by,
     createdAt: row.created_at.toISOString(),

@@ -70,12 +70,9 @@ export interface LongCall<Op extends Operation> extends ReadCall<Op> {
   request: FastifyRequest;
   /**
    * Runs the transaction of a long operation, with rights, idempotency, events and response as in any write.
-   * `content` replaces the body in the digest of the Idempotency-Key; undefined for a JSON body.
+   * `content` replaces the body in the digest of the Idempotency-Key.
    */
-  write(
-    content: string | undefined,
-    work: (tx: Transaction) => Promise<Outcome<Op>> | Outcome<Op>,
-  ): Promise<Answered>;
+  write(content: string, work: (tx: Transaction) => Promise<Outcome<Op>> | Outcome<Op>): Promise<Answered>;
   /**
    * The response of an earlier request with the same Idempotency-Key and content, for an operation whose effect
    * comes before its transaction. The caller's rights must have been checked.

@@ -191,10 +191,8 @@ function createLongCall<Op extends Operation>(serving: Serving<Op>): LongCall<Op
   return {
     ...createReadCall(serving),
     request: serving.request,
-    async write(content, work) {
-      const key = content === undefined ? readKeyOfRequest(serving) : readKeyOfContent(serving, content);
-      return requireAnswer(await write(serving, key, work));
-    },
+    write: async (content, work) =>
+      requireAnswer(await write(serving, readKeyOfContent(serving, content), work)),
     async findEarlierAnswer(content) {
       const key = readKeyOfContent(serving, content);
       if (key === undefined) return undefined;

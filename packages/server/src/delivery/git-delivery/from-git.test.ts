@@ -1,0 +1,180 @@
+/** Versions that are published from a branch or a commit, by a request. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { associate, host as hostHere, loopbackAllowed } from '../../testing/associated-project.ts';
+import { commitByApi, listVersions } from '../../testing/git-delivery.ts';
+import { commitFiles, runGit, startGitHost } from '../../testing/git-host.ts';
+import { smallPipeline, type TestProject, type Uploaded } from '../../testing/project.ts';
+import { startTestServer } from '../../testing/server.ts';
+
+const server = await startTestServer({ settings: { ...loopbackAllowed, HEADGATE_UPLOAD_PART_MB: '1' } });
+const account = await server.account();
+const { admin } = account;
+const gitHost = await startGitHost();
+after(() => gitHost.close());
+
+let repositories = 0;
+async function arrange() {
+  const project = await account.project();
+  repositories += 1;
+  const repository = gitHost.addRepository(`acme/r${repositories}.git`, { writers: ['t0ken'] });
+  await associate(admin, project, { cloneUrl: repository.cloneUrl, token: 't0ken' });
+  return { project, repository };
+}
+
+const publish = (project: TestProject, body: object, query = '', headers: Record<string, string> = {}) =>
+  admin.post<Uploaded & { code?: string; detail?: string; warningsTotal: number }>(
+    `${project.path}/artifacts/from-git${query}`,
+    { environmentName: 'dev', ...body },
+    { headers },
+  );
+
+test('a branch is published with its commit, as a repository of another host and hosted here', async () => {
+  const { project, repository } = await arrange();
+  const commit = commitFiles(repository.folder, {
+    files: { 'main.orch.yaml': smallPipeline, 'README.md': '# Weather' },
+  });
+  const answer = await publish(project, { branch: 'main' });
+  assert.equal(answer.status, 201, answer.text);
+  const versionName = `${commit.slice(0, 12)}-main`;
+  assert.equal(answer.body.versionName, versionName);
+  assert.deepEqual(answer.body.ignoredResources, []);
+  const [version] = await listVersions(admin, project);
+  const { provider, branch, commitHash } = version ?? {};
+  assert.deepEqual({ provider, branch, commitHash }, { provider: 'git', branch: 'main', commitHash: commit });
+  const details = await admin.get<{ assets: string[] }>(
+    `${project.path}/artifacts/details?environmentName=dev`,
+  );
+  assert.deepEqual(details.body.assets, ['README.md', 'main.orch.yaml']);
+
+  const here = await account.project();
+  await hostHere(admin, here);
+  const head = await commitByApi(admin, here);
+  assert.equal((await publish(here, { branch: 'main', versionName: '1.0' })).status, 201);
+  const [hosted] = await listVersions(admin, here);
+  assert.deepEqual([hosted?.provider, hosted?.commitHash, hosted?.versionName], ['headgate', head, '1.0']);
+});
+
+test('a push of a moment ago is published, and an older commit by its first digits', async () => {
+  const { project, repository } = await arrange();
+  const first = commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline } });
+  assert.equal((await publish(project, { branch: 'main' })).status, 201);
+  const second = commitFiles(repository.folder, { files: { 'b.orch.yaml': smallPipeline } });
+  assert.equal((await publish(project, { branch: 'main' })).status, 201);
+  assert.equal((await listVersions(admin, project))[0]?.commitHash, second);
+  const again = await publish(project, { commit: first.slice(0, 9).toUpperCase() });
+  assert.equal(again.status, 201, again.text);
+  assert.equal(again.body.versionName, first.slice(0, 12));
+  const [newest] = await listVersions(admin, project);
+  assert.deepEqual([newest?.commitHash, newest?.branch], [first, undefined]);
+});
+
+test('links, submodules and pointers of Git LFS are listed, and not published', async () => {
+  const { project, repository } = await arrange();
+  const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'a'.repeat(64)}\nsize 5\n`;
+  const inline = (mode: string, path: string, text: string) =>
+    `M ${mode} inline ${path}\ndata ${Buffer.byteLength(text)}\n${text}\n`;
+  const stream =
+    'commit refs/heads/main\ncommitter Ada <ada@example.com> 1700000000 +0000\ndata 1\nx\n' +
+    inline('100644', 'main.orch.yaml', smallPipeline) +
+    inline('100755', 'load.sh', '#!/bin/sh\n') +
+    inline('120000', 'link', 'main.orch.yaml') +
+    inline('100644', 'large.csv', pointer) +
+    inline('100644', 'image.png', '\u0000') +
+    `M 160000 ${'b'.repeat(40)} vendor\n`;
+  runGit(repository.folder, ['fast-import', '--quiet'], stream);
+  const answer = await publish(project, { branch: 'main' });
+  assert.equal(answer.status, 201, answer.text);
+  const reasons = Object.fromEntries(answer.body.ignoredResources.map(({ name, reason }) => [name, reason]));
+  assert.deepEqual(Object.keys(reasons).sort(), ['image.png', 'large.csv', 'link', 'vendor']);
+  assert.match(reasons.link ?? '', /symbolic link/);
+  assert.match(reasons.vendor ?? '', /submodule/);
+  assert.match(reasons['large.csv'] ?? '', /Git LFS/);
+});
+
+test('findings are answered; errors refuse a strict publication', async () => {
+  const { project, repository } = await arrange();
+  const broken = smallPipeline.replace('type: "orchestration"', 'type: "orchestratio"');
+  commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline, 'bad.orch.yaml': broken } });
+  const strict = await publish(project, { branch: 'main' }, '?strict=true');
+  assert.deepEqual([strict.status, strict.body.code], [422, 'strict-upload-refused']);
+  const answer = await publish(project, { branch: 'main' });
+  assert.equal(answer.status, 201);
+  assert.ok(answer.body.warningsTotal > 0);
+});
+
+test('what cannot be published is refused, and says what to change', async () => {
+  const { project, repository } = await arrange();
+  const code = async (body: object) => {
+    const answer = await publish(project, body);
+    return [answer.status, answer.body.code];
+  };
+  assert.deepEqual(await code({ branch: 'main' }), [422, 'unknown-revision']);
+  assert.deepEqual(await code({}), [422, 'branch-or-commit']);
+  assert.deepEqual(await code({ branch: 'main', commit: 'abcd' }), [422, 'branch-or-commit']);
+  assert.deepEqual(await code({ branch: 'main', environmentName: 'uat' }), [404, 'environment-not-found']);
+  for (const branch of [
+    '--upload-pack=x',
+    'a..b',
+    '',
+    'refs/heads/main',
+    'main\u0000',
+    'main:README.md',
+    '@{-1}',
+  ])
+    assert.ok([400, 422].includes((await publish(project, { branch })).status), branch);
+  for (const commit of ['HEAD', 'main', '-1', '0'.repeat(40), 'f'.repeat(65)])
+    assert.ok([400, 422].includes((await publish(project, { commit })).status), commit);
+  commitFiles(repository.folder, { branch: 'large', files: { 'a.txt': 'x'.repeat(1_048_577) } });
+  const large = await publish(project, { branch: 'large' });
+  assert.deepEqual([large.status, large.body.code], [422, 'git-tree-refused']);
+  assert.match(large.body.detail ?? '', /"a\.txt" has 1048577 bytes/);
+  commitFiles(repository.folder, { branch: 'binary', files: { 'a.bin': '\u0000' } });
+  assert.deepEqual(await code({ branch: 'binary' }), [422, 'empty-upload']);
+  commitFiles(repository.folder, { branch: 'main', files: { 'a.orch.yaml': smallPipeline } });
+  const near = await publish(project, { branch: 'mian' });
+  assert.match(near.body.detail ?? '', /did you mean/i);
+  assert.deepEqual(await code({ branch: 'main' }), [201, undefined]);
+  assert.deepEqual(await code({ branch: 'main' }), [409, 'version-exists']);
+  const none = await account.project();
+  const missing = await publish(none, { branch: 'main' });
+  assert.deepEqual([missing.status, missing.body.code], [422, 'repository-missing']);
+});
+
+test('a name that is no valid path refuses the commit', async () => {
+  const { project, repository } = await arrange();
+  commitFiles(repository.folder, { files: { 'a\\b.txt': 'x' } });
+  const answer = await publish(project, { branch: 'main' });
+  assert.deepEqual([answer.status, answer.body.code], [422, 'git-tree-refused']);
+  assert.match(answer.body.detail ?? '', /backslash/);
+});
+
+test('a request with the same key gets the same answer after the branch moved', async () => {
+  const { project, repository } = await arrange();
+  commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline } });
+  const headers = { 'idempotency-key': 'deploy-1' };
+  const first = await publish(project, { branch: 'main' }, '', headers);
+  commitFiles(repository.folder, { files: { 'b.orch.yaml': smallPipeline } });
+  const second = await publish(project, { branch: 'main' }, '', headers);
+  assert.equal(second.text, first.text);
+  assert.equal(second.headers['idempotency-replayed'], 'true');
+  assert.equal((await listVersions(admin, project)).length, 1);
+});
+
+test('a role in the environment suffices; others are refused before the repository is read', async () => {
+  const { project, repository } = await arrange();
+  commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline } });
+  const { projectId } = project;
+  const of = { projectId, environmentName: 'dev', role: 'CONTRIBUTOR' } as const;
+  const contributor = await account.actor('MEMBER', of);
+  const viewer = await account.actor('MEMBER', { projectId, role: 'VIEWER' });
+  const stranger = await (await server.account()).actor('SUPER_ADMIN');
+  const path = `${project.path}/artifacts/from-git`;
+  const body = { environmentName: 'dev', branch: 'main' };
+  const before = gitHost.requests.length;
+  assert.equal((await viewer.post(path, body)).status, 403);
+  assert.equal((await contributor.post(path, { ...body, environmentName: 'prod' })).status, 403);
+  assert.equal((await stranger.post(path, body)).status, 404);
+  assert.equal(gitHost.requests.length, before);
+  assert.equal((await contributor.post(path, body)).status, 201);
+});

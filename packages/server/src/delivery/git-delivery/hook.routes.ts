@@ -1,0 +1,114 @@
+/**
+ * `POST /hooks/git/{projectId}`: webhooks of Git providers. The path is outside `/dpc`: a provider has no token,
+ * it shows the secret of the project, or signs with it. What a hook says is not trusted. It makes the server
+ * look at a branch.
+ */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Database } from '../../kernel/database/database.ts';
+import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import type { Log } from '../../kernel/log.ts';
+import type { RateLimit } from '../../kernel/security/rate-limit.ts';
+import type { Sealer, Secret } from '../../kernel/security/sealed.ts';
+import { type GitProvider, type HookReading, providerAdapters } from '../git-providers/index.ts';
+import { findHookTarget, getHookSecretPurpose, noteHook } from './hook.store.ts';
+
+export interface HookServices {
+  database: Database;
+  clock: Clock;
+  sealer: Sealer;
+  rateLimit: RateLimit;
+  log: Log;
+}
+
+export const hookPath = '/hooks/git';
+const mostHookBytes = 4 * 1_048_576;
+const jsonPattern = /^application\/json\b/i;
+const projectPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+export function hookRoutes({ app }: Endpoints, services: HookServices): void {
+  // A scope of its own: signatures are of the bytes, so that the body must not be parsed before.
+  app.register((scope: FastifyInstance, _options, done) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser<Buffer>(
+      jsonPattern,
+      { parseAs: 'buffer', bodyLimit: mostHookBytes },
+      (_request, bytes, parsed) => parsed(null, bytes),
+    );
+    scope.post<{ Params: { projectId: string } }>(
+      `${hookPath}/:projectId`,
+      { onRequest: requireJson },
+      async (request, reply) => {
+        const told = await receiveHook(services, request.params.projectId, request);
+        return reply.code(told.status === 'accepted' ? 202 : 200).send(told);
+      },
+    );
+    done();
+  });
+}
+
+async function requireJson(request: FastifyRequest): Promise<void> {
+  if (!jsonPattern.test(request.headers['content-type'] ?? ''))
+    throw problem('unsupported-media-type', { expected: 'application/json' });
+}
+
+interface Told {
+  status: 'accepted' | 'ignored';
+  reason?: string;
+}
+
+async function receiveHook(
+  { database, clock, sealer, rateLimit, log }: HookServices,
+  projectId: string,
+  request: FastifyRequest,
+): Promise<Told> {
+  const target = projectPattern.test(projectId) ? await findHookTarget(database.read, projectId) : undefined;
+  const readHook = target && findReader(target.provider);
+  if (target === undefined || readHook === undefined || target.sealed_hook_secret === null)
+    throw problem('hook-not-found');
+  const now = clock.now();
+  const secret = sealer.unseal(target.sealed_hook_secret, getHookSecretPurpose(projectId.toLowerCase()));
+  const reading = readSigned(readHook, request, secret, now);
+  if (reading.kind === 'refused') {
+    log.info(
+      { requestId: request.id, projectId, code: reading.code },
+      'a webhook of a Git provider was refused',
+    );
+    if (reading.code === 'unsigned-hook' || reading.code === 'wrong-hook-secret')
+      throw problem('hook-not-found');
+    throw problem('hook-invalid', { reason: reading.detail });
+  }
+  rateLimit.count(target.account_id);
+  // Not noted: the provider can send it again when the migration has ended.
+  if (target.migration_id !== null)
+    throw problem('migration-in-progress', { migrationId: target.migration_id });
+  const hook = { accountId: target.account_id, projectId, deliveryIds: reading.deliveryIds, now };
+  const noted = await noteHook(database.read, hook, reading);
+  if (noted === undefined) throw problem('hook-repeated');
+  if (reading.kind === 'ignored') return { status: 'ignored', reason: reading.reason };
+  if (noted.woken > 0) return { status: 'accepted' };
+  const branch = JSON.stringify(reading.branch);
+  const reason =
+    reading.kind === 'push'
+      ? `No delivery rule names the branch ${branch}.`
+      : 'Too many branches of the project are under review.';
+  return { status: 'ignored', reason };
+}
+
+function findReader(provider: string): GitProvider['readHook'] {
+  return provider === 'headgate' ? undefined : providerAdapters[provider as GitProvider['name']].readHook;
+}
+
+function readSigned(
+  readHook: NonNullable<GitProvider['readHook']>,
+  request: FastifyRequest,
+  secret: Secret,
+  now: Date,
+): HookReading {
+  const headers = Object.fromEntries(
+    Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]),
+  );
+  const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  return readHook({ headers, body, secret, now });
+}

@@ -1,0 +1,136 @@
+/** Webhooks of providers: whose they are, which were received, and what they wake. */
+import type { RepositoryProvider } from '@headgate/contract';
+import { addSeconds } from '../../kernel/clock.ts';
+import { type Read, statement, typed } from '../../kernel/database/database.ts';
+
+/** What the secrets of a project's webhooks are sealed for. */
+export const getHookSecretPurpose = (projectId: string) => `git hook secret of ${projectId}`;
+
+const selectTarget = statement(
+  {
+    parameters: { project_id: 'uuid' },
+    row: {
+      account_id: 'uuid',
+      provider: typed<RepositoryProvider>('text'),
+      sealed_hook_secret: 'bytea?',
+      migration_id: 'uuid?',
+    },
+  },
+  `
+  select r.account_id, r.provider, r.sealed_hook_secret, m.migration_id
+  from repository r
+  left join repository_migration m on m.account_id = r.account_id and m.project_id = r.project_id and m.status = 'IN_PROGRESS'
+  where r.project_id = $project_id`,
+);
+
+/** Undefined if the project does not exist, or has no repository. */
+export async function findHookTarget(read: Read, projectId: string) {
+  const [target] = await read(selectTarget, { project_id: projectId });
+  return target;
+}
+
+const placeTypes = { account_id: 'uuid', project_id: 'uuid', branch_name: 'text' } as const;
+
+/**
+ * SQL: when a branch is looked at because of a webhook. What is due already and not under way stays so; the
+ * rest is looked at two seconds after the last time at the earliest.
+ */
+const soon = (row: string) => `
+    case when ${row}.due_at <= $now and (${row}.lease_until is null or ${row}.lease_until <= $now) then ${row}.due_at
+      else greatest($now, coalesce(${row}.looked_at + interval '2 seconds', $now)) end`;
+
+const noteDelivery = `
+  fresh as (
+    insert into git_hook_delivery (account_id, project_id, delivery_id, received_at)
+    select $account_id, $project_id, id, $now from unnest($delivery_ids::text[]) as id
+    on conflict on constraint git_hook_delivery_key do nothing returning true
+  ), noted as (select count(*) = cardinality($delivery_ids::text[]) as is_fresh from fresh)`;
+const hookTypes = { ...placeTypes, delivery_ids: 'text[]', now: 'timestamptz' } as const;
+const hookRow = { is_fresh: 'boolean', woken: 'bigint' } as const;
+
+const notePush = statement(
+  { parameters: hookTypes, row: hookRow, alone: true },
+  `
+  with ${noteDelivery}, woken as (
+    update delivery_rule r set due_at = ${soon('r')}, pushed_by = null
+    where r.account_id = $account_id and r.project_id = $project_id and r.branch_name = $branch_name
+      and (select is_fresh from noted)
+    returning true
+  )
+  select is_fresh, (select count(*) from woken) as woken from noted`,
+);
+
+/** Branches of one project with a review at a time. */
+const reviewLimit = 1_000;
+
+const noteReview = statement(
+  { parameters: hookTypes, row: hookRow, alone: true },
+  `
+  with ${noteDelivery}, woken as (
+    insert into git_review as r (account_id, project_id, branch_name, due_at, touched_at)
+    select $account_id, $project_id, $branch_name, $now, $now from noted
+    where is_fresh and (select count(*) from git_review where account_id = $account_id and project_id = $project_id) < ${reviewLimit}
+    on conflict on constraint git_review_key do update
+      set due_at = ${soon('r')}, attempts = 0, touched_at = $now
+    returning true
+  )
+  select is_fresh, (select count(*) from woken) as woken from noted`,
+);
+
+const noteOther = statement(
+  {
+    parameters: { account_id: 'uuid', project_id: 'uuid', delivery_ids: 'text[]', now: 'timestamptz' },
+    row: { is_fresh: 'boolean' },
+    alone: true,
+  },
+  `with ${noteDelivery} select is_fresh from noted`,
+);
+
+export interface NotedHook {
+  accountId: string;
+  projectId: string;
+  deliveryIds: readonly string[];
+  now: Date;
+}
+
+/** Wakes what the hook is about. Undefined if one of its delivery ids was seen before; nothing is woken then. */
+export async function noteHook(
+  read: Read,
+  hook: NotedHook,
+  about: { kind: 'push' | 'review'; branch: string } | { kind: 'ignored' },
+): Promise<{ woken: number } | undefined> {
+  const place = { account_id: hook.accountId, project_id: hook.projectId };
+  const common = { ...place, delivery_ids: [...hook.deliveryIds], now: hook.now };
+  if (about.kind === 'ignored') {
+    const [noted] = await read(noteOther, common);
+    return noted?.is_fresh === true ? { woken: 0 } : undefined;
+  }
+  const note = about.kind === 'push' ? notePush : noteReview;
+  const [noted] = await read(note, { ...common, branch_name: about.branch });
+  return noted?.is_fresh === true ? { woken: Number(noted.woken) } : undefined;
+}
+
+const removeOld = statement(
+  { parameters: { before: 'timestamptz', limit: 'bigint' }, row: { removed: 'bigint' } },
+  `
+  with old as (
+    select account_id, project_id, delivery_id from git_hook_delivery where received_at < $before
+    order by received_at limit $limit for update skip locked
+  ), removed as (
+    delete from git_hook_delivery d using old
+    where d.account_id = old.account_id and d.project_id = old.project_id and d.delivery_id = old.delivery_id
+    returning true
+  )
+  select count(*) as removed from removed`,
+);
+
+/** Longer than a hook that says when it happened may be old. */
+const keptDays = 7;
+export const hookRemovalBatch = 5_000;
+
+/** Returns how many were removed. */
+export async function removeOldHooks(read: Read, now: Date): Promise<number> {
+  const before = addSeconds(now, -keptDays * 86_400);
+  const [row] = await read(removeOld, { before, limit: hookRemovalBatch });
+  return Number(row?.removed ?? 0);
+}

@@ -1,0 +1,173 @@
+/**
+ * Checks the newest commit of a branch that a pull or merge request wants to merge, by the checks of an upload,
+ * and tells the provider by a commit status. A status that cannot be set is tried again, then an event tells.
+ */
+import { addSeconds, type Clock } from '../../kernel/clock.ts';
+import { recordEvents } from '../../kernel/database/events.ts';
+import { Problem } from '../../kernel/http/problems.ts';
+import type { NewId } from '../../kernel/identifiers.ts';
+import {
+  type Checked,
+  createCollection,
+  createPipelineChecks,
+  judgeReferences,
+  type PipelineReader,
+  type UploadLimits,
+} from '../artifacts/index.ts';
+import { createDiscardingWriter } from '../blobs/index.ts';
+import type { GitRepository } from '../git/index.ts';
+import { type CommitStatus, ProviderRefused } from '../git-providers/index.ts';
+import { collectTree } from './git-tree.ts';
+import { type ProviderServices, setCommitStatus } from './provider-access.ts';
+import { type DueReview, existingNames, finishReview, type ReviewResult } from './review.store.ts';
+import { renderStatusText } from './status-text.ts';
+import { isTransient } from './transient-problem.ts';
+
+export interface ReviewServices extends ProviderServices {
+  clock: Clock;
+  newId: NewId;
+  readPipeline: PipelineReader;
+  config: ProviderServices['config'] & { upload: UploadLimits; publicUrl: string };
+}
+
+export const reviewLeaseSeconds = 120;
+const statusContext = 'headgate/pipelines';
+/** About four hours in all. */
+const pauses = [10, 60, 300, 1_200, 3_600, 7_200];
+const mostFindings = 100;
+
+/** Handles a review that this server holds since `notBefore`. */
+export async function checkReview(
+  services: ReviewServices,
+  review: DueReview,
+  notBefore: number,
+): Promise<void> {
+  const place = { accountId: review.account_id, projectId: review.project_id };
+  let result: ReviewResult | undefined;
+  try {
+    result = await services.repositories.withRepository(
+      place,
+      ({ content }) => judgeHead(services, review, content),
+      { notBefore },
+    );
+    // The branch is gone, and with it what there was to check.
+    if (result === undefined) return await endReview(services, review, {});
+    await setCommitStatus(services, place, createStatus(services, review, result));
+    await endReview(services, review, { result });
+  } catch (failure) {
+    await endFailed(services, review, result, failure);
+  }
+}
+
+async function judgeHead(
+  services: ReviewServices,
+  review: DueReview,
+  repository: GitRepository,
+): Promise<ReviewResult | undefined> {
+  const commit = await repository.findCommitId(`refs/heads/${review.branch_name}`);
+  if (commit === undefined) return undefined;
+  try {
+    const { told, errorsTotal } = await checkTree(services, review, repository, commit);
+    return {
+      commit,
+      outcome: errorsTotal > 0 ? 'failure' : 'success',
+      errors: errorsTotal,
+      warnings: told.warningsTotal - errorsTotal,
+      findings: told.warnings.slice(0, mostFindings),
+    };
+  } catch (failure) {
+    // What refuses a publication of this tree is an error of it.
+    if (!(failure instanceof Problem) || isTransient(failure)) throw failure;
+    const finding = { code: failure.code, level: 'error', message: failure.message };
+    return { commit, outcome: 'failure', errors: 1, warnings: 0, findings: [finding] };
+  }
+}
+
+async function checkTree(
+  { readPipeline, config, database }: ReviewServices,
+  { account_id, project_id }: DueReview,
+  repository: GitRepository,
+  commit: string,
+): Promise<Checked> {
+  const checks = createPipelineChecks(readPipeline);
+  const collection = createCollection(createDiscardingWriter(), checks);
+  await collectTree(repository, commit, collection, config.upload);
+  const upload = await collection.finish();
+  const list = (kind: keyof typeof existingNames, names: string[]) =>
+    database.read(existingNames[kind], { account_id, project_id, names });
+  return judgeReferences(
+    { variables: (names) => list('variables', names), secrets: (names) => list('secrets', names) },
+    checks,
+    upload,
+  );
+}
+
+function createStatus(
+  { config }: ReviewServices,
+  { project_id, branch_name }: DueReview,
+  result: ReviewResult,
+): CommitStatus {
+  const query = new URLSearchParams({ branchName: branch_name });
+  return {
+    commit: result.commit,
+    state: result.outcome,
+    description: renderStatusText(result),
+    targetUrl: `${config.publicUrl}/dpc/v1/projects/${project_id}/repositories/reviews?${query}`,
+    context: statusContext,
+  };
+}
+
+async function endFailed(
+  services: ReviewServices,
+  review: DueReview,
+  result: ReviewResult | undefined,
+  failure: unknown,
+): Promise<void> {
+  const refusal = failure instanceof ProviderRefused ? failure.finding : undefined;
+  const problem =
+    failure instanceof Problem || failure instanceof ProviderRefused
+      ? failure.message
+      : 'The server failed; it tries again.';
+  const pause = pauses[review.attempts];
+  const end = { ...(result === undefined ? {} : { result }), problem };
+  if (pause !== undefined) {
+    const seconds = Math.max(pause, refusal?.retryAfterSeconds ?? 0);
+    await endReview(services, review, { ...end, retryAfterSeconds: seconds });
+  } else await endReview(services, review, { ...end, isGivenUp: true });
+  if (!(failure instanceof Problem) && refusal === undefined) throw failure;
+}
+
+interface ReviewEnd {
+  result?: ReviewResult;
+  problem?: string;
+  retryAfterSeconds?: number;
+  isGivenUp?: boolean;
+}
+
+/** Ends the lease. */
+async function endReview(services: ReviewServices, review: DueReview, end: ReviewEnd): Promise<void> {
+  const { account_id, project_id, branch_name, epoch, due_at } = review;
+  const { result, problem, retryAfterSeconds } = end;
+  const now = services.clock.now();
+  await services.database.transaction(async (tx) => {
+    tx.send(finishReview, {
+      ...{ account_id, project_id, branch_name, epoch },
+      known_due_at: due_at,
+      next_due_at: retryAfterSeconds === undefined ? null : addSeconds(now, retryAfterSeconds),
+      attempts: retryAfterSeconds === undefined ? 0 : review.attempts + 1,
+      commit_hash: result?.commit ?? null,
+      outcome: result?.outcome ?? null,
+      errors: result?.errors ?? null,
+      warnings: result?.warnings ?? null,
+      findings: result === undefined ? null : JSON.stringify(result.findings),
+      problem: problem?.slice(0, 2_000) ?? null,
+      now,
+    });
+    if (end.isGivenUp !== true) return;
+    const source = { accountId: account_id, actorId: null, actorKind: 'system', requestId: null } as const;
+    const subject = { type: 'branch', id: branch_name, name: branch_name };
+    const after = { branch: branch_name, commitHash: result?.commit, problem };
+    const event = { name: 'commit-status-not-set', projectId: project_id, subject, after } as const;
+    recordEvents(tx, source, [event], now, services.newId);
+  });
+}

@@ -1,0 +1,116 @@
+/** Checks of branches that a pull or merge request wants to merge: the table `git_review`. */
+import { addSeconds } from '../../kernel/clock.ts';
+import { type ColumnTypes, type Read, type RowOf, statement } from '../../kernel/database/database.ts';
+
+const heldTypes = {
+  account_id: 'uuid',
+  project_id: 'uuid',
+  branch_name: 'text',
+  epoch: 'bigint',
+} as const satisfies ColumnTypes;
+const isHeld = `account_id = $account_id and project_id = $project_id and branch_name = $branch_name and epoch = $epoch`;
+
+const dueReviewRow = {
+  ...heldTypes,
+  due_at: 'timestamptz',
+  attempts: 'integer',
+} satisfies ColumnTypes;
+export type DueReview = RowOf<typeof dueReviewRow>;
+
+export const reviewBatch = 8;
+
+const claimDue = statement(
+  {
+    parameters: { limit: 'bigint', lease_until: 'timestamptz', now: 'timestamptz' },
+    row: dueReviewRow,
+    alone: true,
+  },
+  `
+  with due as materialized (
+    select account_id, project_id, branch_name from git_review
+    where due_at <= $now and (lease_until is null or lease_until <= $now)
+    order by due_at limit $limit for update skip locked
+  )
+  update git_review r set lease_until = $lease_until, epoch = r.epoch + 1, looked_at = $now
+  from due
+  where r.account_id = due.account_id and r.project_id = due.project_id and r.branch_name = due.branch_name
+  returning r.account_id, r.project_id, r.branch_name, r.epoch, r.due_at, r.attempts`,
+);
+
+export function claimDueReviews(read: Read, now: Date, leaseSeconds: number): Promise<DueReview[]> {
+  return read(claimDue, { limit: reviewBatch, lease_until: addSeconds(now, leaseSeconds), now });
+}
+
+/** What the check found. */
+export interface ReviewResult {
+  commit: string;
+  outcome: 'success' | 'failure';
+  errors: number;
+  warnings: number;
+  findings: readonly object[];
+}
+
+// A wake during the lease has set another time, which then counts.
+export const finishReview = statement(
+  {
+    parameters: {
+      ...heldTypes,
+      known_due_at: 'timestamptz',
+      next_due_at: 'timestamptz?',
+      attempts: 'integer',
+      commit_hash: 'text?',
+      outcome: 'text?',
+      errors: 'integer?',
+      warnings: 'integer?',
+      findings: 'jsonb?',
+      problem: 'text?',
+      now: 'timestamptz',
+    },
+  },
+  `
+  update git_review set lease_until = null, attempts = $attempts, problem = $problem, touched_at = $now,
+    due_at = case when due_at = $known_due_at then $next_due_at else due_at end,
+    commit_hash = coalesce($commit_hash, commit_hash), outcome = coalesce($outcome, outcome),
+    errors = coalesce($errors, errors), warnings = coalesce($warnings, warnings),
+    findings = coalesce($findings, findings),
+    checked_at = case when $outcome::text is null then checked_at else $now end
+  where ${isHeld}`,
+);
+
+const removeOld = statement(
+  { parameters: { before: 'timestamptz', limit: 'bigint' }, row: { removed: 'bigint' } },
+  `
+  with old as (
+    select account_id, project_id, branch_name from git_review where touched_at < $before
+    order by touched_at limit $limit for update skip locked
+  ), removed as (
+    delete from git_review r using old
+    where r.account_id = old.account_id and r.project_id = old.project_id and r.branch_name = old.branch_name
+    returning true
+  )
+  select count(*) as removed from removed`,
+);
+
+const reviewDays = 30;
+export const reviewRemovalBatch = 1_000;
+
+/** Returns how many were removed. */
+export async function removeOldReviews(read: Read, now: Date): Promise<number> {
+  const before = addSeconds(now, -reviewDays * 86_400);
+  const [row] = await read(removeOld, { before, limit: reviewRemovalBatch });
+  return Number(row?.removed ?? 0);
+}
+
+const selectVariables = statement(
+  { parameters: { account_id: 'uuid', project_id: 'uuid', names: 'text[]' }, row: { name: 'text' } },
+  `select name from variable
+   where account_id = $account_id and project_id = $project_id and name = any ($names::text[])`,
+);
+const selectSecrets = statement(
+  { parameters: { account_id: 'uuid', project_id: 'uuid', names: 'text[]' }, row: { name: 'text' } },
+  `select name from secret_reference
+   where account_id = $account_id and project_id = $project_id and name = any ($names::text[])`,
+);
+
+/** What the pipelines of a branch may refer to: nobody asks, so nobody's rights are checked. */
+export const existingNames = { variables: selectVariables, secrets: selectSecrets };

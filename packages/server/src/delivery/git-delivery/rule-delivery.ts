@@ -1,0 +1,181 @@
+/**
+ * Delivery by rules: a server that holds a due rule looks at its branch, and publishes the newest commit unless it was
+ * published or refused before (docs/adr/0065).
+ *
+ * The transaction that writes the version also writes into the rule which commit it was, and is refused if the
+ * lease was lost. So each commit is published once, whichever server dies.
+ */
+import { createArtifactFromGit } from '@headgate/contract';
+import { addSeconds, type Clock } from '../../kernel/clock.ts';
+import type { Database, Transaction } from '../../kernel/database/database.ts';
+import { type AccountEvent, recordEvents } from '../../kernel/database/events.ts';
+import { actFor } from '../../kernel/endpoint/acting.ts';
+import { Problem } from '../../kernel/http/problems.ts';
+import type { NewId } from '../../kernel/identifiers.ts';
+import { publishVersion } from '../artifacts/index.ts';
+import type { GitRepository } from '../git/index.ts';
+import type { RepositoryUse } from '../repositories/index.ts';
+import { type PublishingServices, publishCommit } from './publish-commit.ts';
+import {
+  type DueRule,
+  finishRule,
+  lockRule,
+  type RuleEnd,
+  RuleLost,
+  readKnownVersions,
+} from './rule.store.ts';
+import { isTransient } from './transient-problem.ts';
+import { chooseVersionName, renderVersionName } from './version-name.ts';
+
+export interface RuleDeliveryServices extends PublishingServices {
+  database: Database;
+  clock: Clock;
+  newId: NewId;
+  repositories: RepositoryUse;
+  config: PublishingServices['config'] & {
+    /** Undefined: branches on other hosts are looked at only when a webhook says so. */
+    git: { pollSeconds: number | undefined };
+  };
+}
+
+export const ruleLeaseSeconds = 120;
+/** After a failure that may pass. */
+const retrySeconds = 30;
+const migrationSeconds = 5;
+/** A rule that waits for a push. */
+const never = new Date('9999-12-31T00:00:00Z');
+
+/** Handles a rule that this server holds since `notBefore`. */
+export async function deliverRule(
+  services: RuleDeliveryServices,
+  rule: DueRule,
+  notBefore: number,
+): Promise<void> {
+  const place = { accountId: rule.account_id, projectId: rule.project_id };
+  try {
+    await services.repositories.withRepository(place, ({ content }) => deliverHead(services, rule, content), {
+      notBefore,
+    });
+  } catch (failure) {
+    if (failure instanceof RuleLost) return;
+    if (!(failure instanceof Problem)) {
+      await endRule(services, rule, {
+        ...retryLater(services, rule),
+        problem: 'The server failed; it tries again.',
+      });
+      throw failure;
+    }
+    const seconds = failure.code === 'migration-in-progress' ? migrationSeconds : retrySeconds;
+    await endRule(services, rule, { ...retryLater(services, rule, seconds), problem: failure.message });
+  }
+}
+
+async function deliverHead(
+  services: RuleDeliveryServices,
+  rule: DueRule,
+  repository: GitRepository,
+): Promise<void> {
+  const { branch_name: branch } = rule;
+  const commit = await repository.findCommitId(`refs/heads/${branch}`);
+  const nextDueAt = findNextLook(services, rule);
+  if (commit === undefined) {
+    const problem = `The repository has no branch ${JSON.stringify(branch)}.`;
+    return endRule(services, rule, { commitHash: null, nextDueAt, problem });
+  }
+  if (commit === rule.commit_hash)
+    return endRule(services, rule, { commitHash: commit, nextDueAt, problem: rule.problem ?? undefined });
+  const base = renderVersionName(commit, branch);
+  const { newest, taken } = await readKnownVersions(services.database.read, rule, base);
+  if (newest?.commit === commit && newest.branch === branch) {
+    const published = { versionName: newest.name, at: services.clock.now() };
+    return endRule(services, rule, { commitHash: commit, nextDueAt, published });
+  }
+  try {
+    await publishHead(services, rule, repository, { commit, versionName: chooseVersionName(base, taken) });
+  } catch (failure) {
+    if (!(failure instanceof Problem) || isTransient(failure)) throw failure;
+    const end = { commitHash: commit, nextDueAt, problem: failure.message };
+    await endRule(services, rule, end, [createRefusalEvent(rule, commit, failure)]);
+  }
+}
+
+async function publishHead(
+  services: RuleDeliveryServices,
+  rule: DueRule,
+  repository: GitRepository,
+  { commit, versionName }: { commit: string; versionName: string },
+): Promise<void> {
+  const { account_id: accountId, project_id: projectId, environment_name: environmentName } = rule;
+  const { branch_name: branch } = rule;
+  const now = services.clock.now();
+  const scope = { accountId, actorId: getPublisher(rule) };
+  const place = { projectId, environmentName };
+  const acting = actFor(services, createArtifactFromGit, { scope, place, now });
+  const wanted = { accountId, projectId, environmentName, versionName, branch, commit, isStrict: false };
+  await publishCommit(services, repository, acting.rows, wanted, (publication) =>
+    acting.write(async (tx) => {
+      await lockRule(tx, rule);
+      const { events } = await publishVersion(tx, scope, publication, now);
+      const published = { versionName, at: now };
+      finishRule((command, parameters) => tx.send(command, parameters), rule, {
+        ...{ commitHash: commit, nextDueAt: findNextLook(services, rule), published },
+      });
+      const after = { branch, commitHash: commit, versionName, publishedFor: scope.actorId };
+      const told: AccountEvent = { ...describeRule(rule), name: 'branch-published', after };
+      recordRuleEvents(services, tx, rule, [...events, told]);
+    }),
+  );
+}
+
+/** Whose rights count: those of the pusher of a hosted branch, else those of the writer of the rule. */
+const getPublisher = (rule: DueRule) => rule.pushed_by ?? rule.written_by;
+
+/** Hosted branches are looked at after each push. */
+function findNextLook({ clock, config }: RuleDeliveryServices, { provider }: DueRule): Date {
+  if (provider === 'headgate' || config.git.pollSeconds === undefined) return never;
+  return addSeconds(clock.now(), config.git.pollSeconds);
+}
+
+function retryLater(
+  { clock }: RuleDeliveryServices,
+  rule: DueRule,
+  seconds = retrySeconds,
+): Pick<RuleEnd, 'commitHash' | 'nextDueAt'> {
+  return { commitHash: rule.commit_hash, nextDueAt: addSeconds(clock.now(), seconds) };
+}
+
+async function endRule(
+  services: RuleDeliveryServices,
+  rule: DueRule,
+  end: RuleEnd,
+  events: readonly AccountEvent[] = [],
+): Promise<void> {
+  await services.database.transaction(async (tx) => {
+    if (events.length > 0) await lockRule(tx, rule);
+    finishRule((command, parameters) => tx.send(command, parameters), rule, end);
+    recordRuleEvents(services, tx, rule, events);
+  });
+}
+
+function recordRuleEvents(
+  { clock, newId }: RuleDeliveryServices,
+  tx: Transaction,
+  rule: DueRule,
+  events: readonly AccountEvent[],
+): void {
+  const source = { accountId: rule.account_id, actorId: null, actorKind: 'system', requestId: null } as const;
+  recordEvents(tx, source, events, clock.now(), newId);
+}
+
+function createRefusalEvent(rule: DueRule, commit: string, { code, message }: Problem): AccountEvent {
+  const after = {
+    ...{ branch: rule.branch_name, commitHash: commit, publishedFor: getPublisher(rule) },
+    ...{ code, problem: message },
+  };
+  return { ...describeRule(rule), name: 'branch-not-published', after };
+}
+
+function describeRule({ project_id: projectId, environment_name: environmentName, branch_name }: DueRule) {
+  const subject = { type: 'branch', id: branch_name, name: branch_name };
+  return { projectId, environmentName, subject };
+}
