@@ -31,7 +31,7 @@ test('odd and non-ASCII names, submodules and 5,000 tags arrive', async () => {
   const scene = await createMigrationScene(server, host);
   const { source, target } = scene;
   const first = commitFiles(source.folder, { files: { a: 'a' } });
-  const names = ['größe/日本', "it's;rm -rf", 'a"b', 'HEAD2', '-dash', 'x%20y', 'refs/heads/x', '$(id)', 'a+b@c'];
+  const names = ['größe/日本', "it's;rm", 'a"b', 'HEAD2', '-dash', 'x%20y', 'refs/heads/x', '$(id)', 'a+b@c'];
   for (const name of names) source.git('update-ref', `refs/heads/${name}`, first);
   const tags = Array.from({ length: 5_000 }, (_, number) => `create refs/tags/t${number} ${first}\n`);
   runGit(source.folder, ['update-ref', '--stdin'], tags.join(''));

@@ -130,7 +130,9 @@ function readProviderFindings(
       // Nothing is forced into an empty repository.
       const needsForce = overwrite || isReplaced || (target?.refs.size ?? 0) > 0;
       const matters = code === 'force-push-forbidden' ? needsForce : stoppingCodes.has(code);
-      const stops = matters && mode === 'MIRROR_PUSH';
+      // What git itself could do counts more than an interface that does not know the repository.
+      const isKnown = description?.canRead === true || target === undefined || code === 'repository-archived';
+      const stops = matters && isKnown && mode === 'MIRROR_PUSH';
       return { level: stops ? 'error' : 'warning', code, message: `The target: ${detail} ${remedy}` };
     });
 }
