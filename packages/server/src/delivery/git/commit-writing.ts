@@ -118,7 +118,7 @@ export async function moveRefs(
     return `update ${name}\0${to}\0${from ?? noObject}\0`;
   });
   const isMany = moves.length > manyMoves;
-  const unsynced = isMany ? ['-c', 'core.fsync=committed,-reference'] : [];
+  const unsynced = isMany ? ['-c', 'core.fsync=-reference'] : [];
   const { code, stderr } = await git.run([...unsynced, 'update-ref', '-z', '--stdin'], {
     ...call,
     stdin: commands.join(''),
