@@ -12,6 +12,7 @@ import { projectGuards } from '../workspace/projects/project.guards.ts';
 import { secretReferenceGuards } from '../workspace/secret-references/secret-reference.guards.ts';
 import { variableGuards } from '../workspace/variables/variable.guards.ts';
 import { artifactGuards } from '../delivery/artifacts/artifact.guards.ts';
+import { gitDeliveryGuards } from '../delivery/git-delivery/git-delivery.guards.ts';
 import { sharedPipelineGuards } from '../delivery/shared-pipelines/shared-pipeline.guards.ts';
 import { eventGuards } from '../records/events/event.guards.ts';
 import { webhookGuards } from '../records/webhooks/webhook.guards.ts';
@@ -38,6 +39,7 @@ export const guards = [
   secretReferenceGuards,
   variableGuards,
   artifactGuards,
+  gitDeliveryGuards,
   sharedPipelineGuards,
   eventGuards,
   webhookGuards,

@@ -51,6 +51,8 @@ const values: Readonly<Record<string, string>> = {
   'blob_object.state':
     "(case when n % 100 = 0 then 'pending' when n % 100 = 1 then 'doomed' else 'live' end)::blob_object_state",
   'credential.account_role': "'MEMBER'",
+  'delivery_rule.due_at': "now() + n * interval '1 second'",
+  'delivery_rule.lease_until': 'null',
   'directory_group.role': "'VIEWER'",
   'directory_member.group_id': 'md5((n / 100)::text)::uuid',
   'directory_role.group_id': 'md5(n::text)::uuid',
@@ -59,6 +61,9 @@ const values: Readonly<Record<string, string>> = {
   'event.sequence': 'n',
   'event_position.marked_transaction': 'null',
   'execution_step.status': "'SUCCESS'",
+  'git_review.due_at': "case when n % 100 = 0 then now() + n * interval '1 second' end",
+  'git_review.lease_until': 'null',
+  'git_review.outcome': "'success'",
   'idempotency_record.pending_work_id': 'null',
   'pipeline_execution.running_tag': 'null',
   'role_grant.credential_id': 'md5((n / 10)::text)::uuid',

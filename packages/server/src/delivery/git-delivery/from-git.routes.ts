@@ -1,5 +1,7 @@
 import { createArtifactFromGit } from '@headgate/contract';
+import { requireRow } from '../../kernel/database/database.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import { problem } from '../../kernel/http/problems.ts';
 import { environmentToUploadTo, publishVersion } from '../artifacts/index.ts';
 import type { RepositoryUse } from '../repositories/index.ts';
 import { type PublishingServices, publishCommit } from './publish-commit.ts';
@@ -16,9 +18,10 @@ export function fromGitRoutes({ long }: Endpoints, services: FromGitServices): v
     const { projectId } = params;
     const { environmentName, branch } = body;
     const notBefore = performance.now();
-    const revision = chooseRevision(body);
     // Rights first: a stranger must not learn what the repository has.
-    await rows(environmentToUploadTo, { environment_name: environmentName });
+    const found = await rows(environmentToUploadTo, { environment_name: environmentName });
+    requireRow(found, () => problem('environment-not-found', { name: environmentName }));
+    const revision = chooseRevision(body);
     // The branch may have moved since the first request with the same key.
     const content = JSON.stringify([body, query.strict]);
     const earlier = await findEarlierAnswer(content);

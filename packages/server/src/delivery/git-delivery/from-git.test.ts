@@ -23,7 +23,7 @@ async function arrange() {
 }
 
 const publish = (project: TestProject, body: object, query = '', headers: Record<string, string> = {}) =>
-  admin.post<Uploaded & { code?: string; detail?: string; warningsTotal: number }>(
+  admin.post<Uploaded & { warningsTotal: number }>(
     `${project.path}/artifacts/from-git${query}`,
     { environmentName: 'dev', ...body },
     { headers },
@@ -60,8 +60,10 @@ test('a push of a moment ago is published, and an older commit by its first digi
   const first = commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline } });
   assert.equal((await publish(project, { branch: 'main' })).status, 201);
   const second = commitFiles(repository.folder, { files: { 'b.orch.yaml': smallPipeline } });
+  server.clock.advance(1);
   assert.equal((await publish(project, { branch: 'main' })).status, 201);
   assert.equal((await listVersions(admin, project))[0]?.commitHash, second);
+  server.clock.advance(1);
   const again = await publish(project, { commit: first.slice(0, 9).toUpperCase() });
   assert.equal(again.status, 201, again.text);
   assert.equal(again.body.versionName, first.slice(0, 12));
@@ -97,7 +99,7 @@ test('findings are answered; errors refuse a strict publication', async () => {
   const broken = smallPipeline.replace('type: "orchestration"', 'type: "orchestratio"');
   commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline, 'bad.orch.yaml': broken } });
   const strict = await publish(project, { branch: 'main' }, '?strict=true');
-  assert.deepEqual([strict.status, strict.body.code], [422, 'strict-upload-refused']);
+  assert.deepEqual([strict.status, strict.problem.code], [422, 'strict-upload-refused']);
   const answer = await publish(project, { branch: 'main' });
   assert.equal(answer.status, 201);
   assert.ok(answer.body.warningsTotal > 0);
@@ -107,7 +109,7 @@ test('what cannot be published is refused, and says what to change', async () =>
   const { project, repository } = await arrange();
   const code = async (body: object) => {
     const answer = await publish(project, body);
-    return [answer.status, answer.body.code];
+    return [answer.status, answer.status < 300 ? undefined : answer.problem.code];
   };
   assert.deepEqual(await code({ branch: 'main' }), [422, 'unknown-revision']);
   assert.deepEqual(await code({}), [422, 'branch-or-commit']);
@@ -127,26 +129,26 @@ test('what cannot be published is refused, and says what to change', async () =>
     assert.ok([400, 422].includes((await publish(project, { commit })).status), commit);
   commitFiles(repository.folder, { branch: 'large', files: { 'a.txt': 'x'.repeat(1_048_577) } });
   const large = await publish(project, { branch: 'large' });
-  assert.deepEqual([large.status, large.body.code], [422, 'git-tree-refused']);
-  assert.match(large.body.detail ?? '', /"a\.txt" has 1048577 bytes/);
+  assert.deepEqual([large.status, large.problem.code], [422, 'git-tree-refused']);
+  assert.match(large.problem.detail, /"a\.txt" has 1048577 bytes/);
   commitFiles(repository.folder, { branch: 'binary', files: { 'a.bin': '\u0000' } });
   assert.deepEqual(await code({ branch: 'binary' }), [422, 'empty-upload']);
   commitFiles(repository.folder, { branch: 'main', files: { 'a.orch.yaml': smallPipeline } });
   const near = await publish(project, { branch: 'mian' });
-  assert.match(near.body.detail ?? '', /did you mean/i);
+  assert.match(near.problem.detail, /did you mean/i);
   assert.deepEqual(await code({ branch: 'main' }), [201, undefined]);
   assert.deepEqual(await code({ branch: 'main' }), [409, 'version-exists']);
   const none = await account.project();
   const missing = await publish(none, { branch: 'main' });
-  assert.deepEqual([missing.status, missing.body.code], [422, 'repository-missing']);
+  assert.deepEqual([missing.status, missing.problem.code], [422, 'repository-missing']);
 });
 
 test('a name that is no valid path refuses the commit', async () => {
   const { project, repository } = await arrange();
   commitFiles(repository.folder, { files: { 'a\\b.txt': 'x' } });
   const answer = await publish(project, { branch: 'main' });
-  assert.deepEqual([answer.status, answer.body.code], [422, 'git-tree-refused']);
-  assert.match(answer.body.detail ?? '', /backslash/);
+  assert.deepEqual([answer.status, answer.problem.code], [422, 'git-tree-refused']);
+  assert.match(answer.problem.detail, /backslash/);
 });
 
 test('a request with the same key gets the same answer after the branch moved', async () => {

@@ -1,0 +1,21 @@
+/** What this slice contributes to the tests over all operations. */
+import type { SliceGuards } from '../../testing/slice-guards.ts';
+import { commitPipeline, gitDeliveryExamples } from './git-delivery.examples.ts';
+
+export const gitDeliveryGuards: SliceGuards = {
+  examples: gitDeliveryExamples,
+  permissions: {
+    'read a project and what is in it': ['listGitReviews'],
+    'repositories of a project': ['createGitHookSecret'],
+    'write and delete overrides in an environment; upload, promote, enable artifacts there': [
+      'createArtifactFromGit',
+    ],
+  },
+  uniqueNames: {
+    async createArtifactFromGit(place, versionName) {
+      await commitPipeline(place);
+      const body = { branch: 'main', environmentName: 'dev', versionName };
+      return place.account.admin.post(`${place.project.path}/artifacts/from-git`, body);
+    },
+  },
+};

@@ -1,0 +1,256 @@
+/** Delivery rules: which pushes are published, with whose rights, and how often. */
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import type { AccountEventItem, Page } from '@headgate/contract';
+import { associate, host as hostHere, loopbackAllowed } from '../../testing/associated-project.ts';
+import { commitByApi, deliver, listVersions, readRules, writeRules } from '../../testing/git-delivery.ts';
+import { commitFiles, startGitHost } from '../../testing/git-host.ts';
+import { smallPipeline, type TestProject } from '../../testing/project.ts';
+import { startTestServer } from '../../testing/server.ts';
+
+const server = await startTestServer({ settings: loopbackAllowed });
+const account = await server.account();
+const { admin } = account;
+const gitHost = await startGitHost();
+after(() => gitHost.close());
+
+let repositories = 0;
+async function arrange() {
+  const project = await account.project();
+  repositories += 1;
+  const repository = gitHost.addRepository(`acme/r${repositories}.git`, { writers: ['t0ken'] });
+  await associate(admin, project, { cloneUrl: repository.cloneUrl, token: 't0ken' });
+  return { project, repository };
+}
+
+async function arrangeHosted(): Promise<TestProject> {
+  const project = await account.project();
+  await hostHere(admin, project);
+  return project;
+}
+
+const names = async (project: TestProject, environmentName = 'dev') =>
+  (await listVersions(admin, project, environmentName)).map(({ versionName }) => versionName);
+const short = (commit: string) => commit.slice(0, 12);
+
+async function readEvents(project: TestProject, eventName: string): Promise<AccountEventItem[]> {
+  const page = await admin.get<Page<AccountEventItem>>(
+    `/events?after=oldest&eventName=${eventName}&projectId=${project.projectId}&limit=100`,
+  );
+  return page.body.results;
+}
+
+describe('a repository hosted here', () => {
+  test('is published when the rule is written, and at each push', async () => {
+    const project = await arrangeHosted();
+    const first = await commitByApi(admin, project);
+    await writeRules(admin, project, ['main', 'dev']);
+    await deliver(server);
+    assert.deepEqual(await names(project), [`${short(first)}-main`]);
+    server.clock.advance(1);
+    const second = await commitByApi(admin, project, {
+      expectedHead: first,
+      files: { 'b.orch.yaml': smallPipeline },
+    });
+    await deliver(server);
+    assert.deepEqual(await names(project), [`${short(second)}-main`, `${short(first)}-main`]);
+    const [rule] = await readRules(admin, project);
+    assert.equal(rule?.commitHash, second);
+    assert.equal(rule?.versionName, `${short(second)}-main`);
+    assert.equal(rule?.problem, undefined);
+    assert.equal(rule?.writtenBy, admin.actorId);
+    assert.equal((await readEvents(project, 'branch-published')).length, 2);
+    await deliver(server);
+    assert.equal((await names(project)).length, 2);
+  });
+
+  test('is published with the rights that the pusher has at that moment', async () => {
+    const project = await arrangeHosted();
+    const head = await commitByApi(admin, project);
+    await writeRules(admin, project, ['main', 'prod']);
+    await deliver(server);
+    const of = { projectId: project.projectId, role: 'CONTRIBUTOR' } as const;
+    const pusher = await account.actor('MEMBER', of);
+    server.clock.advance(1);
+    const second = await commitByApi(pusher, project, {
+      expectedHead: head,
+      files: { 'b.orch.yaml': smallPipeline },
+    });
+    await admin.delete(`/credentials/${pusher.actorId}`);
+    await deliver(server);
+    assert.deepEqual(await names(project, 'prod'), [`${short(head)}-main`]);
+    const [rule] = await readRules(admin, project);
+    assert.equal(rule?.commitHash, second);
+    assert.match(rule?.problem ?? '', /deleted, deactivated or has expired/);
+    const [event] = await readEvents(project, 'branch-not-published');
+    assert.equal(event?.eventSubjectName, 'main');
+    assert.match(JSON.stringify(event?.additionalInfo), new RegExp(`"publishedFor":"${pusher.actorId}"`));
+    // The refused commit is tried again when somebody with rights writes the rules.
+    await writeRules(admin, project, ['main', 'prod']);
+    await deliver(server);
+    assert.equal((await names(project, 'prod'))[0], `${short(second)}-main`);
+  });
+
+  test('publishes a commit again when the branch goes back to it', async () => {
+    const project = await arrangeHosted();
+    const first = await commitByApi(admin, project, { branch: 'work' });
+    await writeRules(admin, project, ['work', 'dev']);
+    await deliver(server);
+    server.clock.advance(1);
+    await commitByApi(admin, project, {
+      branch: 'work',
+      expectedHead: first,
+      files: { 'b.orch.yaml': smallPipeline },
+    });
+    await deliver(server);
+    server.clock.advance(1);
+    const removed = await admin.delete(`${project.path}/repositories/branches?branchName=work`);
+    assert.equal(removed.status, 204, removed.text);
+    await deliver(server);
+    assert.match((await readRules(admin, project))[0]?.problem ?? '', /no branch "work"/);
+  });
+});
+
+describe('a repository on another host', () => {
+  test('is polled', async () => {
+    const { project, repository } = await arrange();
+    const first = commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline } });
+    await writeRules(admin, project, ['main', 'dev'], ['main', 'prod']);
+    await deliver(server);
+    assert.deepEqual(await names(project), [`${short(first)}-main`]);
+    assert.deepEqual(await names(project, 'prod'), [`${short(first)}-main`]);
+    const before = gitHost.requests.length;
+    await deliver(server);
+    assert.equal(gitHost.requests.length, before);
+    const second = commitFiles(repository.folder, { files: { 'b.orch.yaml': smallPipeline } });
+    server.clock.advance(61);
+    await deliver(server);
+    assert.deepEqual(await names(project), [`${short(second)}-main`, `${short(first)}-main`]);
+    // A forced push back: the version is immutable, so that the commit is published under another name.
+    repository.git('update-ref', 'refs/heads/main', first);
+    server.clock.advance(61);
+    await deliver(server);
+    assert.equal((await names(project))[0], `${short(first)}-main.2`);
+  });
+
+  test('that fails is tried again, and the rule says why', async () => {
+    const { project, repository } = await arrange();
+    commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline } });
+    repository.behaviour.isHidden = true;
+    await writeRules(admin, project, ['main', 'dev']);
+    await deliver(server);
+    assert.match((await readRules(admin, project))[0]?.problem ?? '', /404|not found/i);
+    repository.behaviour.isHidden = false;
+    server.clock.advance(31);
+    await deliver(server);
+    assert.equal((await readRules(admin, project))[0]?.problem, undefined);
+    assert.equal((await names(project)).length, 1);
+    assert.deepEqual(await readEvents(project, 'branch-not-published'), []);
+  });
+
+  test('with a commit that cannot be published keeps the last version, and leaves one event', async () => {
+    const { project, repository } = await arrange();
+    commitFiles(repository.folder, { files: { 'a.bin': '\u0000' } });
+    await writeRules(admin, project, ['main', 'dev']);
+    await deliver(server);
+    server.clock.advance(61);
+    await deliver(server);
+    assert.match((await readRules(admin, project))[0]?.problem ?? '', /no part of the form can be stored/);
+    assert.equal((await readEvents(project, 'branch-not-published')).length, 1);
+    assert.deepEqual(await names(project), []);
+  });
+
+  test('is published with the rights of the writer of the rule', async () => {
+    const { project, repository } = await arrange();
+    commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline } });
+    const owner = await account.actor('MEMBER', { projectId: project.projectId, role: 'OWNER' });
+    await writeRules(owner, project, ['main', 'dev']);
+    await admin.delete(`/credentials/${owner.actorId}`);
+    await deliver(server);
+    assert.deepEqual(await names(project), []);
+    assert.equal((await readEvents(project, 'branch-not-published')).length, 1);
+  });
+});
+
+test('two servers publish a commit once', async () => {
+  const { project, repository } = await arrange();
+  const commit = commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline } });
+  const other = await startTestServer({
+    database: server.database,
+    settings: loopbackAllowed,
+    startsAt: server.clock.now(),
+  });
+  await writeRules(admin, project, ['main', 'dev']);
+  await Promise.all([deliver(server), deliver(other)]);
+  assert.deepEqual(await names(project), [`${short(commit)}-main`]);
+});
+
+test('a rule of a dead server is taken over after its lease', async () => {
+  const { project, repository } = await arrange();
+  const commit = commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline } });
+  await writeRules(admin, project, ['main', 'dev']);
+  const { claimDueRules } = await import('./rule.store.ts');
+  assert.equal((await claimDueRules(server.deps.database.read, server.clock.now(), 120)).length, 1);
+  await deliver(server);
+  assert.deepEqual(await names(project), []);
+  server.clock.advance(121);
+  await deliver(server);
+  assert.deepEqual(await names(project), [`${short(commit)}-main`]);
+});
+
+test('a version that was published by hand is not published twice', async () => {
+  const { project, repository } = await arrange();
+  commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline } });
+  const body = { environmentName: 'dev', branch: 'main', versionName: '1.0' };
+  assert.equal((await admin.post(`${project.path}/artifacts/from-git`, body)).status, 201);
+  await writeRules(admin, project, ['main', 'dev']);
+  await deliver(server);
+  assert.deepEqual(await names(project), ['1.0']);
+  assert.equal((await readRules(admin, project))[0]?.versionName, '1.0');
+});
+
+describe('rules', () => {
+  test('are replaced as a whole, and refused for unknown environments and bad branches', async () => {
+    const project = await arrangeHosted();
+    const patch = (...deliveryRules: object[]) =>
+      admin.patch(`${project.path}/repositories`, { deliveryRules });
+    const code = async (...rules: object[]) => (await patch(...rules)).problem.code;
+    assert.equal(await code({ branchName: 'main', environmentName: 'uat' }), 'environment-not-found');
+    assert.equal(await code({ branchName: 'a..b', environmentName: 'dev' }), 'invalid-branch-name');
+    const rule = { branchName: 'main', environmentName: 'dev' };
+    assert.equal(await code(rule, rule), 'invalid-request');
+    await writeRules(admin, project, ['main', 'dev'], ['main', 'prod'], ['work', 'dev']);
+    await writeRules(admin, project, ['main', 'dev']);
+    assert.deepEqual(
+      (await readRules(admin, project)).map(({ branchName, environmentName }) => [
+        branchName,
+        environmentName,
+      ]),
+      [['main', 'dev']],
+    );
+    await writeRules(admin, project);
+    assert.deepEqual(await readRules(admin, project), []);
+  });
+
+  test('do not publish while the repository is migrated', async () => {
+    const { project, repository } = await arrange();
+    commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline } });
+    await writeRules(admin, project, ['main', 'dev']);
+    const migration = [account.accountId, project.projectId];
+    await server.database.query(
+      `insert into repository_migration (account_id, project_id, migration_id, mode, status, phase, target_provider, target_name,
+         target_clone_url, provider_parameters, overwrite, requested_by, created_at)
+       values ($1, $2, gen_random_uuid(), 'RECONFIGURE', 'IN_PROGRESS', 'QUEUED', 'github', 'x', 'https://x', '{}', false, $1, now())`,
+      migration,
+    );
+    await deliver(server);
+    assert.match((await readRules(admin, project))[0]?.problem ?? '', /migrat/);
+    await server.database.query(
+      'delete from repository_migration where account_id = $1 and project_id = $2',
+      migration,
+    );
+    server.clock.advance(6);
+    await deliver(server);
+    assert.equal((await names(project)).length, 1);
+  });
+});
