@@ -61,7 +61,9 @@ const faults: readonly (readonly [
   [
     'a target that is archived',
     ({ target }) => {
-      target.behaviour = { answer: { status: 403, body: 'This repository was archived so it is read-only.' } };
+      target.behaviour = {
+        answer: { status: 403, body: 'This repository was archived so it is read-only.' },
+      };
     },
     'repository-archived',
     /Unarchive the repository/,

@@ -80,7 +80,10 @@ test('a target with refs is left alone, unless it may be overwritten; its other 
   const before = listRefs(target);
   const refused = await scene.migrate();
   assert.deepEqual([refused.status, refused.code], ['FAILED', 'target-not-empty']);
-  assert.match(refused.detail ?? '', /it has main, other\. Use an empty repository, or start with \?overwrite=true/);
+  assert.match(
+    refused.detail ?? '',
+    /it has main, other\. Use an empty repository, or start with \?overwrite=true/,
+  );
   assert.deepEqual(listRefs(target), before);
   assert.equal(await scene.readCloneUrl(), source.cloneUrl);
 
@@ -95,7 +98,10 @@ test('a target with refs is left alone, unless it may be overwritten; its other 
 test('the first commit that a host made is replaced', async () => {
   const scene = await createMigrationScene(server, host);
   fillRepository(scene.source);
-  commitFiles(scene.target.folder, { message: 'Initial commit', files: { 'README.md': '#', '.gitignore': '' } });
+  commitFiles(scene.target.folder, {
+    message: 'Initial commit',
+    files: { 'README.md': '#', '.gitignore': '' },
+  });
   const { status, detail } = await scene.migrate();
   assert.equal(status, 'COMPLETED', detail);
   assert.deepEqual(listRefs(scene.target), listRefs(scene.source));

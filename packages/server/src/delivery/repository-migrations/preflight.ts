@@ -100,7 +100,7 @@ export async function checkBefore(plan: PreflightPlan, hosts: PreflightHosts): P
   if (plan.mode === 'MIRROR_PUSH' && provider === undefined)
     findings.push(
       note(
-        'The credential may begin a push. Rules of branches and hooks of the target could not be checked, because its provider cannot be asked.',
+        'The target lets a push begin. Its rules of branches and hooks could not be checked, because there is no credential for the interface of its provider.',
       ),
     );
   return { findings: dropRepeated(findings), refs, replaceable };
@@ -123,18 +123,20 @@ function readProviderFindings(
   isReplaced: boolean,
   target: RemoteRefs | undefined,
 ): ProviderNote[] {
-  const listed = description?.findings ?? [];
-  return listed
-    .filter(({ code }) => code !== 'repository-not-empty')
-    .map(({ code, detail, remedy }) => {
-      // Nothing is forced into an empty repository.
-      const needsForce = overwrite || isReplaced || (target?.refs.size ?? 0) > 0;
-      const matters = code === 'force-push-forbidden' ? needsForce : stoppingCodes.has(code);
-      // What git itself could do counts more than an interface that does not know the repository.
-      const isKnown = description?.canRead === true || target === undefined || code === 'repository-archived';
-      const stops = matters && isKnown && mode === 'MIRROR_PUSH';
-      return { level: stops ? 'error' : 'warning', code, message: `The target: ${detail} ${remedy}` };
+  const listed = (description?.findings ?? []).filter(({ code }) => code !== 'repository-not-empty');
+  // What git itself could do counts more than an interface that does not know the repository.
+  if (description?.canRead === false && target !== undefined && !description.isArchived)
+    return listed.map(({ code, detail, remedy }) => {
+      const message = `The rules of the target could not be checked, because its provider does not answer: ${detail} ${remedy}`;
+      return { level: 'info', code, message };
     });
+  // Nothing is forced into an empty repository.
+  const needsForce = overwrite || isReplaced || (target?.refs.size ?? 0) > 0;
+  return listed.map(({ code, detail, remedy }) => {
+    const matters = code === 'force-push-forbidden' ? needsForce : stoppingCodes.has(code);
+    const level = matters && mode === 'MIRROR_PUSH' ? 'error' : 'warning';
+    return { level, code, message: `The target: ${detail} ${remedy}` };
+  });
 }
 
 /** Names that hosts put into the first commit of a new repository. */
