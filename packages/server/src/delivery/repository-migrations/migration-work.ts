@@ -83,7 +83,12 @@ export class MigrationWork {
       if (failure instanceof LeaseLost || this.#signal.aborted || isPassing) throw failure;
       end = this.#describeFailure(failure);
     }
-    await endMigration(this.#services, this.job, end);
+    try {
+      await endMigration(this.#services, this.job, end);
+    } catch (failure) {
+      if (!(failure instanceof MigrationFailed)) throw failure;
+      await endMigration(this.#services, this.job, this.#describeFailure(failure));
+    }
   }
 
   async #move(): Promise<EndOfMigration> {

@@ -104,6 +104,13 @@ async function fillTables(place: Place): Promise<void> {
      from alert a join alert_rule r using (account_id, alert_rule_id) where r.project_id = $1`,
     [project.projectId],
   );
+  await server.database.query(
+    `insert into repository_migration (account_id, project_id, migration_id, mode, status, phase, target_provider, target_name,
+       target_clone_url, provider_parameters, overwrite, requested_by, created_at)
+     select account_id, project_id, gen_random_uuid(), 'MIRROR_PUSH', 'FAILED', 'QUEUED', 'github', 'x', 'https://x', '{}', false,
+       project_id, now() from project where project_id = $1`,
+    [project.projectId],
+  );
 }
 
 function createsInProject({ method, path, success }: Operation): boolean {
