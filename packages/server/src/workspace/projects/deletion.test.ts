@@ -107,6 +107,7 @@ async function fillTables(place: Place): Promise<void> {
   const ofRepository = [
     `delivery_rule (account_id, project_id, branch_name, environment_name, written_by, written_at, due_at)
      select account_id, project_id, 'main', 'dev', created_by, now(), now()`,
+    `git_review (account_id, project_id, branch_name, touched_at) select account_id, project_id, 'main', now()`,
     `git_hook_delivery (account_id, project_id, delivery_id, received_at) select account_id, project_id, 'x', now()`,
     `repository_write (account_id, project_id, write_id, moves, actor_id, actor_kind, begun_at, lease_until)
      select account_id, project_id, gen_random_uuid(), '[]', created_by, 'credential', now(), now()`,
