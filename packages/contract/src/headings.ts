@@ -47,6 +47,11 @@ export const headings = [
     about: 'Applications of the account at Git providers, which give the server short-lived tokens.',
   },
   {
+    tag: 'Repository migrations',
+    about:
+      'A migration moves the repository of a project to another address, and proves that nothing was lost.',
+  },
+  {
     tag: 'Shared pipelines',
     about: 'Versioned groups of pipelines that every project of the account can run.',
   },

@@ -40,6 +40,8 @@ export interface Operation {
   success: {
     status: 200 | 201 | 202 | 204;
     body?: TSchema;
+    /** The body of a request with `?dryRun=true`, which gets the status 200 and none of `headers`. */
+    dryRun?: TSchema;
     /** Response headers beside the common ones. */
     headers?: readonly ('ETag' | 'Location')[];
     /** Of the body; default `application/json`. */

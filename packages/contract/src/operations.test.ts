@@ -46,7 +46,8 @@ test('every string, array and map of every request and answer has a bound', () =
   const faults = operations.flatMap((operation) =>
     (['params', 'query', 'headers', 'body'] as const)
       .flatMap((part) => unbounded(plain(operation[part]), `${operation.id} ${part}`))
-      .concat(unbounded(plain(operation.success.body), `${operation.id} answer`)),
+      .concat(unbounded(plain(operation.success.body), `${operation.id} answer`))
+      .concat(unbounded(plain((operation as Operation).success.dryRun), `${operation.id} dry run`)),
   );
   assert.deepEqual([...faults, ...unbounded(plain(ProblemDetail), 'ProblemDetail')], []);
 });

@@ -19,6 +19,7 @@ import { hostedRepositoryOutcomes } from './hosted-repository/hosted-repository.
 import { pipelineExecutionOutcomes } from './pipeline-execution/pipeline-execution.outcomes.ts';
 import { projectTagOutcomes } from './project-tag/project-tag.outcomes.ts';
 import { projectOutcomes } from './project/project.outcomes.ts';
+import { repositoryMigrationOutcomes } from './repository-migration/repository-migration.outcomes.ts';
 import { repositoryOutcomes } from './repository/repository.outcomes.ts';
 import { scheduleOutcomes } from './schedule/schedule.outcomes.ts';
 import { secretReferenceOutcomes } from './secret-reference/secret-reference.outcomes.ts';
@@ -50,6 +51,7 @@ export const outcomeLists = [
   pipelineExecutionOutcomes,
   projectTagOutcomes,
   projectOutcomes,
+  repositoryMigrationOutcomes,
   repositoryOutcomes,
   scheduleOutcomes,
   secretReferenceOutcomes,

@@ -26,6 +26,7 @@ import { executionRestartOperations } from './pipeline-execution/execution-resta
 import { executionVariableOperations } from './pipeline-execution/execution-variable.ts';
 import { projectTagOperations } from './project-tag/project-tag.ts';
 import { projectOperations } from './project/project.ts';
+import { repositoryMigrationOperations } from './repository-migration/repository-migration.ts';
 import { repositoryOperations } from './repository/repository.ts';
 import { repositoryBranchOperations } from './repository/repository-branch.ts';
 import { repositoryCommitOperations } from './repository/repository-commit.ts';
@@ -88,6 +89,7 @@ export * from './pipeline-execution/execution-restart.ts';
 export * from './pipeline-execution/execution-variable.ts';
 export * from './project-tag/project-tag.ts';
 export * from './project/project.ts';
+export * from './repository-migration/repository-migration.ts';
 export * from './repository/repository.ts';
 export * from './repository/repository-branch.ts';
 export * from './repository/repository-commit.ts';
@@ -140,6 +142,7 @@ export const operationLists = [
   executionVariableOperations,
   projectTagOperations,
   projectOperations,
+  repositoryMigrationOperations,
   repositoryOperations,
   repositoryBranchOperations,
   repositoryCommitOperations,

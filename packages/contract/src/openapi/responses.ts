@@ -1,4 +1,6 @@
 /** Responses of the document. Those of problems, and those without a body, are the same for all operations. */
+
+import type { TSchema } from 'typebox';
 import type { PublishedExample } from '../example.ts';
 import { commonProblems, type Operation, problemsOf, successTitles } from '../operation.ts';
 import { type ProblemCode, type ProblemStatus, problems, statusTitles } from '../problem.ts';
@@ -71,8 +73,9 @@ export function responsesOf(
   answer: PublishedExample['answer'] | undefined,
   schemas: SchemaWriter,
 ): Record<string, object> {
-  const { status, conditional } = operation.success;
+  const { status, conditional, dryRun } = operation.success;
   return {
+    ...(dryRun === undefined ? {} : { 200: describeDryRun(operation.id, dryRun, schemas) }),
     [status]: success(operation, answer, schemas),
     ...(conditional === undefined ? {} : { 304: refer('responses', 'NotModified') }),
     ...problemResponses(operation),
@@ -99,6 +102,14 @@ function success(
     description: successTitles[status],
     headers: { ...ownHeaders(headers, answer), ...headersOf(commonHeaders) },
     ...(content === undefined ? {} : { content }),
+  };
+}
+
+function describeDryRun(id: string, body: TSchema, schemas: SchemaWriter): object {
+  return {
+    description: 'The findings of a dry run',
+    headers: headersOf(commonHeaders),
+    content: { 'application/json': { schema: schemas.writeAs(componentName(id, 'Result'), body) } },
   };
 }
 

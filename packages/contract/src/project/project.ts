@@ -91,12 +91,12 @@ export const deleteProject = operation({
   path: '/v1/projects/{projectId}',
   summary: 'Delete a project',
   description:
-    'Stops the running executions of the project and deletes everything in it. Its events are kept.',
+    'Stops the running executions of the project and deletes everything in it. Its events are kept. Refused while its repository is being migrated.',
   permission: 'project:manage',
   params: Type.Object(projectPath),
   headers: ifMatchHeader,
   success: { status: 204 },
-  problems: ['etag-mismatch'],
+  problems: ['etag-mismatch', 'migration-in-progress'],
   events: ['pipeline-execution-ended', 'test-execution-ended', 'project-deleted'],
 });
 

@@ -68,6 +68,8 @@ export interface Config {
   secretWaitSeconds: number;
   /** How long the receiver of a webhook may take to answer. */
   webhookTimeoutSeconds: number;
+  /** How long the dry run of a repository migration may take. */
+  migrationPreflightSeconds: number;
   /** Undefined: the server sends no mail. */
   mail: MailSettings | undefined;
   /** In days; undefined to keep forever. */
@@ -149,6 +151,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     },
     secretWaitSeconds: read.integer('HEADGATE_SECRET_WAIT_SECONDS', 20, 1, 120),
     webhookTimeoutSeconds: read.integer('HEADGATE_WEBHOOK_TIMEOUT_SECONDS', 15, 1, 60),
+    migrationPreflightSeconds: read.integer('HEADGATE_MIGRATION_PREFLIGHT_SECONDS', 60, 1, 300),
     mail: readMailSettings(read, faults),
     retention: {
       eventDays: read.days('HEADGATE_RETENTION_EVENTS_DAYS', 365),

@@ -22,6 +22,7 @@ import { gitRemotes } from '../delivery/git-remotes/index.ts';
 import { git } from '../delivery/git/index.ts';
 import { hostedRepositories } from '../delivery/hosted-repositories/index.ts';
 import { repositories } from '../delivery/repositories/index.ts';
+import { repositoryMigrations } from '../delivery/repository-migrations/index.ts';
 import { sharedPipelines } from '../delivery/shared-pipelines/index.ts';
 import { events } from '../records/events/index.ts';
 import { webhooks } from '../records/webhooks/index.ts';
@@ -58,6 +59,7 @@ export const slices = [
   git,
   hostedRepositories,
   repositories,
+  repositoryMigrations,
   sharedPipelines,
   events,
   webhooks,

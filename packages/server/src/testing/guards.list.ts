@@ -15,6 +15,7 @@ import { artifactGuards } from '../delivery/artifacts/artifact.guards.ts';
 import { enterpriseOauthGuards } from '../delivery/enterprise-oauths/enterprise-oauth.guards.ts';
 import { gitDeliveryGuards } from '../delivery/git-delivery/git-delivery.guards.ts';
 import { repositoryGuards } from '../delivery/repositories/repository.guards.ts';
+import { repositoryMigrationGuards } from '../delivery/repository-migrations/repository-migration.guards.ts';
 import { sharedPipelineGuards } from '../delivery/shared-pipelines/shared-pipeline.guards.ts';
 import { eventGuards } from '../records/events/event.guards.ts';
 import { webhookGuards } from '../records/webhooks/webhook.guards.ts';
@@ -44,6 +45,7 @@ export const guards = [
   enterpriseOauthGuards,
   gitDeliveryGuards,
   repositoryGuards,
+  repositoryMigrationGuards,
   sharedPipelineGuards,
   eventGuards,
   webhookGuards,

@@ -15,6 +15,7 @@ import {
   projectById,
   projectPage,
   renderProjectEtag,
+  requireNoMigration,
   updateProjectRow,
 } from './project.store.ts';
 
@@ -80,6 +81,7 @@ export function projectRoutes({ read, write }: Endpoints, services: { owners: Wo
   write(deleteProject, async ({ tx, scope, params, headers, now, newId, requestId }) => {
     const stored = await lockProject(tx, scope, params.projectId);
     requireMatch(headers['If-Match'], renderProjectEtag(stored));
+    await requireNoMigration(tx, scope, stored.project_id);
     const source = createEventSource(scope, requestId);
     const moment = { tx, accountId: scope.accountId, source, now, newId };
     await endWorkOfProject(moment, services.owners, stored.project_id);

@@ -132,6 +132,19 @@ export function updateProjectRow(tx: Transaction, scope: Scope, row: ProjectRow)
   });
 }
 
+const selectMigration = statement(
+  { parameters: { account_id: 'uuid', project_id: 'uuid' }, row: { migration_id: 'uuid' } },
+  `
+  select migration_id from repository_migration
+  where account_id = $account_id and project_id = $project_id and status = 'IN_PROGRESS'`,
+);
+
+/** The project must be locked: a migration begins with a lock of it. @throws `migration-in-progress` */
+export async function requireNoMigration(tx: Transaction, scope: Scope, projectId: string): Promise<void> {
+  const [found] = await tx.query(selectMigration, { account_id: scope.accountId, project_id: projectId });
+  if (found !== undefined) throw problem('migration-in-progress', { migrationId: found.migration_id });
+}
+
 // Everything that a project owns references it, directly or indirectly, and is deleted by cascade.
 const deleteOne = statement(
   { parameters: { account_id: 'uuid', project_id: 'uuid' }, alone: true },

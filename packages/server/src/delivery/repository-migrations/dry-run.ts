@@ -1,0 +1,77 @@
+/** `?dryRun=true`: the preflight in the request. It changes nothing, and is bounded in time. */
+import type { MigrationMode } from '@headgate/contract';
+import { problem } from '../../kernel/http/problems.ts';
+import { makePlace, openSource, openTarget, type Project, type TargetPlan } from './hosts.ts';
+import { readSource } from './migration-work.store.ts';
+import type { MigrationServices } from './migration-work.ts';
+import { checkBefore, type Preflight } from './preflight.ts';
+import { countRefs } from './ref-rules.ts';
+
+export interface DryRun {
+  findings: Preflight['findings'];
+  source: { branches: number; tags: number } | undefined;
+  target: { branches: number; tags: number } | undefined;
+}
+
+/** @throws `preflight-timeout`, `repository-missing` */
+export async function checkInRequest(
+  services: MigrationServices,
+  project: Project,
+  plan: TargetPlan & { mode: MigrationMode; overwrite: boolean },
+  seconds: number,
+): Promise<DryRun> {
+  const signal = AbortSignal.timeout(seconds * 1_000);
+  const checking = checkOnce(services, project, plan, signal);
+  // Also what does not look at the signal ends for the caller.
+  const ended = Promise.withResolvers<never>();
+  const onAbort = () => ended.reject(signal.reason);
+  signal.addEventListener('abort', onAbort);
+  try {
+    return await Promise.race([checking, ended.promise]);
+  } catch (failure) {
+    checking.catch(() => undefined);
+    if (signal.aborted) throw problem('preflight-timeout', { seconds });
+    throw failure;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+async function checkOnce(
+  services: MigrationServices,
+  project: Project,
+  plan: TargetPlan & { mode: MigrationMode; overwrite: boolean },
+  signal: AbortSignal,
+): Promise<DryRun> {
+  const { database, git, limits } = services;
+  const row = await readSource(database.read, {
+    account_id: project.accountId,
+    project_id: project.projectId,
+  });
+  if (row === undefined) throw problem('repository-missing');
+  const scratch = await git.makeScratch();
+  try {
+    const onBytes = () => undefined;
+    const source = await openSource(services, project, row, limits, onBytes);
+    const target = await openTarget(services, project, plan, row, { limits, signal, onBytes });
+    const place = await makePlace(git, scratch, 'preflight', { accountId: project.accountId, signal });
+    const { mode, overwrite } = plan;
+    const { findings, refs } = await checkBefore(
+      { mode, overwrite, isResumed: false, mostRefs: limits.mostRefs },
+      {
+        place,
+        listSource: () => source.list(place),
+        readSource: () => source.readInto(place),
+        target: target.reached,
+        provider: target.provider,
+      },
+    );
+    return {
+      findings,
+      source: refs.source && countRefs(refs.source),
+      target: refs.target && countRefs(refs.target),
+    };
+  } finally {
+    await scratch.remove();
+  }
+}

@@ -1,0 +1,72 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Wakes } from '../../kernel/database/wakes.ts';
+import type { Metrics } from '../../kernel/metrics.ts';
+import { createRemovalJob } from '../../kernel/retention/periodic-job.ts';
+import type { Slice } from '../../kernel/slice/slice.ts';
+import { migrationsKey } from './migration.ts';
+import { migrationSettings } from './migration-settings.ts';
+import { removeSeenTokens, tokenRemovalBatch } from './migration-work.store.ts';
+import { createMigrator, type MigratorServices } from './migrator.ts';
+import { repositoryMigrationRoutes } from './repository-migration.routes.ts';
+import { createRenewalJob } from './token-renewal.ts';
+
+export { createMigrator, type Migrator } from './migrator.ts';
+export { migrationSettings };
+
+type Given = Omit<MigratorServices, 'limits' | 'retryMilliseconds' | 'config'>;
+interface Needs extends Given {
+  wakes: Wakes;
+  metrics: Metrics;
+  config: MigratorServices['config'] & { publicUrl: string; migrationPreflightSeconds: number };
+}
+
+const lookMilliseconds = 1_000;
+/** Tokens of providers live a year at most. */
+const tokenMilliseconds = 400 * 86_400_000;
+
+export const repositoryMigrations: Slice<Needs> = {
+  name: 'repository-migrations',
+  routes(endpoints, services) {
+    const { publicUrl, migrationPreflightSeconds: preflightSeconds } = services.config;
+    const findHostedUrl = (projectId: string) => `${publicUrl}/git/${projectId}.git`;
+    repositoryMigrationRoutes(endpoints, {
+      ...services,
+      ...migrationSettings,
+      preflightSeconds,
+      findHostedUrl,
+    });
+  },
+  periodic(services) {
+    const migrator = createMigrator({ ...services, ...migrationSettings });
+    const { stopping, wakes } = services;
+    let ring = () => {};
+    wakes.listen((key) => {
+      if (key === undefined || key === migrationsKey) ring();
+    });
+    return [
+      {
+        name: 'repository migrations',
+        everyMilliseconds: lookMilliseconds,
+        firstAfterMilliseconds: 0,
+        // One round lasts until the server stops, or the database fails.
+        async run() {
+          while (!stopping.aborted) {
+            const rung = new AbortController();
+            ring = () => rung.abort();
+            await migrator.look();
+            const signal = AbortSignal.any([stopping, rung.signal]);
+            await delay(lookMilliseconds, undefined, { signal }).catch(() => undefined);
+          }
+          await migrator.wait();
+          return false;
+        },
+      },
+      createRenewalJob({ ...services, ...migrationSettings }),
+      createRemovalJob(services, {
+        kind: 'git-tokens-seen',
+        batch: tokenRemovalBatch,
+        remove: (read, now) => removeSeenTokens(read, new Date(now.getTime() - tokenMilliseconds)),
+      }),
+    ];
+  },
+};

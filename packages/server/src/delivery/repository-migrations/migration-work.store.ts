@@ -1,0 +1,314 @@
+/** What the work of migrations reads and writes: claims, heartbeats, the rotated token, and the end. */
+import type {
+  MigrationMode,
+  MigrationPhase,
+  MigrationProvider,
+  MigrationReport,
+  RepositoryProvider,
+} from '@headgate/contract';
+import { addSeconds } from '../../kernel/clock.ts';
+import {
+  type ColumnTypes,
+  type Read,
+  type RowOf,
+  statement,
+  type Transaction,
+  typed,
+} from '../../kernel/database/database.ts';
+
+const keyTypes = { account_id: 'uuid', project_id: 'uuid', migration_id: 'uuid', epoch: 'bigint' } as const;
+const jobRow = {
+  ...keyTypes,
+  mode: typed<MigrationMode>('text'),
+  phase: typed<MigrationPhase>('text'),
+  target_provider: typed<MigrationProvider>('text'),
+  target_name: 'text',
+  target_clone_url: 'text',
+  provider_parameters: typed<Record<string, string>>('jsonb'),
+  enterprise_oauth_id: 'uuid?',
+  overwrite: 'boolean',
+  sealed_token: 'bytea?',
+  token_rotation: typed<'rotating' | 'rotated' | 'stored' | null>('text'),
+  token_expires_at: 'timestamptz?',
+  bytes: 'bigint',
+  started_at: 'timestamptz',
+} satisfies ColumnTypes;
+/** A migration that this server holds until the end of the lease. */
+export type MigrationJob = RowOf<typeof jobRow>;
+export type Held = Pick<MigrationJob, keyof typeof keyTypes>;
+
+export const getKey = ({ account_id, project_id, migration_id, epoch }: Held): Held => ({
+  account_id,
+  project_id,
+  migration_id,
+  epoch,
+});
+
+const isHeld = `
+  m.account_id = $account_id and m.project_id = $project_id and m.migration_id = $migration_id and m.epoch = $epoch
+  and m.status = 'IN_PROGRESS'`;
+
+const claim = statement(
+  {
+    parameters: { limit: 'bigint', lease_until: 'timestamptz', now: 'timestamptz' },
+    row: jobRow,
+    alone: true,
+  },
+  `
+  with chosen as materialized (
+    select account_id, project_id, migration_id from repository_migration
+    where status = 'IN_PROGRESS' and (lease_until is null or lease_until <= $now)
+    order by lease_until nulls first limit $limit for update skip locked
+  )
+  update repository_migration m
+  set epoch = m.epoch + 1, lease_until = $lease_until, started_at = coalesce(m.started_at, $now)
+  from chosen where m.account_id = chosen.account_id and m.project_id = chosen.project_id
+    and m.migration_id = chosen.migration_id
+  returning m.account_id, m.project_id, m.migration_id, m.epoch, m.mode, m.phase, m.target_provider, m.target_name,
+    m.target_clone_url, m.provider_parameters, m.enterprise_oauth_id, m.overwrite, m.sealed_token, m.token_rotation,
+    m.token_expires_at, m.bytes, m.started_at`,
+);
+
+/** Claims migrations that wait, and those whose server is silent. */
+export function claimMigrations(
+  read: Read,
+  { limit, leaseSeconds, now }: { limit: number; leaseSeconds: number; now: Date },
+): Promise<MigrationJob[]> {
+  return read(claim, { limit, lease_until: addSeconds(now, leaseSeconds), now });
+}
+
+const beat = statement(
+  {
+    parameters: {
+      ...keyTypes,
+      lease_until: 'timestamptz',
+      phase: 'text',
+      percent: 'smallint',
+      bytes: 'bigint',
+    },
+    row: { held: 'boolean' },
+  },
+  `
+  update repository_migration m
+  set lease_until = $lease_until, phase = $phase, percent = greatest(m.percent, $percent), bytes = $bytes
+  where ${isHeld} returning true as held`,
+);
+
+export interface Progress {
+  phase: MigrationPhase;
+  percent: number;
+  bytes: number;
+}
+
+/** Extends the lease. False: another server has the migration, or it has ended. */
+export async function extendLease(
+  read: Read,
+  held: Held,
+  { phase, percent, bytes }: Progress,
+  leaseUntil: Date,
+): Promise<boolean> {
+  const parameters = { ...getKey(held), phase, percent, bytes, lease_until: leaseUntil };
+  return (await read(beat, parameters)).length > 0;
+}
+
+const giveBack = statement(
+  { parameters: { ...keyTypes, lease_until: 'timestamptz' } },
+  `update repository_migration m set lease_until = $lease_until where ${isHeld}`,
+);
+
+/** Lets any server take over from then on. */
+export async function releaseMigration(read: Read, held: Held, until: Date): Promise<void> {
+  await read(giveBack, { ...getKey(held), lease_until: until });
+}
+
+const markRotation = statement(
+  { parameters: { ...keyTypes, rotation: 'text' }, row: { held: 'boolean' } },
+  `update repository_migration m set token_rotation = $rotation where ${isHeld} returning true as held`,
+);
+const storeRotated = statement(
+  {
+    parameters: { ...keyTypes, sealed_token: 'bytea', expires_at: 'timestamptz?' },
+    row: { held: 'boolean' },
+  },
+  `
+  update repository_migration m
+  set sealed_token = $sealed_token, token_expires_at = $expires_at, token_rotation = 'stored'
+  where ${isHeld} returning true as held`,
+);
+
+/** Notes that the token is about to be rotated. False: this server does not hold the migration any more. */
+export async function noteRotation(read: Read, held: Held): Promise<boolean> {
+  return (await read(markRotation, { ...getKey(held), rotation: 'rotating' })).length > 0;
+}
+
+export async function storeRotatedToken(
+  read: Read,
+  held: Held,
+  sealedToken: Buffer,
+  expiresAt: Date | null,
+): Promise<boolean> {
+  const parameters = { ...getKey(held), sealed_token: sealedToken, expires_at: expiresAt };
+  return (await read(storeRotated, parameters)).length > 0;
+}
+
+const end = statement(
+  {
+    parameters: {
+      ...keyTypes,
+      status: 'text',
+      phase: 'text',
+      percent: 'smallint',
+      detail: 'text?',
+      code: 'text?',
+      report: 'jsonb?',
+      bytes: 'bigint',
+      now: 'timestamptz',
+    },
+    row: { held: 'boolean' },
+  },
+  `
+  update repository_migration m
+  set status = $status, phase = $phase, percent = greatest(m.percent, $percent), detail = $detail, code = $code,
+    report = $report, bytes = $bytes, ended_at = $now, lease_until = null, sealed_token = null, token_expires_at = null
+  where ${isHeld} returning true as held`,
+);
+
+export interface MigrationEnd {
+  status: 'COMPLETED' | 'FAILED';
+  phase: MigrationPhase;
+  percent: number;
+  detail: string | undefined;
+  code: string | undefined;
+  report: MigrationReport | undefined;
+  bytes: number;
+}
+
+/** Ends the migration, if this server still holds it. */
+export async function endMigrationRow(
+  tx: Transaction,
+  held: Held,
+  ended: MigrationEnd,
+  now: Date,
+): Promise<boolean> {
+  const { status, phase, percent, bytes } = ended;
+  const rows = await tx.query(end, {
+    ...getKey(held),
+    status,
+    phase,
+    percent,
+    bytes,
+    detail: ended.detail ?? null,
+    code: ended.code ?? null,
+    report: ended.report === undefined ? null : JSON.stringify(ended.report),
+    now,
+  });
+  return rows.length > 0;
+}
+
+const repositoryRow = {
+  provider: typed<RepositoryProvider>('text'),
+  repository_name: 'text',
+  clone_url: 'text?',
+  provider_parameters: typed<Record<string, string>>('jsonb'),
+  default_branch: 'text?',
+  enterprise_oauth_id: 'uuid?',
+  sealed_credential: 'bytea?',
+  credential_expires_at: 'timestamptz?',
+  version: 'bigint',
+} satisfies ColumnTypes;
+export type SourceRow = RowOf<typeof repositoryRow>;
+
+const selectSource = statement(
+  { parameters: { account_id: 'uuid', project_id: 'uuid' }, row: repositoryRow },
+  `
+  select provider, repository_name, clone_url, provider_parameters, default_branch, enterprise_oauth_id,
+    sealed_credential, credential_expires_at, version
+  from repository where account_id = $account_id and project_id = $project_id`,
+);
+
+/** The repository of the project, which is the source of its migration. */
+export async function readSource(
+  read: Read,
+  { account_id, project_id }: { account_id: string; project_id: string },
+): Promise<SourceRow | undefined> {
+  const [row] = await read(selectSource, { account_id, project_id });
+  return row;
+}
+
+const moveRepository = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      project_id: 'uuid',
+      known_version: 'bigint',
+      provider: 'text',
+      repository_name: 'text',
+      clone_url: 'text',
+      provider_parameters: 'jsonb',
+      default_branch: 'text?',
+      enterprise_oauth_id: 'uuid?',
+      sealed_credential: 'bytea?',
+      credential_origin: 'text?',
+      credential_expires_at: 'timestamptz?',
+      now: 'timestamptz',
+    },
+    row: { moved: 'boolean' },
+  },
+  `
+  update repository set provider = $provider, repository_name = $repository_name, clone_url = $clone_url,
+    provider_parameters = $provider_parameters, default_branch = coalesce($default_branch, default_branch),
+    enterprise_oauth_id = $enterprise_oauth_id, sealed_credential = $sealed_credential,
+    credential_origin = $credential_origin, credential_expires_at = $credential_expires_at, sealed_hook_secret = null,
+    version = version + 1, updated_at = $now
+  where account_id = $account_id and project_id = $project_id and version = $known_version
+  returning true as moved`,
+);
+
+export interface MovedRepository {
+  known_version: number;
+  provider: MigrationProvider;
+  repository_name: string;
+  clone_url: string;
+  provider_parameters: Readonly<Record<string, string>>;
+  default_branch: string | null;
+  enterprise_oauth_id: string | null;
+  sealed_credential: Buffer | null;
+  credential_origin: string | null;
+  credential_expires_at: Date | null;
+}
+
+/** Points the project at the target. False: the repository of the project is not the one that was copied. */
+export async function moveRepositoryRow(
+  tx: Transaction,
+  { account_id, project_id }: Held,
+  moved: MovedRepository,
+  now: Date,
+): Promise<boolean> {
+  const { provider_parameters: parameters, ...columns } = moved;
+  const rows = await tx.query(moveRepository, {
+    account_id,
+    project_id,
+    ...columns,
+    provider_parameters: JSON.stringify(parameters),
+    now,
+  });
+  return rows.length > 0;
+}
+
+export const tokenRemovalBatch = 500;
+const removeTokens = statement(
+  { parameters: { before: 'timestamptz' }, row: { removed: 'integer' }, alone: true },
+  `
+  with gone as (
+    delete from git_token_seen where ctid = any (array(
+      select ctid from git_token_seen where seen_at < $before order by seen_at limit ${tokenRemovalBatch}))
+    returning true
+  )
+  select count(*)::integer as removed from gone`,
+);
+
+/** Deletes fingerprints of tokens that have expired at the provider long ago. */
+export async function removeSeenTokens(read: Read, before: Date): Promise<number> {
+  const [row] = await read(removeTokens, { before });
+  return row?.removed ?? 0;
+}

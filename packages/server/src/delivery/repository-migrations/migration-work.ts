@@ -1,0 +1,301 @@
+/**
+ * The work of one migration, while this server holds it.
+ *
+ * Each step can be repeated: another server begins again with what the row says. The project points at its
+ * old repository until the last transaction, which also ends the migration.
+ */
+import type { MigrationPhase, MigrationReport } from '@headgate/contract';
+import { migrationDetailLimit, reportListLimit } from '@headgate/contract';
+import { addSeconds, type Clock } from '../../kernel/clock.ts';
+import { isUnavailable } from '../../kernel/database/database.ts';
+import { Problem } from '../../kernel/http/problems.ts';
+import type { NewId } from '../../kernel/identifiers.ts';
+import type { Log } from '../../kernel/log.ts';
+import type { Scratch } from '../git/index.ts';
+import { findOrigin, sealCredential } from '../git-remotes/index.ts';
+import {
+  type HostServices,
+  type Limits,
+  makePlace,
+  type Opened,
+  openSource,
+  openTarget,
+  type Project,
+} from './hosts.ts';
+import { type EndOfMigration, endMigration, type MovedProject } from './migration-end.ts';
+import { MigrationFailed, type MigrationFailureCode } from './migration-failure.ts';
+import { extendLease, type MigrationJob, readSource, type SourceRow } from './migration-work.store.ts';
+import { type Moved, moveRepository } from './move.ts';
+import { checkBefore, type Preflight } from './preflight.ts';
+import { compareDefaultBranches, countRefs } from './ref-rules.ts';
+import { showRef } from './remote-refs.ts';
+import { findProvider, openInterface } from './sign-in.ts';
+import { LeaseLost, takeTargetToken } from './target-token.ts';
+
+export interface MigrationServices extends HostServices {
+  clock: Clock;
+  newId: NewId;
+  log: Log;
+  limits: Limits;
+  retryMilliseconds: readonly number[];
+}
+
+export const leaseSeconds = 20;
+
+/** The state of one migration on this server. */
+export class MigrationWork {
+  readonly job: MigrationJob;
+  readonly #services: MigrationServices;
+  readonly #signal: AbortSignal;
+  readonly #project: Project;
+  readonly #wasPushing: boolean;
+  #phase: MigrationPhase;
+  #percent = 0;
+  #bytes: number;
+  #preflight: Preflight | undefined;
+
+  constructor(services: MigrationServices, job: MigrationJob, signal: AbortSignal) {
+    this.#services = services;
+    this.job = job;
+    this.#signal = signal;
+    this.#project = { accountId: job.account_id, projectId: job.project_id };
+    this.#phase = job.phase;
+    this.#bytes = job.bytes;
+    this.#wasPushing = ['PUSHING', 'VERIFYING', 'SWITCHING'].includes(job.phase);
+  }
+
+  /** Extends the lease and writes the progress. @throws LeaseLost */
+  async beat(): Promise<void> {
+    const { database, clock } = this.#services;
+    const progress = { phase: this.#phase, percent: this.#percent, bytes: this.#bytes };
+    const until = addSeconds(clock.now(), leaseSeconds);
+    if (!(await extendLease(database.read, this.job, progress, until))) throw new LeaseLost();
+  }
+
+  /** Ends the migration, unless the lease is lost or the server stops. */
+  async run(): Promise<void> {
+    let end: EndOfMigration;
+    try {
+      end = await this.#move();
+    } catch (failure) {
+      // Another attempt may succeed where the database or the turns of git are the reason.
+      const isPassing = isUnavailable(failure) || (failure instanceof Problem && failure.code === 'git-busy');
+      if (failure instanceof LeaseLost || this.#signal.aborted || isPassing) throw failure;
+      end = this.#describeFailure(failure);
+    }
+    try {
+      await endMigration(this.#services, this.job, end);
+    } catch (failure) {
+      if (!(failure instanceof MigrationFailed)) throw failure;
+      await endMigration(this.#services, this.job, this.#describeFailure(failure));
+    }
+  }
+
+  async #move(): Promise<EndOfMigration> {
+    const { git, database } = this.#services;
+    const source = await readSource(database.read, this.job);
+    if (source === undefined)
+      throw new MigrationFailed('repository-changed', 'The project has no repository any more.');
+    await this.#enter('PREFLIGHT', 2);
+    const scratch = await git.makeScratch();
+    try {
+      return await this.#moveFrom(source, scratch);
+    } finally {
+      await scratch.remove();
+    }
+  }
+
+  async #moveFrom(source: SourceRow, scratch: Scratch): Promise<EndOfMigration> {
+    const { job } = this;
+    const { git, limits, remotes, retryMilliseconds } = this.#services;
+    const opened = await this.#open(source);
+    if (opened.source.folder !== undefined)
+      await this.#services.hosted.waitForWrites(this.#project, this.#signal);
+    const at = { accountId: this.#project.accountId, signal: this.#signal };
+    const checking = await makePlace(git, scratch, 'preflight', at);
+    const plan = {
+      mode: job.mode,
+      overwrite: job.overwrite,
+      isResumed: this.#wasPushing,
+      mostRefs: limits.mostRefs,
+    };
+    const preflight = await checkBefore(plan, {
+      place: checking,
+      listSource: () => opened.source.list(checking),
+      readSource: () => opened.source.readInto(checking),
+      target: opened.target.reached,
+      provider: opened.target.provider,
+    });
+    this.#preflight = preflight;
+    const error = preflight.findings.find(({ level }) => level === 'error');
+    if (error !== undefined)
+      throw new MigrationFailed(error.code as MigrationFailureCode, this.#joinErrors(preflight));
+    const moved =
+      job.mode === 'RECONFIGURE'
+        ? undefined
+        : await moveRepository({
+            ...opened,
+            remotes,
+            scratch,
+            limits,
+            retryMilliseconds,
+            place: await makePlace(git, scratch, 'source', at),
+            pushing: { force: job.overwrite, leases: preflight.replaceable },
+            enter: (phase, percent) => this.#enter(phase, percent),
+            show: (percent) => {
+              this.#percent = Math.max(this.#percent, percent);
+            },
+            addBytes: this.#addBytes,
+          });
+    await this.#enter('SWITCHING', 99);
+    return this.#describeSuccess(source, opened, moved);
+  }
+
+  readonly #addBytes = (bytes: number): void => {
+    this.#bytes += bytes;
+  };
+
+  async #open(source: SourceRow): Promise<Opened & { expiresAt: Date | null }> {
+    const { job } = this;
+    const services = this.#services;
+    const provider = findProvider(job.target_provider);
+    const repository = { cloneUrl: job.target_clone_url, parameters: job.provider_parameters };
+    const taken =
+      job.sealed_token === null && job.token_rotation === null
+        ? undefined
+        : await takeTargetToken(services, job, provider, (secret) => {
+            const token = { secret, origin: findOrigin(repository.cloneUrl) };
+            return openInterface(services, provider, repository, token, this.#signal);
+          });
+    const plan = {
+      provider: job.target_provider,
+      ...repository,
+      enterpriseOauthId: job.enterprise_oauth_id ?? undefined,
+      token: taken?.token,
+    };
+    const { limits } = services;
+    const options = { limits, signal: this.#signal, onBytes: this.#addBytes };
+    return {
+      source: await openSource(services, this.#project, source, limits, this.#addBytes),
+      target: await openTarget(services, this.#project, plan, source, options),
+      expiresAt: taken?.expiresAt ?? null,
+    };
+  }
+
+  async #enter(phase: MigrationPhase, percent: number): Promise<void> {
+    this.#phase = phase;
+    this.#percent = Math.max(this.#percent, percent);
+    this.#signal.throwIfAborted();
+    await this.beat();
+  }
+
+  #joinErrors({ findings }: Preflight): string {
+    return findings
+      .filter(({ level }) => level === 'error')
+      .map(({ message }) => message)
+      .join(' ')
+      .slice(0, migrationDetailLimit);
+  }
+
+  #describeSuccess(
+    source: SourceRow,
+    { target, expiresAt }: Opened & { expiresAt: Date | null },
+    moved: Moved | undefined,
+  ): EndOfMigration {
+    const { job } = this;
+    const refs: Preflight['refs'] = this.#preflight?.refs ?? {};
+    const wanted = moved?.refs.defaultBranch ?? refs.source?.defaultBranch;
+    if (refs.target !== undefined && this.#preflight !== undefined) {
+      const more = compareDefaultBranches(job.mode, wanted, refs.target);
+      this.#preflight = { ...this.#preflight, findings: [...this.#preflight.findings, ...more] };
+    }
+    const warnings = (this.#preflight?.findings ?? []).filter(({ level }) => level === 'warning');
+    const detail = warnings
+      .map(({ message }) => message)
+      .join(' ')
+      .slice(0, migrationDetailLimit);
+    const { credential, enterpriseOauthId } = target;
+    // The token of an application is short-lived: the connection gives another one.
+    const kept = enterpriseOauthId === undefined ? credential : undefined;
+    const project: MovedProject = {
+      known_version: source.version,
+      provider: job.target_provider,
+      repository_name: job.target_name,
+      clone_url: job.target_clone_url,
+      provider_parameters: job.provider_parameters,
+      default_branch: source.default_branch ?? (wanted === undefined ? null : showRef(wanted)),
+      enterprise_oauth_id: enterpriseOauthId ?? null,
+      sealed_credential:
+        kept === undefined ? null : sealCredential(this.#services.sealer, this.#project, kept),
+      credential_origin: kept?.origin ?? null,
+      credential_expires_at: expiresAt ?? (kept === undefined ? null : source.credential_expires_at),
+      source,
+    };
+    return {
+      status: 'COMPLETED',
+      phase: 'SWITCHING',
+      percent: 100,
+      bytes: this.#bytes,
+      code: undefined,
+      detail: detail === '' ? undefined : detail,
+      report: this.#buildReport(moved),
+      project,
+    };
+  }
+
+  #describeFailure(failure: unknown): EndOfMigration {
+    const known = toFailure(failure);
+    if (known.code === 'git-failed' && !(failure instanceof MigrationFailed))
+      this.#services.log.error(
+        { err: failure, migrationId: this.job.migration_id },
+        'a repository migration failed',
+      );
+    return {
+      status: 'FAILED',
+      phase: this.#phase,
+      percent: this.#percent,
+      bytes: this.#bytes,
+      code: known.code,
+      detail: known.message.slice(0, migrationDetailLimit),
+      report: this.#preflight === undefined ? undefined : this.#buildReport(undefined),
+      project: undefined,
+    };
+  }
+
+  #buildReport(moved: Moved | undefined): MigrationReport {
+    const { findings = [], refs = {} } = this.#preflight ?? {};
+    const source = moved?.refs ?? refs.source;
+    const { branches, tags } = source === undefined ? { branches: 0, tags: 0 } : countRefs(source);
+    const hidden = refs.source?.hidden ?? [];
+    const began = this.job.started_at.getTime();
+    return {
+      branches,
+      tags,
+      verifiedRefs: moved?.refs.refs.size ?? 0,
+      objects: moved?.objects ?? 0,
+      bytes: this.#bytes,
+      lfsObjects: moved?.lfsObjects ?? 0,
+      lfsBytes: moved?.lfsBytes ?? 0,
+      durationMilliseconds: Math.max(0, this.#services.clock.now().getTime() - began),
+      ...(moved?.pushedAtomically === undefined ? {} : { pushedAtomically: moved.pushedAtomically }),
+      skippedTotal: hidden.length,
+      skippedRefs: hidden.slice(0, reportListLimit).map((name) => ({
+        name: showRef(name).slice(0, 1_024),
+        reason: 'It is neither a branch nor a tag; hosts keep such refs for themselves.',
+      })),
+      findings: findings
+        .slice(0, reportListLimit)
+        .map(({ level, code, message }) => ({ level, code, message: message.slice(0, 2_000) })),
+    };
+  }
+}
+
+/** What is not known is not shown: the log has it. */
+function toFailure(failure: unknown): { code: string; message: string } {
+  if (failure instanceof MigrationFailed) return failure;
+  if (failure instanceof Problem) return { code: failure.code, message: failure.message };
+  return {
+    code: 'git-failed',
+    message: 'The migration failed by a fault of the server, whose log has the reason. Start it again.',
+  };
+}

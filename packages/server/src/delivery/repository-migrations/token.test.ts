@@ -1,0 +1,174 @@
+/** The single-use token of a GitLab target. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { startGitFront } from '../../testing/git-front.ts';
+import { startGitHost } from '../../testing/git-host.ts';
+import { fakeGitlab } from '../../testing/git-providers/fake-gitlab.ts';
+import { startFakeProvider } from '../../testing/git-providers/fake-provider.ts';
+import { createMigrationScene, fillRepository, loopbackHosts } from '../../testing/migration-scene.ts';
+import { startTestServer } from '../../testing/server.ts';
+import { unsealCredential } from '../git-remotes/index.ts';
+import { renewTokens } from './token-renewal.ts';
+
+const server = await startTestServer(loopbackHosts);
+const host = await startGitHost();
+after(() => host.close());
+
+/** GitLab at one address: its interface, and Git for anybody. */
+async function createGitlab() {
+  const fake = await startFakeProvider(fakeGitlab);
+  const gitHost = await startGitHost();
+  const target = gitHost.addRepository('acme/data/pipelines.git');
+  const behind = new URL(fake.url).port;
+  const front = await startGitFront((path) => (path.startsWith('/api/') ? Number(behind) : gitHost.port));
+  after(() => Promise.all([fake.close(), gitHost.close(), front.close()]));
+  const body = {
+    targetProvider: 'gitlab',
+    targetCloneUrl: `${front.url}/acme/data/pipelines.git`,
+    targetName: 'acme/data/pipelines',
+  };
+  return { fake, front, target, body };
+}
+
+async function createScene() {
+  const scene = await createMigrationScene(server, host);
+  fillRepository(scene.source);
+  return { ...(await createGitlab()), scene };
+}
+
+const isRotation = (request: string) => request.includes('/rotate');
+
+test('the token is rotated first, and the new one is what the project keeps', async () => {
+  const { fake, front, body, scene } = await createScene();
+  const token = fake.addToken('admin').reveal();
+  const { status, detail } = await scene.migrate({ body, token });
+  assert.equal(status, 'COMPLETED', detail);
+  assert.equal(front.requests.findIndex(isRotation), 0);
+  const [row] = (await server.database.query(
+    'select sealed_credential, credential_expires_at, credential_origin from repository where project_id = $1',
+    [scene.project.projectId],
+  )) as { sealed_credential: Buffer; credential_expires_at: Date; credential_origin: string }[];
+  assert.ok(row);
+  assert.equal(row.credential_origin, front.url);
+  assert.ok(row.credential_expires_at > new Date(Date.now() + 80 * 86_400_000));
+  const place = { accountId: scene.account.accountId, projectId: scene.project.projectId };
+  const kept = unsealCredential(server.deps.sealer, place, row.sealed_credential);
+  assert.ok(kept.kind === 'basic' && kept.username === 'oauth2');
+  assert.match(kept.password.reveal(), /rotated/);
+  const basic = Buffer.from(`oauth2:${kept.password.reveal()}`).toString('base64');
+  const used = [...front.shown].filter((each) => !each.startsWith('Bearer'));
+  assert.deepEqual(used, [`Basic ${basic}`], 'git never gets the token that was rotated');
+  const [migration] = await server.database.query(
+    'select sealed_token, report::text as report, detail from repository_migration where project_id = $1',
+    [scene.project.projectId],
+  );
+  assert.equal((migration as { sealed_token: unknown }).sealed_token, null);
+  const told = JSON.stringify([migration, server.logLines]);
+  for (const secret of [token, kept.password.reveal()]) assert.ok(!told.includes(secret));
+});
+
+test('a token that was used is refused before GitLab is called', async () => {
+  const { fake, body, scene } = await createScene();
+  const token = fake.addToken('none').reveal();
+  const first = await scene.migrate({ body, token });
+  assert.equal(first.status, 'FAILED');
+  const calls = fake.requests.length;
+  const again = await scene.start({ body, token });
+  assert.deepEqual([again.status, again.problem.code], [422, 'provider-token-used']);
+  const dry = await scene.start({ body, token, query: '?dryRun=true' });
+  assert.deepEqual([dry.status, dry.problem.code], [422, 'provider-token-used']);
+  assert.equal(fake.requests.length, calls);
+});
+
+test('a refused start and a dry run leave the token as it is', async () => {
+  const { fake, body, scene } = await createScene();
+  const token = fake.addToken('admin').reveal();
+  const dry = await scene.account.admin.send<{ canMigrate: boolean }>('POST', `${scene.path}?dryRun=true`, {
+    body: { mode: 'MIRROR_PUSH', ...body },
+    headers: { 'Git-Provider-Access-Token': token },
+  });
+  assert.deepEqual([dry.status, dry.body.canMigrate], [200, true], dry.text);
+  assert.equal((await scene.start({ body })).problem.code, 'provider-token-required');
+  const refused = await scene.start({
+    body: { ...body, targetCloneUrl: scene.source.cloneUrl },
+    token,
+  });
+  assert.equal(refused.problem.code, 'same-repository');
+  assert.ok(!fake.requests.some(isRotation));
+  assert.equal((await scene.migrate({ body, token })).status, 'COMPLETED');
+});
+
+test('a role that is too low is told with what to grant', async () => {
+  const { fake, body, scene } = await createScene();
+  const { status, code, detail } = await scene.migrate({ body, token: fake.addToken('read').reveal() });
+  assert.deepEqual([status, code], ['FAILED', 'role-too-low'], detail);
+  assert.match(detail ?? '', /role Maintainer/);
+});
+
+test('a protected branch that refuses forced pushes stops an overwrite', async () => {
+  const { fake, body, scene, target } = await createScene();
+  fillRepository(target);
+  const protection = { allowsForcePush: false, push: 'admin' } as const;
+  fake.repository.branches.push({ name: 'main', commits: [{ id: 'x', message: 'x' }], protection });
+  const { code, detail } = await scene.migrate({
+    body,
+    token: fake.addToken('admin').reveal(),
+    query: '?overwrite=true',
+  });
+  assert.equal(code, 'force-push-forbidden', detail);
+  assert.match(detail ?? '', /Turn on "Allowed to force push"/);
+});
+
+test('a token for another provider is ignored, never rotated', async () => {
+  const { fake, front, body, scene } = await createScene();
+  const token = fake.addToken('admin').reveal();
+  const { status, detail } = await scene.migrate({ body: { ...body, targetProvider: 'github' }, token });
+  assert.equal(status, 'COMPLETED', detail);
+  assert.deepEqual([...front.shown], []);
+  assert.equal(fake.requests.length, 0);
+});
+
+test('a crash between rotation and storing is told, and the token is not rotated again', async () => {
+  const { fake, front, body, scene } = await createScene();
+  const token = fake.addToken('admin').reveal();
+  const started = await scene.start({ body, token });
+  const { migrationId } = started.body;
+  await server.database.query(
+    "update repository_migration set token_rotation = 'rotating', lease_until = now() - interval '1 day' where migration_id = $1",
+    [migrationId],
+  );
+  await server.database.query('update repository_migration set created_at = now() where migration_id = $1', [
+    migrationId,
+  ]);
+  assert.equal((await scene.read(migrationId)).status, 'UNKNOWN');
+  await server.database.query(
+    "update repository_migration set lease_until = $2::timestamptz - interval '1 second' where migration_id = $1",
+    [migrationId, server.clock.now()],
+  );
+  await scene.migrator.look();
+  await scene.migrator.wait();
+  const { status, code, detail } = await scene.read(migrationId);
+  assert.deepEqual([status, code], ['FAILED', 'token-lost']);
+  assert.match(detail ?? '', /probably rotated, and the new one is lost\. Create a new token/);
+  assert.deepEqual(front.requests, []);
+});
+
+test('the token of a project is renewed before it expires, once', async () => {
+  const { fake, front, body, scene } = await createScene();
+  assert.equal((await scene.migrate({ body, token: fake.addToken('admin').reveal() })).status, 'COMPLETED');
+  const rest = () => Promise.resolve();
+  assert.equal(await renewTokens(server.deps, rest), 0);
+  const id = scene.project.projectId;
+  await server.database.query(
+    "update repository set credential_expires_at = $2::timestamptz + interval '3 days' where project_id = $1",
+    [id, server.clock.now()],
+  );
+  assert.equal(await renewTokens(server.deps, rest), 1);
+  assert.equal(await renewTokens(server.deps, rest), 0);
+  assert.equal(front.requests.filter(isRotation).length, 2);
+  const events = await server.database.query(
+    "select 1 from event where name = 'repository-token-renewed' and project_id = $1",
+    [id],
+  );
+  assert.equal(events.length, 1);
+});
