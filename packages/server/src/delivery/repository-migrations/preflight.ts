@@ -83,7 +83,10 @@ export async function checkBefore(plan: PreflightPlan, hosts: PreflightHosts): P
     collect(listRemoteRefs(place, target, plan.mostRefs)),
     provider === undefined ? undefined : target.provider.describeRepository(provider),
   ]);
-  if (plan.mode === 'MIRROR_PUSH' && there !== undefined) await collect(pushDry(place, target));
+  const letsPush =
+    plan.mode === 'MIRROR_PUSH' &&
+    there !== undefined &&
+    (await collect(pushDry(place, target).then(() => true)));
   const hasOwnCommit =
     there === undefined || plan.overwrite
       ? undefined
@@ -97,7 +100,7 @@ export async function checkBefore(plan: PreflightPlan, hosts: PreflightHosts): P
       findings.push(...judgeMirror({ ...both, ...plan, hasInitialCommitOnly: replaceable.size > 0 }));
     else findings.push(...(await judgeTarget(hosts, both)));
   }
-  if (plan.mode === 'MIRROR_PUSH' && provider === undefined)
+  if (letsPush && provider === undefined)
     findings.push(
       note(
         'The target lets a push begin. Its rules of branches and hooks could not be checked, because there is no credential for the interface of its provider.',
