@@ -12,6 +12,7 @@ import { eventsByTime } from './events-by-time.ts';
 import { executionList } from './execution-list.ts';
 import { faultyBodies } from './faulty-bodies.ts';
 import { type Finding, table } from './finding.ts';
+import { gitPublication } from './git-publication.ts';
 import { pageInLargeAccount } from './large-account.ts';
 import { permissionCheck } from './permission-check.ts';
 import { projectDeletion } from './project-deletion.ts';
@@ -58,6 +59,7 @@ const works: Record<string, Work> = {
   steps: runSteps,
   'artifact-list': artifactList,
   'artifact-comparison': artifactComparison,
+  'git-publication': gitPublication,
   upload: uploads,
   'sql-rewriting': sqlRewriting,
   transformation,

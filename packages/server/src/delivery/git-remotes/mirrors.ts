@@ -78,7 +78,10 @@ export function createMirrors(options: MirrorOptions): Mirrors {
     totalMilliseconds: refreshMilliseconds,
   };
   /** By folder: the fetch under way, or the last one. */
-  const refreshes = new Map<string, { source: string; startedAt: number; done: Promise<Mirror> }>();
+  const refreshes = new Map<
+    string,
+    { source: string; startedAt: number; beganAt: number; done: Promise<Mirror> }
+  >();
 
   async function fetch(of: Mirrored, folder: string, source: string): Promise<Mirror> {
     await prepare(folder, source);
@@ -117,6 +120,12 @@ export function createMirrors(options: MirrorOptions): Mirrors {
     }
   }
 
+  /** The next use fetches again, after the fetch that is under way. */
+  function markStale(folder: string): void {
+    const last = refreshes.get(folder);
+    if (last !== undefined) last.startedAt = Number.NEGATIVE_INFINITY;
+  }
+
   /** Makes the mirror; one of another repository is removed, so that its objects cannot be read here. */
   async function prepare(folder: string, source: string): Promise<void> {
     const found = await readFile(join(folder, sourceFile), 'utf8').catch(() => undefined);
@@ -133,14 +142,14 @@ export function createMirrors(options: MirrorOptions): Mirrors {
       const source = describeSource(of);
       const last = refreshes.get(folder);
       if (last !== undefined) {
-        const isRecent =
-          performance.now() - last.startedAt < reuseMilliseconds && last.startedAt >= notBefore;
-        if (isRecent && last.source === source) return last.done;
+        const isRecent = Math.abs(clock.now().getTime() - last.startedAt) < reuseMilliseconds;
+        if (isRecent && last.source === source && last.beganAt >= notBefore) return last.done;
         // Two fetches into one folder would take each other's locks.
         await last.done.catch(() => undefined);
         if (refreshes.get(folder) !== last) return this.refresh(of, notBefore);
       }
-      const refresh = { source, startedAt: performance.now(), done: fetch(of, folder, source) };
+      const times = { startedAt: clock.now().getTime(), beganAt: performance.now() };
+      const refresh = { ...times, source, done: fetch(of, folder, source) };
       refreshes.set(folder, refresh);
       refresh.done.catch(() => {
         if (refreshes.get(folder) === refresh) refreshes.delete(folder);
@@ -166,11 +175,11 @@ export function createMirrors(options: MirrorOptions): Mirrors {
           `${to ?? ''}:${name}`,
         ];
         const { code, stdout, stderr } = await git.run(args, { ...call, remote });
+        markStale(folder);
         if (code !== 0) return judgePush(stdout.toString('utf8'), stderr, () => explain(remote, of, stderr));
         // The host's branch has moved; the mirror follows at the next fetch at the latest.
         const command = to === null ? `delete ${name}\0\0` : `update ${name}\0${to}\0\0`;
         await git.run(['update-ref', '-z', '--stdin'], { ...call, stdin: command });
-        refreshes.delete(folder);
         return { kind: 'done' };
       } finally {
         remote.close();
