@@ -13,6 +13,7 @@ import { eventsByTime } from './events-by-time.ts';
 import { executionList } from './execution-list.ts';
 import { faultyBodies } from './faulty-bodies.ts';
 import { type Finding, table } from './finding.ts';
+import { gitPublication } from './git-publication.ts';
 import { pageInLargeAccount } from './large-account.ts';
 import { migration, migrationsBeside } from './migrations.ts';
 import { permissionCheck } from './permission-check.ts';
@@ -62,6 +63,7 @@ const works: Record<string, Work> = {
   steps: runSteps,
   'artifact-list': artifactList,
   'artifact-comparison': artifactComparison,
+  'git-publication': gitPublication,
   upload: uploads,
   'clone-here': cloneHere,
   'sql-rewriting': sqlRewriting,

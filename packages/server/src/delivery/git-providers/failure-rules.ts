@@ -62,7 +62,7 @@ const commonRules: readonly FailureRule[] = [
     code: 'token-expired',
     text: /token (?:is |has |was )?(?:expired|revoked)|expired token|token_expired|access token has expired/i,
     what: 'The token has expired or was revoked.',
-    remedy: 'Make a new token and pass it in the header Git-Provider-Access-Token.',
+    remedy: 'Make a new token at the provider, and send that one.',
   },
   {
     code: 'role-too-low',
@@ -80,7 +80,7 @@ const commonRules: readonly FailureRule[] = [
     code: 'token-rejected',
     status: [401],
     what: 'The provider does not accept the credential.',
-    remedy: 'Pass a valid token in the header Git-Provider-Access-Token.',
+    remedy: 'Use a valid token, or an enterprise OAuth connection that reaches the repository.',
   },
   {
     code: 'role-too-low',

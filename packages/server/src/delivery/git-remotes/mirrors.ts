@@ -70,15 +70,6 @@ const sourceFile = 'headgate-source';
 const heads = '+refs/heads/*:refs/heads/*';
 const tags = '+refs/tags/*:refs/tags/*';
 
-interface Refresh {
-  source: string;
-  /** Of `performance.now()`. */
-  begunAt: number;
-  /** Of the clock. */
-  startedAt: number;
-  done: Promise<Mirror>;
-}
-
 export function createMirrors(options: MirrorOptions): Mirrors {
   const { git, remotes, clock } = options;
   const folderOf = (accountId: string, projectId: string) =>
@@ -89,7 +80,10 @@ export function createMirrors(options: MirrorOptions): Mirrors {
     totalMilliseconds: refreshMilliseconds,
   };
   /** By folder: the fetch under way, or the last one. */
-  const refreshes = new Map<string, Refresh>();
+  const refreshes = new Map<
+    string,
+    { source: string; startedAt: number; beganAt: number; done: Promise<Mirror> }
+  >();
 
   async function fetch(of: Mirrored, folder: string, source: string): Promise<Mirror> {
     await prepare(folder, source);
@@ -156,18 +150,14 @@ export function createMirrors(options: MirrorOptions): Mirrors {
       const source = describeSource(of);
       const last = refreshes.get(folder);
       if (last !== undefined) {
-        const isOfIt =
-          last.source === source &&
-          last.begunAt >= notBefore &&
-          Math.abs(clock.now().getTime() - last.startedAt) < reuseMilliseconds;
-        if (isOfIt) return last.done;
+        const isRecent = Math.abs(clock.now().getTime() - last.startedAt) < reuseMilliseconds;
+        if (isRecent && last.source === source && last.beganAt >= notBefore) return last.done;
         // Two fetches into one folder would take each other's locks.
         await last.done.catch(() => undefined);
         if (refreshes.get(folder) !== last) return this.refresh(of, notBefore);
       }
-      const begunAt = performance.now();
-      const startedAt = clock.now().getTime();
-      const refresh = { source, begunAt, startedAt, done: fetch(of, folder, source) };
+      const times = { startedAt: clock.now().getTime(), beganAt: performance.now() };
+      const refresh = { ...times, source, done: fetch(of, folder, source) };
       refreshes.set(folder, refresh);
       refresh.done.catch(() => {
         if (refreshes.get(folder) === refresh) refreshes.delete(folder);
