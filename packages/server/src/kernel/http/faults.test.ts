@@ -29,7 +29,8 @@ test('findFaults supports every keyword of request schemas, and every pattern ha
   const known = new Set([
     ...['type', 'enum', 'const', 'anyOf', 'properties', 'required', 'additionalProperties', 'propertyNames'],
     ...['minProperties', 'maxProperties', 'items', 'minItems', 'maxItems', 'uniqueItems', 'minLength'],
-    ...['maxLength', 'pattern', 'format', 'minimum', 'maximum', 'x-form', 'x-name', 'default', 'description'],
+    ...['maxLength', 'pattern', 'format', 'minimum', 'maximum', 'x-form', 'x-words', 'x-name', 'default'],
+    'description',
   ]);
   for (const { name, schema } of schemas) {
     for (const each of schemasIn(schema)) {
