@@ -46,7 +46,7 @@ const componentNames: Readonly<Record<StreamingSourceType, string>> = {
   sqlserver: 'StreamingSqlServerSource',
   mysql: 'StreamingMySqlSource',
   oracle: 'StreamingOracleSource',
-  db2ibmi: 'StreamingDb2ForIbmISource',
+  db2ibmi: 'StreamingIbmSource',
 };
 
 function declareSource(parts: Parts, type: StreamingSourceType): TObject {

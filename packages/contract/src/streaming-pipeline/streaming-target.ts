@@ -84,8 +84,8 @@ const membersOf: Readonly<Record<StreamingTargetType, (parts: Parts) => Members>
 };
 
 const componentNames: Readonly<Record<StreamingTargetType, string>> = {
-  s3: 'StreamingS3Target',
-  abs: 'StreamingAzureBlobTarget',
+  s3: 'StreamingAmazonStorageTarget',
+  abs: 'StreamingAzureStorageTarget',
   gcs: 'StreamingGoogleStorageTarget',
   snowflake: 'StreamingSnowflakeTarget',
   postgres: 'StreamingPostgresTarget',
