@@ -141,7 +141,7 @@ test('each command in each state: this version starts none, and stops one that r
   const expected = {
     START: { stopped: 'streaming-not-supported', running: 'streaming-not-supported' },
     STOP: { stopped: 'streaming-pipeline-not-running', running: undefined },
-  };
+  } as const;
   for (const command of streamingCommands) {
     for (const status of streamingStatuses) {
       const made = await create({ name: `${command} ${status}` });
