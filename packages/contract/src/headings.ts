@@ -69,6 +69,11 @@ export const headings = [
     about: 'A schedule runs a pipeline at the times of a cron expression, or at an interval.',
   },
   {
+    tag: 'Streaming pipelines',
+    about:
+      'A streaming pipeline copies the changes of database tables to a target. This version stores definitions and does not run them.',
+  },
+  {
     tag: 'Test executions',
     about: 'Run the tests of pipelines without changing the data of the environment, and read their results.',
   },

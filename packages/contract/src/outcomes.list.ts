@@ -25,6 +25,7 @@ import { scheduleOutcomes } from './schedule/schedule.outcomes.ts';
 import { secretReferenceOutcomes } from './secret-reference/secret-reference.outcomes.ts';
 import { secretOutcomes } from './secret/secret.outcomes.ts';
 import { sharedPipelineOutcomes } from './shared-pipeline/shared-pipeline.outcomes.ts';
+import { streamingPipelineOutcomes } from './streaming-pipeline/streaming-pipeline.outcomes.ts';
 import { testExecutionOutcomes } from './test-execution/test-execution.outcomes.ts';
 import { userOutcomes } from './user/user.outcomes.ts';
 import { variableOutcomes } from './variable/variable.outcomes.ts';
@@ -57,6 +58,7 @@ export const outcomeLists = [
   secretReferenceOutcomes,
   secretOutcomes,
   sharedPipelineOutcomes,
+  streamingPipelineOutcomes,
   testExecutionOutcomes,
   userOutcomes,
   variableOutcomes,

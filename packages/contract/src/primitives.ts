@@ -148,6 +148,27 @@ export function oneOf<const Word extends string>(
   return Type.Unsafe<Word>(Type.String({ enum: [...words], ...options }));
 }
 
+/**
+ * A closed set of words in any case, also with a space or another hyphen between their parts. `x-words` lists
+ * them: for faults, and to tell the alternatives of a union apart. Responses have a word as it was written.
+ */
+export function oneOfAnyCase(words: readonly string[], options: { description?: string } = {}) {
+  return Type.String({
+    maxLength: 50,
+    pattern: `^(?:${words.map(renderAnyCase).join('|')})$`,
+    'x-words': [...words],
+    'x-form': `one of ${words.join(', ')}, in any case`,
+    description: `${words.join(', ')}; not case-sensitive`,
+    ...options,
+  });
+}
+
+function renderAnyCase(word: string): string {
+  return word.replaceAll(/[a-z]|[-_ ]/gi, (letter) =>
+    /[a-z]/i.test(letter) ? `[${letter.toLowerCase()}${letter.toUpperCase()}]` : '[-_ ]',
+  );
+}
+
 /** A map whose keys the caller chooses, bounded in number and in length of the key. */
 export function mapOf<Value extends TSchema>(
   value: Value,

@@ -36,6 +36,7 @@ import { secretReferenceOperations } from './secret-reference/secret-reference.t
 import { secretCheckOperations } from './secret-reference/secret-check.ts';
 import { secretOperations } from './secret/secret.ts';
 import { sharedPipelineOperations } from './shared-pipeline/shared-pipeline.ts';
+import { streamingPipelineOperations } from './streaming-pipeline/streaming-pipeline.ts';
 import { testExecutionOperations } from './test-execution/test-execution.ts';
 import { userOperations } from './user/user.ts';
 import { userCredentialOperations } from './user/user-credential.ts';
@@ -105,6 +106,10 @@ export * from './secret/sealed-constants.ts';
 export * from './secret/sealed-header.ts';
 export * from './secret/secret-value.ts';
 export * from './shared-pipeline/shared-pipeline.ts';
+export * from './streaming-pipeline/streaming-pipeline.ts';
+export * from './streaming-pipeline/streaming-parts.ts';
+export * from './streaming-pipeline/streaming-source.ts';
+export * from './streaming-pipeline/streaming-target.ts';
 export * from './test-execution/test-execution.ts';
 export * from './user/user.ts';
 export * from './user/user-credential.ts';
@@ -152,6 +157,7 @@ export const operationLists = [
   secretCheckOperations,
   secretOperations,
   sharedPipelineOperations,
+  streamingPipelineOperations,
   testExecutionOperations,
   userOperations,
   userCredentialOperations,

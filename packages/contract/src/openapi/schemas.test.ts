@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Type } from 'typebox';
 import { named } from '../named-schema.ts';
-import { oneOf } from '../primitives.ts';
+import { oneOf, oneOfAnyCase } from '../primitives.ts';
 import { type Parameter, sharedParameters } from './parameters.ts';
 import { schemaWriter } from './schemas.ts';
 
@@ -46,6 +46,20 @@ test('alternatives that each have their own type get a discriminator', () => {
     },
   });
   assert.ok('anyOf' in schemaWriter().write(Type.Union([Car, City])));
+});
+
+test('alternatives with a type in any case get a discriminator, too', () => {
+  const Ship = named('TestShip', Type.Object({ type: oneOfAnyCase(['cargo-ship']) }));
+  const Boat = named('TestBoat', Type.Object({ type: oneOfAnyCase(['boat']) }));
+  const written = schemaWriter().write(Type.Union([Ship, Boat]));
+  assert.deepEqual(written.discriminator, {
+    propertyName: 'type',
+    mapping: { 'cargo-ship': '#/components/schemas/TestShip', boat: '#/components/schemas/TestBoat' },
+  });
+  const { pattern } = oneOfAnyCase(['cargo-ship']) as { pattern?: string };
+  for (const word of ['cargo-ship', 'CARGO_SHIP', 'Cargo Ship'])
+    assert.match(word, new RegExp(pattern ?? '', 'u'));
+  assert.doesNotMatch('cargo-ships', new RegExp(pattern ?? '', 'u'));
 });
 
 test('a parameter that occurs twice is a component; a name in two places has the place in it', () => {

@@ -74,10 +74,11 @@ function mappingOf(alternatives: readonly Json[], components: ReadonlyMap<string
     const $ref = isObject(alternative) ? alternative.$ref : undefined;
     if (typeof $ref !== 'string') return undefined;
     const component = components.get($ref.split('/').at(-1) ?? '');
-    const { type } = (component?.properties ?? {}) as { type?: { enum?: string[] } };
+    const { type } = (component?.properties ?? {}) as { type?: { enum?: string[]; 'x-words'?: string[] } };
     const required = component?.required;
-    if (type?.enum === undefined || !Array.isArray(required) || !required.includes('type')) return undefined;
-    for (const word of type.enum) {
+    const words = type?.enum ?? type?.['x-words'];
+    if (words === undefined || !Array.isArray(required) || !required.includes('type')) return undefined;
+    for (const word of words) {
       if (word in mapping) return undefined;
       mapping[word] = $ref;
     }

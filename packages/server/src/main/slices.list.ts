@@ -12,6 +12,7 @@ import { environments } from '../workspace/environments/index.ts';
 import { projectTags } from '../workspace/project-tags/index.ts';
 import { projects } from '../workspace/projects/index.ts';
 import { secretReferences } from '../workspace/secret-references/index.ts';
+import { streamingPipelines } from '../workspace/streaming-pipelines/index.ts';
 import { variables } from '../workspace/variables/index.ts';
 import { artifacts } from '../delivery/artifacts/index.ts';
 import { blobs } from '../delivery/blobs/index.ts';
@@ -49,6 +50,7 @@ export const slices = [
   projectTags,
   projects,
   secretReferences,
+  streamingPipelines,
   variables,
   artifacts,
   blobs,

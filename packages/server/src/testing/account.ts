@@ -41,6 +41,8 @@ export interface Account {
   user(role?: AccountRole, ...grants: Grant[]): Promise<UserActor>;
   /** Registers an agent; agent.ts speaks for it. */
   agent(name?: string, given?: { agentType?: string; status?: string }): Promise<RegisteredAgent>;
+  /** Marks a streaming pipeline as running. No version starts one. */
+  runStreamingPipeline(streamingPipelineId: string): Promise<void>;
   /** Creates a project of the admin with the environments dev and prod. */
   project(name?: string): Promise<TestProject>;
 }
@@ -96,6 +98,11 @@ const registerAgent = statement(
   insert into agent (account_id, agent_id, name, description, agent_type, cloud_provider, deployment, status, client_id, secret_digest, created_at)
   values ($account_id, $agent_id, $name, '', $agent_type, 'local', 'local', $status, $client_id, $secret_digest,
     $created_at)`,
+);
+const markRunning = statement(
+  { parameters: { account_id: 'uuid', streaming_pipeline_id: 'uuid' } },
+  `update streaming_pipeline set status = 'running'
+  where account_id = $account_id and streaming_pipeline_id = $streaming_pipeline_id`,
 );
 
 export async function createAccount(server: AccountServer): Promise<Account> {
@@ -180,6 +187,12 @@ export async function createAccount(server: AccountServer): Promise<Account> {
       });
       const token = createTokenSource(server, { accountId, actorId: agentId, clientId }, 'agent');
       return { agentId, name, clientId, secret, client: createClient(server.transport, '/agent/v1', token) };
+    },
+    async runStreamingPipeline(streamingPipelineId) {
+      await deps.database.read(markRunning, {
+        account_id: accountId,
+        streaming_pipeline_id: streamingPipelineId,
+      });
     },
     project: (name) => createProjectWith(admin, name),
   };

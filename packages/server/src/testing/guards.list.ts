@@ -10,6 +10,7 @@ import { environmentGuards } from '../workspace/environments/environment.guards.
 import { projectTagGuards } from '../workspace/project-tags/project-tag.guards.ts';
 import { projectGuards } from '../workspace/projects/project.guards.ts';
 import { secretReferenceGuards } from '../workspace/secret-references/secret-reference.guards.ts';
+import { streamingPipelineGuards } from '../workspace/streaming-pipelines/streaming-pipeline.guards.ts';
 import { variableGuards } from '../workspace/variables/variable.guards.ts';
 import { artifactGuards } from '../delivery/artifacts/artifact.guards.ts';
 import { enterpriseOauthGuards } from '../delivery/enterprise-oauths/enterprise-oauth.guards.ts';
@@ -40,6 +41,7 @@ export const guards = [
   projectTagGuards,
   projectGuards,
   secretReferenceGuards,
+  streamingPipelineGuards,
   variableGuards,
   artifactGuards,
   enterpriseOauthGuards,

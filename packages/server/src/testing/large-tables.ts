@@ -83,6 +83,7 @@ const values: Readonly<Record<string, string>> = {
   'secret_check_part.state': "'ANSWERED'",
   'secret_write.sealed_value': 'null',
   'secret_write.status': "'WRITTEN'",
+  'streaming_pipeline.status': "'stopped'",
   'test_execution.running_tag': 'null',
   'test_execution_result.status': "'PASSED'",
   // An account has 100 at most.

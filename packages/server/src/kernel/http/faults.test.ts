@@ -29,7 +29,8 @@ test('findFaults supports every keyword of request schemas, and every pattern ha
   const known = new Set([
     ...['type', 'enum', 'const', 'anyOf', 'properties', 'required', 'additionalProperties', 'propertyNames'],
     ...['minProperties', 'maxProperties', 'items', 'minItems', 'maxItems', 'uniqueItems', 'minLength'],
-    ...['maxLength', 'pattern', 'format', 'minimum', 'maximum', 'x-form', 'x-name', 'default', 'description'],
+    ...['maxLength', 'pattern', 'format', 'minimum', 'maximum', 'x-form', 'x-words', 'x-name', 'default'],
+    'description',
   ]);
   for (const { name, schema } of schemas) {
     for (const each of schemasIn(schema)) {
@@ -207,4 +208,32 @@ test('faults do not quote a body that may hold a secret', () => {
   assert.deepEqual(findFaults(schema, 'hunter2', { ...options, quotes: false }), [
     { pointer: '', detail: 'must be digits' },
   ]);
+});
+
+test('a word in any case tells alternatives apart, and an object can say what it wants', () => {
+  const kind = (word: string, pattern: string): JsonSchema => ({
+    type: 'string',
+    pattern,
+    'x-form': word,
+    'x-words': [word],
+  });
+  const box: JsonSchema = { type: 'object', 'x-form': 'a box such as {}', properties: {} };
+  const schema: JsonSchema = {
+    anyOf: [
+      {
+        type: 'object',
+        required: ['type', 'a', 'b'],
+        properties: { type: kind('one', '^[oO]ne$'), a: box, b: box },
+      },
+      { type: 'object', required: ['type'], properties: { type: kind('two', '^two$') } },
+    ],
+  };
+  assert.deepEqual(sentences(schema, { type: 'One', a: 'x' }), [
+    '/b is required',
+    '/a must be a box such as {}',
+  ]);
+  assert.deepEqual(sentences(schema, { type: 'on' }), [
+    '/type must be one of one, two; got "on"; did you mean one?',
+  ]);
+  assert.deepEqual(sentences(schema, { type: 'two' }), []);
 });

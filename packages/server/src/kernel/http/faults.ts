@@ -13,6 +13,7 @@ import {
   type JsonSchema,
   listAlternatives,
   listTypes,
+  listWords,
   type Path,
   renderPointer,
 } from './json-schema.ts';
@@ -57,10 +58,10 @@ function checkValue(schema: JsonSchema, value: unknown, path: Path | undefined, 
   if (schema.anyOf !== undefined) {
     checkUnion(listAlternatives(schema), value, path, search);
   } else if (!isOfType(schema, value)) {
-    addFault(search, path, describeWrongType(listTypes(schema), value, search));
-  } else if (schema.enum !== undefined || schema.const !== undefined) {
-    const words = schema.enum ?? [schema.const];
-    if (!words.includes(value)) addFault(search, path, describeUnknownWord(words, value, search));
+    addFault(search, path, describeWrongType(listTypes(schema), value, search, schema['x-form']));
+  } else if (listWords(schema) !== undefined) {
+    if (!isWord(schema, value))
+      addFault(search, path, describeUnknownWord(listWords(schema) ?? [], value, search));
   } else if (typeof value === 'string') {
     checkText(schema, value, path, search);
   } else if (typeof value === 'number') {
@@ -105,10 +106,7 @@ function checkUnion(
 /** The member that distinguishes the alternatives, such as `type`: each has a fixed set of values for it. */
 function findTag(alternatives: readonly JsonSchema[], value: unknown) {
   if (alternatives.length < 2 || !isPlainObject(value)) return undefined;
-  const wordsIn = (schema: JsonSchema, name: string) => {
-    const member = schema.properties?.[name];
-    return member?.enum ?? (member?.const === undefined ? undefined : [member.const]);
-  };
+  const wordsIn = (schema: JsonSchema, name: string) => listWords(schema.properties?.[name]);
   const names = Object.keys(alternatives[0]?.properties ?? {});
   const name = names.find((each) => alternatives.every((schema) => wordsIn(schema, each) !== undefined));
   if (name === undefined || !Object.hasOwn(value, name)) return undefined;
@@ -117,8 +115,13 @@ function findTag(alternatives: readonly JsonSchema[], value: unknown) {
     name,
     given,
     words: [...new Set(alternatives.flatMap((schema) => wordsIn(schema, name) ?? []))],
-    meant: alternatives.filter((schema) => wordsIn(schema, name)?.includes(given)),
+    meant: alternatives.filter((schema) => isWord(schema.properties?.[name] ?? {}, given)),
   };
+}
+
+function isWord(schema: JsonSchema, value: unknown): boolean {
+  if (schema['x-words'] === undefined) return listWords(schema)?.includes(value) ?? false;
+  return typeof value === 'string' && compilePattern(schema.pattern ?? '').test(value);
 }
 
 function checkText(schema: JsonSchema, text: string, path: Path | undefined, search: Search): void {
@@ -250,7 +253,7 @@ function describeMissing(
 }
 
 function describeUnknownWord(words: readonly unknown[], value: unknown, search: Search): string {
-  const allowed = words.length === 1 ? `must be ${String(words[0])}` : `must be one of ${listWords(words)}`;
+  const allowed = words.length === 1 ? `must be ${String(words[0])}` : `must be one of ${joinWords(words)}`;
   if (typeof value !== 'string') return `${allowed}, not ${nameType(findTypeName(value))}`;
   const near = nearestName(value, words.map(String));
   return `${allowed}${quoteValue(value, search)}${near === undefined ? '' : `; did you mean ${near}?`}`;
@@ -259,14 +262,15 @@ function describeUnknownWord(words: readonly unknown[], value: unknown, search: 
 /** A detail has 2,000 characters at most, and few people read a list of a hundred words. */
 const mostListedWords = 50;
 
-function listWords(words: readonly unknown[]): string {
+function joinWords(words: readonly unknown[]): string {
   if (words.length <= mostListedWords) return words.join(', ');
   const rest = words.length - mostListedWords;
   return `${words.slice(0, mostListedWords).join(', ')} and ${rest} more, which the reference lists`;
 }
 
-function describeWrongType(types: readonly string[], value: unknown, search: Search): string {
+function describeWrongType(types: readonly string[], value: unknown, search: Search, form?: string): string {
   if (value === undefined) return 'is required';
+  if (form !== undefined && types.includes('object')) return `must be ${form}`;
   if (search.isText && typeof value === 'string') {
     const wanted = types.map((type) => (type === 'boolean' ? 'true or false' : nameType(type)));
     return `must be ${anyOf.format(wanted)}${quoteValue(value, search)}`;

@@ -20,8 +20,10 @@ export interface JsonSchema {
   maxLength?: number;
   pattern?: string;
   format?: string;
-  /** Describes `pattern`, completing "must be …". */
+  /** Describes `pattern` or an object, completing "must be …". */
   'x-form'?: string;
+  /** The words that `pattern` takes in any case. */
+  'x-words'?: readonly string[];
   default?: unknown;
   minimum?: number;
   maximum?: number;
@@ -65,6 +67,12 @@ export function isOfType(schema: JsonSchema, value: unknown): boolean {
       ? 'infinity'
       : findTypeName(value);
   return types.some((type) => type === name || (type === 'integer' && Number.isInteger(value)));
+}
+
+/** The fixed values of a schema; undefined if it takes others. */
+export function listWords(schema: JsonSchema | undefined): readonly unknown[] | undefined {
+  if (schema?.const !== undefined) return [schema.const];
+  return schema?.enum ?? schema?.['x-words'];
 }
 
 /** The alternatives of a schema, including nested unions, or the schema itself. */

@@ -26,15 +26,17 @@ interface Schema {
   additionalProperties?: Schema | boolean;
 }
 
-/** The pointers of all members of a schema. */
+/** A reference to a secret: it has the name of the secret, not its value. */
+const isReference = ({ properties = {} }: Schema) => 'secretType' in properties && 'secretName' in properties;
+
+/** The pointers of all members of a schema, except of references to secrets. */
 function listPointers(schema: Schema | undefined, at = ''): string[] {
   if (schema === undefined) return [];
   const { properties = {}, patternProperties = {}, items, anyOf = [], allOf = [] } = schema;
   return [
-    ...Object.entries(properties).flatMap(([name, member]) => [
-      `${at}/${name}`,
-      ...listPointers(member, `${at}/${name}`),
-    ]),
+    ...Object.entries(properties)
+      .filter(([, member]) => !isReference(member))
+      .flatMap(([name, member]) => [`${at}/${name}`, ...listPointers(member, `${at}/${name}`)]),
     ...Object.values(patternProperties).flatMap((member) => listPointers(member, `${at}/*`)),
     ...(items === undefined ? [] : listPointers(items, `${at}/*`)),
     ...[...anyOf, ...allOf].flatMap((each) => listPointers(each, at)),

@@ -12,6 +12,7 @@ import { problem } from '../../kernel/http/problems.ts';
 import { requireWord } from '../../kernel/http/words.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { listConnectionsNaming } from '../connections/index.ts';
+import { listStreamingPipelinesNaming } from '../streaming-pipelines/index.ts';
 import {
   deleteSecretReferenceRow,
   insertSecretReference,
@@ -67,7 +68,11 @@ export function secretReferenceRoutes({ read, write }: Endpoints): void {
     const { projectId, secretReferenceName: name } = params;
     const before = await lockSecretReference(tx, scope, projectId, name);
     if (!query.force) {
-      const users = await listConnectionsNaming(tx, scope, projectId, before, toldUsers + 1);
+      const [connections, streamingPipelines] = await Promise.all([
+        listConnectionsNaming(tx, scope, projectId, before, toldUsers + 1),
+        listStreamingPipelinesNaming(tx, scope, projectId, before, toldUsers + 1),
+      ]);
+      const users = [...connections, ...streamingPipelines];
       const more = users.length > toldUsers;
       if (users.length > 0)
         throw problem('secret-reference-in-use', { name, users: users.slice(0, toldUsers), more });
