@@ -39,27 +39,33 @@ async function ensureHosted(place: Place): Promise<string> {
   return ensureRepository(place, hosted);
 }
 
-/** Creates a branch that has one more file than main. Returns its name. */
-async function createBranch(place: Place): Promise<string> {
+/** A project with any repository, for the operations on the association. */
+async function ensureAny(place: Place): Promise<string> {
+  return (await findProvider(place)) === undefined ? ensureHosted(place) : pathOf(place);
+}
+
+/** Ensures a branch that has one more file than main. Returns its name. */
+async function ensureBranch(place: Place): Promise<string> {
   const path = await ensureHosted(place);
-  const name = place.named('rain');
-  await place.account.admin.post(`${path}/branches`, { name });
+  const name = 'rain';
+  const made = await place.account.admin.post(`${path}/branches`, { name });
   const files = [{ path: 'rain.sql', content: 'select 1\n' }];
-  await place.account.admin.post(`${path}/commits`, { branch: name, message: 'Add the rain', files });
+  if (made.status === 201)
+    await place.account.admin.post(`${path}/commits`, { branch: name, message: 'Add the rain', files });
   return name;
 }
 
 export const repositoryExamples: Examples = {
-  listRepositories: async (place) => ({ path: `${await ensureHosted(place)}?page=0&size=10` }),
+  listRepositories: async (place) => ({ path: `${await ensureAny(place)}?page=0&size=10` }),
   async createRepository(place) {
     if ((await findProvider(place)) !== undefined) await place.account.admin.delete(pathOf(place));
     return { path: pathOf(place), headers: token, body: onGithub };
   },
   updateRepository: async (place) => ({
-    path: await ensureHosted(place),
+    path: await ensureAny(place),
     body: { repositoryName: 'weather', protectedBranches: ['main', 'release'] },
   }),
-  deleteRepository: async (place) => ({ path: await ensureHosted(place) }),
+  deleteRepository: async (place) => ({ path: await ensureAny(place) }),
   storeRepositoryToken: async (place) => ({
     path: `${await ensureRepository(place, onGithub)}/token`,
     headers: token,
@@ -70,11 +76,13 @@ export const repositoryExamples: Examples = {
     body: { name: place.named('rain'), from: 'main' },
   }),
   async deleteBranch(place) {
-    const name = await createBranch(place);
-    return { path: `${pathOf(place)}/branches?branchName=${name}` };
+    const path = `${await ensureHosted(place)}/branches`;
+    const name = place.named('rain');
+    await place.account.admin.post(path, { name });
+    return { path: `${path}?branchName=${name}` };
   },
   async compareBranches(place) {
-    const name = await createBranch(place);
+    const name = await ensureBranch(place);
     return { path: `${pathOf(place)}/branches/compare?base=main&head=${name}` };
   },
   listCommits: async (place) => ({ path: `${await ensureHosted(place)}/commits?branch=main&limit=10` }),
@@ -87,7 +95,7 @@ export const repositoryExamples: Examples = {
     },
   }),
   async compareCommits(place) {
-    const name = await createBranch(place);
+    const name = await ensureBranch(place);
     return { path: `${pathOf(place)}/diff?from=main&to=${name}` };
   },
   listRepositoryFiles: async (place) => ({

@@ -194,5 +194,5 @@ export function deleteRepositoryRow(tx: Transaction, place: RepositoryPlace): vo
 
 /** With the time of creation: a repository that is associated again has other tags. */
 export function renderRepositoryEtag(row: RepositorySettings): string {
-  return makeEntityTag(row.project_id, `${row.created_at.getTime().toString(36)}.${row.version}`);
+  return makeEntityTag(row.project_id, `${row.version}-${row.created_at.getTime().toString(36)}`);
 }

@@ -1,0 +1,137 @@
+/** Repositories of other hosts: what changes there, and what hosts refuse. */
+import assert from 'node:assert/strict';
+import { chmodSync, existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import type { Page, RepositoryBranch, RepositoryFile } from '@headgate/contract';
+import { associate, loopbackAllowed } from '../../testing/associated-project.ts';
+import { commitFiles, startGitHost } from '../../testing/git-host.ts';
+import { startTestServer } from '../../testing/server.ts';
+import { createUnusedMirrorsJob } from './unused-mirrors.ts';
+
+const server = await startTestServer({ settings: loopbackAllowed });
+const account = await server.account();
+const { admin } = account;
+const host = await startGitHost();
+after(() => host.close());
+
+let names = 0;
+async function makeProject() {
+  names += 1;
+  const project = await account.project();
+  const repository = host.addRepository(`acme/remote${names}.git`, { writers: ['t'] });
+  await associate(admin, project, { cloneUrl: repository.cloneUrl, token: 't' });
+  const path = `${project.path}/repositories`;
+  return {
+    project,
+    repository,
+    path,
+    branches: async () => (await admin.get<Page<RepositoryBranch>>(`${path}/branches`)).body.results,
+    commit: (content: string, members: object = {}) => {
+      const files = [{ path: 'a.txt', content }];
+      return admin.post<{ commitId: string }>(`${path}/commits`, {
+        branch: 'main',
+        message: 'x',
+        files,
+        ...members,
+      });
+    },
+  };
+}
+
+test('what is pushed elsewhere is seen, and requests of two seconds share one fetch', async () => {
+  const { repository, branches } = await makeProject();
+  const first = commitFiles(repository.folder, { files: { a: '1' } });
+  const before = host.requests.length;
+  const seen = await Promise.all([branches(), branches(), branches()]);
+  assert.ok(seen.every(([branch]) => branch?.commitId === first));
+  const requests = host.requests.slice(before).map(({ url }) => url.replace(/^.*\.git/, ''));
+  assert.ok(requests.filter((url) => url.startsWith('/info/refs')).length <= 2, requests.join(' '));
+  const second = commitFiles(repository.folder, { files: { a: '2' } });
+  commitFiles(repository.folder, { branch: 'folder/one', files: { b: '1' } });
+  server.clock.advance(3);
+  assert.deepEqual(
+    (await branches()).map(({ name, commitId }) => [name, commitId === second]),
+    [
+      ['folder/one', false],
+      ['main', true],
+    ],
+  );
+  // A branch that is now a folder, and a branch that is gone.
+  repository.git('update-ref', '-d', 'refs/heads/folder/one');
+  commitFiles(repository.folder, { branch: 'folder', files: { c: '1' } });
+  server.clock.advance(3);
+  assert.deepEqual(
+    (await branches()).map(({ name }) => name),
+    ['folder', 'main'],
+  );
+});
+
+test('a commit is refused when the branch has moved on the host since it was read', async () => {
+  const { repository, branches, commit } = await makeProject();
+  commitFiles(repository.folder, { files: { a: '1' } });
+  await branches();
+  const theirs = commitFiles(repository.folder, { files: { a: '2' } });
+  const { problem } = await commit('mine');
+  assert.deepEqual([problem.status, problem.code], [409, 'branch-has-moved']);
+  assert.equal((await branches())[0]?.commitId, theirs, 'and read again at once');
+  const mine = (await commit('mine', { expectedHead: theirs })).body.commitId;
+  assert.equal(repository.git('rev-parse', 'main').trim(), mine);
+});
+
+test('what a host refuses is told in its words', async () => {
+  const { repository, commit, path } = await makeProject();
+  commitFiles(repository.folder, { files: { a: '1' } });
+  const hook = join(repository.folder, 'hooks/pre-receive');
+  writeFileSync(hook, '#!/bin/sh\necho "GH006: Protected branch update failed" >&2\nexit 1\n');
+  chmodSync(hook, 0o755);
+  const { problem } = await commit('x');
+  assert.deepEqual([problem.status, problem.code], [422, 'push-refused']);
+  assert.match(problem.detail, /GH006: Protected branch update failed.*pre-receive hook declined/);
+  repository.behaviour = { isHidden: true };
+  server.clock.advance(3);
+  const hidden = (await admin.get(`${path}/branches`)).problem;
+  assert.deepEqual([hidden.status, hidden.code], [502, 'git-host-failed']);
+  assert.match(hidden.detail, /has no such repository, or hides it from this token \(404\)/);
+  repository.behaviour = { answer: { status: 429, headers: { 'retry-after': '17' } } };
+  const limited = await admin.get(`${path}/branches`);
+  assert.deepEqual([limited.status, limited.headers['retry-after']], [502, '17']);
+  repository.behaviour = { cutAfterBytes: 1 };
+  assert.match((await admin.get(`${path}/branches`)).problem.detail, /before its answer was complete/);
+});
+
+test('odd names are listed as they are', async () => {
+  const { repository, path, branches } = await makeProject();
+  const commitId = commitFiles(repository.folder, { files: { a: '1' } });
+  for (const name of ['ünïcode/分支', "it's$(x)&|"])
+    repository.git('update-ref', `refs/heads/${name}`, commitId);
+  repository.git('update-ref', 'refs/pull/1/head', commitId);
+  assert.deepEqual(
+    (await branches()).map(({ name }) => name),
+    ["it's$(x)&|", 'main', 'ünïcode/分支'],
+  );
+  const list = (branch: string) =>
+    admin.get<Page<RepositoryFile>>(`${path}/files?branch=${encodeURIComponent(branch)}`);
+  for (const { name } of await branches()) assert.equal((await list(name)).status, 200, name);
+});
+
+test('the mirror is removed with the association and with the project, and when it is unused for 30 days', async () => {
+  const job = createUnusedMirrorsJob(server.deps);
+  const folderOf = (projectId: string) =>
+    join(server.deps.repositoriesFolder, 'mirrors', account.accountId, `${projectId}.git`);
+  const [one, two, three] = [await makeProject(), await makeProject(), await makeProject()];
+  for (const { branches, project } of [one, two, three]) {
+    await branches();
+    assert.ok(existsSync(folderOf(project.projectId)));
+  }
+  await admin.delete(one.path);
+  assert.ok(!existsSync(folderOf(one.project.projectId)));
+  await admin.delete(two.project.path);
+  await job.run(async () => undefined);
+  assert.ok(!existsSync(folderOf(two.project.projectId)));
+  assert.ok(existsSync(folderOf(three.project.projectId)));
+  server.clock.advance(31 * 86_400);
+  await job.run(async () => undefined);
+  assert.ok(!existsSync(folderOf(three.project.projectId)));
+  assert.equal((await three.branches()).length, 0, 'it is made again');
+});
