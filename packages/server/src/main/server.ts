@@ -111,7 +111,7 @@ async function start(
     log,
     reporting,
     stopping,
-    gitPlaces: places.git,
+    ...(places.git === undefined ? {} : { gitPlaces: places.git }),
   });
   endings.push(['the database connections', () => deps.close()]);
   const { accountId, credential, file, isNew } = await ensureCredential(deps, places);

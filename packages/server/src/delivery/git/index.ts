@@ -4,18 +4,14 @@ export type { Git, GitCall, GitProcess, GitResult, RemoteAccess, Scratch } from 
 export type { GitUser } from './git-program.ts';
 export type {
   Commit,
-  CommitWrite,
-  Difference,
-  EntryKind,
   FileChange,
   FileWrite,
   GitRepository,
-  Person,
   Ref,
   RepositoryUse,
   TreeEntry,
 } from './git-repository.ts';
-export { createGit, type GitOptions } from './git-runner.ts';
+export { createGit } from './git-runner.ts';
 export { openGitRepository } from './open-repository.ts';
 export { findBranchNameFault, findRefNameFault, isObjectId } from './ref-name.ts';
 

@@ -6,12 +6,10 @@ import { createUnfinishedWritesJob } from './unfinished-writes.ts';
 export { lockRepository, type RefChange } from './hosted.store.ts';
 export {
   createHostedRepositories,
-  type HostedPlace,
   type HostedRepositories,
-  type HostedServices,
   type Mover,
 } from './hosted-repositories.ts';
-export { type BranchRules, isProtected, mostRefs } from './push-judgement.ts';
+export { isProtected, mostRefs } from './push-judgement.ts';
 export { markerName } from './repositories-folder.ts';
 
 export const hostedRepositories: Slice<GitRouteServices> = {

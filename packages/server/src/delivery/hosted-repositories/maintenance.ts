@@ -25,11 +25,6 @@ export function tidyRepository(
   tidying.set(at.folder, work);
 }
 
-/** For tests: resolves when nothing is being tidied. */
-export async function waitForTidying(): Promise<void> {
-  await Promise.all(tidying.values());
-}
-
 async function tidy(git: Git, { folder, accountId }: { folder: string; accountId: string }): Promise<void> {
   const objects = join(folder, 'objects');
   for (const name of await readdir(objects)) {

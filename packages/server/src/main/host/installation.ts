@@ -23,6 +23,7 @@ export function decidePlacesFor(config: Config): Places {
     localAgent: config.localAgent,
     postgresUser: config.postgresUser,
     agentUser: config.agentUser,
+    git: true,
     gitUser: config.git.user,
     repositoriesFolder: config.git.repositoriesFolder,
   });
@@ -30,7 +31,7 @@ export function decidePlacesFor(config: Config): Places {
 
 /** The hosted repositories, for a command that may run beside the server: with a folder of its own for git. */
 export function openHostedFolder(config: Config, stopping: AbortSignal): HostedFolder {
-  const { directory, user } = decidePlacesFor(config).git;
+  const { directory, user } = decidePlacesFor(config).git ?? { directory: join(config.dataDirectory, 'git') };
   const { searchPath, mostBytes } = config.git;
   const processes = { ofServer: 2, ofAccount: 2 };
   const folder = join(directory, 'backup');

@@ -32,6 +32,8 @@ export interface PlacesRequest {
   /** Whether this installation runs the embedded PostgreSQL. */
   embeddedPostgres: boolean;
   localAgent: boolean;
+  /** Whether it runs git. */
+  git?: boolean;
   /** Existing users to use instead of created ones. Read only as root. */
   postgresUser?: string | undefined;
   agentUser?: string | undefined;
@@ -71,7 +73,7 @@ export interface Places {
   instanceId: string;
   postgres?: PostgresPlaces;
   agent?: AgentPlaces;
-  git: GitPlaces;
+  git?: GitPlaces;
   /** One line for each place, for the banner. */
   kept: string[];
 }
@@ -88,11 +90,9 @@ export function decidePlaces(request: PlacesRequest): Places {
     runDirectory: request.runDirectory ?? '/run/headgate',
   };
   const users: Users = isRoot() ? findUnprivilegedUsers(request) : {};
-  const git = decideGitPlaces(scene, request, users.git);
   const places: Places = {
     dataDirectory,
     instanceId,
-    git,
     kept: [`credential, keys, published files: ${dataDirectory}`],
   };
   if (request.embeddedPostgres) {
@@ -109,8 +109,12 @@ export function decidePlaces(request: PlacesRequest): Places {
     places.kept.push(`local agent${describeUser(agent.user)}: ${agent.directory}`);
     if (!agent.entry.startsWith(scene.checkout)) places.kept.push(`local agent program: ${agent.entry}`);
   }
-  const repositories = request.repositoriesFolder ?? join(git.directory, 'repositories');
-  places.kept.push(`hosted repositories${describeUser(git.user)}: ${repositories}`);
+  if (request.git === true) {
+    const git = decideGitPlaces(scene, request, users.git);
+    places.git = git;
+    const repositories = request.repositoriesFolder ?? join(git.directory, 'repositories');
+    places.kept.push(`hosted repositories${describeUser(git.user)}: ${repositories}`);
+  }
   return places;
 }
 
@@ -173,7 +177,8 @@ interface Users {
 
 function findUnprivilegedUsers(request: PlacesRequest): Users {
   const users: Users = {};
-  users.git = ensureSystemUser(request.gitUser ?? 'headgate-git', 'HEADGATE_GIT_USER');
+  if (request.git === true)
+    users.git = ensureSystemUser(request.gitUser ?? 'headgate-git', 'HEADGATE_GIT_USER');
   if (request.embeddedPostgres) {
     users.postgres = ensureSystemUser(request.postgresUser ?? 'headgate-postgres', 'HEADGATE_POSTGRES_USER');
   }
@@ -185,7 +190,7 @@ function findUnprivilegedUsers(request: PlacesRequest): Users {
         'Pipelines must not reach the database: set them to two different users.',
     );
   }
-  if ([users.postgres?.uid, users.agent?.uid].includes(users.git.uid)) {
+  if (users.git !== undefined && [users.postgres?.uid, users.agent?.uid].includes(users.git.uid)) {
     throw new Error(
       `HEADGATE_GIT_USER is '${users.git.name}', which is also the user of PostgreSQL or of the agent. ` +
         'Pushed repositories must reach neither: set it to a user of its own.',
