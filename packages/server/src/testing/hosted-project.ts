@@ -95,7 +95,7 @@ export async function makeHostedProject(server: TestServer, base: string): Promi
   const project = await account.project();
   await associateHosted(server, account, project.projectId);
   async function urlOf(caller?: Actor | { user: string; password: string }): Promise<string> {
-    const url = new URL(`/git/${project.projectId}.git`, base);
+    const url = new URL(`/git/${project.projectId}.git`, base || 'http://localhost');
     if (caller === undefined) return url.href;
     const [user, password] =
       'token' in caller ? ['token', await caller.token()] : [caller.user, caller.password];

@@ -12,6 +12,7 @@ export {
   type Mover,
 } from './hosted-repositories.ts';
 export { type BranchRules, isProtected, mostRefs } from './push-judgement.ts';
+export { markerName } from './repositories-folder.ts';
 
 export const hostedRepositories: Slice<GitRouteServices> = {
   name: 'hosted-repositories',

@@ -1,7 +1,8 @@
 /** A restore brings back every row of every table, including future tables. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -11,6 +12,7 @@ import { openDatabase } from '../../kernel/database/database.ts';
 import { createSealer } from '../../kernel/security/sealed.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
 import { examples, protocolExamples, sortGuards } from '../../testing/guards.ts';
+import { makeHostedProject, makeUserGit } from '../../testing/hosted-project.ts';
 import { createPlace } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { beginUpload } from '../../testing/unfinished-upload.ts';
@@ -28,6 +30,7 @@ after(async () => {
 });
 
 const { sealer, clock } = server.deps;
+const hostedHere = { git: server.deps.git, path: server.deps.repositoriesFolder };
 const key = { sealer, place: 'data/master-key' };
 
 async function anotherDatabase(): Promise<TestDatabase> {
@@ -50,7 +53,8 @@ async function fill(): Promise<void> {
 function backup(name: string, by = sealer): Promise<string> {
   const file = join(folder, name);
   const signal = new AbortController().signal;
-  const services = { objects: server.deps.objects, sealer: by, clock, version: '0.1.0', signal };
+  const { objects } = server.deps;
+  const services = { objects, hosted: hostedHere, sealer: by, clock, version: '0.1.0', signal };
   return withConnection(server.database.connection, async (client) => {
     await makeBackup({ client, ...services }, file);
     return file;
@@ -63,7 +67,10 @@ const newObjects = async () =>
 async function restore(file: string, into: TestDatabase, mayReplace = false) {
   const objects = await newObjects();
   const verified = await verifyBackup(file, key);
-  await withConnection(into.connection, (client) => restoreBackup({ client, objects }, verified, mayReplace));
+  const hosted = { git: server.deps.git, path: await mkdtemp(join(folder, 'repositories-')) };
+  await withConnection(into.connection, (client) =>
+    restoreBackup({ client, objects, hosted }, verified, mayReplace),
+  );
   return objects;
 }
 
@@ -188,11 +195,39 @@ test('a restore that fails leaves the database unchanged', async () => {
   header.tables[0]?.columns.reverse();
   const objects = await newObjects();
   const breaking = withConnection(target.connection, (client) =>
-    restoreBackup({ client, objects }, { ...verified, header }, true),
+    restoreBackup({ client, objects, hosted: hostedHere }, { ...verified, header }, true),
   );
   await assert.rejects(breaking);
   assert.deepEqual(await target.query('select name from account'), []);
   await restore(file, target);
+});
+
+test('hosted repositories are restored with all branches and tags; earlier ones are moved aside', async () => {
+  const git = await makeUserGit();
+  const hosted = await makeHostedProject(server, await server.listen());
+  const empty = await makeHostedProject(server, '');
+  const tree = await git.makeTree('tree');
+  await git.ok(['tag', '-a', '-m', 'first', 'v1'], { cwd: tree });
+  await git.ok(['push', '-q', hosted.url, 'main', 'main:größe', 'v1'], { cwd: tree });
+  const file = await backup('with repositories');
+  const refs = await git.ok(['for-each-ref'], { cwd: hosted.folder });
+
+  const into = { git: server.deps.git, path: await mkdtemp(join(folder, 'repositories-')) };
+  const earlier = join(into.path, `${hosted.project.projectId}.git`);
+  await into.git.makeRepository(earlier);
+  const verified = await verifyBackup(file, key);
+  const services = { objects: await newObjects(), hosted: into };
+  const target = await anotherDatabase();
+  const { replacedRepositories } = await withConnection(target.connection, (client) =>
+    restoreBackup({ client, ...services }, verified, false),
+  );
+  assert.equal(await git.ok(['for-each-ref'], { cwd: earlier }), refs);
+  await git.ok(['fsck', '--full', '--strict'], { cwd: earlier });
+  assert.match(replacedRepositories ?? '', /replaced-/);
+  const marker = await target.query<{ marker: string }>('select marker from repositories_folder');
+  assert.equal((await readFile(join(into.path, 'headgate-repositories'), 'utf8')).trim(), marker[0]?.marker);
+  // An empty one is made at its first use.
+  assert.equal(existsSync(join(into.path, `${empty.project.projectId}.git`)), false);
 });
 
 test('tables of another program are never changed', async () => {
@@ -228,7 +263,7 @@ test('restoring a backup of a newer Headgate reports the missing migration', asy
   const target = await anotherDatabase();
   const objects = await newObjects();
   const restoring = withConnection(target.connection, (client) =>
-    restoreBackup({ client, objects }, newer, false),
+    restoreBackup({ client, objects, hosted: hostedHere }, newer, false),
   );
   await assert.rejects(restoring, /9999_later\.sql, which this version of Headgate does not have/);
 });
@@ -236,7 +271,8 @@ test('restoring a backup of a newer Headgate reports the missing migration', asy
 test('a missing published file is reported, and no backup is made', async () => {
   const objects = await newObjects();
   await fill();
-  const services = { objects, sealer, clock, version: '0.1.0', signal: new AbortController().signal };
+  const { signal } = new AbortController();
+  const services = { objects, hosted: hostedHere, sealer, clock, version: '0.1.0', signal };
   const making = withConnection(server.database.connection, (client) =>
     makeBackup({ client, ...services }, join(folder, 'missing')),
   );

@@ -1,4 +1,4 @@
-/** Makes a backup: a snapshot of the database and its blobs in one file, while servers write. */
+/** Makes a backup: a snapshot of the database, its blobs and hosted repositories in one file, while servers write. */
 import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import type pg from 'pg';
@@ -8,12 +8,14 @@ import type { Sealer } from '../../kernel/security/sealed.ts';
 import { signingKeyPurpose } from '../../kernel/security/signing-keys.ts';
 import { type AddMember, writeArchive } from './archive.ts';
 import { createHeader, createSeal, headerName } from './header.ts';
+import { addRepository, type HostedFolder, listHostedProjects } from './repositories.ts';
 import { type CopiedTable, openSnapshot, readRows } from './snapshot.ts';
 
 export interface BackupServices {
   /** A separate connection without a statement timeout. */
   client: pg.Client;
   objects: ObjectStore;
+  hosted: HostedFolder;
   sealer: Sealer;
   clock: Clock;
   version: string;
@@ -24,6 +26,7 @@ export interface BackupMade {
   madeAt: Date;
   tables: number;
   blobs: number;
+  repositories: number;
 }
 
 /**
@@ -36,6 +39,7 @@ export async function makeBackup(services: BackupServices, file: string): Promis
   const madeAt = clock.now();
   await requireKeyOfDatabase(client, sealer);
   let blobs = 0;
+  let repositories = 0;
   await writeArchive(file, { seal: createSeal(sealer), madeAt, signal }, async (add) => {
     const header = createHeader(snapshot, { sealer, madeAt, version });
     await add(headerName, Buffer.from(`${JSON.stringify(header, null, 2)}\n`));
@@ -46,13 +50,17 @@ export async function makeBackup(services: BackupServices, file: string): Promis
        where not exists (select from blob_object o where o.account_id = b.account_id and o.object_key = b.object_key and o.state = 'pending')
        order by account_id, object_key, object_offset`,
     );
+    const projects = await listHostedProjects(client);
     // The snapshot can end here: objects never change, exist before their rows, and outlive them by the
     // grace period.
     await client.query('commit');
     for (const blob of rows) await addBlob(services.objects, blob, add);
     blobs = rows.length;
+    // As of now, and so with all that the snapshot names.
+    for (const projectId of projects)
+      if (await addRepository(services.hosted, projectId, add)) repositories += 1;
   });
-  return { madeAt, tables: snapshot.tables.length, blobs };
+  return { madeAt, tables: snapshot.tables.length, blobs, repositories };
 }
 
 /** With another key the backup's seal would not match the database's secrets. */

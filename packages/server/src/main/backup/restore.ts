@@ -2,6 +2,7 @@
  * Replaces the database and the blobs by those of a backup. The file is read twice: nothing is changed
  * before the whole file is verified.
  */
+import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { buildSingleBlobKey, type ObjectStore } from '../../delivery/blobs/index.ts';
 import type { Sealer } from '../../kernel/security/sealed.ts';
@@ -15,6 +16,7 @@ import {
   readOccupancy,
   refuseConnectedServers,
 } from './refill.ts';
+import { createRepositoryRestore, type HostedFolder, type RepositoryRestore } from './repositories.ts';
 
 export interface VerifiedBackup {
   file: string;
@@ -37,12 +39,12 @@ export async function verifyBackup(
   return { file, header, sums };
 }
 
-/** @throws if the database is in use and must not be replaced; after any failure it is unchanged */
+/** @throws if the database is in use and must not be replaced; after any failure before the commit it is unchanged */
 export async function restoreBackup(
-  services: { client: pg.Client; objects: ObjectStore },
+  services: { client: pg.Client; objects: ObjectStore; hosted: HostedFolder },
   backup: VerifiedBackup,
   mayReplace: boolean,
-): Promise<void> {
+): Promise<{ replacedRepositories: string | undefined }> {
   const { client } = services;
   await refuseConnectedServers(client);
   const there = await readOccupancy(client);
@@ -58,13 +60,16 @@ export async function restoreBackup(
     );
   }
   await beginRefill(client, backup.header.migrations);
-  await refillFromArchive(services, backup);
+  const repositories = createRepositoryRestore(services.hosted, randomUUID().slice(0, 8));
+  await refillFromArchive(services, backup, repositories);
   await commitRefill(client);
+  return { replacedRepositories: await repositories.place(client) };
 }
 
 async function refillFromArchive(
   { client, objects }: { client: pg.Client; objects: ObjectStore },
   { file, header, sums }: VerifiedBackup,
+  repositories: RepositoryRestore,
 ): Promise<void> {
   const tables = new Map(header.tables.map((table) => [table.name, table]));
   let filling: Filling | undefined;
@@ -79,10 +84,12 @@ async function refillFromArchive(
       filling ??= fillTable(client, table);
       await filling.write(bytes);
     } else if (kind === 'blobs') await putBlob(objects, owner, digest, bytes);
+    else if (kind === 'repositories') await repositories.write(owner, bytes);
     else if (name !== headerName)
       throw new Error(`${file} holds ${name}, which does not belong in a backup of Headgate.`);
   }
   await filling?.end();
+  await repositories.finish();
 }
 
 /** Stores each blob as its own object. An existing object with this key has the same bytes. */

@@ -7,6 +7,7 @@ import { makeBackup } from '../backup/backup.ts';
 import { withConnection } from '../backup/connection.ts';
 import type { Config } from '../config.ts';
 import { getMasterKeyFile } from '../deps.ts';
+import { openHostedFolder } from '../host/installation.ts';
 import { openObjects } from '../objects.ts';
 import { loadConfigOrExit, runToEnd, withDatabase } from './operator-command.ts';
 
@@ -25,12 +26,15 @@ await runToEnd(async () => {
     throw new Error(`${file} already exists. Give another file name, or move the existing file.`);
   await withDatabase(config, (connection, sealer) =>
     withConnection(connection, async (client) => {
-      const services = { client, objects: await openObjects(config), sealer, clock: systemClock };
+      const hosted = openHostedFolder(config, stopping.signal);
+      const services = { client, objects: await openObjects(config), hosted, sealer, clock: systemClock };
       const { version } = manifest;
       const made = await makeBackup({ ...services, version, signal: stopping.signal }, file);
       console.log(`backup         ${file} (${statSync(file).size} bytes)`);
       console.log(`state of       ${made.madeAt.toISOString()}`);
-      console.log(`holds          ${made.tables} tables, ${made.blobs} published files`);
+      console.log(
+        `holds          ${made.tables} tables, ${made.blobs} published files, ${made.repositories} repositories`,
+      );
       console.log(
         `not in it      the master key: store ${describeKeyPlace(config)} elsewhere; a restore needs it`,
       );

@@ -7,7 +7,7 @@ import { withConnection } from '../backup/connection.ts';
 import { restoreBackup, type VerifiedBackup, verifyBackup } from '../backup/restore.ts';
 import type { Config } from '../config.ts';
 import { getMasterKeyFile } from '../deps.ts';
-import { decidePlacesFor, explainDatabase, startDatabase } from '../host/installation.ts';
+import { decidePlacesFor, explainDatabase, openHostedFolder, startDatabase } from '../host/installation.ts';
 import { takeInstanceLock } from '../host/instance-lock.ts';
 import { openObjects } from '../objects.ts';
 import { loadConfigOrExit, runToEnd } from './operator-command.ts';
@@ -22,10 +22,14 @@ await runToEnd(async () => {
     const backup = await verifyFile(config, file);
     const places = decidePlacesFor(config);
     lock ??= await takeInstanceLock(places.dataDirectory);
-    await restore(config, backup, force);
+    const { replacedRepositories } = await restore(config, backup, force);
     const { madeAt, headgateVersion } = backup.header;
     console.log(`restored       ${file}`);
     console.log(`state of       ${madeAt}, by Headgate ${headgateVersion}`);
+    if (replacedRepositories !== undefined)
+      console.log(
+        `earlier        repositories were moved to ${replacedRepositories}: delete it when you do not need them`,
+      );
     console.log(`next           npm start`);
   } finally {
     lock?.release();
@@ -45,11 +49,14 @@ function verifyFile(config: Config, file: string): Promise<VerifiedBackup> {
   return verifyBackup(file, { sealer: key && createSealer(key), place });
 }
 
-async function restore(config: Config, backup: VerifiedBackup, force: boolean): Promise<void> {
+async function restore(config: Config, backup: VerifiedBackup, force: boolean) {
   const opened = await startDatabase(config, decidePlacesFor(config), silentLog);
   try {
     const objects = await openObjects(config);
-    await withConnection(opened.connection, (client) => restoreBackup({ client, objects }, backup, force));
+    const hosted = openHostedFolder(config, new AbortController().signal);
+    return await withConnection(opened.connection, (client) =>
+      restoreBackup({ client, objects, hosted }, backup, force),
+    );
   } catch (failure) {
     throw explainDatabase(config, failure);
   } finally {

@@ -2,10 +2,13 @@
  * The places and the database of this installation, for the server and the operator's commands: the
  * embedded PostgreSQL, or the database of DATABASE_URL.
  */
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
+import { createGit } from '../../delivery/git/index.ts';
 import { isUnavailable } from '../../kernel/database/database.ts';
-import type { Log } from '../../kernel/log.ts';
+import { type Log, silentLog } from '../../kernel/log.ts';
+import type { HostedFolder } from '../backup/repositories.ts';
 import type { Config } from '../config.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
 import { decidePlaces, type Places } from './places.ts';
@@ -23,6 +26,16 @@ export function decidePlacesFor(config: Config): Places {
     gitUser: config.git.user,
     repositoriesFolder: config.git.repositoriesFolder,
   });
+}
+
+/** The hosted repositories, for a command that may run beside the server: with a folder of its own for git. */
+export function openHostedFolder(config: Config, stopping: AbortSignal): HostedFolder {
+  const { directory, user } = decidePlacesFor(config).git;
+  const { searchPath, mostBytes } = config.git;
+  const processes = { ofServer: 2, ofAccount: 2 };
+  const folder = join(directory, 'backup');
+  const git = createGit({ folder, user, searchPath, mostBytes, processes, log: silentLog, stopping });
+  return { git, path: config.git.repositoriesFolder ?? join(directory, 'repositories') };
 }
 
 export interface OpenedDatabase {

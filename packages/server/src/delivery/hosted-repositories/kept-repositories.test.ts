@@ -1,0 +1,178 @@
+/** What becomes of hosted repositories when servers die, projects are deleted, or folders are missing. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import {
+  associateHosted,
+  type HostedProject,
+  makeHostedProject,
+  makeUserGit,
+} from '../../testing/hosted-project.ts';
+import type { TestServer } from '../../testing/open-server.ts';
+import { startTestServer } from '../../testing/server.ts';
+import { waitUntil } from '../../testing/waiting.ts';
+import { writeLeaseMilliseconds } from './hosted-repositories.ts';
+import { hostedRepositories } from './index.ts';
+
+const server = await startTestServer();
+const base = await server.listen();
+const git = await makeUserGit();
+const daySeconds = 86_400;
+const leaseSeconds = writeLeaseMilliseconds / 1_000;
+
+let trees = 0;
+async function arrange(): Promise<HostedProject & { head: string }> {
+  const hosted = await makeHostedProject(server, base);
+  trees += 1;
+  const tree = await git.makeTree(`tree-${trees}`);
+  await git.ok(['push', '-q', hosted.url, 'main'], { cwd: tree });
+  return { ...hosted, head: await git.ok(['rev-parse', 'HEAD'], { cwd: tree }) };
+}
+
+/** Runs the periodic jobs of the slice once. */
+async function runJobs({ deps }: TestServer): Promise<void> {
+  for (const job of hostedRepositories.periodic?.(deps) ?? []) while (await job.run(async () => undefined));
+}
+
+async function countPushes(hosted: HostedProject): Promise<number> {
+  const rows = await server.database.query(
+    "select from event where project_id = $1 and name = 'repository-pushed'",
+    [hosted.project.projectId],
+  );
+  return rows.length;
+}
+
+/** What a server that was killed leaves: a write, and refs that git has moved or not. */
+async function leaveWrite(hosted: HostedProject, move: object): Promise<void> {
+  await server.database.query(
+    `insert into repository_write (account_id, project_id, write_id, moves, actor_id, actor_kind, begun_at, lease_until)
+     values ($1, $2, $3, $4, $5, 'credential', now(), $6)`,
+    [
+      hosted.account.accountId,
+      hosted.project.projectId,
+      randomUUID(),
+      JSON.stringify([move]),
+      hosted.account.admin.actorId,
+      new Date(server.clock.now().getTime() + writeLeaseMilliseconds),
+    ],
+  );
+}
+
+describe('a server that dies in a push', () => {
+  test('after git has moved the refs: another one records the push', async () => {
+    const hosted = await arrange();
+    await git.ok(['update-ref', 'refs/heads/other', hosted.head], { cwd: hosted.folder });
+    await leaveWrite(hosted, { name: 'refs/heads/other', from: null, to: hosted.head });
+    await runJobs(server);
+    assert.equal(await countPushes(hosted), 1);
+    server.clock.advance(leaseSeconds + 1);
+    await runJobs(server);
+    assert.equal(await countPushes(hosted), 2);
+    await runJobs(server);
+    assert.equal(await countPushes(hosted), 2);
+  });
+
+  test('before git has moved them: nothing is recorded', async () => {
+    const hosted = await arrange();
+    await leaveWrite(hosted, { name: 'refs/heads/other', from: null, to: hosted.head });
+    server.clock.advance(leaseSeconds + 1);
+    await runJobs(server);
+    assert.equal(await countPushes(hosted), 1);
+    const at = { accountId: hosted.account.accountId, projectId: hosted.project.projectId };
+    await server.deps.hosted.waitForWrites(at, AbortSignal.timeout(5_000));
+  });
+
+  test('a migration waits for the push that is under way', async () => {
+    const hosted = await arrange();
+    await leaveWrite(hosted, { name: 'refs/heads/other', from: null, to: hosted.head });
+    const at = { accountId: hosted.account.accountId, projectId: hosted.project.projectId };
+    await assert.rejects(server.deps.hosted.waitForWrites(at, AbortSignal.timeout(300)));
+    server.clock.advance(leaseSeconds + 1);
+    await runJobs(server);
+    await server.deps.hosted.waitForWrites(at, AbortSignal.timeout(5_000));
+  });
+});
+
+describe('a dropped repository', () => {
+  test('is kept for 30 days after its project was deleted', async () => {
+    const hosted = await arrange();
+    await hosted.account.admin.delete(hosted.project.path);
+    await runJobs(server);
+    assert.equal(existsSync(hosted.folder), false);
+    const dropped = join(server.deps.repositoriesFolder, 'dropped');
+    const find = async () =>
+      (await readdir(dropped)).filter((name) => name.startsWith(hosted.project.projectId));
+    const [kept = ''] = await find();
+    assert.equal(await git.ok(['rev-parse', 'main'], { cwd: join(dropped, kept) }), hosted.head);
+    server.clock.advance(29 * daySeconds);
+    await runJobs(server);
+    assert.equal((await find()).length, 1);
+    server.clock.advance(2 * daySeconds);
+    await runJobs(server);
+    assert.equal((await find()).length, 0);
+  });
+
+  test('is not what the project gets when it is associated again', async () => {
+    const hosted = await arrange();
+    const { projectId } = hosted.project;
+    for (let time = 0; time < 2; time += 1) {
+      await server.database.query('delete from repository where project_id = $1', [projectId]);
+      await associateHosted(server, hosted.account, projectId);
+      assert.equal(await git.ok(['ls-remote', await hosted.urlOf(hosted.account.admin)]), '');
+    }
+    await runJobs(server);
+    assert.equal(existsSync(hosted.folder), true);
+  });
+});
+
+describe('the folder of hosted repositories', () => {
+  test('that a server does not see: 503 with the remedy, and told by /readyz', async () => {
+    const hosted = await arrange();
+    const folder = await mkdtemp(join(tmpdir(), 'headgate-other-folder-'));
+    after(() => rm(folder, { recursive: true, force: true }));
+    const other = await startTestServer({
+      database: server.database,
+      settings: { HEADGATE_REPOSITORIES_DIR: folder },
+    });
+    const address = await other.listen();
+    const url = hosted.url.replace(new URL(base).host, new URL(address).host);
+    const refused = await git.run(['ls-remote', url]);
+    assert.match(refused.text, /HEADGATE_REPOSITORIES_DIR/);
+    assert.match(refused.text, /503/);
+    const ready = (await (await fetch(`${address}/readyz`)).json()) as { repositories: { status: string } };
+    assert.equal(ready.repositories.status, 'unavailable');
+    assert.deepEqual(await readdir(folder), []);
+    const well = (await (await fetch(`${base}/readyz`)).json()) as { repositories: { status: string } };
+    assert.equal(well.repositories.status, 'ready');
+  });
+
+  test('that two servers see is used by both', async () => {
+    const hosted = await arrange();
+    const other = await startTestServer({
+      database: server.database,
+      settings: { HEADGATE_REPOSITORIES_DIR: server.deps.repositoriesFolder },
+    });
+    const address = await other.listen();
+    const url = hosted.url.replace(new URL(base).host, new URL(address).host);
+    assert.match(await git.ok(['ls-remote', url]), new RegExp(hosted.head));
+  });
+
+  test('that goes away is noticed, and comes back', async () => {
+    const own = await startTestServer();
+    const hosted = await makeHostedProject(own, await own.listen());
+    await git.ok(['ls-remote', hosted.url]);
+    const folder = own.deps.repositoriesFolder;
+    await rename(folder, `${folder}-away`);
+    await mkdir(folder);
+    assert.match((await git.run(['ls-remote', hosted.url])).text, /503/);
+    await rm(folder, { recursive: true });
+    await rename(`${folder}-away`, folder);
+    server.clock.advance(2_000);
+    await waitUntil('the folder', 20, async () => (await git.run(['ls-remote', hosted.url])).code === 0);
+    assert.match(await readFile(join(folder, 'headgate-repositories'), 'utf8'), /^[0-9a-f-]{36}\n$/);
+  });
+});
