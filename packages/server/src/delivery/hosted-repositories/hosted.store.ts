@@ -162,7 +162,7 @@ const claimUnfinished = statement(
   },
   `
   update repository_write w set lease_until = $lease_until
-  where ctid = any (array(
+  where w.ctid = any (array(
     select ctid from repository_write where lease_until < $now order by lease_until limit $most for update skip locked))
   returning w.account_id, w.project_id, w.write_id, w.moves, w.actor_id, w.actor_kind, w.request_id`,
 );
