@@ -6,6 +6,7 @@ import { agents } from './agents.ts';
 import { artifactComparison } from './artifact-comparison.ts';
 import { artifactList } from './artifact-list.ts';
 import { claimLatency } from './claim-latency.ts';
+import { cloneHere } from './clone-here.ts';
 import { directory } from './directory.ts';
 import { eventStream } from './event-stream.ts';
 import { eventsByTime } from './events-by-time.ts';
@@ -61,6 +62,7 @@ const works: Record<string, Work> = {
   'artifact-comparison': artifactComparison,
   'git-publication': gitPublication,
   upload: uploads,
+  'clone-here': cloneHere,
   'sql-rewriting': sqlRewriting,
   transformation,
 };

@@ -1,7 +1,6 @@
 /** Projects with a repository, for tests. */
 
 import type { Client } from './client.ts';
-import { runGit } from './git-host.ts';
 import type { TestProject } from './project.ts';
 
 export const tokenHeader = 'Git-Provider-Access-Token';
@@ -27,6 +26,3 @@ export async function host(admin: Client, project: TestProject): Promise<void> {
   const answer = await admin.post(`${project.path}/repositories`, body);
   if (answer.status !== 201) throw new Error(answer.text);
 }
-
-export const readHead = (folder: string, branch = 'main') =>
-  runGit(folder, ['rev-parse', `refs/heads/${branch}`]).trim();

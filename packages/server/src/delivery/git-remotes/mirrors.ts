@@ -2,13 +2,11 @@
  * Mirrors: bare copies of repositories on other hosts, so that reading them is the same as reading a hosted
  * one. A mirror is a cache: a server that does not have it makes it again.
  */
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Git } from '../git/index.ts';
-import { listSecretForms } from './credential.ts';
+import type { Git, GitCall } from '../git/index.ts';
 import type { Credential, OpenedRemote, RemoteLimits, Remotes } from './remote.ts';
 import { createGitWordsProblem, createRemoteProblem } from './remote-problems.ts';
 
@@ -28,11 +26,15 @@ export interface Mirrored {
   /** Without user and password. */
   url: string;
   credential: Credential | undefined;
+  /** Names the credential without telling it. With another name the mirror is made anew. */
+  credentialName: string;
+  /** Whether to ask which branch the host's HEAD names. */
+  wantsDefaultBranch: boolean;
 }
 
 export interface Mirror {
   folder: string;
-  /** The branch that the host's HEAD names; undefined if the host does not say. */
+  /** The branch that the host's HEAD names; undefined if the host does not say, or was not asked. */
   defaultBranch: string | undefined;
 }
 
@@ -93,8 +95,7 @@ export function createMirrors(options: MirrorOptions): Mirrors {
     });
     const call = { folder, accountId: of.accountId, remote, timeoutMilliseconds: refreshMilliseconds };
     try {
-      const advertised = await git.run(['ls-remote', '--symref', remote.url, 'HEAD'], call);
-      if (advertised.code !== 0) throw explain(remote, of, advertised.stderr);
+      const defaultBranch = of.wantsDefaultBranch ? await readDefaultBranch(of, call) : undefined;
       const fetched = await git.run(
         [
           'fetch',
@@ -110,14 +111,21 @@ export function createMirrors(options: MirrorOptions): Mirrors {
         call,
       );
       if (fetched.code !== 0) throw explain(remote, of, fetched.stderr);
-      const [, defaultBranch] =
-        /^ref: refs\/heads\/(.+)\tHEAD$/m.exec(advertised.stdout.toString('utf8')) ?? [];
       const now = clock.now();
       await utimes(join(folder, sourceFile), now, now);
       return { folder, defaultBranch };
     } finally {
       remote.close();
     }
+  }
+
+  async function readDefaultBranch(
+    of: Mirrored,
+    call: GitCall & { remote: OpenedRemote },
+  ): Promise<string | undefined> {
+    const { code, stdout, stderr } = await git.run(['ls-remote', '--symref', call.remote.url, 'HEAD'], call);
+    if (code !== 0) throw explain(call.remote, of, stderr);
+    return /^ref: refs\/heads\/(.+)\tHEAD$/m.exec(stdout.toString('utf8'))?.[1];
   }
 
   /** The next use fetches again, after the fetch that is under way. */
@@ -207,10 +215,9 @@ export function createMirrors(options: MirrorOptions): Mirrors {
   };
 }
 
-/** The address, and a digest of the credential: what one token may see, another may not. */
-function describeSource({ url, credential }: Mirrored): string {
-  const digest = createHash('sha256').update(listSecretForms(credential).join('\0')).digest('hex');
-  return `${url} ${digest.slice(0, 16)}\n`;
+/** The address and the credential: what one token may see, another may not. */
+function describeSource({ url, credentialName }: Mirrored): string {
+  return `${url} ${credentialName}\n`;
 }
 
 function explain(remote: OpenedRemote, of: Mirrored, words: string) {

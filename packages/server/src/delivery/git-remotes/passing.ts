@@ -2,9 +2,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { listSecretForms } from './credential.ts';
 import { awaitAnswer, type OutgoingRules, readHeaders, startRequest } from './guarded-request.ts';
-import type { RelayedRequest } from './relay.ts';
 import { cleanText, explainRedirect, explainStatus, toRemoteFailure } from './remote-words.ts';
-import type { Session } from './session.ts';
+import type { RelayedRequest, Session } from './session.ts';
 
 /** What the host needs of git's headers. Not Authorization, which is the session's. */
 const passedHeaders = ['accept', 'content-type', 'content-encoding', 'content-length', 'git-protocol'];

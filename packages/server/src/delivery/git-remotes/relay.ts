@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import type { OutgoingRules } from './guarded-request.ts';
 import { passOn } from './passing.ts';
 import type { OpenedRemote, RemoteOptions } from './remote.ts';
-import { createSession, type Session } from './session.ts';
+import { createSession, type RelayedRequest, type Session } from './session.ts';
 
 export interface Relay {
   openRemote(options: RemoteOptions): Promise<OpenedRemote>;
@@ -95,13 +95,6 @@ const digest = (text: string) => createHash('sha256').update(text).digest();
 function hasToken({ headers }: IncomingMessage, { tokenDigest }: Session): boolean {
   const [, token = ''] = /^Bearer (.+)$/.exec(headers.authorization ?? '') ?? [];
   return timingSafeEqual(digest(token), tokenDigest);
-}
-
-export interface RelayedRequest {
-  method: 'GET' | 'POST';
-  /** Below the address of the repository, with its query. */
-  path: string;
-  answerType: string;
 }
 
 const services = { read: ['git-upload-pack'], write: ['git-upload-pack', 'git-receive-pack'] } as const;

@@ -27,7 +27,7 @@ export interface RemoteLimits {
   totalMilliseconds: number;
 }
 
-export const remoteFailureKinds = [
+const remoteFailureKinds = [
   /** The egress guard refuses the address. */
   'address-refused',
   /** No connection, or no valid HTTP. */

@@ -1,6 +1,13 @@
 /** A session of the relay: one remote, its bounds, what passed, and what went wrong first. */
 import type { Credential, RemoteFailure, RemoteOptions } from './remote.ts';
 
+export interface RelayedRequest {
+  method: 'GET' | 'POST';
+  /** Below the address of the repository, with its query. */
+  path: string;
+  answerType: string;
+}
+
 export interface Session {
   /** Without a slash at the end. */
   base: string;

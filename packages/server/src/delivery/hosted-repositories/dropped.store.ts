@@ -37,7 +37,7 @@ export async function takeFoldersToMove(
 }
 
 const selectToMove = statement(
-  { parameters: { most: 'integer' }, row: place, alone: true },
+  { parameters: { most: 'bigint' }, row: place, alone: true },
   'select distinct account_id, project_id from dropped_repository where moved_at is null limit $most',
 );
 
@@ -50,7 +50,7 @@ export async function listProjectsToMove(
 }
 
 const selectExpired = statement(
-  { parameters: { before: 'timestamptz', most: 'integer' }, row: { folder: 'text' }, alone: true },
+  { parameters: { before: 'timestamptz', most: 'bigint' }, row: { folder: 'text' }, alone: true },
   `select folder from dropped_repository where dropped_at < $before and moved_at is not null
    order by dropped_at limit $most`,
 );

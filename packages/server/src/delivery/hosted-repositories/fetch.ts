@@ -1,5 +1,5 @@
 /** Clones and fetches, by `git upload-pack`. */
-import { PassThrough, type Readable, Transform } from 'node:stream';
+import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { FastifyRequest } from 'fastify';
 import { decodeContent } from '../../kernel/http/content-encoding.ts';
@@ -32,6 +32,9 @@ function readProtocol(request: FastifyRequest): Record<string, string> {
   return version === undefined ? {} : { GIT_PROTOCOL: `version=${version}` };
 }
 
+/** The first answer of protocol 2 says what git can do, and is the same for every repository. */
+const capabilities = new WeakMap<Git, Buffer>();
+
 export async function answerFetchRefs(
   { git }: FetchServices,
   request: FastifyRequest,
@@ -39,12 +42,18 @@ export async function answerFetchRefs(
 ): Promise<Buffer> {
   const environment = readProtocol(request);
   const { folder } = repository;
+  const isSecond = environment.GIT_PROTOCOL === 'version=2';
+  const known = isSecond ? capabilities.get(git) : undefined;
+  if (known !== undefined) return known;
   const { code, stdout, stderr } = await git.run(
     ['upload-pack', '--stateless-rpc', '--advertise-refs', '--strict', folder],
     { folder, accountId, environment, mostOutputBytes: mostRefsBytes },
   );
   if (code !== 0) throw problem('git-failed', { command: 'upload-pack', words: stderr });
-  if (environment.GIT_PROTOCOL === 'version=2') return stdout;
+  if (isSecond) {
+    capabilities.set(git, stdout);
+    return stdout;
+  }
   return Buffer.concat([formatLine('# service=git-upload-pack'), flushPacket, stdout]);
 }
 
@@ -65,19 +74,18 @@ export async function answerFetch(
   });
   const moved = watchIdle(started);
   pipeline(limitBytes(decodeContent(request.raw), moved), started.stdin).catch(() => started.kill());
-  const output = new PassThrough();
   let begin = () => {};
   const begun = new Promise<void>((resolve) => {
     begin = resolve;
   });
-  const passing = new Transform({
+  const output = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       begin();
       moved();
       done(null, chunk);
     },
   });
-  pipeline(started.stdout, passing, output).catch(() => started.kill());
+  pipeline(started.stdout, output).catch(() => started.kill());
   started.ended
     .then(({ code, stderr }) => {
       if (code !== 0 && signal?.aborted !== true)

@@ -148,7 +148,7 @@ export interface UnfinishedWrite {
 
 const claimUnfinished = statement(
   {
-    parameters: { now: 'timestamptz', lease_until: 'timestamptz', most: 'integer' },
+    parameters: { now: 'timestamptz', lease_until: 'timestamptz', most: 'bigint' },
     row: {
       account_id: 'uuid',
       project_id: 'uuid',
@@ -162,9 +162,8 @@ const claimUnfinished = statement(
   },
   `
   update repository_write w set lease_until = $lease_until
-  from (select account_id, project_id, write_id from repository_write
-        where lease_until < $now order by lease_until limit $most for update skip locked) due
-  where w.account_id = due.account_id and w.project_id = due.project_id and w.write_id = due.write_id
+  where w.ctid = any (array(
+    select ctid from repository_write where lease_until < $now order by lease_until limit $most for update skip locked))
   returning w.account_id, w.project_id, w.write_id, w.moves, w.actor_id, w.actor_kind, w.request_id`,
 );
 

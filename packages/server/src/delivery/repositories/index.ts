@@ -8,18 +8,11 @@ import { createUnusedMirrorsJob, type UnusedMirrorsNeeds } from './unused-mirror
 
 export {
   findRepository,
-  lockRepository,
   type RepositoryPlace,
-  type RepositoryRow,
-  repositoryOfProject,
-  requireNoMigration,
 } from './repository.store.ts';
-export { listProtectedBranches, presentRepository } from './repository.ts';
 export {
   createRepositoryUse,
-  type OpenedRepository,
   type RepositoryUse,
-  type Writer,
 } from './repository-use.ts';
 
 interface Needs extends RepositoryRouteServices, UnusedMirrorsNeeds {

@@ -2,6 +2,7 @@
  * Opens the repository of a project for reading and writing, hosted here or on another host. Both are a bare
  * repository in a folder: of another host it is a mirror, fetched before each use.
  */
+import { createHash } from 'node:crypto';
 import type { Database } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
@@ -93,7 +94,13 @@ export function createRepositoryUse(services: RepositoryUseServices): Repository
     cloneUrl: string,
     { notBefore }: Freshness,
   ): Promise<OpenedRepository> {
-    const mirrored = { ...place, url: cloneUrl, credential: await findCredential(place, row) };
+    const mirrored = {
+      ...place,
+      url: cloneUrl,
+      credential: await findCredential(place, row),
+      credentialName: nameCredential(row),
+      wantsDefaultBranch: row.default_branch === null,
+    };
     const { folder, defaultBranch: branch } = await mirrors.refresh(mirrored, notBefore);
     if (row.default_branch === null && branch !== undefined)
       await noteDefaultBranch(database.read, place, { cloneUrl, branch });
@@ -126,4 +133,11 @@ export function createRepositoryUse(services: RepositoryUseServices): Repository
       return use(await open(place, await findRepository(database.read, place), freshness));
     },
   };
+}
+
+/** Tokens of a connection change every hour; the stored bytes change only with the token. */
+function nameCredential(row: RepositoryRow): string {
+  if (row.enterprise_oauth_id !== null) return `connection-${row.enterprise_oauth_id}`;
+  if (row.sealed_credential === null) return 'none';
+  return `token-${createHash('sha256').update(row.sealed_credential).digest('hex').slice(0, 32)}`;
 }
