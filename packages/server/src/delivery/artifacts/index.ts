@@ -7,7 +7,6 @@ export type { UploadServices } from './artifact.routes.ts';
 export {
   createVersionProblem,
   environmentToUploadTo,
-  type NewVersion,
   selectChosenVersion,
 } from './artifact.store.ts';
 export { findAssetNameFault, normalizeName } from './asset-name.ts';

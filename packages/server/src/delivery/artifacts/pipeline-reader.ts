@@ -7,6 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { fileMillisecondsLimit } from '@headgate/pipelines';
 import { type ReadingOrder, type ReadPipeline, readPipeline } from './pipeline-reading.ts';
+import { rememberPipelines } from './remembered-pipelines.ts';
 
 export type PipelineReader = (order: ReadingOrder) => Promise<ReadPipeline>;
 
@@ -24,6 +25,7 @@ export function createPipelineReader(limits = { milliseconds: fileMillisecondsLi
   let thread: Worker | undefined;
   let idle: NodeJS.Timeout | undefined;
   let turn: Promise<unknown> = Promise.resolve();
+  const remembered = rememberPipelines();
 
   function stopThread(): void {
     const ending = thread;
@@ -67,8 +69,11 @@ export function createPipelineReader(limits = { milliseconds: fileMillisecondsLi
 
   return async (order) => {
     if (order.text.length <= smallLength) {
+      const before = remembered.find(order);
+      if (before !== undefined) return before;
       // Copies the result, because slices would keep the whole text in memory.
       const read = structuredClone(readPipeline(order));
+      remembered.remember(order, read);
       await nextTurn();
       return read;
     }
