@@ -5,9 +5,9 @@ import { createRemovalJob } from '../../kernel/retention/periodic-job.ts';
 import type { Slice } from '../../kernel/slice/slice.ts';
 import { migrationsKey } from './migration.ts';
 import { createMigrationSettings } from './migration-settings.ts';
-import { removeSeenTokens, tokenRemovalBatch } from './migration-work.store.ts';
 import { createMigrator, type MigratorServices } from './migrator.ts';
 import { repositoryMigrationRoutes } from './repository-migration.routes.ts';
+import { removeSeenTokens, tokenRemovalBatch } from './seen-token.store.ts';
 import { createRenewalJob } from './token-renewal.ts';
 
 export { createMigrator, type Migrator } from './migrator.ts';
