@@ -73,13 +73,15 @@ export async function lockRule(tx: Transaction, rule: DueRule): Promise<void> {
   if (held.length === 0) throw new RuleLost('The delivery rule is not held any more.');
 }
 
-// A wake during the lease has set another time, which then counts.
+// A wake during the lease has set another time and pusher, which then count. The pusher of a push that was
+// handled is forgotten: the next commit may come from elsewhere, after a migration for example.
 const finishHeld = statement(
   {
     parameters: {
       ...heldTypes,
       known_due_at: 'timestamptz',
       next_due_at: 'timestamptz',
+      is_pending: 'boolean',
       commit_hash: 'text?',
       version_name: 'text?',
       published_at: 'timestamptz?',
@@ -89,6 +91,7 @@ const finishHeld = statement(
   `
   update delivery_rule set lease_until = null, commit_hash = $commit_hash, problem = $problem,
     due_at = case when due_at = $known_due_at then $next_due_at else due_at end,
+    pushed_by = case when due_at <> $known_due_at or $is_pending then pushed_by end,
     version_name = coalesce($version_name, version_name), published_at = coalesce($published_at, published_at)
   where ${isHeld}`,
 );
@@ -97,6 +100,8 @@ export interface RuleEnd {
   /** The commit that was published or refused. */
   commitHash: string | null;
   nextDueAt: Date;
+  /** The push was neither published nor refused, and is tried again. */
+  isPending?: boolean;
   published?: { versionName: string; at: Date };
   problem?: string | undefined;
 }
@@ -107,6 +112,7 @@ export function finishRule(send: Transaction['send'], rule: DueRule, end: RuleEn
     ...pickHeld(rule),
     known_due_at: rule.due_at,
     next_due_at: end.nextDueAt,
+    is_pending: end.isPending ?? false,
     commit_hash: end.commitHash,
     version_name: end.published?.versionName ?? null,
     published_at: end.published?.at ?? null,

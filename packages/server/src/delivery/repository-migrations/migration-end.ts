@@ -37,6 +37,12 @@ interface Ended extends Held {
   target_clone_url: string;
 }
 
+// Rules of a hosted repository wait for pushes to it. At another host they must be polled.
+const wakeRules = statement(
+  { parameters: { account_id: 'uuid', project_id: 'uuid', now: 'timestamptz' } },
+  'update delivery_rule set due_at = $now where account_id = $account_id and project_id = $project_id',
+);
+
 /** @throws LeaseLost; then nothing has changed */
 export async function endMigration(services: EndServices, job: Ended, end: EndOfMigration): Promise<void> {
   const { database, clock, newId } = services;
@@ -49,6 +55,7 @@ export async function endMigration(services: EndServices, job: Ended, end: EndOf
       const { source: _, ...moved } = project;
       // A trigger drops the repository that was hosted here; its folder is kept for 30 days.
       if (!(await moveRepositoryRow(tx, job, moved, now))) throw changedRepository();
+      tx.send(wakeRules, { account_id: job.account_id, project_id: job.project_id, now });
     }
     recordEvents(tx, source, [buildEndEvent(job, end)], now, newId);
   });
