@@ -63,8 +63,9 @@ export interface HostedRepositories {
   moveDropped(at: HostedPlace): Promise<void>;
 }
 
-/** Longer than git may take to move refs. */
 export const writeLeaseMilliseconds = 120_000;
+/** Git ends before the lease does, the wait for its turn included: after it, another server ends the write. */
+const moveMilliseconds = 100_000;
 const pollMilliseconds = 100;
 
 export function createHostedRepositories(services: HostedServices): HostedRepositories {
@@ -153,7 +154,8 @@ export function createHostedRepositories(services: HostedServices): HostedReposi
       const at = { accountId: by.scope.accountId, projectId: by.projectId, writeId };
       const source = createEventSource(by.scope, by.requestId);
       // Not ended by the client's leaving: what began is finished.
-      const steady = openGitRepository(git, { folder: repository.folder, accountId: at.accountId });
+      const signal = AbortSignal.timeout(moveMilliseconds);
+      const steady = openGitRepository(git, { folder: repository.folder, accountId: at.accountId, signal });
       const record = (moved: readonly RefChange[]) =>
         recordWrite(services, at, { source, changes: moved }).catch((failure: unknown) =>
           services.log.warn({ err: failure, ...at }, 'a push could not be recorded yet; a periodic job will'),
@@ -164,6 +166,7 @@ export function createHostedRepositories(services: HostedServices): HostedReposi
       } catch (failure) {
         // After any other failure it is not known whether git has moved them: the periodic job looks.
         if (failure instanceof Problem && failure.code === 'ref-refused') await record([]);
+        if (signal.aborted) throw problem('git-timeout', { seconds: moveMilliseconds / 1_000 });
         throw failure;
       }
       await record(isMoved ? changes : []);
