@@ -116,6 +116,7 @@ export const createCommit = operation({
     'unknown-branch',
     'invalid-branch-name',
     'branch-has-moved',
+    'ref-refused',
     'invalid-repository-file',
     'nothing-to-commit',
   ],
