@@ -13,6 +13,7 @@ import { executionList } from './execution-list.ts';
 import { faultyBodies } from './faulty-bodies.ts';
 import { type Finding, table } from './finding.ts';
 import { pageInLargeAccount } from './large-account.ts';
+import { migration, migrationsBeside } from './migrations.ts';
 import { permissionCheck } from './permission-check.ts';
 import { projectDeletion } from './project-deletion.ts';
 import { readyTime } from './ready-time.ts';
@@ -54,6 +55,8 @@ const works: Record<string, Work> = {
   events: eventsByTime,
   'event-stream': eventStream,
   webhooks,
+  migration,
+  'migrations-beside': migrationsBeside,
   executions: executionList,
   steps: runSteps,
   'artifact-list': artifactList,

@@ -133,6 +133,7 @@ const settingsIn = (text: string): string[] =>
   [...text.matchAll(/\b(?:HEADGATE_[A-Z_]*[A-Z]|DATABASE_URL)\b/g)].map(([name]) => name);
 const sources = [
   'packages/server/src/main/config.ts',
+  'packages/server/src/main/git-settings.ts',
   'packages/server/src/main/mail-settings.ts',
   'packages/agent/src/config.ts',
   'packages/agent/src/scripts/script-settings.ts',

@@ -155,6 +155,8 @@ test('a name of a problem is kebab-case, and its status has a phrase', () => {
 test('every problem can be answered by something', () => {
   // Answered outside of operations: by the parser of HTTP, by the router, and by an operator's command.
   const elsewhere = ['malformed-request', 'path-not-found', 'method-not-allowed', 'account-name-taken'];
+  // Answered to Git providers, whose webhooks are no operations.
+  elsewhere.push('hook-not-found', 'hook-invalid', 'hook-repeated');
   const answered = new Set<string>([
     ...elsewhere,
     ...operations.flatMap((operation) => problemsOf(operation)),

@@ -9,6 +9,7 @@ import { BranchName } from '../repository/repository.ts';
 import { gitReadProblems } from '../repository/repository-problems.ts';
 
 const CommitName = Type.String({
+  maxLength: 64,
   pattern: '^[0-9a-fA-F]{4,64}$',
   'x-form': 'a commit id of 4 to 64 hexadecimal digits, such as 1a2b3c4d',
   description: 'A commit that a branch or tag of the repository contains; the first digits suffice',

@@ -65,7 +65,7 @@ export const createBranch = operation({
     'branch-exists',
     'too-many-branches',
   ],
-  events: ['branch-created'],
+  events: ['branch-created', 'repository-pushed'],
 });
 
 export const deleteBranch = operation({
@@ -84,7 +84,7 @@ export const deleteBranch = operation({
   }),
   success: { status: 204 },
   problems: [...gitWriteProblems, 'branch-not-found', 'branch-is-protected', 'branch-has-moved'],
-  events: ['branch-deleted'],
+  events: ['branch-deleted', 'repository-pushed'],
 });
 
 export const BranchComparison = named(

@@ -120,7 +120,7 @@ export const createCommit = operation({
     'invalid-repository-file',
     'nothing-to-commit',
   ],
-  events: ['commit-created'],
+  events: ['commit-created', 'repository-pushed'],
 });
 
 export const CommitDifference = named(

@@ -9,6 +9,7 @@ export const gitReadProblems = [
   'git-timeout',
   'git-failed',
   'git-answer-too-large',
+  'clone-url-refused',
   'git-host-failed',
   'git-host-timeout',
   'repository-too-large',

@@ -13,11 +13,10 @@ const associationProblems = {
     'The operation needs a repository, and the project has none.',
     () => 'The project has no repository. Associate it with one: POST /v1/projects/{projectId}/repositories.',
   ),
-  'repository-exists': kind<{ repositoryName: string }>(
+  'repository-exists': kind(
     409,
     'The project already has a repository.',
-    ({ repositoryName }) =>
-      `The project already has the repository ${quoted(repositoryName)}. Migrate it, or remove it first by DELETE.`,
+    () => 'The project already has a repository. Migrate it, or remove it first by DELETE.',
   ),
   'migration-in-progress': kind<{ migrationId: string }>(
     409,

@@ -20,9 +20,9 @@ import { gitDelivery } from '../delivery/git-delivery/index.ts';
 import { gitProviders } from '../delivery/git-providers/index.ts';
 import { gitRemotes } from '../delivery/git-remotes/index.ts';
 import { git } from '../delivery/git/index.ts';
-import { repositoryMigrations } from '../delivery/repository-migrations/index.ts';
 import { hostedRepositories } from '../delivery/hosted-repositories/index.ts';
 import { repositories } from '../delivery/repositories/index.ts';
+import { repositoryMigrations } from '../delivery/repository-migrations/index.ts';
 import { sharedPipelines } from '../delivery/shared-pipelines/index.ts';
 import { events } from '../records/events/index.ts';
 import { webhooks } from '../records/webhooks/index.ts';
@@ -57,9 +57,9 @@ export const slices = [
   gitProviders,
   gitRemotes,
   git,
-  repositoryMigrations,
   hostedRepositories,
   repositories,
+  repositoryMigrations,
   sharedPipelines,
   events,
   webhooks,

@@ -15,8 +15,8 @@ export interface GitFront {
   requests: string[];
   /** Each Authorization header that was shown. */
   shown: Set<string>;
-  /** Resolves when the next request that matches has come; it waits until it is released. */
-  holdNext(matches: RegExp): Promise<HeldRequest>;
+  /** Resolves when a request that matches has come; it waits until it is released. @param skip as many before it */
+  holdNext(matches: RegExp, skip?: number): Promise<HeldRequest>;
   close(): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ export interface GitFront {
 export async function startGitFront(findPort: (path: string) => number): Promise<GitFront> {
   const requests: string[] = [];
   const shown = new Set<string>();
-  let holds: { matches: RegExp; come: (held: HeldRequest) => void }[] = [];
+  let holds: { matches: RegExp; skip: number; come: (held: HeldRequest) => void }[] = [];
   const listening = await listenOnLoopback(async (request, response) => {
     const { url = '/', method = '', headers } = request;
     request.on('error', () => undefined);
@@ -32,7 +32,8 @@ export async function startGitFront(findPort: (path: string) => number): Promise
     requests.push(`${method} ${url}`);
     if (headers.authorization !== undefined) shown.add(headers.authorization);
     const hold = holds.find(({ matches }) => matches.test(`${method} ${url}`));
-    if (hold !== undefined) {
+    if (hold !== undefined && hold.skip > 0) hold.skip -= 1;
+    else if (hold !== undefined) {
       holds = holds.filter((each) => each !== hold);
       await new Promise<void>((release) => hold.come({ url, authorization: headers.authorization, release }));
     }
@@ -50,7 +51,7 @@ export async function startGitFront(findPort: (path: string) => number): Promise
     url: `http://127.0.0.1:${listening.port}`,
     requests,
     shown,
-    holdNext: (matches) => new Promise((come) => holds.push({ matches, come })),
+    holdNext: (matches, skip = 0) => new Promise((come) => holds.push({ matches, skip, come })),
     close: listening.close,
   };
 }

@@ -12,7 +12,10 @@ import { projectGuards } from '../workspace/projects/project.guards.ts';
 import { secretReferenceGuards } from '../workspace/secret-references/secret-reference.guards.ts';
 import { variableGuards } from '../workspace/variables/variable.guards.ts';
 import { artifactGuards } from '../delivery/artifacts/artifact.guards.ts';
+import { enterpriseOauthGuards } from '../delivery/enterprise-oauths/enterprise-oauth.guards.ts';
 import { gitDeliveryGuards } from '../delivery/git-delivery/git-delivery.guards.ts';
+import { repositoryGuards } from '../delivery/repositories/repository.guards.ts';
+import { repositoryMigrationGuards } from '../delivery/repository-migrations/repository-migration.guards.ts';
 import { sharedPipelineGuards } from '../delivery/shared-pipelines/shared-pipeline.guards.ts';
 import { eventGuards } from '../records/events/event.guards.ts';
 import { webhookGuards } from '../records/webhooks/webhook.guards.ts';
@@ -39,7 +42,10 @@ export const guards = [
   secretReferenceGuards,
   variableGuards,
   artifactGuards,
+  enterpriseOauthGuards,
   gitDeliveryGuards,
+  repositoryGuards,
+  repositoryMigrationGuards,
   sharedPipelineGuards,
   eventGuards,
   webhookGuards,

@@ -24,6 +24,7 @@ export const smallTables = [
   'account',
   'alert_position',
   'event_position',
+  'repositories_folder',
 ];
 
 /** For tables that few operations read: enough rows for the plan of a large table. */
@@ -57,6 +58,9 @@ const values: Readonly<Record<string, string>> = {
   'directory_member.group_id': 'md5((n / 100)::text)::uuid',
   'directory_role.group_id': 'md5(n::text)::uuid',
   'directory_role.role': "'VIEWER'",
+  // An account has 100 at most.
+  'enterprise_oauth.account_id': 'case when n <= 100 then $1 else md5((n / 100)::text) end::uuid',
+  'enterprise_oauth.provider': "'github'",
   'event.position': 'case when n % 1000 > 0 then n end',
   'event.sequence': 'n',
   'event_position.marked_transaction': 'null',
@@ -66,6 +70,10 @@ const values: Readonly<Record<string, string>> = {
   'git_review.outcome': "'success'",
   'idempotency_record.pending_work_id': 'null',
   'pipeline_execution.running_tag': 'null',
+  'repository.provider': "'git'",
+  'repository_migration.mode': "'RECONFIGURE'",
+  'repository_migration.status': "case when n % 100 = 0 then 'IN_PROGRESS' else 'COMPLETED' end",
+  'repository_migration.token_rotation': 'null',
   'role_grant.credential_id': 'md5((n / 10)::text)::uuid',
   'role_grant.role': "'VIEWER'",
   'role_grant.user_id': 'null',

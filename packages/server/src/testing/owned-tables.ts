@@ -12,9 +12,9 @@ export interface OwnedTable {
 
 /**
  * Events outlive their project, and so do groups: only the role that they give there ends. A webhook of a
- * deleted project says that no more events match.
+ * deleted project says that no more events match. The folder of a hosted repository is kept for 30 days.
  */
-const outliving = ['event', 'directory_group', 'webhook'];
+const outliving = ['event', 'directory_group', 'webhook', 'dropped_repository'];
 
 export async function listOwnedTables(database: TestDatabase): Promise<OwnedTable[]> {
   const keyed = await database.query<{ name: string }>(

@@ -1,5 +1,5 @@
 /** What went wrong with another Git host, as sentences for the tenant who set its address. */
-import { EgressRefused } from '../../kernel/security/egress.ts';
+import { EgressRefused, EgressUnresolved } from '../../kernel/security/egress.ts';
 import { explainFailure } from '../../kernel/security/outgoing-failure.ts';
 import { RemoteFailed, type RemoteFailure } from './remote.ts';
 
@@ -87,6 +87,7 @@ export function explainStatus({ url, status, headers, text, hasCredential }: Fai
 /** The failure of a request that had no answer, or whose answer broke off. */
 export function toRemoteFailure(failure: unknown, url: string, isAnswered = false): RemoteFailure {
   if (failure instanceof RemoteFailed) return failure.failure;
+  if (failure instanceof EgressUnresolved) return { kind: 'unreachable', reason: failure.message };
   if (failure instanceof EgressRefused) return { kind: 'address-refused', reason: failure.message };
   const host = URL.canParse(url) ? new URL(url).host : 'The host';
   if (isAnswered)

@@ -124,6 +124,7 @@ describe('an ordinary git', () => {
       '',
     );
     await git.ok(['update-ref', '--stdin'], { cwd: tree, input });
+    await git.ok(['pack-refs', '--all'], { cwd: tree });
     await git.ok(['push', '-q', url, 'main', '--tags'], { cwd: tree });
     assert.equal((await git.ok(['ls-remote', '--tags', url])).split('\n').length, 5_000);
   });

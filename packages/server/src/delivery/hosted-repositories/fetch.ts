@@ -66,8 +66,13 @@ export async function answerFetch(
   const moved = watchIdle(started);
   pipeline(limitBytes(decodeContent(request.raw), moved), started.stdin).catch(() => started.kill());
   const output = new PassThrough();
+  let begin = () => {};
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
   const passing = new Transform({
     transform(chunk: Buffer, _encoding, done) {
+      begin();
       moved();
       done(null, chunk);
     },
@@ -82,6 +87,9 @@ export async function answerFetch(
       log.info({ requestId: request.id, err: failure }, 'git upload-pack was ended');
       output.destroy();
     });
+  // A request that git cannot read gets no answer from it.
+  const ended = await Promise.race([begun, started.ended]);
+  if (ended !== undefined && ended.code !== 0) throw problem('invalid-push', { reason: ended.stderr });
   return output;
 }
 

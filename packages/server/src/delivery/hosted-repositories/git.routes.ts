@@ -83,6 +83,7 @@ export function gitRoutes({ app }: Endpoints, services: GitRouteServices): void 
     '/git/:repository/git-upload-pack',
     answerProblems(async (request, reply) => {
       const found = await find(request, reply, 'project:read');
+      requireType(request, 'git-upload-pack');
       const signal = watchClient(request, reply);
       const repository = await open(found, signal);
       const output = await answerFetch(services, request, {
@@ -98,6 +99,7 @@ export function gitRoutes({ app }: Endpoints, services: GitRouteServices): void 
     '/git/:repository/git-receive-pack',
     answerProblems(async (request, reply) => {
       const found = await find(request, reply, 'repository:push');
+      requireType(request, 'git-receive-pack');
       const signal = watchClient(request, reply);
       const repository = await open(found, signal);
       const packets = createPacketReader(withIdleLimit(decodeContent(request.raw), idleMilliseconds));
@@ -162,6 +164,12 @@ async function findRow(
   const { provider } = row;
   if (provider === null) throw problem('repository-not-found');
   return { ...row, provider };
+}
+
+/** Bodies of other types have been read already, or are not git's. */
+function requireType(request: FastifyRequest, service: string): void {
+  const expected = `application/x-${service}-request`;
+  if (request.headers['content-type'] !== expected) throw problem('unsupported-media-type', { expected });
 }
 
 /** Aborted when the client leaves before it has its response. */

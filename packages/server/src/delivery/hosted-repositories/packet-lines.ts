@@ -37,9 +37,11 @@ export interface PacketReader {
   read(): Promise<Buffer | undefined | 'end'>;
   /** The bytes after the packets. */
   rest(): AsyncGenerator<Buffer, void, undefined>;
+  /** Reads no more, so that the server can discard what the client goes on sending. */
+  close(): void;
 }
 
-export function createPacketReader(source: AsyncIterator<Buffer>): PacketReader {
+export function createPacketReader(source: AsyncGenerator<Buffer, void, undefined>): PacketReader {
   let held: Buffer = Buffer.alloc(0);
 
   async function fill(wanted: number): Promise<boolean> {
@@ -70,6 +72,10 @@ export function createPacketReader(source: AsyncIterator<Buffer>): PacketReader 
       const content = held.subarray(headBytes, length);
       held = held.subarray(length);
       return content;
+    },
+    close() {
+      // Not awaited: it may wait for the client.
+      source.return().catch(() => undefined);
     },
     async *rest() {
       if (held.length > 0) yield held;

@@ -28,8 +28,15 @@ const mostObjects = 2_000_000;
 
 /** @returns the answer to the client @throws BadPacket, and problems of the server */
 export async function receivePush(services: PushServices, about: PushAbout): Promise<Buffer> {
-  const request = await readPushRequest(about.packets);
-  if (request === undefined) return Buffer.alloc(0);
+  try {
+    const request = await readPushRequest(about.packets);
+    return request === undefined ? Buffer.alloc(0) : await answerPush(services, about, request);
+  } finally {
+    about.packets.close();
+  }
+}
+
+async function answerPush(services: PushServices, about: PushAbout, request: PushRequest): Promise<Buffer> {
   const present = await about.repository.listRefs(['refs/']);
   const judged = judgeNames(request.changes, present, about.rules);
   const { folder } = about.repository;

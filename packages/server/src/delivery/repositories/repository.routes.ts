@@ -84,7 +84,7 @@ export function repositoryRoutes(
       await requireFittingOauth(place.accountId, body.enterpriseOauthId, { ...body, cloneUrl, token });
     const credential =
       token === undefined || cloneUrl === null ? undefined : makeCredential(body, cloneUrl, token);
-    return commit(content, async (tx) => {
+    return commit(content, (tx) => {
       if (existing !== undefined) requireNoMigration(existing);
       const row: RepositorySettings = {
         project_id: params.projectId,
@@ -103,7 +103,7 @@ export function repositoryRoutes(
         created_at: now,
         updated_at: now,
       };
-      await insertRepository(tx, scope.accountId, row);
+      insertRepository(tx, scope.accountId, row);
       const after = presentRepository(row, config);
       return {
         body: after,

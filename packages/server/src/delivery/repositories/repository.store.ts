@@ -2,6 +2,7 @@
 import type { RepositoryProvider } from '@headgate/contract';
 import {
   type ColumnTypes,
+  insertStatement,
   type Read,
   type RowOf,
   statement,
@@ -88,40 +89,22 @@ export function requireNoMigration({ migration_id: migrationId }: RepositoryRow)
   if (migrationId !== null) throw problem('migration-in-progress', { migrationId });
 }
 
-const insertOne = statement(
-  {
-    parameters: { account_id: 'uuid', ...settingTypes, provider_parameters: 'jsonb' },
-    row: { repository_name: 'text' },
-  },
-  `
-  with inserted as (
-    insert into repository (account_id, project_id, provider, repository_name, clone_url, provider_parameters, default_branch,
-      protected_branches, enterprise_oauth_id, sealed_credential, credential_origin, credential_expires_at, version, created_by,
-      created_at, updated_at)
-    values ($account_id, $project_id, $provider, $repository_name, $clone_url, $provider_parameters, $default_branch,
-      $protected_branches, $enterprise_oauth_id, $sealed_credential, $credential_origin, $credential_expires_at, $version,
-      $created_by, $created_at, $updated_at)
-    on conflict (account_id, project_id) do nothing
-    returning 1)
-  select repository_name from repository
-  where account_id = $account_id and project_id = $project_id and not exists (select from inserted)`,
-);
+const insertOne = insertStatement('repository', {
+  account_id: 'uuid',
+  ...settingTypes,
+  provider_parameters: 'jsonb',
+});
 
 /** @throws `repository-exists`, `unknown-enterprise-oauth` */
-export async function insertRepository(
-  tx: Transaction,
-  accountId: string,
-  row: RepositorySettings,
-): Promise<void> {
+export function insertRepository(tx: Transaction, accountId: string, row: RepositorySettings): void {
   const id = row.enterprise_oauth_id ?? '';
+  tx.onConstraint('repository_key', () => problem('repository-exists'));
   tx.onConstraint('repository_oauth', () => problem('unknown-enterprise-oauth', { id }));
-  const [existing] = await tx.query(insertOne, {
+  tx.send(insertOne, {
     account_id: accountId,
     ...row,
     provider_parameters: JSON.stringify(row.provider_parameters),
   });
-  if (existing !== undefined)
-    throw problem('repository-exists', { repositoryName: existing.repository_name });
 }
 
 const updateOne = statement(
@@ -214,5 +197,5 @@ export function deleteRepositoryRow(tx: Transaction, place: RepositoryPlace): vo
 
 /** With the time of creation: a repository that is associated again has other tags. */
 export function renderRepositoryEtag(row: RepositorySettings): string {
-  return makeEntityTag(row.project_id, `${row.created_at.getTime().toString(36)}.${row.version}`);
+  return makeEntityTag(row.project_id, `${row.version}-${row.created_at.getTime().toString(36)}`);
 }

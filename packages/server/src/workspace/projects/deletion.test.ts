@@ -104,13 +104,22 @@ async function fillTables(place: Place): Promise<void> {
      from alert a join alert_rule r using (account_id, alert_rule_id) where r.project_id = $1`,
     [project.projectId],
   );
-  await server.database.query(
-    `insert into repository_migration (account_id, project_id, migration_id, mode, status, phase, target_provider, target_name,
+  const ofRepository = [
+    `delivery_rule (account_id, project_id, branch_name, environment_name, written_by, written_at, due_at)
+     select account_id, project_id, 'main', 'dev', created_by, now(), now()`,
+    `git_review (account_id, project_id, branch_name, touched_at) select account_id, project_id, 'main', now()`,
+    `git_hook_delivery (account_id, project_id, delivery_id, received_at) select account_id, project_id, 'x', now()`,
+    `repository_write (account_id, project_id, write_id, moves, actor_id, actor_kind, begun_at, lease_until)
+     select account_id, project_id, gen_random_uuid(), '[]', created_by, 'credential', now(), now()`,
+    `repository_migration (account_id, project_id, migration_id, mode, status, phase, target_provider, target_name,
        target_clone_url, provider_parameters, overwrite, requested_by, created_at)
-     select account_id, project_id, gen_random_uuid(), 'MIRROR_PUSH', 'FAILED', 'QUEUED', 'github', 'x', 'https://x', '{}', false,
-       project_id, now() from project where project_id = $1`,
-    [project.projectId],
-  );
+     select account_id, project_id, gen_random_uuid(), 'RECONFIGURE', 'COMPLETED', 'SWITCHING', 'github', 'x', 'x', '{}',
+       false, created_by, now()`,
+  ];
+  for (const rows of ofRepository)
+    await server.database.query(`insert into ${rows} from repository where project_id = $1`, [
+      project.projectId,
+    ]);
 }
 
 function createsInProject({ method, path, success }: Operation): boolean {

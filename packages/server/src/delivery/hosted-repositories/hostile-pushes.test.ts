@@ -1,0 +1,319 @@
+/** Hostile clients and hostile repositories: refused with a reason, and nothing is left of them. */
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { type HostedProject, makeHostedProject, makeUserGit } from '../../testing/hosted-project.ts';
+import {
+  makeCommands,
+  makeCommitObject,
+  makeObject,
+  makePack,
+  makeTreeObject,
+  noObject,
+  type RawObject,
+} from '../../testing/raw-push.ts';
+import { startTestServer } from '../../testing/server.ts';
+import { waitUntil } from '../../testing/waiting.ts';
+
+const server = await startTestServer({ settings: { HEADGATE_REPOSITORY_MB: '20' } });
+const base = await server.listen();
+const git = await makeUserGit();
+const blob = makeObject('blob', 'type: orchestration\n');
+const tree = makeTreeObject([{ mode: '100644', name: 'main.orch.yaml', id: blob.id }]);
+const commit = makeCommitObject(tree.id);
+const good = [blob, tree, commit];
+
+async function push(hosted: HostedProject, body: Buffer): Promise<{ status: number; text: string }> {
+  const response = await fetch(`${base}/git/${hosted.project.projectId}.git/git-receive-pack`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${await hosted.account.admin.token()}`,
+      'content-type': 'application/x-git-receive-pack-request',
+    },
+    body: new Uint8Array(body),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+const pushMain = (hosted: HostedProject, objects: readonly RawObject[]) => {
+  const to = objects.findLast(({ type }) => type === 'commit')?.id ?? '';
+  return push(hosted, Buffer.concat([makeCommands([{ to, name: 'refs/heads/main' }]), makePack(objects)]));
+};
+
+/** Nothing of a refused push may stay: no refs, no objects, no quarantine, no row. */
+async function requireNothing({ folder, project }: HostedProject): Promise<void> {
+  assert.equal(await git.ok(['for-each-ref'], { cwd: folder }), '');
+  assert.deepEqual(await readdir(join(folder, 'objects', 'pack')), []);
+  assert.deepEqual((await readdir(join(folder, 'objects'))).toSorted(), ['info', 'pack']);
+  const rows = await server.database.query('select from repository_write where project_id = $1', [
+    project.projectId,
+  ]);
+  assert.equal(rows.length, 0);
+}
+
+describe('a pack', () => {
+  test('that is sound is taken', async () => {
+    const hosted = await makeHostedProject(server, base);
+    assert.match((await pushMain(hosted, good)).text, /ok refs\/heads\/main/);
+  });
+
+  const badTrees: [string, RawObject][] = [
+    ['.git', makeTreeObject([{ mode: '100644', name: '.git', id: blob.id }])],
+    ['.GiT', makeTreeObject([{ mode: '100644', name: '.GiT', id: blob.id }])],
+    ['git~1', makeTreeObject([{ mode: '100644', name: 'git~1', id: blob.id }])],
+    ['.g\u200cit', makeTreeObject([{ mode: '100644', name: '.g\u200cit', id: blob.id }])],
+    ['..', makeTreeObject([{ mode: '40000', name: '..', id: makeTreeObject([]).id }])],
+    ['a/b', makeTreeObject([{ mode: '100644', name: 'a/b', id: blob.id }])],
+    ['an empty name', makeTreeObject([{ mode: '100644', name: '', id: blob.id }])],
+    [
+      'the same name twice',
+      makeTreeObject([
+        { mode: '100644', name: 'a', id: blob.id },
+        { mode: '100644', name: 'a', id: blob.id },
+      ]),
+    ],
+    ['a link as .gitmodules', makeTreeObject([{ mode: '120000', name: '.gitmodules', id: blob.id }])],
+  ];
+  for (const [name, bad] of badTrees)
+    test(`with a tree of ${name} is refused`, async () => {
+      const hosted = await makeHostedProject(server, base);
+      const { status, text } = await pushMain(hosted, [
+        makeTreeObject([]),
+        blob,
+        bad,
+        makeCommitObject(bad.id),
+      ]);
+      assert.equal(status, 200);
+      assert.match(text, /ng refs\/heads\/main/);
+      await requireNothing(hosted);
+    });
+
+  test('with a submodule address that runs a program is refused', async () => {
+    const hosted = await makeHostedProject(server, base);
+    const modules = makeObject('blob', '[submodule "a"]\n\tpath = a\n\turl = -u./payload\n');
+    const top = makeTreeObject([{ mode: '100644', name: '.gitmodules', id: modules.id }]);
+    assert.match(
+      (await pushMain(hosted, [modules, top, makeCommitObject(top.id)])).text,
+      /ng refs\/heads\/main/,
+    );
+    await requireNothing(hosted);
+  });
+
+  const commands = makeCommands([{ to: commit.id, name: 'refs/heads/main' }]);
+  const sound = makePack(good);
+  const broken: [string, Buffer][] = [
+    ['is missing', Buffer.alloc(0)],
+    ['is no pack', Buffer.from('GARBAGE'.repeat(100))],
+    ['is cut in its header', sound.subarray(0, 7)],
+    ['is cut in an object', sound.subarray(0, 60)],
+    ['has a wrong checksum', Buffer.concat([sound.subarray(0, -1), Buffer.of(0)])],
+    ['has bytes after its end', Buffer.concat([sound, Buffer.from('garbage')])],
+    ['has many bytes after its end', Buffer.concat([sound, Buffer.alloc(1_000_000)])],
+    ['says that it has four thousand million objects', makePack(good, 0xffff_ffff)],
+    ['says that it has more objects than it has', makePack(good, 5)],
+    ['lacks the commit', makePack([blob, tree])],
+    ['lacks a file', makePack([tree, commit])],
+    ['is empty', makePack([])],
+  ];
+  for (const [name, pack] of broken)
+    test(`that ${name} is refused`, async () => {
+      const hosted = await makeHostedProject(server, base);
+      const { status, text } = await push(hosted, Buffer.concat([commands, pack]));
+      assert.equal(status, 200, text);
+      assert.match(text, /ng refs\/heads\/main/);
+      await requireNothing(hosted);
+    });
+
+  test('that makes the repository too large is refused', async () => {
+    const hosted = await makeHostedProject(server, base);
+    const { randomBytes } = await import('node:crypto');
+    const large = makeObject('blob', randomBytes(25_000_000));
+    const top = makeTreeObject([{ mode: '100644', name: 'large', id: large.id }]);
+    const { text } = await pushMain(hosted, [large, top, makeCommitObject(top.id)]);
+    assert.match(text, /unpack the repository would have more than 20 MB/);
+    await requireNothing(hosted);
+  });
+
+  test('of a file of 200 MB of zeros takes no such memory, and the file is not read', async () => {
+    const hosted = await makeHostedProject(server, base);
+    const zeros = makeObject('blob', Buffer.alloc(200_000_000));
+    const top = makeTreeObject([{ mode: '100644', name: 'zeros', id: zeros.id }]);
+    const before = process.memoryUsage().rss;
+    assert.match(
+      (await pushMain(hosted, [zeros, top, makeCommitObject(top.id)])).text,
+      /ok refs\/heads\/main/,
+    );
+    assert.ok(process.memoryUsage().rss - before < 400_000_000);
+  });
+
+  test('of 30,000 folders in each other does not end the server', async () => {
+    const hosted = await makeHostedProject(server, base);
+    const trees = [tree];
+    for (let level = 0; level < 30_000; level += 1)
+      trees.push(makeTreeObject([{ mode: '40000', name: 'a', id: trees.at(-1)?.id ?? '' }]));
+    const { status, text } = await pushMain(hosted, [
+      blob,
+      ...trees,
+      makeCommitObject(trees.at(-1)?.id ?? ''),
+    ]);
+    assert.equal(status, 200, text);
+    assert.match(text, /(ok|ng) refs\/heads\/main/);
+    assert.equal((await fetch(`${base}/livez`)).status, 200);
+  });
+});
+
+describe('the commands', () => {
+  const names: (Buffer | string)[] = [
+    'refs/heads/',
+    'refs/heads/..',
+    'refs/heads/a..b',
+    'refs/heads/a b',
+    'refs/heads/-x',
+    'refs/heads/a.lock',
+    'refs/heads/.a',
+    'refs/heads/a//b',
+    'refs/heads/a~1',
+    'refs/heads/a^',
+    'refs/heads/a:b',
+    'refs/heads/@{1}',
+    'refs/heads/a\\b',
+    'refs/heads/HEAD',
+    'refs/heads/a\u0007',
+    `refs/heads/${'long/'.repeat(250)}end`,
+    'HEAD',
+    'refs/pull/1/head',
+    'refs/replace/x',
+    'refs/heads/../../config',
+    '../../etc/passwd',
+    'main',
+  ];
+  test('with a bad name are refused, each with its reason', async () => {
+    const hosted = await makeHostedProject(server, base);
+    for (const name of names) {
+      const body = Buffer.concat([makeCommands([{ to: commit.id, name }]), makePack(good)]);
+      const { status, text } = await push(hosted, body);
+      assert.equal(status, 200, `${name}: ${text}`);
+      assert.match(text, /unpack ok/, String(name));
+      assert.match(text, /ng .*(only branches and tags|not a valid name)/, String(name));
+    }
+    await requireNothing(hosted);
+  });
+
+  const unreadable: [string, Buffer][] = [
+    ['nothing', Buffer.alloc(0)],
+    ['text', Buffer.from('hello, this is no packet')],
+    ['a cut packet', Buffer.from('00ff0000')],
+    ['a packet of two bytes', Buffer.from('0002')],
+    ['a command without ids', Buffer.from('000bcommand0000')],
+    [
+      'a name that is not UTF-8',
+      makeCommands([{ to: commit.id, name: Buffer.from([0x72, 0x2f, 0xff, 0xfe]) }]),
+    ],
+    ['no end', makeCommands([{ to: commit.id, name: 'refs/heads/main' }]).subarray(0, -4)],
+    [
+      '10,001 branches',
+      makeCommands(
+        Array.from({ length: 10_001 }, (_, index) => ({ to: commit.id, name: `refs/heads/b${index}` })),
+      ),
+    ],
+    [
+      'another object format',
+      makeCommands([{ to: commit.id, name: 'refs/heads/main' }], 'object-format=sha256'),
+    ],
+  ];
+  for (const [name, body] of unreadable)
+    test(`that are ${name} are answered by 400, or by nothing`, async () => {
+      const hosted = await makeHostedProject(server, base);
+      const { status, text } = await push(hosted, body);
+      assert.ok(status === 400 || (status === 200 && text === ''), `${status} ${text}`);
+      await requireNothing(hosted);
+    });
+
+  test('that name a ref twice, or delete one that is not there, are refused', async () => {
+    const hosted = await makeHostedProject(server, base);
+    const name = 'refs/heads/main';
+    const twice = makeCommands([
+      { to: commit.id, name },
+      { to: commit.id, name },
+    ]);
+    assert.match(
+      (await push(hosted, Buffer.concat([twice, makePack(good)]))).text,
+      /ng refs\/heads\/main the push names it twice/,
+    );
+    const absent = await push(
+      hosted,
+      makeCommands([{ from: commit.id, to: noObject, name: 'refs/heads/none' }]),
+    );
+    assert.match(absent.text, /ng refs\/heads\/none it does not exist any more/);
+    const nothing = await push(hosted, makeCommands([{ to: noObject, name: 'refs/heads/none' }]));
+    assert.match(nothing.text, /ng refs\/heads\/none it does not exist/);
+  });
+
+  test('make no branch of a file or a tree', async () => {
+    const hosted = await makeHostedProject(server, base);
+    const body = Buffer.concat([makeCommands([{ to: blob.id, name: 'refs/heads/x' }]), makePack(good)]);
+    assert.match(
+      (await push(hosted, body)).text,
+      /ng refs\/heads\/x a branch must name a commit, not a blob/,
+    );
+    await requireNothing(hosted);
+  });
+
+  test('make no branch below the name of another one', async () => {
+    const hosted = await makeHostedProject(server, base);
+    await pushMain(hosted, good);
+    const body = Buffer.concat([
+      makeCommands([
+        { to: commit.id, name: 'refs/heads/main/below' },
+        { to: commit.id, name: 'refs/heads/other' },
+      ]),
+      makePack([]),
+    ]);
+    const { text } = await push(hosted, body);
+    assert.match(text, /ng refs\/heads\/main\/below The branch or tag cannot be written/);
+    assert.match(text, /ok refs\/heads\/other/);
+  });
+});
+
+describe('a client', () => {
+  test('that leaves in the middle of its pack leaves nothing', async () => {
+    const hosted = await makeHostedProject(server, base);
+    const { port } = new URL(base);
+    const body = Buffer.concat([
+      makeCommands([{ to: commit.id, name: 'refs/heads/main' }]),
+      makePack(good).subarray(0, 60),
+    ]);
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.write(
+      `POST /git/${hosted.project.projectId}.git/git-receive-pack HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n` +
+        `Authorization: Bearer ${await hosted.account.admin.token()}\r\nContent-Type: application/x-git-receive-pack-request\r\n\r\n`,
+    );
+    socket.write(`${body.length.toString(16)}\r\n`);
+    socket.write(body);
+    const objects = join(hosted.folder, 'objects');
+    const listIncoming = async () =>
+      (await readdir(objects).catch(() => [])).filter((name) => name.startsWith('incoming-'));
+    await waitUntil('the quarantine', 20, async () => (await listIncoming()).length === 1);
+    socket.destroy();
+    await waitUntil('its removal', 20, async () => (await listIncoming()).length === 0);
+    await requireNothing(hosted);
+  });
+
+  test('that pushes at the same time as another one to one branch: one wins', async () => {
+    const hosted = await makeHostedProject(server, base);
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, (_, index) => {
+        const own = makeCommitObject(tree.id, `x-push ${index}\n`);
+        return pushMain(hosted, [blob, tree, own]);
+      }),
+    );
+    const won = answers.filter(({ text }) => /ok refs\/heads\/main/.test(text));
+    assert.equal(won.length, 1, answers.map(({ text }) => text).join('\n'));
+    for (const { text } of answers)
+      assert.match(text, /ok refs\/heads\/main|changed meanwhile|does not exist/);
+    const fsck = await git.run(['fsck', '--full'], { cwd: hosted.folder });
+    assert.equal(fsck.code, 0, fsck.text);
+  });
+});

@@ -1,0 +1,29 @@
+/** What this slice contributes to the tests over all operations. */
+import type { SliceGuards } from '../../testing/slice-guards.ts';
+import { repositoryExamples } from './repository.examples.ts';
+
+export const repositoryGuards: SliceGuards = {
+  examples: repositoryExamples,
+  permissions: {
+    'read a project and what is in it': [
+      'listRepositories',
+      'listBranches',
+      'compareBranches',
+      'listCommits',
+      'compareCommits',
+      'listRepositoryFiles',
+      'getRepositoryFile',
+    ],
+    'repositories of a project': [
+      'createRepository',
+      'updateRepository',
+      'deleteRepository',
+      'storeRepositoryToken',
+    ],
+    'push to the repository of a project': ['createBranch', 'deleteBranch', 'createCommit'],
+  },
+  countedElsewhere: {
+    updateRepository:
+      'delivery/repositories/repository.test.ts: a write with If-Match is refused if the repository has changed',
+  },
+};
