@@ -33,14 +33,14 @@ export type DueRule = RowOf<typeof dueRuleRow>;
 
 const claimDue = statement(
   {
-    parameters: { limit: 'bigint', lease_until: 'timestamptz', now: 'timestamptz' },
+    parameters: { limit: 'bigint', lease_until: 'timestamptz', now: 'timestamptz', busy: 'uuid[]' },
     row: dueRuleRow,
     alone: true,
   },
   `
   with due as materialized (
     select account_id, project_id, branch_name, environment_name from delivery_rule
-    where due_at <= $now and (lease_until is null or lease_until <= $now)
+    where due_at <= $now and (lease_until is null or lease_until <= $now) and account_id <> all ($busy::uuid[])
     order by due_at limit $limit for update skip locked
   )
   update delivery_rule r set lease_until = $lease_until, epoch = r.epoch + 1, looked_at = $now
@@ -53,8 +53,17 @@ const claimDue = statement(
 
 export const dueRuleBatch = 16;
 
-export function claimDueRules(read: Read, now: Date, leaseSeconds: number): Promise<DueRule[]> {
-  return read(claimDue, { limit: dueRuleBatch, lease_until: addSeconds(now, leaseSeconds), now });
+export interface Claim {
+  now: Date;
+  leaseSeconds: number;
+  most: number;
+  /** Accounts that get nothing now. */
+  busy: string[];
+}
+
+export function claimDueRules(read: Read, { now, leaseSeconds, most, busy }: Claim): Promise<DueRule[]> {
+  const limit = Math.min(most, dueRuleBatch);
+  return read(claimDue, { limit, lease_until: addSeconds(now, leaseSeconds), now, busy });
 }
 
 const lockHeld = statement(

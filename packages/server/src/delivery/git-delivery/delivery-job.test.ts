@@ -1,0 +1,42 @@
+/** The job that delivers what is due. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { associate, host as hostHere, loopbackAllowed } from '../../testing/associated-project.ts';
+import { commitByApi, listVersions, writeRules } from '../../testing/git-delivery.ts';
+import { startGitHost } from '../../testing/git-host.ts';
+import { startTestServer } from '../../testing/server.ts';
+import { waitUntil } from '../../testing/waiting.ts';
+import { createDeliveryJob } from './delivery-job.ts';
+
+const server = await startTestServer({ settings: loopbackAllowed });
+
+test('a host that does not answer does not stop the deliveries of others', async () => {
+  const [slow, other] = [await server.account(), await server.account()];
+  const gitHost = await startGitHost();
+  const hanging = gitHost.addRepository('acme/slow.git');
+  hanging.behaviour.hangs = true;
+  const waiting = await slow.project();
+  await associate(slow.admin, waiting, { cloneUrl: hanging.cloneUrl });
+  await writeRules(slow.admin, waiting, ['main', 'dev']);
+
+  const stopping = new AbortController();
+  const job = createDeliveryJob({ ...server.deps, stopping: stopping.signal });
+  const running = job.run(async () => undefined);
+  try {
+    await waitUntil('a request of the hanging host', 30, () => gitHost.requests.length > 0);
+    const project = await other.project();
+    await hostHere(other.admin, project);
+    await commitByApi(other.admin, project);
+    await writeRules(other.admin, project, ['main', 'dev']);
+    await waitUntil(
+      'the version of the other account',
+      40,
+      async () => (await listVersions(other.admin, project)).length === 1,
+    );
+    assert.equal((await listVersions(slow.admin, waiting)).length, 0);
+  } finally {
+    stopping.abort();
+    await gitHost.close();
+    await running;
+  }
+});
