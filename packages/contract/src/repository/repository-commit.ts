@@ -116,7 +116,6 @@ export const createCommit = operation({
     'unknown-branch',
     'invalid-branch-name',
     'branch-has-moved',
-    'ref-refused',
     'invalid-repository-file',
     'nothing-to-commit',
   ],

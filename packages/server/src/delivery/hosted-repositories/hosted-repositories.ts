@@ -14,6 +14,7 @@ import { findRequiredRoles, type Scope } from '../../kernel/security/permissions
 import { type Git, type GitRepository, openGitRepository } from '../git/index.ts';
 import { hasFolderToMove, takeFoldersToMove } from './dropped.store.ts';
 import { beginWrite, hasWrites, lockRepository, type RefChange } from './hosted.store.ts';
+import { type BranchRules, isProtected } from './push-judgement.ts';
 import { recordWrite } from './recorded-write.ts';
 import { createRepositoriesFolder, type RepositoriesFolder } from './repositories-folder.ts';
 
@@ -37,6 +38,8 @@ export interface Mover {
   scope: Scope;
   projectId: string;
   requestId: string;
+  /** By which the changes were judged. */
+  rules: BranchRules;
   signal?: AbortSignal | undefined;
 }
 
@@ -102,7 +105,7 @@ export function createHostedRepositories(services: HostedServices): HostedReposi
   }
 
   async function begin(
-    { scope, projectId, requestId }: Mover,
+    { scope, projectId, requestId, rules }: Mover,
     changes: readonly RefChange[],
   ): Promise<string> {
     const writeId = newId();
@@ -110,9 +113,12 @@ export function createHostedRepositories(services: HostedServices): HostedReposi
     const source = createEventSource(scope, requestId);
     const roles = findRequiredRoles('repository:push');
     const [begun] = await database.transaction(async (tx) => {
-      const provider = await lockRepository(tx, { accountId: scope.accountId, projectId }, 'shared');
-      if (provider === undefined) throw problem('repository-not-found');
+      const locked = await lockRepository(tx, { accountId: scope.accountId, projectId }, 'shared');
+      if (locked === undefined) throw problem('repository-not-found');
+      const { provider } = locked;
       if (provider !== 'headgate') throw problem('not-hosted-here', { provider });
+      if (changes.some(({ name }) => isProtected(readRules(locked), name) && !isProtected(rules, name)))
+        throw problem('ref-refused', { words: 'the branch has become a protected one meanwhile; try again' });
       return tx.query(beginWrite, {
         account_id: scope.accountId,
         principal_id: scope.actorId,
@@ -177,6 +183,14 @@ export function createHostedRepositories(services: HostedServices): HostedReposi
     },
   };
 }
+
+const readRules = (row: {
+  default_branch: string | null;
+  protected_branches: string[] | null;
+}): BranchRules => ({
+  defaultBranch: row.default_branch,
+  protectedBranches: row.protected_branches,
+});
 
 async function namesBranch(path: string, branch: string): Promise<boolean> {
   return (await readFile(join(path, 'HEAD'), 'utf8')).trim() === `ref: refs/heads/${branch}`;

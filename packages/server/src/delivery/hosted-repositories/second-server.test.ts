@@ -8,7 +8,7 @@ import { associate, host as hostHere, loopbackAllowed } from '../../testing/asso
 import { commitByApi } from '../../testing/git-delivery.ts';
 import { commitFiles, startGitHost } from '../../testing/git-host.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { createUnfinishedWritesJob } from '../hosted-repositories/unfinished-writes.ts';
+import { createUnfinishedWritesJob } from './unfinished-writes.ts';
 
 const shared = await mkdtemp(join(tmpdir(), 'headgate-shared-'));
 after(() => rm(shared, { recursive: true, force: true }));
@@ -76,4 +76,23 @@ test('a repository that cannot be read does not keep the writes of others', asyn
     left.map((row) => (row as { project_id: string }).project_id),
     [broken.projectId],
   );
+});
+
+test('a branch that another server has protected meanwhile is not deleted', async () => {
+  const project = await account.project();
+  await hostHere(admin, project);
+  const head = await commitByApi(admin, project);
+  const { accountId } = account;
+  const { projectId } = project;
+  const repository = await server.deps.hosted.open({ accountId, projectId }, 'main');
+  const by = {
+    scope: { accountId, actorId: admin.actorId },
+    projectId,
+    requestId: crypto.randomUUID(),
+    // As they were when the push began.
+    rules: { defaultBranch: 'main', protectedBranches: [] },
+  };
+  const change = { name: 'refs/heads/main', from: head, to: null };
+  await assert.rejects(server.deps.hosted.move(repository, by, [change]), { code: 'ref-refused' });
+  assert.equal(await repository.findCommitId('refs/heads/main'), head);
 });
