@@ -178,23 +178,41 @@ function readToken(authorization: string | undefined): string | undefined {
     .replace(/^[^:]*:/, '');
 }
 
-/** CGI (RFC 3875), as far as git http-backend needs it. */
 function serveGit(
   root: string,
   request: IncomingMessage,
   response: ServerResponse,
   behaviour: HostBehaviour,
 ): void {
+  const program = ['git', 'http-backend'];
+  serveCgi({ program, environment: { GIT_PROJECT_ROOT: root } }, request, response, behaviour);
+}
+
+export interface CgiProgram {
+  program: readonly string[];
+  environment: Readonly<Record<string, string>>;
+}
+
+/** CGI (RFC 3875), as far as git http-backend and programs in front of it need it. */
+export function serveCgi(
+  { program: [name = '', ...args], environment }: CgiProgram,
+  request: IncomingMessage,
+  response: ServerResponse,
+  behaviour: HostBehaviour = {},
+): void {
   const [path = '', query = ''] = (request.url ?? '').split('?');
-  const backend = spawn('git', ['http-backend'], {
+  const backend = spawn(name, args, {
     env: {
       ...gitEnvironment,
-      GIT_PROJECT_ROOT: root,
       GIT_HTTP_EXPORT_ALL: '1',
       PATH_INFO: decodeURIComponent(path),
       QUERY_STRING: query,
       REQUEST_METHOD: request.method ?? '',
+      REQUEST_URI: request.url ?? '',
+      REMOTE_ADDR: '127.0.0.1',
+      SERVER_PORT: '80',
       REMOTE_USER: 'ada',
+      ...environment,
       CONTENT_TYPE: request.headers['content-type'] ?? '',
       HTTP_CONTENT_ENCODING: String(request.headers['content-encoding'] ?? ''),
       GIT_PROTOCOL: String(request.headers['git-protocol'] ?? ''),

@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict';
 import type { RepositoryMigration, RepositoryProvider } from '@headgate/contract';
 import { createCredential, sealCredential } from '../delivery/git-remotes/index.ts';
-import { createMigrator, type Migrator, migrationSettings } from '../delivery/repository-migrations/index.ts';
+import {
+  createMigrationSettings,
+  createMigrator,
+  type Migrator,
+} from '../delivery/repository-migrations/index.ts';
 import { Secret } from '../kernel/security/sealed.ts';
 import type { Account } from './account.ts';
 import type { Answer } from './client.ts';
@@ -63,7 +67,11 @@ export async function createMigrationScene(
             createCredential('git', { url: cloneUrl, token: new Secret(as.token) }),
           ),
   });
-  const migrator = createMigrator({ ...server.deps, ...migrationSettings, retryMilliseconds: [5, 5] });
+  const migrator = createMigrator({
+    ...server.deps,
+    ...createMigrationSettings(server.deps.config.git.mostBytes),
+    retryMilliseconds: [5, 5],
+  });
   const path = `${project.path}/repository-migration`;
 
   const scene: MigrationScene = {

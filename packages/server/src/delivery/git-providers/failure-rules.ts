@@ -36,7 +36,7 @@ const commonRules: readonly FailureRule[] = [
   },
   {
     code: 'force-push-forbidden',
-    text: /force[- ]push|'ForcePush'|deny(?:ing)? non-fast-?forward|denyNonFastForwards|DENIED by refs|^\+ refs\/|non-fast-forward/im,
+    text: /force[- ]push|'ForcePush'|deny(?:ing)? non-fast-?forward|denyNonFastForwards|DENIED by refs|(?:^|: )\+ refs\/|non-fast-forward/im,
     what: 'The provider refuses a forced push.',
     remedy: 'Grant the right to force push, or allow it in the rules of the branch.',
   },

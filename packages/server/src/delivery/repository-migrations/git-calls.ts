@@ -41,6 +41,7 @@ async function runWithRemote(
   try {
     const result = await place.git.run([...args, '--end-of-options', remote.url, ...refspecs], {
       ...buildCall(place),
+      kind: 'long',
       remote,
       mostOutputBytes: mostListBytes,
       timeoutMilliseconds,
@@ -243,7 +244,7 @@ export async function* listReachable(place: Place): AsyncGenerator<readonly [id:
 }
 
 async function* readLines(place: Place, args: readonly string[]): AsyncGenerator<string> {
-  const call = { ...buildCall(place), timeoutMilliseconds: longMilliseconds };
+  const call = { ...buildCall(place), kind: 'long', timeoutMilliseconds: longMilliseconds } as const;
   const running = await place.git.spawn(args, call);
   running.stdin.end();
   try {

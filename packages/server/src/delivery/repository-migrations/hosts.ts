@@ -36,6 +36,7 @@ export interface Limits {
   /** Of a fetch or a push. */
   mostBytes: number;
   idleMilliseconds: number;
+  totalMilliseconds: number;
 }
 
 export interface OpenedSource {
@@ -122,8 +123,8 @@ export async function openSource(
   }
   const cloneUrl = row.clone_url;
   const credential = await findStoredCredential(services, project, row);
-  const { mostBytes: mostBytesReceived, idleMilliseconds } = limits;
-  const bounds = { mostBytesReceived, idleMilliseconds };
+  const { mostBytes: mostBytesReceived, idleMilliseconds, totalMilliseconds } = limits;
+  const bounds = { mostBytesReceived, idleMilliseconds, totalMilliseconds };
   const wanted = { url: cloneUrl, credential, direction: 'read', limits: bounds, onBytes } as const;
   const reached: Reached = { side: 'source', provider, open: () => services.remotes.openRemote(wanted) };
   return {
@@ -159,8 +160,8 @@ export async function openTarget(
   const { cloneUrl, parameters } = plan;
   const signedIn = await signInToTarget(services, project, plan, source);
   const { credential } = signedIn;
-  const { mostBytes: mostBytesSent, idleMilliseconds } = options.limits;
-  const bounds = { mostBytesSent, idleMilliseconds };
+  const { mostBytes: mostBytesSent, idleMilliseconds, totalMilliseconds } = options.limits;
+  const bounds = { mostBytesSent, idleMilliseconds, totalMilliseconds };
   const { onBytes } = options;
   const wanted = { url: cloneUrl, credential, direction: 'write', limits: bounds, onBytes } as const;
   const provider = findProvider(plan.provider);

@@ -4,20 +4,24 @@ import type { Metrics } from '../../kernel/metrics.ts';
 import { createRemovalJob } from '../../kernel/retention/periodic-job.ts';
 import type { Slice } from '../../kernel/slice/slice.ts';
 import { migrationsKey } from './migration.ts';
-import { migrationSettings } from './migration-settings.ts';
-import { removeSeenTokens, tokenRemovalBatch } from './migration-work.store.ts';
+import { createMigrationSettings } from './migration-settings.ts';
 import { createMigrator, type MigratorServices } from './migrator.ts';
 import { repositoryMigrationRoutes } from './repository-migration.routes.ts';
+import { removeSeenTokens, tokenRemovalBatch } from './seen-token.store.ts';
 import { createRenewalJob } from './token-renewal.ts';
 
 export { createMigrator, type Migrator } from './migrator.ts';
-export { migrationSettings };
+export { createMigrationSettings };
 
 type Given = Omit<MigratorServices, 'limits' | 'retryMilliseconds' | 'config'>;
 interface Needs extends Given {
   wakes: Wakes;
   metrics: Metrics;
-  config: MigratorServices['config'] & { publicUrl: string; migrationPreflightSeconds: number };
+  config: MigratorServices['config'] & {
+    publicUrl: string;
+    migrationPreflightSeconds: number;
+    git: { mostBytes: number };
+  };
 }
 
 const lookMilliseconds = 1_000;
@@ -31,13 +35,16 @@ export const repositoryMigrations: Slice<Needs> = {
     const findHostedUrl = (projectId: string) => `${publicUrl}/git/${projectId}.git`;
     repositoryMigrationRoutes(endpoints, {
       ...services,
-      ...migrationSettings,
+      ...createMigrationSettings(services.config.git.mostBytes),
       preflightSeconds,
       findHostedUrl,
     });
   },
   periodic(services) {
-    const migrator = createMigrator({ ...services, ...migrationSettings });
+    const migrator = createMigrator({
+      ...services,
+      ...createMigrationSettings(services.config.git.mostBytes),
+    });
     const { stopping, wakes } = services;
     let ring = () => {};
     wakes.listen((key) => {
@@ -61,7 +68,7 @@ export const repositoryMigrations: Slice<Needs> = {
           return false;
         },
       },
-      createRenewalJob({ ...services, ...migrationSettings }),
+      createRenewalJob(services),
       createRemovalJob(services, {
         kind: 'git-tokens-seen',
         batch: tokenRemovalBatch,

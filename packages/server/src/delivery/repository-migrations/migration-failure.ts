@@ -1,4 +1,5 @@
 /** Why a migration fails, in words: each reason has its own code, and says what to grant or to change. */
+import { Problem } from '../../kernel/http/problems.ts';
 import type { GitProvider, ProviderFindingCode } from '../git-providers/index.ts';
 import { ProviderRefused } from '../git-providers/index.ts';
 import { RemoteFailed, type RemoteFailure, type RemoteFailureKind } from '../git-remotes/index.ts';
@@ -120,4 +121,14 @@ export function toMigrationFailed(at: Side, failure: unknown): unknown {
 function shorten(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
   return line.length <= 300 ? line : `…${line.slice(-299)}`;
+}
+
+/** What is not known is not shown: the log has it. */
+export function toFailure(failure: unknown): { code: string; message: string } {
+  if (failure instanceof MigrationFailed) return failure;
+  if (failure instanceof Problem) return { code: failure.code, message: failure.message };
+  return {
+    code: 'git-failed',
+    message: 'The migration failed by a fault of the server, whose log has the reason. Start it again.',
+  };
 }

@@ -1,9 +1,21 @@
 /** The bounds of migrations. */
 import type { Limits } from './hosts.ts';
 
-const gibibyte = 1024 ** 3;
+export interface MigrationSettings {
+  limits: Limits;
+  /** Before another attempt, after the connection failed. */
+  retryMilliseconds: readonly number[];
+}
 
-export const migrationSettings: { limits: Limits; retryMilliseconds: readonly number[] } = {
-  limits: { mostRefs: 50_000, mostBytes: 16 * gibibyte, idleMilliseconds: 120_000 },
-  retryMilliseconds: [1_000, 5_000, 15_000],
-};
+/** @param mostBytes of a repository, which git may not exceed */
+export function createMigrationSettings(mostBytes: number): MigrationSettings {
+  return {
+    limits: {
+      mostRefs: 50_000,
+      mostBytes,
+      idleMilliseconds: 120_000,
+      totalMilliseconds: 6 * 3_600_000,
+    },
+    retryMilliseconds: [1_000, 5_000, 15_000],
+  };
+}

@@ -23,7 +23,7 @@ import {
   type Project,
 } from './hosts.ts';
 import { type EndOfMigration, endMigration, type MovedProject } from './migration-end.ts';
-import { MigrationFailed, type MigrationFailureCode } from './migration-failure.ts';
+import { MigrationFailed, type MigrationFailureCode, toFailure } from './migration-failure.ts';
 import { extendLease, type MigrationJob, readSource, type SourceRow } from './migration-work.store.ts';
 import { type Moved, moveRepository } from './move.ts';
 import { checkBefore, type Preflight } from './preflight.ts';
@@ -288,14 +288,4 @@ export class MigrationWork {
         .map(({ level, code, message }) => ({ level, code, message: message.slice(0, 2_000) })),
     };
   }
-}
-
-/** What is not known is not shown: the log has it. */
-function toFailure(failure: unknown): { code: string; message: string } {
-  if (failure instanceof MigrationFailed) return failure;
-  if (failure instanceof Problem) return { code: failure.code, message: failure.message };
-  return {
-    code: 'git-failed',
-    message: 'The migration failed by a fault of the server, whose log has the reason. Start it again.',
-  };
 }

@@ -30,6 +30,7 @@ test('all branches and tags arrive, each is verified, and the project points at 
 test('odd and non-ASCII names, submodules and 5,000 tags arrive', async () => {
   const scene = await createMigrationScene(server, host);
   const { source, target } = scene;
+  for (const each of [source, target]) each.git('config', 'core.fsync', 'none');
   const first = commitFiles(source.folder, { files: { a: 'a' } });
   const names = ['größe/日本', "it's;rm", 'a"b', 'HEAD2', '-dash', 'x%20y', 'refs/heads/x', '$(id)', 'a+b@c'];
   for (const name of names) source.git('update-ref', `refs/heads/${name}`, first);
@@ -46,6 +47,7 @@ test('odd and non-ASCII names, submodules and 5,000 tags arrive', async () => {
 
 test('refs that are neither branches nor tags are told, not copied', async () => {
   const scene = await createMigrationScene(server, host);
+  scene.source.git('config', 'core.fsync', 'none');
   const first = commitFiles(scene.source.folder, { files: { a: 'a' } });
   const pulls = Array.from({ length: 3_000 }, (_, number) => `create refs/pull/${number}/head ${first}\n`);
   runGit(scene.source.folder, ['update-ref', '--stdin'], pulls.join(''));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Operation, operations } from '@headgate/contract';
-import { examples, protocolExamples, sortGuards } from '../../testing/guards.ts';
+import { examples, protocolExamples, sortGuards, takesPlaceAway } from '../../testing/guards.ts';
 import { createPlace, type Place } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
 
@@ -48,7 +48,8 @@ const isRead = (operation: Operation) => operation.events.length === 0;
 test('every write operation records one of its declared events, with actor, subject and states', async () => {
   const place = await createPlace(await server.account());
   for (const operation of sortGuards(operations.filter((each) => !isRead(each)))) {
-    const { events, answer } = await runExample(operation, place);
+    const at = takesPlaceAway(operation) ? await createPlace(await server.account()) : place;
+    const { events, answer } = await runExample(operation, at);
     assert.ok(events.length > 0, `${operation.id} leaves no event`);
     for (const event of events) {
       const what = `${operation.id}: ${JSON.stringify(event)}`;
@@ -56,14 +57,13 @@ test('every write operation records one of its declared events, with actor, subj
       assert.equal(event.actor_kind, operation.surface === 'dpc' ? 'credential' : 'agent', what);
       assert.equal(
         event.actor_id,
-        operation.surface === 'dpc' ? place.account.admin.actorId : place.agent.agentId,
+        operation.surface === 'dpc' ? at.account.admin.actorId : at.agent.agentId,
         what,
       );
       assert.equal(event.request_id, answer.headers['x-request-id'], what);
       assert.ok(Number(event.sequence) > 0, what);
       assert.ok(event.subject_name !== null, what);
-      if (operation.path.includes('{projectId}'))
-        assert.equal(event.project_id, place.project.projectId, what);
+      if (operation.path.includes('{projectId}')) assert.equal(event.project_id, at.project.projectId, what);
       if (/-(updated|cancel-requested)$/.test(event.name))
         assert.ok(event.state_before && event.state_after, what);
       else if (/-deleted$/.test(event.name))

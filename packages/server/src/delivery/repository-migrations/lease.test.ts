@@ -1,0 +1,101 @@
+/** Servers that fall silent: the status is UNKNOWN, another one takes over, and none is held up forever. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { startGitFront } from '../../testing/git-front.ts';
+import { startGitHost } from '../../testing/git-host.ts';
+import {
+  createMigrationScene,
+  fillRepository,
+  listRefs,
+  loopbackHosts,
+} from '../../testing/migration-scene.ts';
+import { startTestServer } from '../../testing/server.ts';
+import { createMigrationSettings, createMigrator } from './index.ts';
+import { releaseMigration } from './migration-work.store.ts';
+
+const server = await startTestServer(loopbackHosts);
+const host = await startGitHost();
+const front = await startGitFront(() => host.port);
+after(() => Promise.all([host.close(), front.close()]));
+
+const leaseSeconds = 20;
+const settings = createMigrationSettings(server.deps.config.git.mostBytes);
+
+test('another server takes over after the lease, and the first one changes nothing more', async () => {
+  const scene = await createMigrationScene(server, host);
+  fillRepository(scene.source);
+  const targetCloneUrl = scene.target.cloneUrl.replace(host.url, front.url);
+  const pushing = front.holdNext(/^POST .*git-receive-pack/);
+  const { migrationId } = (await scene.start({ body: { targetCloneUrl } })).body;
+  await scene.migrator.look();
+  const { release } = await pushing;
+  assert.deepEqual(
+    [(await scene.read(migrationId)).status, (await scene.read(migrationId)).progress?.phase],
+    ['IN_PROGRESS', 'PUSHING'],
+  );
+  server.clock.advance(leaseSeconds + 1);
+  assert.equal((await scene.read(migrationId)).status, 'UNKNOWN');
+  const second = createMigrator({ ...server.deps, ...settings, retryMilliseconds: [] });
+  await second.look();
+  await second.wait();
+  const end = await scene.read(migrationId);
+  assert.equal(end.status, 'COMPLETED', end.detail);
+  release();
+  await scene.migrator.wait();
+  assert.deepEqual(await scene.read(migrationId), end);
+  assert.deepEqual(listRefs(scene.target), listRefs(scene.source));
+  const events = await server.database.query(
+    "select 1 from event where name = 'repository-migrated' and project_id = $1",
+    [scene.project.projectId],
+  );
+  assert.equal(events.length, 1);
+});
+
+test('a migration that servers never finish ends as given up', async () => {
+  const scene = await createMigrationScene(server, host);
+  fillRepository(scene.source);
+  const { migrationId } = (await scene.start()).body;
+  await server.database.query(
+    "update repository_migration set epoch = 5, phase = 'FETCHING', lease_until = $2 where migration_id = $1",
+    [migrationId, server.clock.now()],
+  );
+  server.clock.advance(1);
+  await scene.migrator.look();
+  await scene.migrator.wait();
+  const { status, code, detail } = await scene.read(migrationId);
+  assert.deepEqual([status, code], ['FAILED', 'given-up']);
+  assert.match(detail ?? '', /5 began it, and none ended it/);
+  assert.equal(await scene.readCloneUrl(), scene.source.cloneUrl);
+  assert.equal((await scene.migrate()).status, 'COMPLETED', 'the lock is free');
+});
+
+test('a migration that no server claims is given up after a quarter of an hour', async () => {
+  const scene = await createMigrationScene(server, host);
+  const { migrationId } = (await scene.start()).body;
+  const without = { ...server.deps.git, check: async () => ({ fault: 'git is gone' }) };
+  const helpless = createMigrator({ ...server.deps, ...settings, git: without });
+  await helpless.look();
+  assert.equal((await scene.read(migrationId)).status, 'IN_PROGRESS');
+  server.clock.advance(16 * 60);
+  await helpless.look();
+  assert.equal((await scene.read(migrationId)).code, 'given-up');
+});
+
+test('an epoch that is past neither extends nor releases the lease', async () => {
+  const scene = await createMigrationScene(server, host);
+  const { migrationId } = (await scene.start()).body;
+  const held = {
+    account_id: scene.account.accountId,
+    project_id: scene.project.projectId,
+    migration_id: migrationId,
+    epoch: 7,
+  };
+  await releaseMigration(server.deps.database.read, held, server.clock.now());
+  const [row] = (await server.database.query(
+    'select lease_until from repository_migration where migration_id = $1',
+    [migrationId],
+  )) as { lease_until: Date | null }[];
+  assert.equal(row?.lease_until, null);
+  await scene.migrator.look();
+  await scene.migrator.wait();
+});
