@@ -2,7 +2,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { listSecretForms } from './credential.ts';
 import { awaitAnswer, type OutgoingRules, readHeaders, startRequest } from './guarded-request.ts';
-import type { RelayedRequest } from './relay.ts';
 import { cleanText, explainRedirect, explainStatus, toRemoteFailure } from './remote-words.ts';
 import type { Session } from './session.ts';
 
@@ -10,6 +9,13 @@ import type { Session } from './session.ts';
 const passedHeaders = ['accept', 'content-type', 'content-encoding', 'content-length', 'git-protocol'];
 const mostTextBytes = 4_096;
 const textMilliseconds = 5_000;
+
+export interface RelayedRequest {
+  method: 'GET' | 'POST';
+  /** Below the address of the repository, with its query. */
+  path: string;
+  answerType: string;
+}
 
 export async function passOn(
   rules: OutgoingRules,

@@ -7,7 +7,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { OutgoingRules } from './guarded-request.ts';
-import { passOn } from './passing.ts';
+import { passOn, type RelayedRequest } from './passing.ts';
 import type { OpenedRemote, RemoteOptions } from './remote.ts';
 import { createSession, type Session } from './session.ts';
 
@@ -95,13 +95,6 @@ const digest = (text: string) => createHash('sha256').update(text).digest();
 function hasToken({ headers }: IncomingMessage, { tokenDigest }: Session): boolean {
   const [, token = ''] = /^Bearer (.+)$/.exec(headers.authorization ?? '') ?? [];
   return timingSafeEqual(digest(token), tokenDigest);
-}
-
-export interface RelayedRequest {
-  method: 'GET' | 'POST';
-  /** Below the address of the repository, with its query. */
-  path: string;
-  answerType: string;
 }
 
 const services = { read: ['git-upload-pack'], write: ['git-upload-pack', 'git-receive-pack'] } as const;

@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { startGitHost } from '../../testing/git-host.ts';
 import { createMigrationScene, fillRepository, loopbackHosts } from '../../testing/migration-scene.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { createMigrator, migrationSettings } from './index.ts';
+import { createMigrationSettings, createMigrator } from './index.ts';
 
 const server = await startTestServer(loopbackHosts);
 const host = await startGitHost();
@@ -25,7 +25,11 @@ test('a migration that no server can work on fails after 15 minutes', async () =
   const scene = await createMigrationScene(server, host);
   const { body } = await scene.start();
   const git = { ...server.deps.git, check: async () => ({ fault: 'there is no git' }) };
-  const migrator = createMigrator({ ...server.deps, ...migrationSettings, git });
+  const migrator = createMigrator({
+    ...server.deps,
+    ...createMigrationSettings(server.deps.config.git.mostBytes),
+    git,
+  });
   server.clock.advance(890);
   await migrator.look();
   assert.equal((await scene.read(body.migrationId)).status, 'IN_PROGRESS');
