@@ -19,4 +19,5 @@ export const gitReadProblems = [
 export const gitWriteProblems = [
   ...gitReadProblems,
   'push-refused',
+  'ref-refused',
 ] as const satisfies readonly ProblemCode[];

@@ -141,7 +141,8 @@ export async function createDependencies(config: Config, given: Given): Promise<
   const repositoriesFolder = config.git.repositoriesFolder ?? join(directory, 'repositories');
   const { stopping } = given;
   const hosted = createHostedRepositories({ database, git, clock, newId, log, stopping, repositoriesFolder });
-  const mirrorFolder = join(repositoriesFolder, 'mirrors');
+  // Not in the folder that all servers share: a mirror belongs to one server.
+  const mirrorFolder = join(directory, 'mirrors');
   const { mostBytes } = config.git;
   const mirrors = createMirrors({ git, remotes, folder: mirrorFolder, clock, mostBytes });
   const oauthTokens = createOauthTokens({ database, sealer, clock, remotes, config });

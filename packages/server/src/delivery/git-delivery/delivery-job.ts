@@ -1,4 +1,5 @@
 /** Looks for due rules and reviews. Every server runs it; a lease keeps each rule with one server. */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { FailureLog } from '../../kernel/failure-log.ts';
 import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
 import { claimDueReviews, reviewBatch } from './review.store.ts';
@@ -12,28 +13,63 @@ export interface DeliveryJobServices extends RuleDeliveryServices, ReviewService
 }
 
 const everyMilliseconds = 500;
+/** Rules and reviews at once. Those of a host that does not answer wait for minutes, so one account gets a part. */
+const mostAtOnce = 64;
+const mostOfAccount = 8;
+
+/** What this server has begun, by account. */
+type UnderWay = Map<Promise<void>, string>;
 
 export function createDeliveryJob(services: DeliveryJobServices): PeriodicJob {
+  const underWay: UnderWay = new Map();
   return {
     name: 'delivery from git',
     everyMilliseconds,
-    run: () => deliverDue(services),
+    // One round lasts while something is under way, so that the end of the server waits for it.
+    async run() {
+      while (!services.stopping.aborted) {
+        const isMore = await beginDue(services, underWay);
+        if (underWay.size === 0) return isMore;
+        const pause = delay(everyMilliseconds, undefined, { signal: services.stopping });
+        await Promise.race([...underWay.keys(), pause.catch(() => undefined)]);
+      }
+      await Promise.all(underWay.keys());
+      return false;
+    },
   };
 }
 
-/** Handles what is due now. Returns whether there may be more. */
+/** Handles what is due now, to its end. Returns whether there may be more. */
 export async function deliverDue(services: DeliveryJobServices): Promise<boolean> {
+  const underWay: UnderWay = new Map();
+  const isMore = await beginDue(services, underWay);
+  await Promise.all(underWay.keys());
+  return isMore;
+}
+
+async function beginDue(services: DeliveryJobServices, underWay: UnderWay): Promise<boolean> {
   const { database, clock } = services;
-  const rules = await claimDueRules(database.read, clock.now(), ruleLeaseSeconds);
-  const reviews = await claimDueReviews(database.read, clock.now(), reviewLeaseSeconds);
+  const free = mostAtOnce - underWay.size;
+  if (free <= 0) return false;
+  const claim = { now: clock.now(), most: free, busy: listBusy(underWay) };
+  const rules = await claimDueRules(database.read, { ...claim, leaseSeconds: ruleLeaseSeconds });
+  const reviews = await claimDueReviews(database.read, { ...claim, leaseSeconds: reviewLeaseSeconds });
   // What is fetched from now on has the pushes that woke these.
   const notBefore = performance.now();
-  const guard = (work: Promise<void>, projectId: string) => settle(services, work, projectId);
-  await Promise.all([
-    ...rules.map((rule) => guard(deliverRule(services, rule, notBefore), rule.project_id)),
-    ...reviews.map((review) => guard(checkReview(services, review, notBefore), review.project_id)),
-  ]);
+  function begin(work: Promise<void>, row: { account_id: string; project_id: string }): void {
+    const settled = settle(services, work, row.project_id).finally(() => underWay.delete(settled));
+    underWay.set(settled, row.account_id);
+  }
+  for (const rule of rules) begin(deliverRule(services, rule, notBefore), rule);
+  for (const review of reviews) begin(checkReview(services, review, notBefore), review);
   return rules.length === dueRuleBatch || reviews.length === reviewBatch;
+}
+
+/** Accounts that have their part. */
+function listBusy(underWay: UnderWay): string[] {
+  const counts = new Map<string, number>();
+  for (const accountId of underWay.values()) counts.set(accountId, (counts.get(accountId) ?? 0) + 1);
+  return [...counts].filter(([, count]) => count >= mostOfAccount).map(([accountId]) => accountId);
 }
 
 /** The failure of one rule must not stop the others. */

@@ -1,6 +1,7 @@
 /** Checks of branches that a pull or merge request wants to merge: the table `git_review`. */
 import { addSeconds } from '../../kernel/clock.ts';
 import { type ColumnTypes, type Read, type RowOf, statement } from '../../kernel/database/database.ts';
+import type { Claim } from './rule.store.ts';
 
 const heldTypes = {
   account_id: 'uuid',
@@ -22,15 +23,17 @@ export const reviewBatch = 8;
 
 const claimDue = statement(
   {
-    parameters: { lease_until: 'timestamptz', now: 'timestamptz' },
+    parameters: { limit: 'bigint', lease_until: 'timestamptz', now: 'timestamptz', busy: 'uuid[]' },
     row: dueReviewRow,
     alone: true,
   },
   `
-  with due as materialized (
+  with waiting as materialized (
     select account_id, project_id, branch_name from git_review
-    where due_at <= $now and (lease_until is null or lease_until <= $now)
+    where due_at <= $now and (lease_until is null or lease_until <= $now) and account_id <> all ($busy::uuid[])
     order by due_at limit ${reviewBatch} for update skip locked
+  ), due as (
+    select * from waiting limit $limit
   )
   update git_review r set lease_until = $lease_until, epoch = r.epoch + 1, looked_at = $now
   from due
@@ -38,8 +41,9 @@ const claimDue = statement(
   returning r.account_id, r.project_id, r.branch_name, r.epoch, r.due_at, r.attempts`,
 );
 
-export function claimDueReviews(read: Read, now: Date, leaseSeconds: number): Promise<DueReview[]> {
-  return read(claimDue, { lease_until: addSeconds(now, leaseSeconds), now });
+export function claimDueReviews(read: Read, { now, leaseSeconds, most, busy }: Claim): Promise<DueReview[]> {
+  const limit = Math.min(most, reviewBatch);
+  return read(claimDue, { limit, lease_until: addSeconds(now, leaseSeconds), now, busy });
 }
 
 /** What the check found. */

@@ -190,7 +190,8 @@ test('a rule of a dead server is taken over after its lease', async () => {
   const commit = commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline } });
   await writeRules(admin, project, ['main', 'dev']);
   const { claimDueRules } = await import('./rule.store.ts');
-  assert.equal((await claimDueRules(server.deps.database.read, server.clock.now(), 120)).length, 1);
+  const claim = { now: server.clock.now(), leaseSeconds: 120, most: 16, busy: [] };
+  assert.equal((await claimDueRules(server.deps.database.read, claim)).length, 1);
   await deliver(server);
   assert.deepEqual(await names(project), []);
   server.clock.advance(121);

@@ -140,8 +140,8 @@ function retryLater(
   { clock }: RuleDeliveryServices,
   rule: DueRule,
   seconds = retrySeconds,
-): Pick<RuleEnd, 'commitHash' | 'nextDueAt'> {
-  return { commitHash: rule.commit_hash, nextDueAt: addSeconds(clock.now(), seconds) };
+): Pick<RuleEnd, 'commitHash' | 'nextDueAt' | 'isPending'> {
+  return { commitHash: rule.commit_hash, nextDueAt: addSeconds(clock.now(), seconds), isPending: true };
 }
 
 async function endRule(

@@ -36,15 +36,17 @@ export const dueRuleBatch = 16;
 
 const claimDue = statement(
   {
-    parameters: { lease_until: 'timestamptz', now: 'timestamptz' },
+    parameters: { limit: 'bigint', lease_until: 'timestamptz', now: 'timestamptz', busy: 'uuid[]' },
     row: dueRuleRow,
     alone: true,
   },
   `
-  with due as materialized (
+  with waiting as materialized (
     select account_id, project_id, branch_name, environment_name from delivery_rule
-    where due_at <= $now and (lease_until is null or lease_until <= $now)
+    where due_at <= $now and (lease_until is null or lease_until <= $now) and account_id <> all ($busy::uuid[])
     order by due_at limit ${dueRuleBatch} for update skip locked
+  ), due as (
+    select * from waiting limit $limit
   )
   update delivery_rule r set lease_until = $lease_until, epoch = r.epoch + 1, looked_at = $now
   from due join repository p on p.account_id = due.account_id and p.project_id = due.project_id
@@ -54,8 +56,17 @@ const claimDue = statement(
     r.commit_hash, r.problem, r.due_at, p.provider`,
 );
 
-export function claimDueRules(read: Read, now: Date, leaseSeconds: number): Promise<DueRule[]> {
-  return read(claimDue, { lease_until: addSeconds(now, leaseSeconds), now });
+export interface Claim {
+  now: Date;
+  leaseSeconds: number;
+  most: number;
+  /** Accounts that get nothing now. */
+  busy: string[];
+}
+
+export function claimDueRules(read: Read, { now, leaseSeconds, most, busy }: Claim): Promise<DueRule[]> {
+  const limit = Math.min(most, dueRuleBatch);
+  return read(claimDue, { limit, lease_until: addSeconds(now, leaseSeconds), now, busy });
 }
 
 const lockHeld = statement(
@@ -74,13 +85,15 @@ export async function lockRule(tx: Transaction, rule: DueRule): Promise<void> {
   if (held.length === 0) throw new RuleLost('The delivery rule is not held any more.');
 }
 
-// A wake during the lease has set another time, which then counts.
+// A wake during the lease has set another time and pusher, which then count. The pusher of a push that was
+// handled is forgotten: the next commit may come from elsewhere, after a migration for example.
 const finishHeld = statement(
   {
     parameters: {
       ...heldTypes,
       known_due_at: 'timestamptz',
       next_due_at: 'timestamptz',
+      is_pending: 'boolean',
       commit_hash: 'text?',
       version_name: 'text?',
       published_at: 'timestamptz?',
@@ -90,6 +103,7 @@ const finishHeld = statement(
   `
   update delivery_rule set lease_until = null, commit_hash = $commit_hash, problem = $problem,
     due_at = case when due_at = $known_due_at then $next_due_at else due_at end,
+    pushed_by = case when due_at <> $known_due_at or $is_pending then pushed_by end,
     version_name = coalesce($version_name, version_name), published_at = coalesce($published_at, published_at)
   where ${isHeld}`,
 );
@@ -98,6 +112,8 @@ export interface RuleEnd {
   /** The commit that was published or refused. */
   commitHash: string | null;
   nextDueAt: Date;
+  /** The push was neither published nor refused, and is tried again. */
+  isPending?: boolean;
   published?: { versionName: string; at: Date };
   problem?: string | undefined;
 }
@@ -108,6 +124,7 @@ export function finishRule(send: Transaction['send'], rule: DueRule, end: RuleEn
     ...pickHeld(rule),
     known_due_at: rule.due_at,
     next_due_at: end.nextDueAt,
+    is_pending: end.isPending ?? false,
     commit_hash: end.commitHash,
     version_name: end.published?.versionName ?? null,
     published_at: end.published?.at ?? null,

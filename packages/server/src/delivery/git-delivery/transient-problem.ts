@@ -4,6 +4,7 @@ import type { Problem } from '../../kernel/http/problems.ts';
 const passing: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
   'migration-in-progress',
   'git-missing',
+  'shutting-down',
   'git-busy',
   'git-timeout',
   'git-failed',

@@ -85,8 +85,20 @@ export function createMirrors(options: MirrorOptions): Mirrors {
     { source: string; startedAt: number; beganAt: number; done: Promise<Mirror> }
   >();
 
+  /** A mirror that a killed git left damaged is made again. */
   async function fetch(of: Mirrored, folder: string, source: string): Promise<Mirror> {
     await prepare(folder, source);
+    try {
+      return await fetchInto(of, folder);
+    } catch (failure) {
+      if (!(failure instanceof MirrorDamaged)) throw failure;
+      await removeFolder(folder);
+      await prepare(folder, source);
+      return await fetchInto(of, folder, true);
+    }
+  }
+
+  async function fetchInto(of: Mirrored, folder: string, isNew = false): Promise<Mirror> {
     const remote = await remotes.openRemote({
       url: of.url,
       credential: of.credential,
@@ -110,7 +122,11 @@ export function createMirrors(options: MirrorOptions): Mirrors {
         ],
         call,
       );
-      if (fetched.code !== 0) throw explain(remote, of, fetched.stderr);
+      if (fetched.code !== 0) {
+        if (!isNew && remote.failure() === undefined && aboutMirror.test(fetched.stderr))
+          throw new MirrorDamaged();
+        throw explain(remote, of, fetched.stderr);
+      }
       const now = clock.now();
       await utimes(join(folder, sourceFile), now, now);
       return { folder, defaultBranch };
@@ -138,7 +154,7 @@ export function createMirrors(options: MirrorOptions): Mirrors {
   async function prepare(folder: string, source: string): Promise<void> {
     const found = await readFile(join(folder, sourceFile), 'utf8').catch(() => undefined);
     if (found !== undefined && found === source) return;
-    if (existsSync(folder)) await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+    if (existsSync(folder)) await removeFolder(folder);
     await git.makeFolder(folder);
     await git.makeRepository(folder);
     await writeFile(join(folder, sourceFile), source, { mode: 0o600 });
@@ -185,7 +201,7 @@ export function createMirrors(options: MirrorOptions): Mirrors {
         const { code, stdout, stderr } = await git.run(args, { ...call, remote });
         markStale(folder);
         if (code !== 0) return judgePush(stdout.toString('utf8'), stderr, () => explain(remote, of, stderr));
-        // The host's branch has moved; the mirror follows at the next fetch at the latest.
+        // The host's branch has moved; the mirror follows at the next fetch at the latest, which waits for one under way.
         const command = to === null ? `delete ${name}\0\0` : `update ${name}\0${to}\0\0`;
         await git.run(['update-ref', '-z', '--stdin'], { ...call, stdin: command });
         return { kind: 'done' };
@@ -198,7 +214,7 @@ export function createMirrors(options: MirrorOptions): Mirrors {
       const folder = folderOf(accountId, projectId);
       await refreshes.get(folder)?.done.catch(() => undefined);
       refreshes.delete(folder);
-      await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+      await removeFolder(folder);
     },
 
     async list() {
@@ -213,6 +229,19 @@ export function createMirrors(options: MirrorOptions): Mirrors {
       return found;
     },
   };
+}
+
+/** Words of git about its own copy: a lock of a git that was killed, or a file that a power failure cut. */
+const aboutMirror = /\.lock\b|bad object|corrupt|is empty|not a valid ref|broken|not a git repository/i;
+
+class MirrorDamaged extends Error {
+  override name = 'MirrorDamaged';
+}
+
+/** The source first: a folder that is only half removed is no mirror any more. */
+async function removeFolder(folder: string): Promise<void> {
+  await rm(join(folder, sourceFile), { force: true });
+  await rm(folder, { recursive: true, force: true, maxRetries: 3 });
 }
 
 /** The address and the credential: what one token may see, another may not. */

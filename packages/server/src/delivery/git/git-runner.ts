@@ -58,7 +58,14 @@ export function createGit(options: GitOptions): Git {
   }
 
   function findOnce(): ReturnType<typeof findGitProgram> {
-    finding ??= find();
+    if (finding === undefined) {
+      const begun = find();
+      finding = begun;
+      // A full disk, for example, may pass.
+      begun.catch(() => {
+        finding = undefined;
+      });
+    }
     return finding;
   }
 
@@ -157,7 +164,10 @@ function startProcess(
   });
   let isTimedOut = false;
   let isKilled = false;
+  let hasEnded = false;
   const kill = () => {
+    // Another process may have its number by now.
+    if (hasEnded) return;
     isKilled = true;
     killGroup(child.pid);
     // Output that nobody reads would keep the process from having ended.
@@ -178,9 +188,11 @@ function startProcess(
   const ended = new Promise<{ code: number | undefined; stderr: string }>((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (code) => {
+      hasEnded = true;
       // What it left behind, such as a child that ignored the end of its input.
       if (isKilled) killGroup(child.pid);
       if (isTimedOut) reject(problem('git-timeout', { seconds: Math.ceil(timeoutMilliseconds / 1_000) }));
+      else if (isKilled && options.stopping.aborted) reject(problem('shutting-down'));
       else resolve({ code: code ?? undefined, stderr: cleanGitWords(errors, [call.folder, options.folder]) });
     });
   }).finally(() => {

@@ -8,7 +8,6 @@ export type {
   FileWrite,
   GitRepository,
   Ref,
-  RepositoryUse,
   TreeEntry,
 } from './git-repository.ts';
 export { createGit } from './git-runner.ts';

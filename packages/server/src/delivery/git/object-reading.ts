@@ -55,10 +55,19 @@ export async function* readObjects(
         yield { head, content: content.subarray(0, head.size) };
       }
     }
+  } catch (failure) {
+    // Why git ended, such as its time limit, says more than that its output did.
+    if (isPrematureClose(failure)) await started.ended;
+    throw isPrematureClose(failure)
+      ? problem('git-failed', { command: 'cat-file', words: 'it was ended' })
+      : failure;
   } finally {
     started.kill();
   }
 }
+
+const isPrematureClose = (failure: unknown) =>
+  failure instanceof Error && 'code' in failure && failure.code === 'ERR_STREAM_PREMATURE_CLOSE';
 
 function createReader(stream: Readable) {
   const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;

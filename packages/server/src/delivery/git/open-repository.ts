@@ -6,7 +6,7 @@ import type { Git, GitCall } from './git.ts';
 import type { Commit, GitRepository, Ref, RepositoryUse } from './git-repository.ts';
 import { readHeads, readObjects } from './object-reading.ts';
 import { findBranchNameFault, findRefNameFault, isObjectId } from './ref-name.ts';
-import { findEntry, listTree } from './tree-reading.ts';
+import { findEntry, isTreePath, listTree } from './tree-reading.ts';
 
 /** Of one commit object. */
 const mostCommitBytes = 1_048_576;
@@ -74,6 +74,7 @@ export function openGitRepository(git: Git, use: RepositoryUse): GitRepository {
     },
     readCommit: async (commitId) => (isObjectId(commitId) ? (await readCommits([commitId]))[0] : undefined),
     async listCommits(from, { most, skip = 0, path }) {
+      if (path !== undefined && !isTreePath(path.replace(/\/+$/, ''))) return [];
       const range = [
         `--max-count=${most}`,
         `--skip=${skip}`,

@@ -32,6 +32,11 @@ export async function listTree(
   return splitByNul(stdout).map(parseEntry);
 }
 
+/** Git fails for paths that lead out of a tree; no entry has one. */
+export function isTreePath(path: string): boolean {
+  return !path.includes('\0') && path.split('/').every((part) => !['', '.', '..'].includes(part));
+}
+
 /** The entry of one path, of any kind. */
 export async function findEntry(
   git: Git,
@@ -39,7 +44,7 @@ export async function findEntry(
   commitId: string,
   path: string,
 ): Promise<TreeEntry | undefined> {
-  if (path === '') return undefined;
+  if (!isTreePath(path)) return undefined;
   const { code, stdout, stderr } = await git.run(
     ['ls-tree', '-z', '-l', '--full-tree', commitId, '--', path],
     { ...call, environment: { ...call.environment, GIT_LITERAL_PATHSPECS: '1' } },

@@ -14,6 +14,7 @@ import { findRequiredRoles, type Scope } from '../../kernel/security/permissions
 import { type Git, type GitRepository, openGitRepository } from '../git/index.ts';
 import { hasFolderToMove, takeFoldersToMove } from './dropped.store.ts';
 import { beginWrite, hasWrites, lockRepository, type RefChange } from './hosted.store.ts';
+import { type BranchRules, isProtected } from './push-judgement.ts';
 import { recordWrite } from './recorded-write.ts';
 import { createRepositoriesFolder, type RepositoriesFolder } from './repositories-folder.ts';
 
@@ -37,6 +38,8 @@ export interface Mover {
   scope: Scope;
   projectId: string;
   requestId: string;
+  /** By which the changes were judged. */
+  rules: BranchRules;
   signal?: AbortSignal | undefined;
 }
 
@@ -63,8 +66,9 @@ export interface HostedRepositories {
   moveDropped(at: HostedPlace): Promise<void>;
 }
 
-/** Longer than git may take to move refs. */
 export const writeLeaseMilliseconds = 120_000;
+/** Git ends before the lease does, the wait for its turn included: after it, another server ends the write. */
+const moveMilliseconds = 100_000;
 const pollMilliseconds = 100;
 
 export function createHostedRepositories(services: HostedServices): HostedRepositories {
@@ -101,7 +105,7 @@ export function createHostedRepositories(services: HostedServices): HostedReposi
   }
 
   async function begin(
-    { scope, projectId, requestId }: Mover,
+    { scope, projectId, requestId, rules }: Mover,
     changes: readonly RefChange[],
   ): Promise<string> {
     const writeId = newId();
@@ -109,9 +113,12 @@ export function createHostedRepositories(services: HostedServices): HostedReposi
     const source = createEventSource(scope, requestId);
     const roles = findRequiredRoles('repository:push');
     const [begun] = await database.transaction(async (tx) => {
-      const provider = await lockRepository(tx, { accountId: scope.accountId, projectId }, 'shared');
-      if (provider === undefined) throw problem('repository-not-found');
+      const locked = await lockRepository(tx, { accountId: scope.accountId, projectId }, 'shared');
+      if (locked === undefined) throw problem('repository-not-found');
+      const { provider } = locked;
       if (provider !== 'headgate') throw problem('not-hosted-here', { provider });
+      if (changes.some(({ name }) => isProtected(readRules(locked), name) && !isProtected(rules, name)))
+        throw problem('ref-refused', { words: 'the branch has become a protected one meanwhile; try again' });
       return tx.query(beginWrite, {
         account_id: scope.accountId,
         principal_id: scope.actorId,
@@ -153,7 +160,8 @@ export function createHostedRepositories(services: HostedServices): HostedReposi
       const at = { accountId: by.scope.accountId, projectId: by.projectId, writeId };
       const source = createEventSource(by.scope, by.requestId);
       // Not ended by the client's leaving: what began is finished.
-      const steady = openGitRepository(git, { folder: repository.folder, accountId: at.accountId });
+      const signal = AbortSignal.timeout(moveMilliseconds);
+      const steady = openGitRepository(git, { folder: repository.folder, accountId: at.accountId, signal });
       const record = (moved: readonly RefChange[]) =>
         recordWrite(services, at, { source, changes: moved }).catch((failure: unknown) =>
           services.log.warn({ err: failure, ...at }, 'a push could not be recorded yet; a periodic job will'),
@@ -164,6 +172,7 @@ export function createHostedRepositories(services: HostedServices): HostedReposi
       } catch (failure) {
         // After any other failure it is not known whether git has moved them: the periodic job looks.
         if (failure instanceof Problem && failure.code === 'ref-refused') await record([]);
+        if (signal.aborted) throw problem('git-timeout', { seconds: moveMilliseconds / 1_000 });
         throw failure;
       }
       await record(isMoved ? changes : []);
@@ -174,6 +183,14 @@ export function createHostedRepositories(services: HostedServices): HostedReposi
     },
   };
 }
+
+const readRules = (row: {
+  default_branch: string | null;
+  protected_branches: string[] | null;
+}): BranchRules => ({
+  defaultBranch: row.default_branch,
+  protectedBranches: row.protected_branches,
+});
 
 async function namesBranch(path: string, branch: string): Promise<boolean> {
   return (await readFile(join(path, 'HEAD'), 'utf8')).trim() === `ref: refs/heads/${branch}`;

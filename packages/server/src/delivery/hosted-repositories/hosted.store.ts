@@ -1,4 +1,4 @@
-import { type Read, statement, type Transaction, typed } from '../../kernel/database/database.ts';
+import { type Read, type RowOf, statement, type Transaction, typed } from '../../kernel/database/database.ts';
 import { guardTypes } from '../../kernel/security/guarded-read.ts';
 import type { Standing } from '../../kernel/security/permissions.ts';
 
@@ -36,29 +36,30 @@ export const findRepository = statement(
 
 const place = { account_id: 'uuid', project_id: 'uuid' } as const;
 
+const lockedRow = { provider: 'text', default_branch: 'text?', protected_branches: 'text[]?' } as const;
 const lockShared = statement(
-  { parameters: place, row: { provider: 'text' } },
-  `select provider from repository where account_id = $account_id and project_id = $project_id for share`,
+  { parameters: place, row: lockedRow },
+  `select provider, default_branch, protected_branches from repository where account_id = $account_id and project_id = $project_id for share`,
 );
 const lockExclusive = statement(
-  { parameters: place, row: { provider: 'text' } },
-  `select provider from repository where account_id = $account_id and project_id = $project_id for update`,
+  { parameters: place, row: lockedRow },
+  `select provider, default_branch, protected_branches from repository where account_id = $account_id and project_id = $project_id for update`,
 );
 
 /**
  * Orders writes of refs and migrations of one repository. A write takes it shared, then begins if no migration
  * is in progress. A migration takes it exclusively, writes its row, and after the commit waits for the writes
  * that began before (`waitForWrites`). Call it before any other statement reads the repository's state.
- * @returns the provider; undefined if the project has no repository
+ * @returns undefined if the project has no repository
  */
 export async function lockRepository(
   tx: Transaction,
   at: { accountId: string; projectId: string },
   how: 'shared' | 'exclusive',
-): Promise<string | undefined> {
+): Promise<RowOf<typeof lockedRow> | undefined> {
   const lock = how === 'shared' ? lockShared : lockExclusive;
   const [row] = await tx.query(lock, { account_id: at.accountId, project_id: at.projectId });
-  return row?.provider;
+  return row;
 }
 
 /** Begins a write if the caller still may, and no migration is in progress. */

@@ -3,11 +3,10 @@ import { createDroppedRepositoriesJob } from './dropped-repositories.ts';
 import { type GitRouteServices, gitRoutes } from './git.routes.ts';
 import { createUnfinishedWritesJob } from './unfinished-writes.ts';
 
-export { lockRepository, type RefChange } from './hosted.store.ts';
+export type { RefChange } from './hosted.store.ts';
 export {
   createHostedRepositories,
   type HostedRepositories,
-  type Mover,
 } from './hosted-repositories.ts';
 export { isProtected, mostRefs } from './push-judgement.ts';
 export { markerName } from './repositories-folder.ts';

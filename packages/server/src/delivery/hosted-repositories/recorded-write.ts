@@ -1,7 +1,9 @@
 /** The end of a write: the event of a push, and the delivery rules of its branches. */
+import type { Clock } from '../../kernel/clock.ts';
+import type { Database } from '../../kernel/database/database.ts';
 import { type EventSource, recordEvents } from '../../kernel/database/events.ts';
+import type { NewId } from '../../kernel/identifiers.ts';
 import { endWriteRow, type RefChange, wakeDeliveryRules } from './hosted.store.ts';
-import type { HostedServices } from './hosted-repositories.ts';
 
 /** An event names this many refs, and counts the others. */
 const mostNamed = 100;
@@ -9,7 +11,7 @@ const heads = 'refs/heads/';
 
 /** @param push.changes what git has moved; nothing is recorded if it moved nothing */
 export async function recordWrite(
-  { database, clock, newId }: Pick<HostedServices, 'database' | 'clock' | 'newId'>,
+  { database, clock, newId }: { database: Database; clock: Clock; newId: NewId },
   at: { accountId: string; projectId: string; writeId: string },
   { source, changes }: { source: EventSource; changes: readonly RefChange[] },
 ): Promise<void> {

@@ -1,4 +1,5 @@
 /** Ends the writes of servers that died between git's change of refs and the event. */
+import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
 import { openGitRepository } from '../git/index.ts';
@@ -20,10 +21,26 @@ export function createUnfinishedWritesJob(
       const now = services.clock.now();
       const leaseUntil = new Date(now.getTime() + writeLeaseMilliseconds);
       const claimed = await claimUnfinishedWrites(services.database.read, { now, leaseUntil, most });
-      for (const write of claimed) await endWrite(services, write);
+      const failures: unknown[] = [];
+      // A repository that cannot be read must not keep the others waiting.
+      for (const write of claimed)
+        await endWrite(services, write).catch((failure: unknown) => failures.push(failure));
+      if (failures.length > 0) throw failures[0];
       return claimed.length === most;
     },
   };
+}
+
+/** Longer than git may hold a lock. */
+const lockMilliseconds = 60_000;
+
+/** A git that was killed leaves its locks, and without this nobody could move these refs again. */
+async function removeLocks(folder: string, names: readonly string[]): Promise<void> {
+  for (const name of [...names, 'packed-refs', 'HEAD']) {
+    const path = join(folder, `${name}.lock`);
+    const found = await stat(path).catch(() => undefined);
+    if (found !== undefined && Date.now() - found.mtimeMs > lockMilliseconds) await rm(path, { force: true });
+  }
 }
 
 /** Git moves all refs of a write or none: one that is where it should be shows that it did. */
@@ -34,10 +51,12 @@ async function endWrite(
   const { folder } = services.hosted;
   await folder.require();
   const accountId = write.account_id;
-  const repository = openGitRepository(services.git, {
-    folder: join(folder.path, `${write.project_id}.git`),
-    accountId,
-  });
+  const at = join(folder.path, `${write.project_id}.git`);
+  await removeLocks(
+    at,
+    write.moves.map(({ name }) => name),
+  );
+  const repository = openGitRepository(services.git, { folder: at, accountId });
   const found = new Map((await repository.listRefs(['refs/'])).map(({ name, objectId }) => [name, objectId]));
   const isMoved = write.moves.some(({ name, to }) => (found.get(name) ?? null) === to);
   await recordWrite(

@@ -269,3 +269,15 @@ for (const [kind, makeProject] of Object.entries(kinds))
         assert.equal((await admin.get(`${at(project)}/${path}`)).problem.code, code, path);
     });
   });
+
+test('a path outside of the repository is not found', async () => {
+  const project = await account.project();
+  await hostHere(admin, project);
+  await commit(project, { files: [{ path: 'a', content: 'a' }] });
+  for (const path of ['../x', '/x', 'a//b', '.', 'a%00b', '-x', ':(top)x']) {
+    for (const what of ['files', 'files/content', 'commits']) {
+      const answer = await admin.get(`${at(project)}/${what}?path=${path}`);
+      assert.ok(answer.status < 500, `${what} ${path}: ${answer.status} ${answer.text}`);
+    }
+  }
+});

@@ -80,11 +80,12 @@ export function createRepositoryUse(services: RepositoryUseServices): Repository
 
   async function openHosted(place: RepositoryPlace, row: RepositoryRow): Promise<OpenedRepository> {
     const content = await hosted.open(place, row.default_branch);
+    const rules = { defaultBranch: row.default_branch, protectedBranches: row.protected_branches };
     return {
       row,
       defaultBranch: row.default_branch,
       content,
-      move: (by, change) => hosted.move(content, { ...by, projectId: place.projectId }, [change]),
+      move: (by, change) => hosted.move(content, { ...by, projectId: place.projectId, rules }, [change]),
     };
   }
 

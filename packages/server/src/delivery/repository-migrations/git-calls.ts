@@ -195,9 +195,13 @@ export async function pushDry(place: Place, reached: Reached): Promise<void> {
   await push(place, reached, ['--dry-run'], [`${commit}:refs/heads/headgate-preflight`]);
 }
 
+/** @throws MigrationFailed if git cannot tell */
 export async function isAncestor(place: Place, ancestor: string, descendant: string): Promise<boolean> {
   const args = ['merge-base', '--is-ancestor', ancestor, descendant];
-  return (await place.git.run(args, buildCall(place))).code === 0;
+  const { code, stderr } = await place.git.run(args, buildCall(place));
+  if (code !== 0 && code !== 1)
+    throw new MigrationFailed('git-failed', `git could not compare branches: ${stderr.trim().slice(-300)}`);
+  return code === 0;
 }
 
 /** The raw text of a commit, or undefined. */

@@ -7,6 +7,7 @@ import type { Git, Scratch } from '../git/index.ts';
 import type { ProviderCall } from '../git-providers/index.ts';
 import { type Credential, createCredential, unsealCredential } from '../git-remotes/index.ts';
 import { fetchRefs, listOwnRefs, listRemoteRefs, type Place, type Reached } from './git-calls.ts';
+import { explainGitFailure } from './migration-failure.ts';
 import type { SourceRow } from './migration-work.store.ts';
 import type { RemoteRefs } from './remote-refs.ts';
 import {
@@ -79,6 +80,9 @@ export interface TargetPlan {
   token: Secret | undefined;
 }
 
+/** For the branches of a repository that is hosted here. */
+const localMilliseconds = 30 * 60_000;
+
 export async function openSource(
   services: HostServices,
   project: Project,
@@ -104,7 +108,16 @@ export async function openSource(
           folder,
           '+refs/heads/*:refs/headgate/source/*',
         ];
-        await git.run(['fetch', ...wanted], { ...place, local: true });
+        const { accountId, signal } = place;
+        const call = {
+          folder: place.folder,
+          accountId,
+          signal,
+          local: true,
+          timeoutMilliseconds: localMilliseconds,
+        };
+        const { code, stderr } = await git.run(['fetch', ...wanted], call);
+        if (code !== 0) throw explainGitFailure({ side: 'source', provider }, undefined, { stderr });
       },
     };
   }

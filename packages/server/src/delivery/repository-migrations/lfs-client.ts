@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { Transform } from 'node:stream';
+import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Credential, Remotes } from '../git-remotes/index.ts';
 import type { LfsPointer } from './lfs-pointer.ts';
@@ -212,22 +212,22 @@ export async function uploadObject(
 ): Promise<string | undefined> {
   const { upload, verify } = answer.actions;
   if (upload === undefined) return undefined;
-  const body = createReadStream(file);
-  body.on('data', (chunk) => onBytes(chunk.length));
-  const sent = await host.remotes.fetchText(upload.href, {
-    method: 'PUT',
-    headers: {
-      'content-type': 'application/octet-stream',
-      ...upload.header,
-      'content-length': String(answer.size),
-    },
-    body,
-    credential: needsCredential(answer, upload) ? host.credential : undefined,
-    mostBytes: mostAnswerBytes,
-    timeoutMilliseconds: transferMilliseconds,
-    signal: host.signal,
-  });
-  body.destroy();
+  const body = Readable.from(readFile(file, onBytes));
+  const sent = await host.remotes
+    .fetchText(upload.href, {
+      method: 'PUT',
+      headers: {
+        'content-type': 'application/octet-stream',
+        ...upload.header,
+        'content-length': String(answer.size),
+      },
+      body,
+      credential: needsCredential(answer, upload) ? host.credential : undefined,
+      mostBytes: mostAnswerBytes,
+      timeoutMilliseconds: transferMilliseconds,
+      signal: host.signal,
+    })
+    .finally(() => body.destroy());
   if (sent.status < 200 || sent.status > 299) return `the host answered ${sent.status}`;
   if (verify === undefined) return undefined;
   const verified = await host.remotes.fetchText(verify.href, {
@@ -240,6 +240,14 @@ export async function uploadObject(
     signal: host.signal,
   });
   return verified.status === 200 ? undefined : `the host did not verify it (${verified.status})`;
+}
+
+/** Counts what the request takes. A listener of the stream would let it flow before the host is connected. */
+async function* readFile(file: string, onBytes: (bytes: number) => void): AsyncGenerator<Buffer> {
+  for await (const chunk of createReadStream(file)) {
+    onBytes((chunk as Buffer).length);
+    yield chunk as Buffer;
+  }
 }
 
 export async function removeFile(file: string): Promise<void> {

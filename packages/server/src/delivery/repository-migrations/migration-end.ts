@@ -37,6 +37,12 @@ interface Ended extends Held {
   target_clone_url: string;
 }
 
+// Rules of a hosted repository wait for pushes to it. At another host they must be polled.
+const wakeRules = statement(
+  { parameters: { account_id: 'uuid', project_id: 'uuid', now: 'timestamptz' } },
+  'update delivery_rule set due_at = $now where account_id = $account_id and project_id = $project_id',
+);
+
 /** @throws LeaseLost; then nothing has changed */
 export async function endMigration(services: EndServices, job: Ended, end: EndOfMigration): Promise<void> {
   const { database, clock, newId } = services;
@@ -49,6 +55,7 @@ export async function endMigration(services: EndServices, job: Ended, end: EndOf
       const { source: _, ...moved } = project;
       // A trigger drops the repository that was hosted here; its folder is kept for 30 days.
       if (!(await moveRepositoryRow(tx, job, moved, now))) throw changedRepository();
+      tx.send(wakeRules, { account_id: job.account_id, project_id: job.project_id, now });
     }
     recordEvents(tx, source, [buildEndEvent(job, end)], now, newId);
   });
@@ -92,7 +99,7 @@ function buildEndEvent(job: Ended, { status, code, detail, project, report }: En
 
 const abandoned = statement(
   {
-    parameters: { now: 'timestamptz', silent_before: 'timestamptz', most_epochs: 'bigint', limit: 'bigint' },
+    parameters: { now: 'timestamptz', silent_before: 'timestamptz?', most_epochs: 'bigint', limit: 'bigint' },
     row: {
       account_id: 'uuid',
       project_id: 'uuid',
@@ -113,20 +120,25 @@ const abandoned = statement(
     percent, bytes
   from repository_migration
   where status = 'IN_PROGRESS'
-    and (lease_until <= $now and epoch >= $most_epochs or coalesce(lease_until, created_at) < $silent_before)
+    and (lease_until <= $now and epoch >= $most_epochs or coalesce(lease_until, created_at) < $silent_before::timestamptz)
   order by lease_until nulls first limit $limit`,
 );
 
 const mostEpochs = 5;
+/** A server without git fails what no other server has taken for this long. */
 const silentMilliseconds = 15 * 60_000;
 const mostAtOnce = 20;
 
-/** Fails migrations whose servers died again and again, or that no server could work on. */
-export async function failAbandoned(services: EndServices): Promise<void> {
+/**
+ * Fails migrations whose servers died again and again, or that no server can work on.
+ *
+ * @param canWork whether this server can: then a migration that waits for a turn is left to wait
+ */
+export async function failAbandoned(services: EndServices, canWork: boolean): Promise<void> {
   const now = services.clock.now();
   const found = await services.database.read(abandoned, {
     now,
-    silent_before: new Date(now.getTime() - silentMilliseconds),
+    silent_before: canWork ? null : new Date(now.getTime() - silentMilliseconds),
     most_epochs: mostEpochs,
     limit: mostAtOnce,
   });

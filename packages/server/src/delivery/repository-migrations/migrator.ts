@@ -65,9 +65,10 @@ export function createMigrator(services: MigratorServices): Migrator {
 
   return {
     async look() {
-      await failAbandoned(services);
+      const canWork = !('fault' in (await git.check()));
+      await failAbandoned(services, canWork);
       const limit = mostAtOnce - underWay.size;
-      if (limit <= 0 || stopping.aborted || 'fault' in (await git.check())) return;
+      if (limit <= 0 || stopping.aborted || !canWork) return;
       const claimed = await claimMigrations(database.read, { limit, leaseSeconds, now: clock.now() });
       for (const job of claimed) {
         const working = work(job).finally(() => underWay.delete(working));

@@ -6,12 +6,12 @@ import type { Sealer, Secret } from '../../kernel/security/sealed.ts';
 import type { OauthTokens } from '../enterprise-oauths/index.ts';
 import {
   type GitProvider,
+  openInterface as openProviderInterface,
   type ProviderAddresses,
   type ProviderCall,
-  ProviderRefused,
   providerAdapters,
 } from '../git-providers/index.ts';
-import { type Credential, findOrigin, RemoteFailed, type Remotes } from '../git-remotes/index.ts';
+import { type Credential, findOrigin, type Remotes } from '../git-remotes/index.ts';
 import { MigrationFailed, type Side } from './migration-failure.ts';
 
 export interface SignInServices {
@@ -53,9 +53,6 @@ export function fitsOrigin(credential: Credential | undefined, cloneUrl: string)
 export const getSecret = (credential: Credential): Secret =>
   credential.kind === 'basic' ? credential.password : credential.token;
 
-const mostAnswerBytes = 4 * 1024 * 1024;
-const answerMilliseconds = 30_000;
-
 /**
  * The interface of the provider for a repository, or undefined if there is none, or no credential for it.
  *
@@ -68,37 +65,7 @@ export function openInterface(
   token: { secret: Secret; origin: string } | undefined,
   signal: AbortSignal,
 ): ProviderCall | undefined {
-  const baseUrl = provider.findInterface(repository.cloneUrl, config.gitAddresses);
-  if (baseUrl === undefined || token === undefined || token.origin !== findOrigin(repository.cloneUrl))
-    return undefined;
-  // The operator pairs the address of an interface with that of its repositories; else the origin is the same.
-  const origin = findOrigin(baseUrl);
-  const credential: Credential =
-    provider.tokenScheme(token.secret) === 'bearer'
-      ? { kind: 'bearer', origin, token: token.secret }
-      : { kind: 'basic', origin, username: '', password: token.secret };
-  return {
-    baseUrl,
-    repository,
-    async send({ method, url, headers, body }) {
-      try {
-        return await remotes.fetchText(url, {
-          method,
-          headers,
-          ...(body === undefined ? {} : { body }),
-          credential,
-          mostBytes: mostAnswerBytes,
-          timeoutMilliseconds: answerMilliseconds,
-          signal,
-        });
-      } catch (failure) {
-        if (!(failure instanceof RemoteFailed)) throw failure;
-        throw new ProviderRefused({
-          code: 'provider-unreachable',
-          detail: failure.failure.reason,
-          remedy: 'Check the address of the provider, and that the server can reach it.',
-        });
-      }
-    },
-  };
+  const options = { remotes, addresses: config.gitAddresses, signal };
+  const credential = token && ({ kind: 'bearer', origin: token.origin, token: token.secret } as const);
+  return openProviderInterface(options, provider, repository, credential);
 }

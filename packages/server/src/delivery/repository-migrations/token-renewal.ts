@@ -28,14 +28,20 @@ export interface RenewalServices extends SignInServices {
 const everyMilliseconds = 3_600_000;
 /** A token is renewed this long before its end, and again each hour until that succeeds. */
 const aheadSeconds = 14 * 86_400;
-const mostAtOnce = 20;
 
 const due = statement(
   {
-    parameters: { before: 'timestamptz', now: 'timestamptz', limit: 'bigint' },
+    parameters: {
+      before: 'timestamptz',
+      now: 'timestamptz',
+      after_end: 'timestamptz',
+      after_account: 'uuid',
+      after_project: 'uuid',
+    },
     row: {
       account_id: 'uuid',
       project_id: 'uuid',
+      credential_expires_at: 'timestamptz',
       provider: typed<RepositoryProvider>('text'),
       repository_name: 'text',
       clone_url: 'text',
@@ -45,14 +51,15 @@ const due = statement(
     alone: true,
   },
   `
-  select r.account_id, r.project_id, r.provider, r.repository_name, r.clone_url, r.provider_parameters, r.sealed_credential
+  select r.account_id, r.project_id, r.credential_expires_at, r.provider, r.repository_name, r.clone_url, r.provider_parameters, r.sealed_credential
   from repository r
   where r.credential_expires_at < $before and r.credential_expires_at > $now and r.provider = 'gitlab'
     and r.sealed_credential is not null
+    and (r.credential_expires_at, r.account_id, r.project_id) > ($after_end, $after_account, $after_project)
     and not exists (
       select from repository_migration m
       where m.account_id = r.account_id and m.project_id = r.project_id and m.status = 'IN_PROGRESS')
-  order by r.credential_expires_at limit $limit`,
+  order by r.credential_expires_at, r.account_id, r.project_id limit 1`,
 );
 
 const replace = statement(
@@ -86,18 +93,37 @@ export function createRenewalJob(services: RenewalServices): PeriodicJob {
   };
 }
 
+const noProject = '00000000-0000-0000-0000-000000000000';
+
 /** Returns how many tokens were renewed. */
 export async function renewTokens(services: RenewalServices, rest: Rest): Promise<number> {
-  const renewed = await runExclusively(services.database, 'git token renewal', rest, async () => {
-    const now = services.clock.now();
-    const before = addSeconds(now, aheadSeconds);
-    const found = await services.database.read(due, { before, now, limit: mostAtOnce });
+  const { database, clock, log, stopping } = services;
+  const renewed = await runExclusively(database, 'git token renewal', rest, async (between) => {
+    let after = { after_end: new Date(0), after_account: noProject, after_project: noProject };
     let count = 0;
-    for (const row of found) if (!services.stopping.aborted && (await renewToken(services, row))) count += 1;
-    return count;
+    for (;;) {
+      // Throws if the lock is lost: then another server may be at the same token.
+      await between(0);
+      const now = clock.now();
+      // One at a time: a migration may have begun, or a user stored another token, during the last renewal.
+      const [row] = await database.read(due, { before: addSeconds(now, aheadSeconds), now, ...after });
+      if (row === undefined || stopping.aborted) return count;
+      after = {
+        after_end: row.credential_expires_at,
+        after_account: row.account_id,
+        after_project: row.project_id,
+      };
+      try {
+        if (await renewToken(services, row)) count += 1;
+      } catch (failure) {
+        log.warn({ err: failure, projectId: row.project_id }, failureMessage);
+      }
+    }
   });
   return renewed ?? 0;
 }
+
+const failureMessage = 'the token of a repository could not be renewed; it will be tried again';
 
 async function renewToken(
   services: RenewalServices,
@@ -148,7 +174,7 @@ async function renewToken(
   } catch (failure) {
     if (!(failure instanceof ProviderRefused)) throw failure;
     const about = { projectId: row.project_id, code: failure.finding.code };
-    log.warn(about, 'the token of a repository could not be renewed; it will be tried again');
+    log.warn(about, failureMessage);
     return false;
   }
 }

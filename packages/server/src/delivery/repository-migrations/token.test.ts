@@ -163,6 +163,13 @@ test('the token of a project is renewed before it expires, once', async () => {
     "update repository set credential_expires_at = $2::timestamptz + interval '3 days' where project_id = $1",
     [id, server.clock.now()],
   );
+  // One that cannot be read does not keep the others.
+  const damaged = await createMigrationScene(server, host, { token: 't0ken' });
+  await server.database.query(
+    `update repository set provider = 'gitlab', sealed_credential = '\\x00', credential_expires_at = $2::timestamptz + interval '1 day'
+     where project_id = $1`,
+    [damaged.project.projectId, server.clock.now()],
+  );
   assert.equal(await renewTokens(server.deps, rest), 1);
   assert.equal(await renewTokens(server.deps, rest), 0);
   assert.equal(front.requests.filter(isRotation).length, 2);

@@ -1,0 +1,92 @@
+/** Mirrors, with a git and a host that do what a test says. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import type { Git, GitResult } from '../git/index.ts';
+import { createMirrors, type Mirrored } from './mirrors.ts';
+import type { Remotes } from './remote.ts';
+
+const folder = await mkdtemp(join(tmpdir(), 'headgate-mirrors-'));
+after(() => rm(folder, { recursive: true, force: true }));
+
+const remote = {
+  url: 'http://127.0.0.1/s/x/',
+  environment: {},
+  failure: () => undefined,
+  bytes: () => ({ received: 0, sent: 0 }),
+  close: () => undefined,
+};
+const done: GitResult = { code: 0, stdout: Buffer.from(''), stderr: '', isCut: false };
+
+function openMirrors(name: string, run: (command: string, folder: string) => Promise<GitResult>) {
+  const git = {
+    run: (args: readonly string[], call: { folder: string }) => run(args[0] ?? '', call.folder),
+    makeFolder: (path: string) => mkdir(path, { recursive: true }),
+    makeRepository: async () => undefined,
+  } as unknown as Git;
+  const remotes = { openRemote: async () => remote } as unknown as Remotes;
+  const clock = { now: () => new Date() };
+  const mirrors = createMirrors({ git, remotes, folder: join(folder, name), clock, mostBytes: 1_000_000 });
+  const of: Mirrored = {
+    accountId: 'a',
+    projectId: 'p',
+    url: 'https://git.example.com/acme/p.git',
+    credential: undefined,
+    credentialName: 'none',
+    wantsDefaultBranch: true,
+  };
+  return { mirrors, of };
+}
+
+test('a push does not let a second fetch begin while one is under way', async () => {
+  const gates: (() => void)[] = [];
+  let underWay = 0;
+  let most = 0;
+  const { mirrors, of } = openMirrors('push', async (command) => {
+    if (command !== 'fetch') return done;
+    underWay += 1;
+    most = Math.max(most, underWay);
+    await new Promise<void>((resolve) => gates.push(resolve));
+    underWay -= 1;
+    return done;
+  });
+  const openGate = async () => {
+    while (gates.length === 0) await new Promise(setImmediate);
+    gates.shift()?.();
+  };
+  const first = mirrors.refresh(of);
+  while (underWay === 0) await new Promise(setImmediate);
+  await mirrors.push(of, { name: 'refs/heads/main', from: null, to: 'a'.repeat(40) });
+  const second = mirrors.refresh(of);
+  // All that comes before its fetch is one read of a file: enough reads of others, and it would have begun.
+  for (let turn = 0; turn < 50; turn += 1) await stat(folder);
+  await openGate();
+  await first;
+  await openGate();
+  await second;
+  assert.equal(most, 1);
+});
+
+test('a mirror that a killed git left locked is made again, once', async () => {
+  const words =
+    "error: cannot lock ref 'refs/heads/main': Unable to create '(repository)/main.lock': File exists.";
+  let fetches = 0;
+  const { mirrors, of } = openMirrors('locked', async (command, at) => {
+    if (command !== 'fetch') return done;
+    fetches += 1;
+    return existsSync(join(at, 'main.lock')) ? { ...done, code: 1, stderr: words } : done;
+  });
+  const { folder: at } = await mirrors.refresh(of);
+  await writeFile(join(at, 'main.lock'), '');
+  await mirrors.refresh(of, performance.now());
+  assert.equal(fetches, 3);
+  assert.equal(existsSync(join(at, 'main.lock')), false);
+
+  const broken = openMirrors('broken', async (command) =>
+    command === 'fetch' ? { ...done, code: 1, stderr: words } : done,
+  );
+  await assert.rejects(broken.mirrors.refresh(broken.of), { code: 'git-host-failed' });
+});
