@@ -172,6 +172,22 @@ describe('a repository on another host', () => {
   });
 });
 
+test('a branch that was hosted here before is published with the rights of the writer of the rule', async () => {
+  const { project, repository } = await arrange();
+  commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline } });
+  const owner = await account.actor('MEMBER', { projectId: project.projectId, role: 'OWNER' });
+  await writeRules(owner, project, ['main', 'dev']);
+  await server.database.query('update delivery_rule set pushed_by = $1 where project_id = $2', [
+    admin.actorId,
+    project.projectId,
+  ]);
+  await admin.delete(`/credentials/${owner.actorId}`);
+  await deliver(server);
+  assert.deepEqual(await names(project), []);
+  const [event] = await readEvents(project, 'branch-not-published');
+  assert.match(JSON.stringify(event?.additionalInfo), new RegExp(`"publishedFor":"${owner.actorId}"`));
+});
+
 test('two servers publish a commit once', async () => {
   const { project, repository } = await arrange();
   const commit = commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline } });

@@ -128,7 +128,9 @@ async function publishHead(
 }
 
 /** Whose rights count: those of the pusher of a hosted branch, else those of the writer of the rule. */
-const getPublisher = (rule: DueRule) => rule.pushed_by ?? rule.written_by;
+const getPublisher = ({ provider, pushed_by, written_by }: DueRule) =>
+  // A repository that was hosted here before a migration still has its last pusher.
+  provider === 'headgate' ? (pushed_by ?? written_by) : written_by;
 
 /** Hosted branches are looked at after each push. */
 function findNextLook({ clock, config }: RuleDeliveryServices, { provider }: DueRule): Date {
