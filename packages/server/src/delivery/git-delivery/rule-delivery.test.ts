@@ -7,6 +7,8 @@ import { commitByApi, deliver, listVersions, readRules, writeRules } from '../..
 import { commitFiles, startGitHost } from '../../testing/git-host.ts';
 import { smallPipeline, type TestProject } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
+import { claimDueRules } from './rule.store.ts';
+import { deliverRule } from './rule-delivery.ts';
 
 const server = await startTestServer({ settings: loopbackAllowed });
 const account = await server.account();
@@ -91,6 +93,57 @@ describe('a repository hosted here', () => {
     assert.equal((await names(project, 'prod'))[0], `${short(second)}-main`);
   });
 
+  test('is not published with the rights of an earlier pusher', async () => {
+    const project = await arrangeHosted();
+    const first = await commitByApi(admin, project);
+    await writeRules(admin, project, ['main', 'prod']);
+    const of = { projectId: project.projectId, role: 'CONTRIBUTOR' } as const;
+    const contributor = await account.actor('MEMBER', of);
+    // Pushed between the claim of the rule and the reading of the branch.
+    const [claimed] = await claimDueRules(server.deps.database.read, server.clock.now(), 120);
+    assert.ok(claimed);
+    server.clock.advance(1);
+    const files = { 'b.orch.yaml': smallPipeline };
+    const second = await commitByApi(contributor, project, { expectedHead: first, files });
+    await admin.delete(`/credentials/${contributor.actorId}`);
+    await deliverRule(server.deps, claimed, performance.now());
+    assert.deepEqual(await names(project, 'prod'), []);
+    await deliver(server);
+    assert.deepEqual(await names(project, 'prod'), []);
+    const [event] = await readEvents(project, 'branch-not-published');
+    assert.match(
+      JSON.stringify(event?.additionalInfo),
+      new RegExp(`"publishedFor":"${contributor.actorId}"`),
+    );
+    assert.equal((await readRules(admin, project))[0]?.commitHash, second);
+  });
+
+  test('is not published before it is known whose push moved it', async () => {
+    const project = await arrangeHosted();
+    const head = await commitByApi(admin, project);
+    await writeRules(admin, project, ['main', 'dev']);
+    const place = [account.accountId, project.projectId];
+    await server.database.query(
+      `insert into repository_write (account_id, project_id, write_id, moves, actor_id, actor_kind, begun_at, lease_until)
+       values ($1, $2, gen_random_uuid(), $3, $4, 'credential', $5, $5::timestamptz + interval '2 minutes')`,
+      [
+        ...place,
+        JSON.stringify([{ name: 'refs/heads/main', from: null, to: head }]),
+        admin.actorId,
+        server.clock.now(),
+      ],
+    );
+    await deliver(server);
+    assert.deepEqual(await names(project), []);
+    await server.database.query(
+      'delete from repository_write where account_id = $1 and project_id = $2',
+      place,
+    );
+    server.clock.advance(6);
+    await deliver(server);
+    assert.deepEqual(await names(project), [`${short(head)}-main`]);
+  });
+
   test('publishes a commit again when the branch goes back to it', async () => {
     const project = await arrangeHosted();
     const first = await commitByApi(admin, project, { branch: 'work' });
@@ -172,6 +225,22 @@ describe('a repository on another host', () => {
   });
 });
 
+test('a branch that was hosted here before is published with the rights of the writer of the rule', async () => {
+  const { project, repository } = await arrange();
+  commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline } });
+  const owner = await account.actor('MEMBER', { projectId: project.projectId, role: 'OWNER' });
+  await writeRules(owner, project, ['main', 'dev']);
+  await server.database.query('update delivery_rule set pushed_by = $1 where project_id = $2', [
+    admin.actorId,
+    project.projectId,
+  ]);
+  await admin.delete(`/credentials/${owner.actorId}`);
+  await deliver(server);
+  assert.deepEqual(await names(project), []);
+  const [event] = await readEvents(project, 'branch-not-published');
+  assert.match(JSON.stringify(event?.additionalInfo), new RegExp(`"publishedFor":"${owner.actorId}"`));
+});
+
 test('two servers publish a commit once', async () => {
   const { project, repository } = await arrange();
   const commit = commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline } });
@@ -189,7 +258,6 @@ test('a rule of a dead server is taken over after its lease', async () => {
   const { project, repository } = await arrange();
   const commit = commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline } });
   await writeRules(admin, project, ['main', 'dev']);
-  const { claimDueRules } = await import('./rule.store.ts');
   const claim = { now: server.clock.now(), leaseSeconds: 120, most: 16, busy: [] };
   assert.equal((await claimDueRules(server.deps.database.read, claim)).length, 1);
   await deliver(server);

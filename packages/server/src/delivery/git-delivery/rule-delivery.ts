@@ -17,6 +17,7 @@ import type { GitRepository } from '../git/index.ts';
 import type { RepositoryUse } from '../repositories/index.ts';
 import { type PublishingServices, publishCommit } from './publish-commit.ts';
 import {
+  BranchMoved,
   type DueRule,
   finishRule,
   lockRule,
@@ -42,6 +43,8 @@ export const ruleLeaseSeconds = 120;
 /** After a failure that may pass. */
 const retrySeconds = 30;
 const migrationSeconds = 5;
+/** The record of a push wakes the rule sooner, unless its server died. */
+const movedSeconds = 5;
 /** A rule that waits for a push. */
 const never = new Date('9999-12-31T00:00:00Z');
 
@@ -58,6 +61,11 @@ export async function deliverRule(
     });
   } catch (failure) {
     if (failure instanceof RuleLost) return;
+    if (failure instanceof BranchMoved)
+      return endRule(services, rule, {
+        ...retryLater(services, rule, movedSeconds),
+        problem: rule.problem ?? undefined,
+      });
     if (!(failure instanceof Problem)) {
       await endRule(services, rule, {
         ...retryLater(services, rule),
@@ -128,7 +136,9 @@ async function publishHead(
 }
 
 /** Whose rights count: those of the pusher of a hosted branch, else those of the writer of the rule. */
-const getPublisher = (rule: DueRule) => rule.pushed_by ?? rule.written_by;
+const getPublisher = ({ provider, pushed_by, written_by }: DueRule) =>
+  // A repository that was hosted here before a migration still has its last pusher.
+  provider === 'headgate' ? (pushed_by ?? written_by) : written_by;
 
 /** Hosted branches are looked at after each push. */
 function findNextLook({ clock, config }: RuleDeliveryServices, { provider }: DueRule): Date {

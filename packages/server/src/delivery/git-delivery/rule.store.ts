@@ -69,9 +69,22 @@ export function claimDueRules(read: Read, { now, leaseSeconds, most, busy }: Cla
   return read(claimDue, { limit, lease_until: addSeconds(now, leaseSeconds), now, busy });
 }
 
+// A write that has begun may have moved the branch already, and its end will say whose the push was.
 const lockHeld = statement(
-  { parameters: heldTypes, row: { held: 'boolean' } },
-  `select true as held from delivery_rule where ${isHeld} for update`,
+  {
+    parameters: {
+      ...heldTypes,
+      known_due_at: 'timestamptz',
+      pushed_by: 'uuid?',
+      moves: 'jsonb',
+    },
+    row: { is_settled: 'boolean' },
+  },
+  `
+  select due_at = $known_due_at and pushed_by is not distinct from $pushed_by and not exists (
+      select from repository_write w
+      where w.account_id = $account_id and w.project_id = $project_id and w.moves @> $moves) as is_settled
+  from delivery_rule where ${isHeld} for update`,
 );
 
 /** Another server took the rule over, or somebody removed it. */
@@ -79,10 +92,21 @@ export class RuleLost extends Error {
   override name = 'RuleLost';
 }
 
-/** Throws `RuleLost`. */
+/** Somebody pushed to the hosted branch since the claim: what was read may be theirs, with other rights. */
+export class BranchMoved extends Error {
+  override name = 'BranchMoved';
+}
+
+/** Throws `RuleLost`, `BranchMoved`. */
 export async function lockRule(tx: Transaction, rule: DueRule): Promise<void> {
-  const held = await tx.query(lockHeld, pickHeld(rule));
-  if (held.length === 0) throw new RuleLost('The delivery rule is not held any more.');
+  const [held] = await tx.query(lockHeld, {
+    ...pickHeld(rule),
+    known_due_at: rule.due_at,
+    pushed_by: rule.pushed_by,
+    moves: JSON.stringify([{ name: `refs/heads/${rule.branch_name}` }]),
+  });
+  if (held === undefined) throw new RuleLost('The delivery rule is not held any more.');
+  if (rule.provider === 'headgate' && !held.is_settled) throw new BranchMoved('The branch has moved.');
 }
 
 // A wake during the lease has set another time and pusher, which then count. The pusher of a push that was
