@@ -87,6 +87,11 @@ export function createMirrors(options: MirrorOptions): Mirrors {
 
   async function fetch(of: Mirrored, folder: string, source: string): Promise<Mirror> {
     await prepare(folder, source);
+    if ((await measure(of, folder)) > options.mostBytes) {
+      // Old objects are never collected, and what a failed fetch has left neither.
+      await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+      await prepare(folder, source);
+    }
     const remote = await remotes.openRemote({
       url: of.url,
       credential: of.credential,
@@ -117,6 +122,13 @@ export function createMirrors(options: MirrorOptions): Mirrors {
     } finally {
       remote.close();
     }
+  }
+
+  /** Bytes of all objects, and of what failed fetches have left. */
+  async function measure({ accountId }: Mirrored, folder: string): Promise<number> {
+    const { stdout } = await git.run(['count-objects', '-v'], { folder, accountId });
+    const sizes = stdout.toString('latin1').matchAll(/^size[\w-]*: (\d+)$/gm);
+    return [...sizes].reduce((sum, [, kibibytes]) => sum + Number(kibibytes) * 1_024, 0);
   }
 
   async function readDefaultBranch(
