@@ -100,7 +100,12 @@ describe('a repository hosted here', () => {
     const of = { projectId: project.projectId, role: 'CONTRIBUTOR' } as const;
     const contributor = await account.actor('MEMBER', of);
     // Pushed between the claim of the rule and the reading of the branch.
-    const [claimed] = await claimDueRules(server.deps.database.read, server.clock.now(), 120);
+    const [claimed] = await claimDueRules(server.deps.database.read, {
+      now: server.clock.now(),
+      leaseSeconds: 120,
+      most: 16,
+      busy: [],
+    });
     assert.ok(claimed);
     server.clock.advance(1);
     const files = { 'b.orch.yaml': smallPipeline };

@@ -88,6 +88,11 @@ export function createMirrors(options: MirrorOptions): Mirrors {
   /** A mirror that a killed git left damaged is made again. */
   async function fetch(of: Mirrored, folder: string, source: string): Promise<Mirror> {
     await prepare(folder, source);
+    if ((await measure(of, folder)) > options.mostBytes) {
+      // Old objects are never collected, and what a failed fetch has left neither.
+      await removeFolder(folder);
+      await prepare(folder, source);
+    }
     try {
       return await fetchInto(of, folder);
     } catch (failure) {
@@ -133,6 +138,13 @@ export function createMirrors(options: MirrorOptions): Mirrors {
     } finally {
       remote.close();
     }
+  }
+
+  /** Bytes of all objects, and of what failed fetches have left. */
+  async function measure({ accountId }: Mirrored, folder: string): Promise<number> {
+    const { stdout } = await git.run(['count-objects', '-v'], { folder, accountId });
+    const sizes = stdout.toString('latin1').matchAll(/^size[\w-]*: (\d+)$/gm);
+    return [...sizes].reduce((sum, [, kibibytes]) => sum + Number(kibibytes) * 1_024, 0);
   }
 
   async function readDefaultBranch(

@@ -1,6 +1,7 @@
 /** Repositories of other hosts: what changes there, and what hosts refuse. */
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { chmodSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { Page, RepositoryBranch, RepositoryFile } from '@headgate/contract';
@@ -113,6 +114,34 @@ test('odd names are listed as they are', async () => {
   const list = (branch: string) =>
     admin.get<Page<RepositoryFile>>(`${path}/files?branch=${encodeURIComponent(branch)}`);
   for (const { name } of await branches()) assert.equal((await list(name)).status, 200, name);
+});
+
+test('a mirror does not grow beyond the limit, whatever the host sends again and again', async () => {
+  const small = await startTestServer({ settings: { ...loopbackAllowed, HEADGATE_REPOSITORY_MB: '1' } });
+  const owner = await small.account();
+  const project = await owner.project();
+  const repository = host.addRepository('acme/growing.git', { writers: ['t'] });
+  await associate(owner.admin, project, { cloneUrl: repository.cloneUrl, token: 't' });
+  const folder = join(small.deps.repositoriesFolder, 'mirrors', owner.accountId, `${project.projectId}.git`);
+  const read = () => owner.admin.get(`${project.path}/repositories/branches`);
+  const measure = () =>
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((each) => each.isFile())
+      .reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
+  for (let round = 0; round < 5; round += 1) {
+    const content = randomBytes(400_000).toString('base64');
+    commitFiles(repository.folder, { branch: `r${round}`, files: { a: content } });
+    if (round > 0) repository.git('update-ref', '-d', `refs/heads/r${round - 1}`);
+    small.clock.advance(3);
+    assert.equal((await read()).status, 200);
+  }
+  assert.ok(measure() < 2 * 1_048_576, `${measure()} bytes`);
+  commitFiles(repository.folder, { files: { b: randomBytes(2_000_000).toString('base64') } });
+  for (let round = 0; round < 3; round += 1) {
+    small.clock.advance(3);
+    assert.equal((await read()).problem.code, 'repository-too-large');
+  }
+  assert.ok(measure() < 2 * 1_048_576, `${measure()} bytes`);
 });
 
 test('the mirror is removed with the association and with the project, and when it is unused for 30 days', async () => {
