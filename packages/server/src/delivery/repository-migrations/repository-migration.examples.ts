@@ -22,6 +22,11 @@ export const repositoryMigrationExamples: Examples = {
   async getRepositoryMigration(place) {
     const path = await createRepository(place);
     const started = await place.account.admin.post<{ migrationId: string }>(path, toGithub);
-    return { path: `${path}/${started.body.migrationId}` };
+    // An earlier request may have started one, which the problem names.
+    const migrationId =
+      started.status === 409
+        ? /migration ([\da-f-]{36})/.exec(started.problem.detail)?.[1]
+        : started.body.migrationId;
+    return { path: `${path}/${migrationId}` };
   },
 };
