@@ -87,6 +87,14 @@ describe('what concurrent iterations leave in a session', () => {
       /temporary/,
     ],
     [
+      'a table that is made IF NOT EXISTS is shared',
+      [
+        ['create temp table if not exists part (a int)', one],
+        [read, two],
+      ],
+      undefined,
+    ],
+    [
       'a variable of its own is read',
       [
         ['set variable x = 1', one],

@@ -27,8 +27,9 @@ interface Left {
 
 const name = '((?:"(?:[^"]|"")*"|[^\\s"\'(),;.=]+)(?:\\s*\\.\\s*(?:"(?:[^"]|"")*"|[^\\s"\'(),;.=]+))*)';
 const lead = '^(?:\\s|--[^\\n]*\\n|/\\*.*?\\*/)*';
+/** With IF NOT EXISTS the iterations mean to share it. */
 const temporary = new RegExp(
-  `${lead}create\\s+(?:or\\s+replace\\s+)?(?:temp|temporary)\\s+(?:table|view|sequence|macro|function)\\s+(?:if\\s+not\\s+exists\\s+)?${name}`,
+  `${lead}create\\s+(?:or\\s+replace\\s+)?(?:temp|temporary)\\s+(?:table|view|sequence|macro|function)\\s+(?!if\\s+not\\s+exists\\b)${name}`,
   'is',
 );
 const variable = new RegExp(`${lead}set\\s+variable\\s+${name}`, 'is');
