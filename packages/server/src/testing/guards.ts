@@ -22,7 +22,7 @@ export const permissionRowOf = mergeTables('rows of permissions', guards, (each)
 const takers = new Set(guards.flatMap(({ takesPlaceAway = [] }: SliceGuards) => takesPlaceAway));
 
 /** Whether an operation's example deletes the place itself. */
-export function takesPlaceAway({ id }: Operation): boolean {
+export function takesPlaceAway({ id }: Pick<Operation, 'id'>): boolean {
   return takers.has(id);
 }
 

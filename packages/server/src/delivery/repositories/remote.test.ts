@@ -122,7 +122,12 @@ test('a mirror does not grow beyond the limit, whatever the host sends again and
   const project = await owner.project();
   const repository = host.addRepository('acme/growing.git', { writers: ['t'] });
   await associate(owner.admin, project, { cloneUrl: repository.cloneUrl, token: 't' });
-  const folder = join(small.deps.repositoriesFolder, 'mirrors', owner.accountId, `${project.projectId}.git`);
+  const folder = join(
+    small.deps.repositoriesFolder,
+    '../mirrors',
+    owner.accountId,
+    `${project.projectId}.git`,
+  );
   const read = () => owner.admin.get(`${project.path}/repositories/branches`);
   const measure = () =>
     readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -147,7 +152,7 @@ test('a mirror does not grow beyond the limit, whatever the host sends again and
 test('the mirror is removed with the association and with the project, and when it is unused for 30 days', async () => {
   const job = createUnusedMirrorsJob(server.deps);
   const folderOf = (projectId: string) =>
-    join(server.deps.repositoriesFolder, 'mirrors', account.accountId, `${projectId}.git`);
+    join(server.deps.repositoriesFolder, '../mirrors', account.accountId, `${projectId}.git`);
   const [one, two, three] = [await makeProject(), await makeProject(), await makeProject()];
   for (const { branches, project } of [one, two, three]) {
     await branches();

@@ -32,7 +32,7 @@ test('a project is associated with one repository, which is shown without its to
   const made = await admin.post<Repository>(path, onGitlab, { headers: { [tokenHeader]: 'glpat-x' } });
   assert.equal(made.status, 201);
   const { createdAt, updatedAt, createdBy, ...shown } = made.body;
-  assert.deepEqual(shown, { ...onGitlab, protectedBranches: [], hasToken: true });
+  assert.deepEqual(shown, { ...onGitlab, protectedBranches: [], deliveryRules: [], hasToken: true });
   assert.deepEqual([createdAt, createdBy], [updatedAt, admin.actorId]);
   const page = (await admin.get<Page<Repository>>(path)).body;
   assert.deepEqual([page.total, page.results], [1, [made.body]]);
