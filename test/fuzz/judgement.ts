@@ -99,8 +99,13 @@ function faultsOfRefusal({ wire, answer, changed }: Judged, operation: Described
   return faults;
 }
 
-/** Their cursors are opaque, and `after` excludes `from` and `to`: a schema cannot say that. */
-const stricterThanSchema: ReadonlySet<string> = new Set(['listEvents', 'streamEvents']);
+/** Rules that a schema cannot say: opaque cursors, `after` without `from` and `to`, addresses of repositories. */
+const stricterThanSchema: ReadonlySet<string> = new Set([
+  'listEvents',
+  'streamEvents',
+  'createRepository',
+  'startRepositoryMigration',
+]);
 
 /** The schema accepts valid requests, and refuses invalid ones. */
 function faultsOfVerdict({ draft, wire, answer }: Judged, operation: Described | undefined): string[] {

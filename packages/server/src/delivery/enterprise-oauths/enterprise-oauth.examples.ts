@@ -5,8 +5,8 @@ const buildConnection = ({ named }: Place) => ({
   name: named('DevOps of Acme'),
   provider: 'azure-devops',
   clientId: '5c1b1f0e-7f3a-4c58-9a5e-2f0f6b7d8e91',
-  clientSecret: 'a secret of the application',
   tenantId: 'acme.onmicrosoft.com',
+  clientSecret: 'correct horse battery staple',
 });
 
 async function createConnection(place: Place): Promise<string> {

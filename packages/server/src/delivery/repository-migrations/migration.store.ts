@@ -56,7 +56,7 @@ export const startOfMigration = guardedRead(
     },
   },
   `
-  select r.project_id is not null as has_repository, r.provider, r.clone_url, r.repository_name,
+  select r.project_id is not null as has_repository, r.provider, r.clone_url,
     m.migration_id as running_id, o.provider as oauth_provider, o.tenant_id as oauth_tenant_id
   from (values (true)) as always (yes)
   left join repository r on r.account_id = $account_id and r.project_id = $project_id
