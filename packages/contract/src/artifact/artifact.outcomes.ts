@@ -50,11 +50,11 @@ export const artifactOutcomes = {
       ({ path, versionName }) =>
         `The version ${quoted(versionName)} has no file ${quoted(path)}; the path must be exactly as it was uploaded.`,
     ),
-    'version-exists': kind<{ versionName: string; environmentName: string }>(
+    'version-exists': kind<{ versionName: string; environmentName: string; advice?: string }>(
       409,
       'The environment already has this version. Versions are immutable.',
-      ({ versionName, environmentName }) =>
-        `The version ${quoted(versionName)} already exists in the environment ${quoted(environmentName)}; versions are immutable.`,
+      ({ versionName, environmentName, advice = '' }) =>
+        `The version ${quoted(versionName)} already exists in the environment ${quoted(environmentName)}; versions are immutable.${advice}`,
     ),
     'promotion-to-itself': kind<{ name: string }>(
       422,

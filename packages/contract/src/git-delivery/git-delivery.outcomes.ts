@@ -28,8 +28,8 @@ export const gitDeliveryOutcomes = {
     ...hookProblems,
     'branch-or-commit': kind(
       422,
-      'The body names neither a branch nor a commit, or both.',
-      () => 'The body must have either `branch` or `commit`, for example {"branch": "main"}.',
+      'The body names no branch, tag or commit, or more than one of them.',
+      () => 'The body must have exactly one of `branch`, `tag` and `commit`, for example {"branch": "main"}.',
     ),
     'git-tree-refused': kind<{ commit: string; reason: string }>(
       422,

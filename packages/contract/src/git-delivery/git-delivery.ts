@@ -5,7 +5,7 @@ import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import { DateTime, EnvironmentName, Name, oneOf, pageOf, pageQuery, VersionName } from '../primitives.ts';
 import { projectPath } from '../project/project.ts';
-import { BranchName } from '../repository/repository.ts';
+import { BranchName, branchNameLimit } from '../repository/repository.ts';
 import { gitReadProblems } from '../repository/repository-problems.ts';
 
 const CommitName = Type.String({
@@ -13,6 +13,12 @@ const CommitName = Type.String({
   pattern: '^[0-9a-fA-F]{4,64}$',
   'x-form': 'a commit id of 4 to 64 hexadecimal digits, such as 1a2b3c4d',
   description: 'A commit that a branch or tag of the repository contains; the first digits suffice',
+});
+
+const TagName = Type.String({
+  minLength: 1,
+  maxLength: branchNameLimit,
+  description: 'The name of a tag, without `refs/tags/`',
 });
 
 export const createArtifactFromGit = operation({
@@ -23,8 +29,8 @@ export const createArtifactFromGit = operation({
   tag: 'Artifacts',
   summary: 'Publish an artifact version from Git',
   description:
-    'Publishes the files of a commit of the repository of the project, by the same rules as an upload. Name a branch, whose newest commit is published, or a commit. ' +
-    'The server sets `commitHash`, `branch` and `provider` of the version. Without `versionName`, the version is named after the commit and the branch, for example `1a2b3c4d5e6f-main`. ' +
+    'Publishes the files of a commit of the repository of the project, by the same rules as an upload. Name a branch, whose newest commit is published, a tag, or a commit. ' +
+    'The server sets `commitHash`, `branch` and `provider` of the version. Without `versionName`, the version is named after the commit and the branch or tag, for example `1a2b3c4d5e6f-main`. ' +
     'Symbolic links, submodules and pointers of Git LFS are listed in `ignoredResources`.',
   permission: 'environment:deliver',
   environmentFrom: 'body.environmentName',
@@ -33,6 +39,7 @@ export const createArtifactFromGit = operation({
   body: Type.Object({
     environmentName: EnvironmentName,
     branch: Type.Optional(BranchName),
+    tag: Type.Optional(TagName),
     commit: Type.Optional(CommitName),
     versionName: Type.Optional(VersionName),
   }),

@@ -54,7 +54,7 @@ export const createBranch = operation({
   body: Type.Object({
     name: BranchName,
     from: Type.Optional(
-      Type.String({ ...RevisionName, description: 'A branch or a commit. Default: the default branch' }),
+      Type.String({ ...RevisionName, description: 'A branch, a tag or a commit. Default: the default branch' }),
     ),
   }),
   success: { status: 201, body: RepositoryBranch },
@@ -121,8 +121,8 @@ export const compareBranches = operation({
   permission: 'project:read',
   params: Type.Object(projectPath),
   query: Type.Object({
-    base: Type.String({ ...RevisionName, description: 'A branch or a commit' }),
-    head: Type.String({ ...RevisionName, description: 'A branch or a commit' }),
+    base: Type.String({ ...RevisionName, description: 'A branch, a tag or a commit' }),
+    head: Type.String({ ...RevisionName, description: 'A branch, a tag or a commit' }),
   }),
   success: { status: 200, body: BranchComparison },
   problems: [...gitReadProblems, 'revision-not-found'],

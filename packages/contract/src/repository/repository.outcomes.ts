@@ -75,10 +75,10 @@ const contentProblems = {
     'Git does not accept the name of the branch.',
     ({ name, reason }) => `${quoted(name)} is no name for a branch: ${reason}`,
   ),
-  'branch-not-found': kind<{ name: string }>(
+  'branch-not-found': kind<{ name: string; nearest: string | undefined }>(
     404,
     'The repository has no such branch.',
-    ({ name }) => `The repository has no branch ${quoted(name)}.`,
+    ({ name, nearest }) => `The repository has no branch ${quoted(name)}.${didYouMean(nearest)}`,
   ),
   'unknown-branch': kind<{ name: string; nearest: string | undefined }>(
     422,
@@ -87,13 +87,13 @@ const contentProblems = {
   ),
   'revision-not-found': kind<{ name: string; nearest: string | undefined }>(
     404,
-    'The repository has no such branch or commit.',
-    ({ name, nearest }) => `The repository has no branch or commit ${quoted(name)}.${didYouMean(nearest)}`,
+    'The repository has no such branch or tag, or none that contains the commit.',
+    explainMissingRevision,
   ),
   'unknown-revision': kind<{ name: string; nearest: string | undefined }>(
     422,
-    'The body names a branch or commit that the repository does not have.',
-    ({ name, nearest }) => `The repository has no branch or commit ${quoted(name)}.${didYouMean(nearest)}`,
+    'The body names a branch or tag that the repository does not have, or a commit that none of them contains.',
+    explainMissingRevision,
   ),
   'branch-exists': kind<{ name: string }>(
     409,
@@ -136,6 +136,12 @@ const contentProblems = {
     ({ path, commitId }) => `The commit ${commitId} has nothing of this kind at ${quoted(path)}.`,
   ),
 } as const;
+
+function explainMissingRevision({ name, nearest }: { name: string; nearest: string | undefined }): string {
+  if (/^[0-9a-f]{4,64}$/i.test(name))
+    return `No branch or tag of the repository contains a commit ${quoted(name)}; push a branch or tag that contains it.${didYouMean(nearest)}`;
+  return `The repository has no branch, tag or commit ${quoted(name)}.${didYouMean(nearest)}`;
+}
 
 export const repositoryOutcomes = {
   events: [

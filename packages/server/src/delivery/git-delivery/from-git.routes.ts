@@ -1,12 +1,17 @@
-import { createArtifactFromGit } from '@headgate/contract';
+import { type BodyOf, createArtifactFromGit } from '@headgate/contract';
 import { requireRow } from '../../kernel/database/database.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
-import { problem } from '../../kernel/http/problems.ts';
+import { Problem, problem } from '../../kernel/http/problems.ts';
 import { environmentToUploadTo, publishVersion } from '../artifacts/index.ts';
-import type { RepositoryUse } from '../repositories/index.ts';
+import {
+  type OpenedRepository,
+  type RepositoryUse,
+  requireHead,
+  requireRevision,
+  requireTag,
+} from '../repositories/index.ts';
 import { type PublishingServices, publishCommit } from './publish-commit.ts';
-
-import { chooseRevision, findCommit } from './revision.ts';
+import { ruleOfVersion } from './rule-of-version.store.ts';
 import { renderVersionName } from './version-name.ts';
 
 export interface FromGitServices extends PublishingServices {
@@ -16,31 +21,59 @@ export interface FromGitServices extends PublishingServices {
 export function fromGitRoutes({ long }: Endpoints, services: FromGitServices): void {
   long(createArtifactFromGit, async ({ rows, write, findEarlierAnswer, params, query, body, scope, now }) => {
     const { projectId } = params;
-    const { environmentName, branch } = body;
+    const { environmentName } = body;
     const notBefore = performance.now();
     // Rights first: a stranger must not learn what the repository has.
     const found = await rows(environmentToUploadTo, { environment_name: environmentName });
     requireRow(found, () => problem('environment-not-found', { name: environmentName }));
-    const revision = chooseRevision(body);
+    const findCommit = chooseRevision(body);
     // The branch may have moved since the first request with the same key.
     const content = JSON.stringify([body, query.strict]);
     const earlier = await findEarlierAnswer(content);
     if (earlier !== undefined) return earlier;
     return services.repositories.withRepository(
       { accountId: scope.accountId, projectId },
-      async ({ content: repository }) => {
-        const commit = await findCommit(repository, revision);
-        const versionName = body.versionName ?? renderVersionName(commit, branch ?? null);
+      async (opened) => {
+        const commit = await findCommit(opened);
+        const versionName = body.versionName ?? renderVersionName(commit, body.branch ?? body.tag ?? null);
         const wanted = {
           ...{ accountId: scope.accountId, projectId, environmentName, versionName, commit },
-          branch: branch ?? null,
+          branch: body.branch ?? null,
           isStrict: query.strict,
         };
-        return publishCommit(services, repository, rows, wanted, (publication) =>
+        const published = publishCommit(services, opened.content, rows, wanted, (publication) =>
           write(content, (tx) => publishVersion(tx, scope, publication, now)),
         );
+        return published.catch(async (failure: unknown) => {
+          if (!(failure instanceof Problem) || failure.code !== 'version-exists') throw failure;
+          const named = { environment_name: environmentName, version_name: versionName };
+          const [rule] = await rows(ruleOfVersion, named);
+          throw problem('version-exists', { environmentName, versionName, advice: advise(rule?.branch_name) });
+        });
       },
       { notBefore },
     );
   });
 }
+
+const unknown = (about: { name: string; nearest: string | undefined }) => problem('unknown-revision', about);
+
+/** @returns what finds the commit; it throws `unknown-revision` @throws `branch-or-commit` */
+function chooseRevision({
+  branch,
+  tag,
+  commit,
+}: BodyOf<typeof createArtifactFromGit>): (opened: OpenedRepository) => Promise<string> {
+  const named = [branch, tag, commit].filter((each) => each !== undefined);
+  if (named.length !== 1) throw problem('branch-or-commit');
+  return (opened) => {
+    if (branch !== undefined) return requireHead(opened, branch, unknown);
+    if (tag !== undefined) return requireTag(opened, tag, unknown);
+    return requireRevision(opened, (commit ?? '').toLowerCase(), unknown);
+  };
+}
+
+const advise = (branchOfRule: string | undefined) =>
+  branchOfRule === undefined
+    ? ' To publish the commit once more, send another `versionName`.'
+    : ` The delivery rule of the branch ${JSON.stringify(branchOfRule)} has published it. To publish the commit once more, send another \`versionName\`.`;

@@ -71,6 +71,29 @@ test('a push of a moment ago is published, and an older commit by its first digi
   assert.deepEqual([newest?.commitHash, newest?.branch], [first, undefined]);
 });
 
+test('a commit that a forced push has removed is not published; a tag brings it back', async () => {
+  const { project, repository } = await arrange();
+  const first = commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline } });
+  const second = commitFiles(repository.folder, { files: { 'b.orch.yaml': smallPipeline } });
+  assert.equal((await publish(project, { branch: 'main' })).status, 201);
+  runGit(repository.folder, ['update-ref', 'refs/heads/main', first]);
+  const removed = await publish(project, { commit: second, versionName: 'removed' });
+  assert.deepEqual([removed.status, removed.problem.code], [422, 'unknown-revision']);
+  assert.match(removed.problem.detail, /No branch or tag .*contains/);
+  assert.match((await publish(project, { tag: 'v1' })).problem.detail, /no branch, tag or commit "v1"/);
+  runGit(repository.folder, ['tag', 'v1', second]);
+  const kept = await publish(project, { commit: second, versionName: 'kept' });
+  assert.equal(kept.status, 201, kept.text);
+  server.clock.advance(1);
+  const tagged = await publish(project, { tag: 'v1' });
+  assert.equal(tagged.status, 201, tagged.text);
+  const [version] = await listVersions(admin, project);
+  assert.deepEqual(
+    [version?.versionName, version?.commitHash, version?.branch],
+    [`${second.slice(0, 12)}-v1`, second, undefined],
+  );
+});
+
 test('links, submodules and pointers of Git LFS are listed, and not published', async () => {
   const { project, repository } = await arrange();
   const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'a'.repeat(64)}\nsize 5\n`;
@@ -114,6 +137,7 @@ test('what cannot be published is refused, and says what to change', async () =>
   assert.deepEqual(await code({ branch: 'main' }), [422, 'unknown-revision']);
   assert.deepEqual(await code({}), [422, 'branch-or-commit']);
   assert.deepEqual(await code({ branch: 'main', commit: 'abcd' }), [422, 'branch-or-commit']);
+  assert.deepEqual(await code({ branch: 'main', tag: 'v1' }), [422, 'branch-or-commit']);
   assert.deepEqual(await code({ branch: 'main', environmentName: 'uat' }), [404, 'environment-not-found']);
   for (const branch of [
     '--upload-pack=x',
@@ -136,8 +160,12 @@ test('what cannot be published is refused, and says what to change', async () =>
   commitFiles(repository.folder, { branch: 'main', files: { 'a.orch.yaml': smallPipeline } });
   const near = await publish(project, { branch: 'mian' });
   assert.match(near.problem.detail, /did you mean/i);
+  for (const branch of ['origin/main', 'refs/heads/main'])
+    assert.match((await publish(project, { branch })).problem.detail, /Did you mean main\?/);
   assert.deepEqual(await code({ branch: 'main' }), [201, undefined]);
-  assert.deepEqual(await code({ branch: 'main' }), [409, 'version-exists']);
+  const twice = (await publish(project, { branch: 'main' })).problem;
+  assert.deepEqual([twice.status, twice.code], [409, 'version-exists']);
+  assert.match(twice.detail, /send another `versionName`/);
   const none = await account.project();
   const missing = await publish(none, { branch: 'main' });
   assert.deepEqual([missing.status, missing.problem.code], [422, 'repository-missing']);

@@ -64,6 +64,10 @@ describe('a repository hosted here', () => {
     assert.equal((await readEvents(project, 'branch-published')).length, 2);
     await deliver(server);
     assert.equal((await names(project)).length, 2);
+    const body = { environmentName: 'dev', branch: 'main' };
+    const twice = (await admin.post(`${project.path}/artifacts/from-git`, body)).problem;
+    assert.equal(twice.code, 'version-exists');
+    assert.match(twice.detail, /rule of the branch "main" has published it.*send another `versionName`/);
   });
 
   test('is published with the rights that the pusher has at that moment', async () => {

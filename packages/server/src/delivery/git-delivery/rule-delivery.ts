@@ -10,11 +10,11 @@ import { addSeconds, type Clock } from '../../kernel/clock.ts';
 import type { Database, Transaction } from '../../kernel/database/database.ts';
 import { type AccountEvent, recordEvents } from '../../kernel/database/events.ts';
 import { actFor } from '../../kernel/endpoint/acting.ts';
-import { Problem } from '../../kernel/http/problems.ts';
+import { Problem, problem } from '../../kernel/http/problems.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import { publishVersion } from '../artifacts/index.ts';
 import type { GitRepository } from '../git/index.ts';
-import type { RepositoryUse } from '../repositories/index.ts';
+import { findNearestBranch, type RepositoryUse } from '../repositories/index.ts';
 import { type PublishingServices, publishCommit } from './publish-commit.ts';
 import {
   BranchMoved,
@@ -87,8 +87,9 @@ async function deliverHead(
   const commit = await repository.findCommitId(`refs/heads/${branch}`);
   const nextDueAt = findNextLook(services, rule);
   if (commit === undefined) {
-    const problem = `The repository has no branch ${JSON.stringify(branch)}.`;
-    return endRule(services, rule, { commitHash: null, nextDueAt, problem });
+    const nearest = await findNearestBranch({ content: repository, defaultBranch: null }, branch);
+    const { message } = problem('unknown-branch', { name: branch, nearest });
+    return endRule(services, rule, { commitHash: null, nextDueAt, problem: message });
   }
   if (commit === rule.commit_hash)
     return endRule(services, rule, { commitHash: commit, nextDueAt, problem: rule.problem ?? undefined });

@@ -92,6 +92,8 @@ export interface GitRepository {
   countCommits(range: { from: string; without?: string; most: number }): Promise<number>;
   findMergeBase(one: string, other: string): Promise<string | undefined>;
   isAncestor(ancestor: string, descendant: string): Promise<boolean>;
+  /** Whether a branch or tag contains the commit. */
+  isReachable(commitId: string): Promise<boolean>;
   /** Sorted by name. @param prefixes such as refs/heads/ */
   listRefs(prefixes: readonly string[]): Promise<Ref[]>;
   /** The branch that HEAD names, whether it exists or not. */

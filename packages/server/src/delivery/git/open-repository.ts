@@ -96,6 +96,8 @@ export function openGitRepository(git: Git, use: RepositoryUse): GitRepository {
     findMergeBase: (one, other) => runText(['merge-base', one, other], [1]),
     isAncestor: async (ancestor, descendant) =>
       (await runText(['merge-base', '--is-ancestor', ancestor, descendant], [1])) !== undefined,
+    isReachable: async (commitId) =>
+      (await runText(['rev-list', '--max-count=1', commitId, '--not', '--branches', '--tags'])) === '',
     listRefs,
     async readDefaultBranch() {
       const name = await runText(['symbolic-ref', '--quiet', 'HEAD'], [1]);

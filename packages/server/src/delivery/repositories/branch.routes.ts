@@ -15,7 +15,14 @@ import { presentChanges } from './content.ts';
 import { repositoryOfProject } from './repository.store.ts';
 import { requireBranchName } from './repository.ts';
 import type { OpenedRepository, RepositoryUse } from './repository-use.ts';
-import { branchPrefix, findHead, listBranchRefs, requireHead, requireRevision } from './revision.ts';
+import {
+  branchPrefix,
+  findHead,
+  findNearestBranch,
+  listBranchRefs,
+  requireHead,
+  requireRevision,
+} from './revision.ts';
 
 export function branchRoutes({ read, long }: Endpoints, repositories: RepositoryUse): void {
   read(listBranches, async ({ params, query, rows, scope }) => {
@@ -58,7 +65,10 @@ export function branchRoutes({ read, long }: Endpoints, repositories: Repository
     const opened = await repositories.open({ ...scope, ...params }, row);
     const { branchName: branch, expectedHead } = query;
     const head = await findHead(opened, branch);
-    if (head === undefined) throw problem('branch-not-found', { name: branch });
+    if (head === undefined) {
+      const nearest = await findNearestBranch(opened, branch);
+      throw problem('branch-not-found', { name: branch, nearest });
+    }
     if (isBranchProtected(opened, branch)) throw problem('branch-is-protected', { branch });
     if (expectedHead !== undefined && expectedHead !== head)
       throw problem('branch-has-moved', { branch, head });

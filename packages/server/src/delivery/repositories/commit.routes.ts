@@ -2,13 +2,21 @@ import { compareCommits, createCommit, listCommits, pageSizeLimit, patchLimit } 
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { makePagingToken, readPagingToken } from '../../kernel/http/paging.ts';
 import { createTokenProblem, problem } from '../../kernel/http/problems.ts';
+import type { GitRepository } from '../git/index.ts';
 import { callerOfRequest } from './caller.store.ts';
 import { prepareFiles } from './commit-files.ts';
 import { presentChanges, presentCommit } from './content.ts';
 import { repositoryOfProject } from './repository.store.ts';
 import { requireBranchName } from './repository.ts';
 import type { OpenedRepository, RepositoryUse } from './repository-use.ts';
-import { branchPrefix, findAskedCommit, findHead, listBranchRefs, requireRevision } from './revision.ts';
+import {
+  branchPrefix,
+  findAskedCommit,
+  findHead,
+  findNearestBranch,
+  listBranchRefs,
+  requireRevision,
+} from './revision.ts';
 
 export function commitRoutes({ read, long }: Endpoints, repositories: RepositoryUse): void {
   read(listCommits, async ({ params, query, rows, scope }) => {
@@ -21,7 +29,7 @@ export function commitRoutes({ read, long }: Endpoints, repositories: Repository
         ? { head: await findAskedCommit(opened, query), skip: 0 }
         : readPosition(query.paginationToken);
     if (from.head === undefined) return { body: { results: [] } };
-    if (query.paginationToken !== undefined && (await content.findCommitId(from.head)) === undefined)
+    if (query.paginationToken !== undefined && !(await isShown(content, from.head)))
       throw createTokenProblem();
     const { path } = query;
     const found = await content.listCommits(from.head, {
@@ -103,7 +111,8 @@ async function findExpectedHead(
   }
   const branches = await listBranchRefs(opened);
   if (branches.length === 0 && expected === undefined) return null;
-  throw problem('unknown-branch', { name: branch, nearest: undefined });
+  const nearest = await findNearestBranch(opened, branch);
+  throw problem('unknown-branch', { name: branch, nearest });
 }
 
 /** @throws `nothing-to-commit` */
@@ -116,6 +125,11 @@ async function requireChange(
   if (head === null) return;
   const [before, after] = [await content.readCommit(head), await content.readCommit(commitId)];
   if (before?.treeId === after?.treeId) throw problem('nothing-to-commit', { branch });
+}
+
+async function isShown(content: GitRepository, commitId: string): Promise<boolean> {
+  const found = await content.findCommitId(commitId);
+  return found !== undefined && (await content.isReachable(found));
 }
 
 /** A position in the history of a commit: `{commit}.{number of commits before}`. */

@@ -252,6 +252,32 @@ for (const [kind, makeProject] of Object.entries(kinds))
       assert.equal(swapped.status, 201);
     });
 
+    test('a commit that no branch or tag contains cannot be read by its id', async () => {
+      const project = await makeProject();
+      const kept = (await commit(project, { files: [{ path: 'a', content: '1' }] })).body.commitId;
+      await commit(project, { files: [{ path: 'a', content: '2' }] });
+      await admin.post(`${at(project)}/branches`, { name: 'work' });
+      const files = [{ path: 'secret', content: 'x' }];
+      const removed = (await commit(project, { branch: 'work', files })).body.commitId;
+      const read = async (path: string) => (await admin.get(`${at(project)}/${path}`)).status;
+      const token = Buffer.from(`1:${removed}.0`).toString('base64url');
+      const paths = [
+        `commits?commit=${removed}`,
+        `commits?paginationToken=${token}`,
+        `files?commit=${removed.slice(0, 12)}`,
+        `files/content?commit=${removed}&path=secret`,
+        `diff?from=main&to=${removed}`,
+        `branches/compare?base=main&head=${removed}`,
+      ];
+      for (const path of paths) assert.equal(await read(path), 200, path);
+      assert.equal((await admin.delete(`${at(project)}/branches?branchName=work`)).status, 204);
+      for (const path of paths) assert.ok([400, 404].includes(await read(path)), path);
+      const again = (await admin.post(`${at(project)}/branches`, { name: 'again', from: removed })).problem;
+      assert.deepEqual([again.status, again.code], [422, 'unknown-revision']);
+      assert.match(again.detail, /[Nn]o branch or tag .*contains/);
+      assert.equal(await read(`files/content?commit=${kept}&path=a`), 200);
+    });
+
     test('what does not exist is 404', async () => {
       const project = await makeProject();
       await commit(project, { files: [{ path: 'dir/a', content: '' }] });

@@ -12,8 +12,10 @@ export {
 } from './repository.store.ts';
 export {
   createRepositoryUse,
+  type OpenedRepository,
   type RepositoryUse,
 } from './repository-use.ts';
+export { findNearestBranch, requireHead, requireRevision, requireTag } from './revision.ts';
 
 interface Needs extends RepositoryRouteServices, UnusedMirrorsNeeds {
   repositories: RepositoryUse;
