@@ -8,6 +8,7 @@ export const repositoryMigrationOutcomes = {
     'repository-migrated',
     'repository-migration-failed',
     'repository-token-renewed',
+    'repository-token-not-renewed',
   ],
   problems: {
     'migration-not-found': kind<{ id: string }>(

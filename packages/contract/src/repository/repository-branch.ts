@@ -54,7 +54,10 @@ export const createBranch = operation({
   body: Type.Object({
     name: BranchName,
     from: Type.Optional(
-      Type.String({ ...RevisionName, description: 'A branch, a tag or a commit. Default: the default branch' }),
+      Type.String({
+        ...RevisionName,
+        description: 'A branch, a tag or a commit. Default: the default branch',
+      }),
     ),
   }),
   success: { status: 201, body: RepositoryBranch },

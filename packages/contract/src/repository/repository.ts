@@ -100,6 +100,9 @@ export const Repository = named(
     enterpriseOauthId: Type.Optional(Uuid),
     hasToken: Type.Boolean({ description: 'A token is stored for the repository' }),
     tokenExpiresAt: Type.Optional(DateTime),
+    tokenProblem: Type.Optional(
+      Type.String({ maxLength: 2_000, description: 'Why the token could not be renewed' }),
+    ),
     createdBy: Uuid,
     createdAt: DateTime,
     updatedAt: DateTime,

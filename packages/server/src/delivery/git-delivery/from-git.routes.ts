@@ -48,7 +48,11 @@ export function fromGitRoutes({ long }: Endpoints, services: FromGitServices): v
           if (!(failure instanceof Problem) || failure.code !== 'version-exists') throw failure;
           const named = { environment_name: environmentName, version_name: versionName };
           const [rule] = await rows(ruleOfVersion, named);
-          throw problem('version-exists', { environmentName, versionName, advice: advise(rule?.branch_name) });
+          throw problem('version-exists', {
+            environmentName,
+            versionName,
+            advice: advise(rule?.branch_name),
+          });
         });
       },
       { notBefore },

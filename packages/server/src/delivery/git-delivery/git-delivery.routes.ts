@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { createGitHookSecret, listGitReviews, type RepositoryProvider } from '@headgate/contract';
-import { statement, typed } from '../../kernel/database/database.ts';
+import { statement } from '../../kernel/database/database.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { type Sealer, Secret } from '../../kernel/security/sealed.ts';
+import { lockRepository } from '../repositories/index.ts';
 import { hookPath } from './hook.routes.ts';
 import { getHookSecretPurpose } from './hook.store.ts';
 import { presentReview, reviewPage } from './review-page.ts';
@@ -13,22 +14,6 @@ export interface GitDeliveryServices {
   sealer: Sealer;
   config: { publicUrl: string };
 }
-
-const lockRepository = statement(
-  {
-    parameters: { account_id: 'uuid', project_id: 'uuid' },
-    row: {
-      provider: typed<RepositoryProvider>('text'),
-      repository_name: 'text',
-      migration_id: 'uuid?',
-    },
-  },
-  `
-  select r.provider, r.repository_name, (
-    select m.migration_id from repository_migration m
-    where m.account_id = r.account_id and m.project_id = r.project_id and m.status = 'IN_PROGRESS') as migration_id
-  from repository r where r.account_id = $account_id and r.project_id = $project_id for update of r`,
-);
 
 const storeSecret = statement(
   {
@@ -52,17 +37,14 @@ export function gitDeliveryRoutes({ write, read }: Endpoints, { sealer, config }
   write(createGitHookSecret, async ({ tx, scope, params, now }) => {
     const { projectId } = params;
     const place = { account_id: scope.accountId, project_id: projectId };
-    const [repository] = await tx.query(lockRepository, place);
-    if (repository === undefined) throw problem('repository-not-found');
-    const { provider, migration_id: migrationId } = repository;
-    if (migrationId !== null) throw problem('migration-in-progress', { migrationId });
+    const { provider, repository_name: name } = await lockRepository(tx, { ...scope, projectId });
     const headers = headersOf[provider];
     if (headers === undefined) throw problem('hook-not-supported', { provider });
     // The form that Standard Webhooks asks for; others take any text.
     const secret = new Secret(`whsec_${randomBytes(secretBytes).toString('base64')}`);
     const sealed_hook_secret = sealer.seal(secret, getHookSecretPurpose(projectId));
     tx.send(storeSecret, { ...place, sealed_hook_secret, now });
-    const subject = { type: 'repository', id: projectId, name: repository.repository_name };
+    const subject = { type: 'repository', id: projectId, name };
     const url = `${config.publicUrl}${hookPath}/${projectId}`;
     return {
       body: { url, secret: secret.reveal(), headers },

@@ -52,7 +52,7 @@ const notePush = statement(
   { parameters: hookTypes, row: hookRow, alone: true },
   `
   with ${noteDelivery}, woken as (
-    update delivery_rule r set due_at = ${soon('r')}, pushed_by = null
+    update delivery_rule r set due_at = ${soon('r')}, pushers = null
     where r.account_id = $account_id and r.project_id = $project_id and r.branch_name = $branch_name
       and (select is_fresh from noted)
     returning true

@@ -7,6 +7,9 @@ import { commitByApi, deliver, listVersions, readRules, writeRules } from '../..
 import { commitFiles, startGitHost } from '../../testing/git-host.ts';
 import { smallPipeline, type TestProject } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
+import type { RefChange } from '../hosted-repositories/index.ts';
+import { recordWrite } from '../hosted-repositories/recorded-write.ts';
+import { createUnfinishedWritesJob } from '../hosted-repositories/unfinished-writes.ts';
 import { claimDueRules } from './rule.store.ts';
 import { deliverRule } from './rule-delivery.ts';
 
@@ -40,6 +43,30 @@ async function readEvents(project: TestProject, eventName: string): Promise<Acco
     `/events?after=oldest&eventName=${eventName}&projectId=${project.projectId}&limit=100`,
   );
   return page.body.results;
+}
+
+/** A write that has moved the refs, and is not recorded. Returns its id. */
+async function leaveWrite(
+  { projectId }: TestProject,
+  moves: readonly RefChange[],
+  leaseSeconds = 120,
+): Promise<string> {
+  const rows = await server.database.query(
+    `insert into repository_write (account_id, project_id, write_id, moves, actor_id, actor_kind, begun_at, lease_until)
+     values ($1, $2, gen_random_uuid(), $3, $4, 'credential', $5, $5::timestamptz + make_interval(secs => $6)) returning write_id`,
+    [
+      ...[account.accountId, projectId, JSON.stringify(moves), admin.actorId],
+      ...[server.clock.now(), leaseSeconds],
+    ],
+  );
+  return (rows[0] as { write_id: string }).write_id;
+}
+
+async function readPushers({ projectId }: TestProject): Promise<unknown[]> {
+  const rows = await server.database.query('select pushers from delivery_rule where project_id = $1', [
+    projectId,
+  ]);
+  return rows.map((row) => (row as { pushers: unknown }).pushers);
 }
 
 describe('a repository hosted here', () => {
@@ -127,21 +154,59 @@ describe('a repository hosted here', () => {
     assert.equal((await readRules(admin, project))[0]?.commitHash, second);
   });
 
+  test('is published with the rights of the pusher of its commit, in whatever order pushes are recorded', async () => {
+    const project = await arrangeHosted();
+    const first = await commitByApi(admin, project);
+    await writeRules(admin, project, ['main', 'prod']);
+    await deliver(server);
+    server.clock.advance(1);
+    const files = { 'b.orch.yaml': smallPipeline };
+    const second = await commitByApi(admin, project, { expectedHead: first, files });
+    const of = { projectId: project.projectId, role: 'CONTRIBUTOR' } as const;
+    const contributor = await account.actor('MEMBER', of);
+    const more = { 'c.orch.yaml': smallPipeline };
+    const third = await commitByApi(contributor, project, { expectedHead: second, files: more });
+    await admin.delete(`/credentials/${contributor.actorId}`);
+    // The push before is recorded now.
+    const changes = [{ name: 'refs/heads/main', from: first, to: second }];
+    const writeId = await leaveWrite(project, changes);
+    const { accountId } = account;
+    const source = { accountId, actorId: admin.actorId, actorKind: 'credential', requestId: null } as const;
+    const at = { accountId, projectId: project.projectId, writeId };
+    await recordWrite(server.deps, at, { source, changes });
+    await deliver(server);
+    assert.deepEqual(await names(project, 'prod'), [`${short(first)}-main`]);
+    const [rule] = await readRules(admin, project);
+    assert.equal(rule?.commitHash, third);
+    assert.match(rule?.problem ?? '', /deleted, deactivated or has expired/);
+    // A server that ends the write of another one wakes only branches that are where the write put them.
+    await leaveWrite(project, changes, -10);
+    await createUnfinishedWritesJob(server.deps).run(async () => undefined);
+    assert.deepEqual(await readPushers(project), [null]);
+  });
+
+  test('is not published with the rights of those that pushed other commits', async () => {
+    const project = await arrangeHosted();
+    await commitByApi(admin, project);
+    await writeRules(admin, project, ['main', 'prod']);
+    await server.database.query('update delivery_rule set pushers = $1 where project_id = $2', [
+      JSON.stringify({ ['a'.repeat(40)]: admin.actorId }),
+      project.projectId,
+    ]);
+    await deliver(server);
+    assert.deepEqual(await names(project, 'prod'), []);
+    assert.match((await readRules(admin, project))[0]?.problem ?? '', /not known which caller/);
+    await writeRules(admin, project, ['main', 'prod']);
+    await deliver(server);
+    assert.equal((await names(project, 'prod')).length, 1);
+  });
+
   test('is not published before it is known whose push moved it', async () => {
     const project = await arrangeHosted();
     const head = await commitByApi(admin, project);
     await writeRules(admin, project, ['main', 'dev']);
     const place = [account.accountId, project.projectId];
-    await server.database.query(
-      `insert into repository_write (account_id, project_id, write_id, moves, actor_id, actor_kind, begun_at, lease_until)
-       values ($1, $2, gen_random_uuid(), $3, $4, 'credential', $5, $5::timestamptz + interval '2 minutes')`,
-      [
-        ...place,
-        JSON.stringify([{ name: 'refs/heads/main', from: null, to: head }]),
-        admin.actorId,
-        server.clock.now(),
-      ],
-    );
+    await leaveWrite(project, [{ name: 'refs/heads/main', from: null, to: head }]);
     await deliver(server);
     assert.deepEqual(await names(project), []);
     await server.database.query(
@@ -236,11 +301,11 @@ describe('a repository on another host', () => {
 
 test('a branch that was hosted here before is published with the rights of the writer of the rule', async () => {
   const { project, repository } = await arrange();
-  commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline } });
+  const head = commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline } });
   const owner = await account.actor('MEMBER', { projectId: project.projectId, role: 'OWNER' });
   await writeRules(owner, project, ['main', 'dev']);
-  await server.database.query('update delivery_rule set pushed_by = $1 where project_id = $2', [
-    admin.actorId,
+  await server.database.query('update delivery_rule set pushers = $1 where project_id = $2', [
+    JSON.stringify({ [head]: admin.actorId }),
     project.projectId,
   ]);
   await admin.delete(`/credentials/${owner.actorId}`);

@@ -93,6 +93,11 @@ async function deliverHead(
   }
   if (commit === rule.commit_hash)
     return endRule(services, rule, { commitHash: commit, nextDueAt, problem: rule.problem ?? undefined });
+  const publisher = findPublisher(rule, commit);
+  if (publisher === undefined) {
+    const refusal = createRefusalEvent(rule, { commit, message: unknownPusher });
+    return endRule(services, rule, { commitHash: commit, nextDueAt, problem: unknownPusher }, [refusal]);
+  }
   const base = renderVersionName(commit, branch);
   const { newest, taken } = await readKnownVersions(services.database.read, rule, base);
   if (newest?.commit === commit && newest.branch === branch) {
@@ -100,11 +105,14 @@ async function deliverHead(
     return endRule(services, rule, { commitHash: commit, nextDueAt, published });
   }
   try {
-    await publishHead(services, rule, repository, { commit, versionName: chooseVersionName(base, taken) });
+    const versionName = chooseVersionName(base, taken);
+    await publishHead(services, rule, repository, { commit, versionName, publisher });
   } catch (failure) {
     if (!(failure instanceof Problem) || isTransient(failure)) throw failure;
     const end = { commitHash: commit, nextDueAt, problem: failure.message };
-    await endRule(services, rule, end, [createRefusalEvent(rule, commit, failure)]);
+    const { code, message } = failure;
+    const refusal = createRefusalEvent(rule, { commit, publisher, code, message });
+    await endRule(services, rule, end, [refusal]);
   }
 }
 
@@ -112,12 +120,12 @@ async function publishHead(
   services: RuleDeliveryServices,
   rule: DueRule,
   repository: GitRepository,
-  { commit, versionName }: { commit: string; versionName: string },
+  { commit, versionName, publisher }: { commit: string; versionName: string; publisher: string },
 ): Promise<void> {
   const { account_id: accountId, project_id: projectId, environment_name: environmentName } = rule;
   const { branch_name: branch } = rule;
   const now = services.clock.now();
-  const scope = { accountId, actorId: getPublisher(rule) };
+  const scope = { accountId, actorId: publisher };
   const place = { projectId, environmentName };
   const acting = actFor(services, createArtifactFromGit, { scope, place, now });
   const wanted = { accountId, projectId, environmentName, versionName, branch, commit, isStrict: false };
@@ -136,10 +144,17 @@ async function publishHead(
   );
 }
 
-/** Whose rights count: those of the pusher of a hosted branch, else those of the writer of the rule. */
-const getPublisher = ({ provider, pushed_by, written_by }: DueRule) =>
-  // A repository that was hosted here before a migration still has its last pusher.
-  provider === 'headgate' ? (pushed_by ?? written_by) : written_by;
+/**
+ * Whose rights count: those of the principal that pushed this commit to a hosted branch, else those of the writer
+ * of the rule. Undefined if others have pushed since, but not this commit.
+ */
+function findPublisher({ provider, pushers, written_by }: DueRule, commit: string): string | undefined {
+  // A repository that was hosted here before a migration still has its last pushers.
+  return provider === 'headgate' && pushers !== null ? pushers[commit] : written_by;
+}
+
+const unknownPusher =
+  'It is not known which caller pushed the newest commit. Push another one, or write the rules again.';
 
 /** Hosted branches are looked at after each push. */
 function findNextLook({ clock, config }: RuleDeliveryServices, { provider }: DueRule): Date {
@@ -178,9 +193,13 @@ function recordRuleEvents(
   recordEvents(tx, source, events, clock.now(), newId);
 }
 
-function createRefusalEvent(rule: DueRule, commit: string, { code, message }: Problem): AccountEvent {
+function createRefusalEvent(
+  rule: DueRule,
+  refused: { commit: string; publisher?: string; code?: string; message: string },
+): AccountEvent {
+  const { commit, publisher, code, message } = refused;
   const after = {
-    ...{ branch: rule.branch_name, commitHash: commit, publishedFor: getPublisher(rule) },
+    ...{ branch: rule.branch_name, commitHash: commit, publishedFor: publisher },
     ...{ code, problem: message },
   };
   return { ...describeRule(rule), name: 'branch-not-published', after };

@@ -6,6 +6,7 @@ import {
   type RowOf,
   statement,
   type Transaction,
+  typed,
 } from '../../kernel/database/database.ts';
 
 const keyTypes = {
@@ -22,7 +23,8 @@ const isHeld = `${isKey} and epoch = $epoch`;
 const dueRuleRow = {
   ...heldTypes,
   written_by: 'uuid',
-  pushed_by: 'uuid?',
+  /** By commit. Null: no push was recorded since the rule was looked at. */
+  pushers: typed<Readonly<Record<string, string>> | null>('jsonb'),
   commit_hash: 'text?',
   problem: 'text?',
   due_at: 'timestamptz',
@@ -52,7 +54,7 @@ const claimDue = statement(
   from due join repository p on p.account_id = due.account_id and p.project_id = due.project_id
   where r.account_id = due.account_id and r.project_id = due.project_id and r.branch_name = due.branch_name
     and r.environment_name = due.environment_name
-  returning r.account_id, r.project_id, r.branch_name, r.environment_name, r.epoch, r.written_by, r.pushed_by,
+  returning r.account_id, r.project_id, r.branch_name, r.environment_name, r.epoch, r.written_by, r.pushers,
     r.commit_hash, r.problem, r.due_at, p.provider`,
 );
 
@@ -75,13 +77,13 @@ const lockHeld = statement(
     parameters: {
       ...heldTypes,
       known_due_at: 'timestamptz',
-      pushed_by: 'uuid?',
+      known_pushers: 'jsonb?',
       moves: 'jsonb',
     },
     row: { is_settled: 'boolean' },
   },
   `
-  select due_at = $known_due_at and pushed_by is not distinct from $pushed_by and not exists (
+  select due_at = $known_due_at and pushers is not distinct from $known_pushers and not exists (
       select from repository_write w
       where w.account_id = $account_id and w.project_id = $project_id and w.moves @> $moves) as is_settled
   from delivery_rule where ${isHeld} for update`,
@@ -102,20 +104,22 @@ export async function lockRule(tx: Transaction, rule: DueRule): Promise<void> {
   const [held] = await tx.query(lockHeld, {
     ...pickHeld(rule),
     known_due_at: rule.due_at,
-    pushed_by: rule.pushed_by,
+    known_pushers: renderPushers(rule),
     moves: JSON.stringify([{ name: `refs/heads/${rule.branch_name}` }]),
   });
   if (held === undefined) throw new RuleLost('The delivery rule is not held any more.');
   if (rule.provider === 'headgate' && !held.is_settled) throw new BranchMoved('The branch has moved.');
 }
 
-// A wake during the lease has set another time and pusher, which then count. The pusher of a push that was
+// A wake during the lease has set another time or pusher, which then count. The pusher of a push that was
 // handled is forgotten: the next commit may come from elsewhere, after a migration for example.
+const isWoken = `(due_at <> $known_due_at or pushers is distinct from $known_pushers)`;
 const finishHeld = statement(
   {
     parameters: {
       ...heldTypes,
       known_due_at: 'timestamptz',
+      known_pushers: 'jsonb?',
       next_due_at: 'timestamptz',
       is_pending: 'boolean',
       commit_hash: 'text?',
@@ -126,8 +130,8 @@ const finishHeld = statement(
   },
   `
   update delivery_rule set lease_until = null, commit_hash = $commit_hash, problem = $problem,
-    due_at = case when due_at = $known_due_at then $next_due_at else due_at end,
-    pushed_by = case when due_at <> $known_due_at or $is_pending then pushed_by end,
+    due_at = case when ${isWoken} then due_at else $next_due_at end,
+    pushers = case when ${isWoken} or $is_pending then pushers end,
     version_name = coalesce($version_name, version_name), published_at = coalesce($published_at, published_at)
   where ${isHeld}`,
 );
@@ -147,6 +151,7 @@ export function finishRule(send: Transaction['send'], rule: DueRule, end: RuleEn
   send(finishHeld, {
     ...pickHeld(rule),
     known_due_at: rule.due_at,
+    known_pushers: renderPushers(rule),
     next_due_at: end.nextDueAt,
     is_pending: end.isPending ?? false,
     commit_hash: end.commitHash,
@@ -155,6 +160,8 @@ export function finishRule(send: Transaction['send'], rule: DueRule, end: RuleEn
     problem: end.problem?.slice(0, 2_000) ?? null,
   });
 }
+
+const renderPushers = ({ pushers }: DueRule) => (pushers === null ? null : JSON.stringify(pushers));
 
 const pickHeld = ({ account_id, project_id, branch_name, environment_name, epoch }: DueRule) => ({
   account_id,

@@ -11,6 +11,7 @@ export {
   type ProviderName,
   ProviderRefused,
   type RepositoryDescription,
+  type RotatedToken,
 } from './git-provider.ts';
 export { openInterface } from './open-interface.ts';
 export { providerAdapters } from './provider-adapters.ts';

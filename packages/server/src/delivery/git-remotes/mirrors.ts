@@ -56,7 +56,7 @@ export interface Mirrors {
    */
   refresh(of: Mirrored, notBefore?: number): Promise<Mirror>;
   /** Moves one ref of the host, whose objects are in the mirror, and then the mirror's. */
-  push(of: Mirrored, push: RefPush): Promise<PushResult>;
+  push(of: Mirrored, push: RefPush, signal?: AbortSignal): Promise<PushResult>;
   remove(accountId: string, projectId: string): Promise<void>;
   /** All mirrors of this server, and when each was last fetched. */
   list(): Promise<{ accountId: string; projectId: string; usedAt: Date }[]>;
@@ -193,7 +193,7 @@ export function createMirrors(options: MirrorOptions): Mirrors {
       return refresh.done;
     },
 
-    async push(of, { name, from, to }) {
+    async push(of, { name, from, to }, signal) {
       const folder = folderOf(of.accountId, of.projectId);
       const remote = await remotes.openRemote({
         url: of.url,
@@ -201,7 +201,7 @@ export function createMirrors(options: MirrorOptions): Mirrors {
         direction: 'write',
         limits,
       });
-      const call = { folder, accountId: of.accountId, timeoutMilliseconds: pushMilliseconds };
+      const call = { folder, accountId: of.accountId, timeoutMilliseconds: pushMilliseconds, signal };
       try {
         const args = [
           'push',

@@ -183,19 +183,20 @@ describe('an ordinary git', () => {
       [account.accountId, project.projectId, account.admin.actorId],
     );
     await git.ok(['push', '-q', url, 'main'], { cwd: tree });
+    const head = await git.ok(['rev-parse', 'main'], { cwd: tree });
     const rules = await server.database.query<{
       branch_name: string;
-      pushed_by: string | null;
+      pushers: Record<string, string> | null;
       is_due: boolean;
     }>(
-      `select branch_name, pushed_by, due_at <> 'infinity' as is_due from delivery_rule where project_id = $1 order by 1`,
+      `select branch_name, pushers, due_at <> 'infinity' as is_due from delivery_rule where project_id = $1 order by 1`,
       [project.projectId],
     );
     assert.deepEqual(
       rules.map((each) => ({ ...each })),
       [
-        { branch_name: 'main', pushed_by: account.admin.actorId, is_due: true },
-        { branch_name: 'other', pushed_by: null, is_due: false },
+        { branch_name: 'main', pushers: { [head]: account.admin.actorId }, is_due: true },
+        { branch_name: 'other', pushers: null, is_due: false },
       ],
     );
   });

@@ -13,7 +13,14 @@ import { explainForbidden } from '../../kernel/security/guard.ts';
 import { findRequiredRoles, type Scope } from '../../kernel/security/permissions.ts';
 import { type Git, type GitRepository, openGitRepository } from '../git/index.ts';
 import { hasFolderToMove, takeFoldersToMove } from './dropped.store.ts';
-import { beginWrite, hasWrites, lockRepository, type RefChange } from './hosted.store.ts';
+import {
+  beginWrite,
+  endWriteRow,
+  hasWrites,
+  type LockedRepository,
+  lockRepository,
+  type RefChange,
+} from './hosted.store.ts';
 import { type BranchRules, isProtected } from './push-judgement.ts';
 import { recordWrite } from './recorded-write.ts';
 import { createRepositoriesFolder, type RepositoriesFolder } from './repositories-folder.ts';
@@ -60,6 +67,14 @@ export interface HostedRepositories {
    * @throws `forbidden`, `migration-in-progress`, `ref-refused`
    */
   move(repository: GitRepository, by: Mover, changes: readonly RefChange[]): Promise<boolean>;
+  /**
+   * Does a write on another host while no migration can begin to copy. `cloneUrl` is where the caller found it.
+   * @throws `forbidden`, `migration-in-progress`, `concurrent-change`, `git-timeout`
+   */
+  writeElsewhere<Result>(
+    by: Omit<Mover, 'rules'> & { cloneUrl: string },
+    write: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result>;
   /** For a migration, after the commit of its row: resolves when no write that began before is under way. */
   waitForWrites(at: HostedPlace, signal: AbortSignal): Promise<void>;
   /** Moves the folders of dropped repositories of a project aside. */
@@ -104,9 +119,11 @@ export function createHostedRepositories(services: HostedServices): HostedReposi
     return repository;
   }
 
+  /** @param judge throws if the repository is not what the write was prepared for */
   async function begin(
-    { scope, projectId, requestId, rules }: Mover,
+    { scope, projectId, requestId }: Omit<Mover, 'rules'>,
     changes: readonly RefChange[],
+    judge: (locked: LockedRepository) => void,
   ): Promise<string> {
     const writeId = newId();
     const now = clock.now();
@@ -115,10 +132,7 @@ export function createHostedRepositories(services: HostedServices): HostedReposi
     const [begun] = await database.transaction(async (tx) => {
       const locked = await lockRepository(tx, { accountId: scope.accountId, projectId }, 'shared');
       if (locked === undefined) throw problem('repository-not-found');
-      const { provider } = locked;
-      if (provider !== 'headgate') throw problem('not-hosted-here', { provider });
-      if (changes.some(({ name }) => isProtected(readRules(locked), name) && !isProtected(rules, name)))
-        throw problem('ref-refused', { words: 'the branch has become a protected one meanwhile; try again' });
+      judge(locked);
       return tx.query(beginWrite, {
         account_id: scope.accountId,
         principal_id: scope.actorId,
@@ -156,7 +170,14 @@ export function createHostedRepositories(services: HostedServices): HostedReposi
     open,
     moveDropped,
     async move(repository, by, changes) {
-      const writeId = await begin(by, changes);
+      const writeId = await begin(by, changes, (locked) => {
+        const { provider } = locked;
+        if (provider !== 'headgate') throw problem('not-hosted-here', { provider });
+        if (changes.some(({ name }) => isProtected(readRules(locked), name) && !isProtected(by.rules, name)))
+          throw problem('ref-refused', {
+            words: 'the branch has become a protected one meanwhile; try again',
+          });
+      });
       const at = { accountId: by.scope.accountId, projectId: by.projectId, writeId };
       const source = createEventSource(by.scope, by.requestId);
       // Not ended by the client's leaving: what began is finished.
@@ -177,6 +198,25 @@ export function createHostedRepositories(services: HostedServices): HostedReposi
       }
       await record(isMoved ? changes : []);
       return isMoved;
+    },
+    async writeElsewhere(by, write) {
+      // The event is that of the request. Without moves, a server that ends the write has nothing to compare.
+      const writeId = await begin(by, [], (locked) => {
+        if (locked.clone_url !== by.cloneUrl) throw problem('concurrent-change');
+      });
+      const at = { accountId: by.scope.accountId, projectId: by.projectId, writeId };
+      const signal = AbortSignal.timeout(moveMilliseconds);
+      try {
+        return await write(signal);
+      } catch (failure) {
+        throw signal.aborted ? problem('git-timeout', { seconds: moveMilliseconds / 1_000 }) : failure;
+      } finally {
+        await database
+          .transaction((tx) => endWriteRow(tx, at))
+          .catch((failure: unknown) => {
+            services.log.warn({ err: failure, ...at }, 'a push could not be ended yet; a periodic job will');
+          });
+      }
     },
     async waitForWrites(at, signal) {
       while (await hasWrites(database.read, at)) await delay(pollMilliseconds, undefined, { signal });

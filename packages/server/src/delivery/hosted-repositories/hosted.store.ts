@@ -36,15 +36,18 @@ export const findRepository = statement(
 
 const place = { account_id: 'uuid', project_id: 'uuid' } as const;
 
-const lockedRow = { provider: 'text', default_branch: 'text?', protected_branches: 'text[]?' } as const;
-const lockShared = statement(
-  { parameters: place, row: lockedRow },
-  `select provider, default_branch, protected_branches from repository where account_id = $account_id and project_id = $project_id for share`,
-);
-const lockExclusive = statement(
-  { parameters: place, row: lockedRow },
-  `select provider, default_branch, protected_branches from repository where account_id = $account_id and project_id = $project_id for update`,
-);
+const lockedRow = {
+  provider: 'text',
+  clone_url: 'text?',
+  default_branch: 'text?',
+  protected_branches: 'text[]?',
+} as const;
+export type LockedRepository = RowOf<typeof lockedRow>;
+const selectLocked = `
+  select provider, clone_url, default_branch, protected_branches from repository
+  where account_id = $account_id and project_id = $project_id`;
+const lockShared = statement({ parameters: place, row: lockedRow }, `${selectLocked} for share`);
+const lockExclusive = statement({ parameters: place, row: lockedRow }, `${selectLocked} for update`);
 
 /**
  * Orders writes of refs and migrations of one repository. A write takes it shared, then begins if no migration
@@ -56,7 +59,7 @@ export async function lockRepository(
   tx: Transaction,
   at: { accountId: string; projectId: string },
   how: 'shared' | 'exclusive',
-): Promise<RowOf<typeof lockedRow> | undefined> {
+): Promise<LockedRepository | undefined> {
   const lock = how === 'shared' ? lockShared : lockExclusive;
   const [row] = await tx.query(lock, { account_id: at.accountId, project_id: at.projectId });
   return row;
@@ -115,23 +118,36 @@ export async function endWriteRow(
   return (await tx.query(endWrite, keys))[0]?.repository_name;
 }
 
+/** Of a branch that is pushed to while its rule cannot be looked at. */
+const mostPushers = 100;
+
+// A deleted branch has no commit ('').
 const wakeRules = statement(
-  { parameters: { ...place, branches: 'text[]', pushed_by: 'uuid', now: 'timestamptz' } },
+  {
+    parameters: { ...place, branches: 'text[]', commits: 'text[]', pushed_by: 'uuid', now: 'timestamptz' },
+  },
   `
-  update delivery_rule set due_at = $now, pushed_by = $pushed_by
-  where account_id = $account_id and project_id = $project_id and branch_name = any ($branches)`,
+  update delivery_rule r set due_at = $now, pushers = case when push.commit_hash = '' then r.pushers else
+      case when (select count(*) from jsonb_object_keys(r.pushers)) < ${mostPushers} then coalesce(r.pushers, '{}') else '{}' end
+      || jsonb_build_object(push.commit_hash, $pushed_by::uuid) end
+  from unnest($branches::text[], $commits::text[]) as push (branch_name, commit_hash)
+  where r.account_id = $account_id and r.project_id = $project_id and r.branch_name = push.branch_name`,
 );
+
+const heads = 'refs/heads/';
 
 export function wakeDeliveryRules(
   tx: Transaction,
   at: { accountId: string; projectId: string },
-  push: { branches: string[]; by: string; now: Date },
+  push: { changes: readonly RefChange[]; by: string; now: Date },
 ): void {
-  if (push.branches.length === 0) return;
+  const ofBranches = push.changes.filter(({ name }) => name.startsWith(heads));
+  if (ofBranches.length === 0) return;
   tx.send(wakeRules, {
     account_id: at.accountId,
     project_id: at.projectId,
-    branches: push.branches,
+    branches: ofBranches.map(({ name }) => name.slice(heads.length)),
+    commits: ofBranches.map(({ to }) => to ?? ''),
     pushed_by: push.by,
     now: push.now,
   });

@@ -3,7 +3,7 @@ import { createDroppedRepositoriesJob } from './dropped-repositories.ts';
 import { type GitRouteServices, gitRoutes } from './git.routes.ts';
 import { createUnfinishedWritesJob } from './unfinished-writes.ts';
 
-export type { RefChange } from './hosted.store.ts';
+export { lockRepository, type RefChange } from './hosted.store.ts';
 export {
   createHostedRepositories,
   type HostedRepositories,

@@ -7,13 +7,19 @@ import { endWriteRow, type RefChange, wakeDeliveryRules } from './hosted.store.t
 
 /** An event names this many refs, and counts the others. */
 const mostNamed = 100;
-const heads = 'refs/heads/';
 
-/** @param push.changes what git has moved; nothing is recorded if it moved nothing */
+export interface Recorded {
+  source: EventSource;
+  /** What git has moved; nothing is recorded if it moved nothing. */
+  changes: readonly RefChange[];
+  /** Those whose rules are woken; by default all. */
+  standing?: readonly RefChange[];
+}
+
 export async function recordWrite(
   { database, clock, newId }: { database: Database; clock: Clock; newId: NewId },
   at: { accountId: string; projectId: string; writeId: string },
-  { source, changes }: { source: EventSource; changes: readonly RefChange[] },
+  { source, changes, standing = changes }: Recorded,
 ): Promise<void> {
   await database.transaction(async (tx) => {
     const name = await endWriteRow(tx, at);
@@ -28,10 +34,7 @@ export async function recordWrite(
       after: describe(changes),
     } as const;
     recordEvents(tx, source, [event], now, newId);
-    const branches = changes
-      .filter((each) => each.name.startsWith(heads))
-      .map((each) => each.name.slice(heads.length));
-    wakeDeliveryRules(tx, at, { branches, by: source.actorId, now });
+    wakeDeliveryRules(tx, at, { changes: standing, by: source.actorId, now });
   });
 }
 

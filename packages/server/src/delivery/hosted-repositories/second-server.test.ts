@@ -61,7 +61,7 @@ test('a repository that cannot be read does not keep the writes of others', asyn
     await commitByApi(admin, project);
     await server.database.query(
       `insert into repository_write (account_id, project_id, write_id, moves, actor_id, actor_kind, begun_at, lease_until)
-       values ($1, $2, gen_random_uuid(), '[]', $3, 'credential', $4, $4)`,
+       values ($1, $2, gen_random_uuid(), '[{"name": "refs/heads/x", "from": null, "to": null}]', $3, 'credential', $4, $4)`,
       [account.accountId, project.projectId, admin.actorId, passed()],
     );
   }

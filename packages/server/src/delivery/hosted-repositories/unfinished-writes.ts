@@ -48,9 +48,14 @@ async function endWrite(
   services: HostedServices & { hosted: HostedRepositories },
   write: UnfinishedWrite,
 ): Promise<void> {
+  const accountId = write.account_id;
+  const ids = { accountId, projectId: write.project_id, writeId: write.write_id };
+  const { account_id, actor_id: actorId, actor_kind: actorKind, request_id: requestId } = write;
+  const source = { accountId: account_id, actorId, actorKind, requestId };
+  // A write on another host.
+  if (write.moves.length === 0) return recordWrite(services, ids, { source, changes: [] });
   const { folder } = services.hosted;
   await folder.require();
-  const accountId = write.account_id;
   const at = join(folder.path, `${write.project_id}.git`);
   await removeLocks(
     at,
@@ -58,18 +63,8 @@ async function endWrite(
   );
   const repository = openGitRepository(services.git, { folder: at, accountId });
   const found = new Map((await repository.listRefs(['refs/'])).map(({ name, objectId }) => [name, objectId]));
-  const isMoved = write.moves.some(({ name, to }) => (found.get(name) ?? null) === to);
-  await recordWrite(
-    services,
-    { accountId, projectId: write.project_id, writeId: write.write_id },
-    {
-      source: {
-        accountId,
-        actorId: write.actor_id,
-        actorKind: write.actor_kind,
-        requestId: write.request_id,
-      },
-      changes: isMoved ? write.moves : [],
-    },
-  );
+  // A branch that has moved on was pushed to by another caller, whose own write wakes its rules.
+  const standing = write.moves.filter(({ name, to }) => (found.get(name) ?? null) === to);
+  const changes = standing.length > 0 ? write.moves : [];
+  await recordWrite(services, ids, { source, changes, standing });
 }

@@ -71,7 +71,7 @@ const putRules = statement(
   select $account_id, $project_id, branch_name, environment_name, $written_by, $now, $now
   from unnest($branches::text[], $environments::text[]) as wanted (branch_name, environment_name)
   on conflict on constraint delivery_rule_key do update
-    set written_by = $written_by, written_at = $now, due_at = $now, pushed_by = null, problem = null,
+    set written_by = $written_by, written_at = $now, due_at = $now, pushers = null, problem = null,
       commit_hash = case when d.problem is null then d.commit_hash end`,
 );
 

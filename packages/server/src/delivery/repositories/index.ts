@@ -8,6 +8,7 @@ import { createUnusedMirrorsJob, type UnusedMirrorsNeeds } from './unused-mirror
 
 export {
   findRepository,
+  lockRepository,
   type RepositoryPlace,
 } from './repository.store.ts';
 export {

@@ -109,8 +109,11 @@ export function createRepositoryUse(services: RepositoryUseServices): Repository
       row,
       defaultBranch: row.default_branch ?? branch ?? null,
       content: openGitRepository(git, { folder, accountId: place.accountId }),
-      async move(_, change) {
-        const pushed = await mirrors.push(mirrored, change);
+      async move(by, change) {
+        const pushed = await hosted.writeElsewhere(
+          { ...by, projectId: place.projectId, cloneUrl },
+          (signal) => mirrors.push(mirrored, change, signal),
+        );
         if (pushed.kind === 'refused') throw problem('push-refused', { words: pushed.words });
         return pushed.kind === 'done';
       },

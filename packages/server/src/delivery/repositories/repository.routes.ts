@@ -98,6 +98,7 @@ export function repositoryRoutes(
         sealed_credential: credential === undefined ? null : sealCredential(sealer, place, credential),
         credential_origin: credential?.origin ?? null,
         credential_expires_at: null,
+        credential_problem: null,
         version: 1,
         created_by: scope.actorId,
         created_at: now,

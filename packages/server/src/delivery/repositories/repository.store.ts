@@ -26,6 +26,8 @@ const settingTypes = {
   sealed_credential: 'bytea?',
   credential_origin: 'text?',
   credential_expires_at: 'timestamptz?',
+  /** Why the credential could not be renewed. */
+  credential_problem: 'text?',
   version: 'bigint',
   created_by: 'uuid',
   created_at: 'timestamptz',
@@ -42,8 +44,8 @@ export type RepositoryRow = RowOf<typeof repositoryRow>;
 
 const columns = `
   r.project_id, r.provider, r.repository_name, r.clone_url, r.provider_parameters, r.default_branch, r.protected_branches,
-  r.enterprise_oauth_id, r.sealed_credential, r.credential_origin, r.credential_expires_at, r.version, r.created_by, r.created_at,
-  r.updated_at,
+  r.enterprise_oauth_id, r.sealed_credential, r.credential_origin, r.credential_expires_at, r.credential_problem, r.version,
+  r.created_by, r.created_at, r.updated_at,
   (select m.migration_id from repository_migration m
     where m.account_id = r.account_id and m.project_id = r.project_id and m.status = 'IN_PROGRESS') as migration_id,
   ${rulesOfRepository} as delivery_rules`;
@@ -151,7 +153,7 @@ const updateCredential = statement(
   `
   update repository
   set sealed_credential = $sealed_credential, credential_origin = $credential_origin, credential_expires_at = null,
-    enterprise_oauth_id = null, updated_at = $updated_at, version = version + 1
+    credential_problem = null, renewal_until = null, enterprise_oauth_id = null, updated_at = $updated_at, version = version + 1
   where account_id = $account_id and project_id = $project_id`,
 );
 

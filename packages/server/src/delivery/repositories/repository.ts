@@ -30,6 +30,7 @@ export function presentRepository(
   if (row.enterprise_oauth_id !== null) repository.enterpriseOauthId = row.enterprise_oauth_id;
   const { credential_expires_at: expiresAt } = row;
   if (expiresAt !== null) repository.tokenExpiresAt = expiresAt.toISOString();
+  if (row.credential_problem !== null) repository.tokenProblem = row.credential_problem;
   return repository;
 }
 

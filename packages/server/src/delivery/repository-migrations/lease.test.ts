@@ -11,7 +11,7 @@ import {
 } from '../../testing/migration-scene.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { createMigrationSettings, createMigrator } from './index.ts';
-import { releaseMigration } from './migration-work.store.ts';
+import { claimMigrations, releaseMigration } from './migration-work.store.ts';
 
 const server = await startTestServer(loopbackHosts);
 const host = await startGitHost();
@@ -56,7 +56,7 @@ test('a migration that servers never finish ends as given up', async () => {
   fillRepository(scene.source);
   const { migrationId } = (await scene.start()).body;
   await server.database.query(
-    "update repository_migration set epoch = 5, phase = 'FETCHING', lease_until = $2 where migration_id = $1",
+    "update repository_migration set attempts = 5, phase = 'FETCHING', lease_until = $2 where migration_id = $1",
     [migrationId, server.clock.now()],
   );
   server.clock.advance(1);
@@ -67,6 +67,22 @@ test('a migration that servers never finish ends as given up', async () => {
   assert.match(detail ?? '', /5 began it, and none ended it/);
   assert.equal(await scene.readCloneUrl(), scene.source.cloneUrl);
   assert.equal((await scene.migrate()).status, 'COMPLETED', 'the lock is free');
+});
+
+test('a migration that servers have given back is not given up', async () => {
+  const scene = await createMigrationScene(server, host);
+  fillRepository(scene.source);
+  const { migrationId } = (await scene.start()).body;
+  const { read } = server.deps.database;
+  for (let claims = 0; claims < 6; claims += 1) {
+    const [job] = await claimMigrations(read, { limit: 1, leaseSeconds, now: server.clock.now() });
+    assert.equal(job?.migration_id, migrationId);
+    await releaseMigration(read, job, { until: server.clock.now(), isHarmless: true });
+  }
+  await scene.migrator.look();
+  await scene.migrator.wait();
+  const { status, detail } = await scene.read(migrationId);
+  assert.equal(status, 'COMPLETED', detail);
 });
 
 test('a migration that no server claims is given up after a quarter of an hour', async () => {
@@ -90,7 +106,7 @@ test('an epoch that is past neither extends nor releases the lease', async () =>
     migration_id: migrationId,
     epoch: 7,
   };
-  await releaseMigration(server.deps.database.read, held, server.clock.now());
+  await releaseMigration(server.deps.database.read, held, { until: server.clock.now(), isHarmless: true });
   const [row] = (await server.database.query(
     'select lease_until from repository_migration where migration_id = $1',
     [migrationId],

@@ -99,12 +99,18 @@ function buildEndEvent(job: Ended, { status, code, detail, project, report }: En
 
 const abandoned = statement(
   {
-    parameters: { now: 'timestamptz', silent_before: 'timestamptz?', most_epochs: 'bigint', limit: 'bigint' },
+    parameters: {
+      now: 'timestamptz',
+      silent_before: 'timestamptz?',
+      most_attempts: 'bigint',
+      limit: 'bigint',
+    },
     row: {
       account_id: 'uuid',
       project_id: 'uuid',
       migration_id: 'uuid',
       epoch: 'bigint',
+      attempts: 'integer',
       mode: 'text',
       phase: 'text',
       target_provider: 'text',
@@ -116,15 +122,16 @@ const abandoned = statement(
     alone: true,
   },
   `
-  select account_id, project_id, migration_id, epoch, mode, phase, target_provider, target_name, target_clone_url,
+  select account_id, project_id, migration_id, epoch, attempts, mode, phase, target_provider, target_name, target_clone_url,
     percent, bytes
   from repository_migration
   where status = 'IN_PROGRESS'
-    and (lease_until <= $now and epoch >= $most_epochs or coalesce(lease_until, created_at) < $silent_before::timestamptz)
+    and (lease_until <= $now and attempts >= $most_attempts or coalesce(lease_until, created_at) < $silent_before::timestamptz)
   order by lease_until nulls first limit $limit`,
 );
 
-const mostEpochs = 5;
+/** Claims that ended with a lease that ran out. */
+const mostAttempts = 5;
 /** A server without git fails what no other server has taken for this long. */
 const silentMilliseconds = 15 * 60_000;
 const mostAtOnce = 20;
@@ -139,14 +146,14 @@ export async function failAbandoned(services: EndServices, canWork: boolean): Pr
   const found = await services.database.read(abandoned, {
     now,
     silent_before: canWork ? null : new Date(now.getTime() - silentMilliseconds),
-    most_epochs: mostEpochs,
+    most_attempts: mostAttempts,
     limit: mostAtOnce,
   });
   for (const row of found) {
     const { phase, percent, bytes } = row;
     const ended = {
       ...{ status: 'FAILED', phase, percent, bytes, code: 'given-up', report: undefined, project: undefined },
-      detail: `No server could finish the migration: ${row.epoch} began it, and none ended it. The project still uses its old repository. Ask the operator for the log of the servers, then start again.`,
+      detail: `No server could finish the migration: ${row.attempts} began it, and none ended it. The project still uses its old repository. Ask the operator for the log of the servers, then start again.`,
     } as unknown as EndOfMigration;
     const job = row as unknown as Ended;
     await endMigration(services, job, ended).catch((failure: unknown) => {

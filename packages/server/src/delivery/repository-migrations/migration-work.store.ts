@@ -61,7 +61,7 @@ const claim = statement(
     order by lease_until nulls first limit $limit for update skip locked
   )
   update repository_migration m
-  set epoch = m.epoch + 1, lease_until = $lease_until, started_at = coalesce(m.started_at, $now)
+  set epoch = m.epoch + 1, attempts = m.attempts + 1, lease_until = $lease_until, started_at = coalesce(m.started_at, $now)
   from chosen where m.account_id = chosen.account_id and m.project_id = chosen.project_id
     and m.migration_id = chosen.migration_id
   returning m.account_id, m.project_id, m.migration_id, m.epoch, m.mode, m.phase, m.target_provider, m.target_name,
@@ -112,13 +112,23 @@ export async function extendLease(
 }
 
 const giveBack = statement(
-  { parameters: { ...keyTypes, lease_until: 'timestamptz' } },
-  `update repository_migration m set lease_until = $lease_until where ${isHeld}`,
+  { parameters: { ...keyTypes, lease_until: 'timestamptz', given_back: 'integer' } },
+  `
+  update repository_migration m set lease_until = $lease_until, attempts = greatest(0, m.attempts - $given_back)
+  where ${isHeld}`,
 );
 
-/** Lets any server take over from then on. */
-export async function releaseMigration(read: Read, held: Held, until: Date): Promise<void> {
-  await read(giveBack, { ...getKey(held), lease_until: until });
+/**
+ * Lets any server take over from then on.
+ *
+ * @param isHarmless the migration is not the reason, so that the claim does not count as an attempt
+ */
+export async function releaseMigration(
+  read: Read,
+  held: Held,
+  { until, isHarmless }: { until: Date; isHarmless: boolean },
+): Promise<void> {
+  await read(giveBack, { ...getKey(held), lease_until: until, given_back: isHarmless ? 1 : 0 });
 }
 
 const markRotation = statement(
@@ -258,7 +268,8 @@ const moveRepository = statement(
   update repository set provider = $provider, repository_name = $repository_name, clone_url = $clone_url,
     provider_parameters = $provider_parameters, default_branch = coalesce($default_branch, default_branch),
     enterprise_oauth_id = $enterprise_oauth_id, sealed_credential = $sealed_credential,
-    credential_origin = $credential_origin, credential_expires_at = $credential_expires_at, sealed_hook_secret = null,
+    credential_origin = $credential_origin, credential_expires_at = $credential_expires_at, credential_problem = null,
+    renewal_until = null, sealed_hook_secret = null,
     version = version + 1, updated_at = $now
   where account_id = $account_id and project_id = $project_id and version = $known_version
   returning true as moved`,

@@ -42,6 +42,11 @@ export interface MigrationServices extends HostServices {
 
 export const leaseSeconds = 20;
 
+/** Whether the database or the turns of git are the reason, and not the migration. */
+export function isPassing(failure: unknown): boolean {
+  return isUnavailable(failure) || (failure instanceof Problem && failure.code === 'git-busy');
+}
+
 /** The state of one migration on this server. */
 export class MigrationWork {
   readonly job: MigrationJob;
@@ -79,8 +84,7 @@ export class MigrationWork {
       end = await this.#move();
     } catch (failure) {
       // Another attempt may succeed where the database or the turns of git are the reason.
-      const isPassing = isUnavailable(failure) || (failure instanceof Problem && failure.code === 'git-busy');
-      if (failure instanceof LeaseLost || this.#signal.aborted || isPassing) throw failure;
+      if (failure instanceof LeaseLost || this.#signal.aborted || isPassing(failure)) throw failure;
       end = this.#describeFailure(failure);
     }
     try {
@@ -109,8 +113,7 @@ export class MigrationWork {
     const { job } = this;
     const { git, limits, remotes, retryMilliseconds } = this.#services;
     const opened = await this.#open(source);
-    if (opened.source.folder !== undefined)
-      await this.#services.hosted.waitForWrites(this.#project, this.#signal);
+    await this.#services.hosted.waitForWrites(this.#project, this.#signal);
     const at = { accountId: this.#project.accountId, signal: this.#signal };
     const checking = await makePlace(git, scratch, 'preflight', at);
     const plan = {
@@ -163,10 +166,16 @@ export class MigrationWork {
     const taken =
       job.sealed_token === null && job.token_rotation === null
         ? undefined
-        : await takeTargetToken(services, job, provider, (secret) => {
-            const token = { secret, origin: findOrigin(repository.cloneUrl) };
-            return openInterface(services, provider, repository, token, this.#signal);
-          });
+        : await takeTargetToken(
+            services,
+            job,
+            provider,
+            (secret) => {
+              const token = { secret, origin: findOrigin(repository.cloneUrl) };
+              return openInterface(services, provider, repository, token, this.#signal);
+            },
+            this.#signal,
+          );
     const plan = {
       provider: job.target_provider,
       ...repository,

@@ -11,6 +11,7 @@ import {
 import { problem } from '../../kernel/http/problems.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
+import { lockRepository } from '../hosted-repositories/index.ts';
 
 const migrationRow = {
   migration_id: 'uuid',
@@ -93,13 +94,6 @@ const lockProject = statement(
   { parameters: { account_id: 'uuid', project_id: 'uuid' } },
   'select from project where account_id = $account_id and project_id = $project_id for key share',
 );
-const lockRepository = statement(
-  {
-    parameters: { account_id: 'uuid', project_id: 'uuid' },
-    row: { clone_url: 'text?', version: 'bigint' },
-  },
-  'select clone_url, version from repository where account_id = $account_id and project_id = $project_id for update',
-);
 const running = statement(
   { parameters: { account_id: 'uuid', project_id: 'uuid' }, row: { migration_id: 'uuid' } },
   `
@@ -136,7 +130,8 @@ export async function insertMigration(
 ): Promise<void> {
   const place = { account_id: scope.accountId, project_id: made.projectId };
   tx.send(lockProject, place);
-  const [repository] = await tx.query(lockRepository, place);
+  const at = { accountId: scope.accountId, projectId: made.projectId };
+  const repository = await lockRepository(tx, at, 'exclusive');
   if (repository === undefined) throw problem('repository-missing');
   const [other] = await tx.query(running, place);
   if (other !== undefined) throw problem('migration-in-progress', { migrationId: other.migration_id });

@@ -5,7 +5,7 @@
 import { addSeconds } from '../../kernel/clock.ts';
 import { type EndServices, failAbandoned } from './migration-end.ts';
 import { claimMigrations, type MigrationJob, releaseMigration } from './migration-work.store.ts';
-import { leaseSeconds, type MigrationServices, MigrationWork } from './migration-work.ts';
+import { isPassing, leaseSeconds, type MigrationServices, MigrationWork } from './migration-work.ts';
 import { LeaseLost } from './target-token.ts';
 
 export interface MigratorServices extends MigrationServices, EndServices {
@@ -56,7 +56,8 @@ export function createMigrator(services: MigratorServices): Migrator {
         if (!stopping.aborted)
           log.warn(about, 'a repository migration was interrupted; it will be taken up again');
         const until = addSeconds(clock.now(), stopping.aborted ? 0 : pauseSeconds);
-        await releaseMigration(database.read, job, until).catch(() => undefined);
+        const isHarmless = stopping.aborted || isPassing(failure);
+        await releaseMigration(database.read, job, { until, isHarmless }).catch(() => undefined);
       }
     } finally {
       clearInterval(timer);

@@ -5,7 +5,8 @@
  *   1. the start of the migration notes the fingerprint of the token, and refuses one that is noted already
  *   2. the work notes that it rotates the token, and only then calls GitLab
  *   3. the new token is stored, sealed, before it is used
- * A server that dies between 2 and 3 leaves a token that nobody has. The next one does not try again.
+ *      If the database cannot be used, that is tried until the lease ends.
+ * A server that dies between 2 and 3 leaves a token that is lost. The next one does not try again.
  */
 import { addSeconds, type Clock } from '../../kernel/clock.ts';
 import type { Database } from '../../kernel/database/database.ts';
@@ -13,6 +14,7 @@ import { type Sealer, Secret } from '../../kernel/security/sealed.ts';
 import type { GitProvider, ProviderCall } from '../git-providers/index.ts';
 import { MigrationFailed, toMigrationFailed } from './migration-failure.ts';
 import { type MigrationJob, noteRotation, storeRotatedToken } from './migration-work.store.ts';
+import { writePatiently } from './patient-write.ts';
 
 const fingerprintPurpose = 'git token fingerprint';
 const tokenPurpose = (accountId: string, migrationId: string) =>
@@ -50,6 +52,7 @@ export interface TargetToken {
  * The token for the target, rotated if it was not yet.
  *
  * @param openCall the interface of the provider for a token
+ * @param signal ends the wait for the database: the lease is lost, or the server stops
  * @throws MigrationFailed, LeaseLost
  */
 export async function takeTargetToken(
@@ -57,6 +60,7 @@ export async function takeTargetToken(
   job: MigrationJob,
   provider: GitProvider,
   openCall: (token: Secret) => ProviderCall | undefined,
+  signal: AbortSignal,
 ): Promise<TargetToken> {
   const { database, sealer, clock } = services;
   const place = { accountId: job.account_id, migrationId: job.migration_id };
@@ -72,7 +76,8 @@ export async function takeTargetToken(
   });
   const expiresAt = rotated.expiresAt ?? null;
   const sealed = sealToken(sealer, place, rotated.token);
-  if (!(await storeRotatedToken(database.read, job, sealed, expiresAt))) throw new LeaseLost();
+  const store = () => storeRotatedToken(database.read, job, sealed, expiresAt);
+  if (!(await writePatiently(store, signal))) throw new LeaseLost();
   return { token: new Secret(rotated.token.reveal()), expiresAt };
 }
 

@@ -1,21 +1,28 @@
 /**
  * Renews the rotated tokens of projects before they expire (decisions.md E28).
  *
- * A renewal is a rotation, so it must not happen twice: one server at a time does it, and the new token is
- * stored only over the one that was rotated.
+ * A renewal is a rotation, so it must not happen twice: one server at a time does it, notes it before, and
+ * stores the new token only over the one that was rotated.
  */
-import type { RepositoryProvider } from '@headgate/contract';
 import { addSeconds, type Clock } from '../../kernel/clock.ts';
-import { type Database, statement, typed } from '../../kernel/database/database.ts';
-import { recordEvents } from '../../kernel/database/events.ts';
+import type { Database, Transaction } from '../../kernel/database/database.ts';
+import { type AccountEvent, recordEvents } from '../../kernel/database/events.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
 import { type Rest, runExclusively } from '../../kernel/retention/retention.ts';
-import { ProviderRefused } from '../git-providers/index.ts';
+import { ProviderRefused, type RotatedToken } from '../git-providers/index.ts';
 import { createCredential, sealCredential, unsealCredential } from '../git-remotes/index.ts';
+import { writePatiently } from './patient-write.ts';
 import { findProvider, getSecret, openInterface, type SignInServices } from './sign-in.ts';
 import { computeTokenEnd } from './target-token.ts';
+import {
+  beginRenewal,
+  type ExpiringToken,
+  endRefusedRenewal,
+  expiringToken,
+  replaceToken,
+} from './token-renewal.store.ts';
 
 export interface RenewalServices extends SignInServices {
   database: Database;
@@ -28,58 +35,9 @@ export interface RenewalServices extends SignInServices {
 const everyMilliseconds = 3_600_000;
 /** A token is renewed this long before its end, and again each hour until that succeeds. */
 const aheadSeconds = 14 * 86_400;
-
-const due = statement(
-  {
-    parameters: {
-      before: 'timestamptz',
-      now: 'timestamptz',
-      after_end: 'timestamptz',
-      after_account: 'uuid',
-      after_project: 'uuid',
-    },
-    row: {
-      account_id: 'uuid',
-      project_id: 'uuid',
-      credential_expires_at: 'timestamptz',
-      provider: typed<RepositoryProvider>('text'),
-      repository_name: 'text',
-      clone_url: 'text',
-      provider_parameters: typed<Record<string, string>>('jsonb'),
-      sealed_credential: 'bytea',
-    },
-    alone: true,
-  },
-  `
-  select r.account_id, r.project_id, r.credential_expires_at, r.provider, r.repository_name, r.clone_url, r.provider_parameters, r.sealed_credential
-  from repository r
-  where r.credential_expires_at < $before and r.credential_expires_at > $now and r.provider = 'gitlab'
-    and r.sealed_credential is not null
-    and (r.credential_expires_at, r.account_id, r.project_id) > ($after_end, $after_account, $after_project)
-    and not exists (
-      select from repository_migration m
-      where m.account_id = r.account_id and m.project_id = r.project_id and m.status = 'IN_PROGRESS')
-  order by r.credential_expires_at, r.account_id, r.project_id limit 1`,
-);
-
-const replace = statement(
-  {
-    parameters: {
-      account_id: 'uuid',
-      project_id: 'uuid',
-      known: 'bytea',
-      sealed_credential: 'bytea',
-      credential_expires_at: 'timestamptz?',
-      now: 'timestamptz',
-    },
-    row: { replaced: 'boolean' },
-  },
-  `
-  update repository set sealed_credential = $sealed_credential, credential_expires_at = $credential_expires_at,
-    version = version + 1, updated_at = $now
-  where account_id = $account_id and project_id = $project_id and sealed_credential = $known
-  returning true as replaced`,
-);
+/** No other server rotates the token meanwhile: longer than the request and the storing may last. */
+const renewalSeconds = 900;
+const storingMilliseconds = 600_000;
 
 export function createRenewalJob(services: RenewalServices): PeriodicJob {
   return {
@@ -106,7 +64,11 @@ export async function renewTokens(services: RenewalServices, rest: Rest): Promis
       await between(0);
       const now = clock.now();
       // One at a time: a migration may have begun, or a user stored another token, during the last renewal.
-      const [row] = await database.read(due, { before: addSeconds(now, aheadSeconds), now, ...after });
+      const [row] = await database.read(expiringToken, {
+        before: addSeconds(now, aheadSeconds),
+        now,
+        ...after,
+      });
       if (row === undefined || stopping.aborted) return count;
       after = {
         after_end: row.credential_expires_at,
@@ -125,19 +87,8 @@ export async function renewTokens(services: RenewalServices, rest: Rest): Promis
 
 const failureMessage = 'the token of a repository could not be renewed; it will be tried again';
 
-async function renewToken(
-  services: RenewalServices,
-  row: {
-    account_id: string;
-    project_id: string;
-    provider: RepositoryProvider;
-    repository_name: string;
-    clone_url: string;
-    provider_parameters: Record<string, string>;
-    sealed_credential: Buffer;
-  },
-): Promise<boolean> {
-  const { database, sealer, clock, newId, log, stopping } = services;
+async function renewToken(services: RenewalServices, row: ExpiringToken): Promise<boolean> {
+  const { database, sealer, clock, stopping } = services;
   const place = { accountId: row.account_id, projectId: row.project_id };
   const provider = findProvider(row.provider);
   const stored = unsealCredential(sealer, place, row.sealed_credential);
@@ -146,35 +97,64 @@ async function renewToken(
   const call = openInterface(services, provider, repository, token, stopping);
   if (call === undefined || provider.rotateToken === undefined) return false;
   const now = clock.now();
+  if (!(await beginRenewal(database.read, row, { until: addSeconds(now, renewalSeconds), now })))
+    return false;
+  let rotated: RotatedToken;
   try {
-    const rotated = await provider.rotateToken(call, computeTokenEnd(now));
-    const made = createCredential(row.provider, { url: row.clone_url, token: rotated.token });
-    return await database.transaction(async (tx) => {
-      const replaced = await tx.query(replace, {
-        account_id: row.account_id,
-        project_id: row.project_id,
-        known: row.sealed_credential,
-        sealed_credential: sealCredential(sealer, place, made),
-        credential_expires_at: rotated.expiresAt ?? null,
-        now,
-      });
-      if (replaced.length === 0) return false;
-      const source = {
-        accountId: row.account_id,
-        actorId: null,
-        actorKind: 'system',
-        requestId: null,
-      } as const;
-      const subject = { type: 'repository', id: row.project_id, name: row.repository_name };
-      const after = { expiresAt: rotated.expiresAt?.toISOString() };
-      const event = { name: 'repository-token-renewed', projectId: row.project_id, subject, after } as const;
-      recordEvents(tx, source, [event], now, newId);
-      return true;
-    });
+    rotated = await provider.rotateToken(call, computeTokenEnd(now));
   } catch (failure) {
     if (!(failure instanceof ProviderRefused)) throw failure;
-    const about = { projectId: row.project_id, code: failure.finding.code };
-    log.warn(about, failureMessage);
+    await recordRefusal(services, row, failure);
     return false;
   }
+  const signal = AbortSignal.any([stopping, AbortSignal.timeout(storingMilliseconds)]);
+  return writePatiently(() => storeRenewed(services, row, rotated), signal);
+}
+
+function storeRenewed(
+  services: RenewalServices,
+  row: ExpiringToken,
+  { token, expiresAt }: RotatedToken,
+): Promise<boolean> {
+  const { database, sealer, clock } = services;
+  const place = { accountId: row.account_id, projectId: row.project_id };
+  const sealed = sealCredential(sealer, place, createCredential(row.provider, { url: row.clone_url, token }));
+  return database.transaction(async (tx) => {
+    const made = { sealed, expiresAt: expiresAt ?? null, now: clock.now() };
+    if (!(await replaceToken(tx, row, made))) return false;
+    const after = { expiresAt: expiresAt?.toISOString() };
+    recordRenewal(services, tx, row, { name: 'repository-token-renewed', after });
+    return true;
+  });
+}
+
+const passingCodes: readonly string[] = ['rate-limited', 'provider-failed'];
+
+/** The repository shows the problem; the event is recorded once. */
+async function recordRefusal(
+  services: RenewalServices,
+  row: ExpiringToken,
+  { finding: { code, detail } }: ProviderRefused,
+): Promise<void> {
+  services.log.warn({ projectId: row.project_id, code }, failureMessage);
+  const interruption = row.was_interrupted
+    ? 'An earlier renewal was interrupted after GitLab was asked for a new token, which may be lost. '
+    : '';
+  const words = `${interruption}The token could not be renewed: ${detail} Create another token, and store it: POST /v1/projects/{projectId}/repositories/token.`;
+  const problem = passingCodes.includes(code) ? null : words.slice(0, 2_000);
+  await services.database.transaction(async (tx) => {
+    if (!(await endRefusedRenewal(tx, row, { problem, now: services.clock.now() }))) return;
+    recordRenewal(services, tx, row, { name: 'repository-token-not-renewed', after: { code, problem } });
+  });
+}
+
+function recordRenewal(
+  { clock, newId }: RenewalServices,
+  tx: Transaction,
+  { account_id: accountId, project_id: projectId, repository_name: name }: ExpiringToken,
+  event: Pick<AccountEvent, 'name' | 'after'>,
+): void {
+  const source = { accountId, actorId: null, actorKind: 'system', requestId: null } as const;
+  const subject = { type: 'repository', id: projectId, name };
+  recordEvents(tx, source, [{ ...event, projectId, subject }], clock.now(), newId);
 }

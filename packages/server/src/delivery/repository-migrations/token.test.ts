@@ -1,6 +1,8 @@
 /** The single-use token of a GitLab target. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import type { Page, Repository } from '@headgate/contract';
+import type { Database } from '../../kernel/database/database.ts';
 import { startGitFront } from '../../testing/git-front.ts';
 import { startGitHost } from '../../testing/git-host.ts';
 import { fakeGitlab } from '../../testing/git-providers/fake-gitlab.ts';
@@ -8,6 +10,7 @@ import { startFakeProvider } from '../../testing/git-providers/fake-provider.ts'
 import { createMigrationScene, fillRepository, loopbackHosts } from '../../testing/migration-scene.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { unsealCredential } from '../git-remotes/index.ts';
+import { createMigrationSettings, createMigrator } from './index.ts';
 import { renewTokens } from './token-renewal.ts';
 
 const server = await startTestServer(loopbackHosts);
@@ -35,6 +38,29 @@ async function createScene() {
   fillRepository(scene.source);
   return { ...(await createGitlab()), scene };
 }
+
+/** A database that cannot be used for the next writes that `matches` chooses. */
+function failing(matches: (parameters: object) => boolean, failure: Error, times = 2) {
+  const { database } = server.deps;
+  let left = times;
+  const check = (isChosen: boolean) => {
+    if (isChosen && left > 0) {
+      left -= 1;
+      throw failure;
+    }
+  };
+  const read: Database['read'] = async (command, parameters) => {
+    check(matches(parameters as object));
+    return database.read(command, parameters);
+  };
+  const transaction: Database['transaction'] = async (work, opening) => {
+    check(matches({}));
+    return database.transaction(work, opening);
+  };
+  return { ...database, read, transaction };
+}
+
+const cut = new Error('Connection terminated unexpectedly');
 
 const isRotation = (request: string) => request.includes('/rotate');
 
@@ -153,16 +179,72 @@ test('a crash between rotation and storing is told, and the token is not rotated
   assert.deepEqual(front.requests, []);
 });
 
-test('the token of a project is renewed before it expires, once', async () => {
+test('a rotated token is stored when the database can be used again', async () => {
   const { fake, front, body, scene } = await createScene();
+  const { migrationId } = (await scene.start({ body, token: fake.addToken('admin').reveal() })).body;
+  const migrator = createMigrator({
+    ...server.deps,
+    ...createMigrationSettings(server.deps.config.git.mostBytes),
+    database: failing((parameters) => 'sealed_token' in parameters, cut),
+  });
+  await migrator.look();
+  await migrator.wait();
+  const { status, detail } = await scene.read(migrationId);
+  assert.equal(status, 'COMPLETED', detail);
+  assert.equal(front.requests.filter(isRotation).length, 1);
+});
+
+const rest = () => Promise.resolve();
+
+/** A project whose token expires in three days. */
+async function createExpiring() {
+  const made = await createScene();
+  const { fake, body, scene } = made;
   assert.equal((await scene.migrate({ body, token: fake.addToken('admin').reveal() })).status, 'COMPLETED');
-  const rest = () => Promise.resolve();
-  assert.equal(await renewTokens(server.deps, rest), 0);
-  const id = scene.project.projectId;
   await server.database.query(
     "update repository set credential_expires_at = $2::timestamptz + interval '3 days' where project_id = $1",
-    [id, server.clock.now()],
+    [scene.project.projectId, server.clock.now()],
   );
+  return made;
+}
+
+const isTransaction = (parameters: object) => Object.keys(parameters).length === 0;
+
+test('a renewed token is stored when the database can be used again', async () => {
+  const { front } = await createExpiring();
+  const database = failing(isTransaction, cut);
+  assert.equal(await renewTokens({ ...server.deps, database }, rest), 1);
+  assert.equal(await renewTokens(server.deps, rest), 0);
+  assert.equal(front.requests.filter(isRotation).length, 2);
+});
+
+test('a renewed token that is lost is told by the repository and an event, until another one is stored', async () => {
+  const { front, scene } = await createExpiring();
+  const database = failing(isTransaction, new Error('no space for a row'));
+  assert.equal(await renewTokens({ ...server.deps, database }, rest), 0);
+  assert.equal(await renewTokens(server.deps, rest), 0);
+  assert.equal(front.requests.filter(isRotation).length, 2, 'it is not rotated again at once');
+  server.clock.advance(16 * 60);
+  assert.equal(await renewTokens(server.deps, rest), 0);
+  assert.equal(await renewTokens(server.deps, rest), 0);
+  const { admin } = scene.account;
+  const path = `${scene.project.path}/repositories`;
+  const readProblem = async () => (await admin.get<Page<Repository>>(path)).body.results[0]?.tokenProblem;
+  assert.match((await readProblem()) ?? '', /interrupted.*may be lost.*Create another token, and store it/);
+  const events = await server.database.query(
+    "select 1 from event where name = 'repository-token-not-renewed' and project_id = $1",
+    [scene.project.projectId],
+  );
+  assert.equal(events.length, 1);
+  const headers = { 'Git-Provider-Access-Token': 'glpat-new' };
+  const stored = await admin.send('POST', `${path}/token`, { headers });
+  assert.equal(stored.status, 204, stored.text);
+  assert.equal(await readProblem(), undefined);
+});
+
+test('the token of a project is renewed before it expires, once', async () => {
+  const { front, scene } = await createExpiring();
+  const id = scene.project.projectId;
   // One that cannot be read does not keep the others.
   const damaged = await createMigrationScene(server, host, { token: 't0ken' });
   await server.database.query(

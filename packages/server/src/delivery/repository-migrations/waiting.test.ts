@@ -1,6 +1,7 @@
 /** Migrations that wait for a server. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { startGitFront } from '../../testing/git-front.ts';
 import { startGitHost } from '../../testing/git-host.ts';
 import { createMigrationScene, fillRepository, loopbackHosts } from '../../testing/migration-scene.ts';
 import { startTestServer } from '../../testing/server.ts';
@@ -19,6 +20,59 @@ test('a migration that waits for its turn, or for the start of a server, is work
   await scene.migrator.wait();
   const { status, detail } = await scene.read(body.migrationId);
   assert.equal(status, 'COMPLETED', detail);
+});
+
+test('a push to another host that is under way is waited for, and copied', async () => {
+  const front = await startGitFront(() => host.port);
+  after(() => front.close());
+  const scene = await createMigrationScene(server, host);
+  fillRepository(scene.source);
+  const cloneUrl = scene.source.cloneUrl.replace(host.url, front.url);
+  await server.database.query(
+    'update repository set clone_url = $2, credential_origin = $3 where project_id = $1',
+    [scene.project.projectId, cloneUrl, front.url],
+  );
+  const pushing = front.holdNext(/^POST .*git-receive-pack/);
+  const { admin } = scene.account;
+  const files = [{ path: 'late.txt', content: 'late' }];
+  const commits = `${scene.project.path}/repositories/commits`;
+  const committed = admin.post<{ commitId: string }>(commits, { branch: 'main', message: 'late', files });
+  const { release } = await pushing;
+  const { migrationId } = (await scene.start()).body;
+  let wait = () => {};
+  const waiting = new Promise<void>((resolve) => {
+    wait = resolve;
+  });
+  const hosted: typeof server.deps.hosted = {
+    ...server.deps.hosted,
+    async waitForWrites(at, signal) {
+      wait();
+      await server.deps.hosted.waitForWrites(at, signal);
+    },
+  };
+  const settings = createMigrationSettings(server.deps.config.git.mostBytes);
+  const migrator = createMigrator({ ...server.deps, ...settings, hosted });
+  await migrator.look();
+  const first = await Promise.race([waiting.then(() => 'waits'), migrator.wait().then(() => 'has ended')]);
+  release();
+  const { commitId } = (await committed).body;
+  await migrator.wait();
+  assert.equal(first, 'waits');
+  assert.equal((await scene.read(migrationId)).status, 'COMPLETED');
+  assert.equal(scene.target.git('rev-parse', 'main').trim(), commitId);
+});
+
+test('a push to an address that the repository had before is refused', async () => {
+  const scene = await createMigrationScene(server, host);
+  const { actorId } = scene.account.admin;
+  const by = {
+    scope: { accountId: scene.account.accountId, actorId },
+    projectId: scene.project.projectId,
+    requestId: crypto.randomUUID(),
+    cloneUrl: scene.target.cloneUrl,
+  };
+  const write = () => Promise.reject(new Error('it was written'));
+  await assert.rejects(server.deps.hosted.writeElsewhere(by, write), { code: 'concurrent-change' });
 });
 
 test('a migration that no server can work on fails after 15 minutes', async () => {
