@@ -88,12 +88,18 @@ async function receiveHook(
   if (noted === undefined) throw problem('hook-repeated');
   if (reading.kind === 'ignored') return { status: 'ignored', reason: reading.reason };
   if (noted.woken > 0) return { status: 'accepted' };
-  const branch = JSON.stringify(reading.branch);
-  const reason =
-    reading.kind === 'push'
-      ? `No delivery rule names the branch ${branch}.`
-      : 'Too many branches of the project are under review.';
-  return { status: 'ignored', reason };
+  return { status: 'ignored', reason: explainIgnored(reading) };
+}
+
+const mostNamed = 5;
+
+function explainIgnored(reading: Exclude<HookReading, { kind: 'refused' | 'ignored' }>): string {
+  if (reading.kind === 'review') return 'Too many branches of the project are under review.';
+  const names = reading.branches.slice(0, mostNamed).map((branch) => JSON.stringify(branch));
+  const more = reading.branches.length > mostNamed ? ` and ${reading.branches.length - mostNamed} more` : '';
+  return names.length === 1
+    ? `No delivery rule names the branch ${names[0]}.`
+    : `No delivery rule names one of the branches ${names.join(', ')}${more}.`;
 }
 
 function findReader(provider: string): GitProvider['readHook'] {

@@ -2,6 +2,7 @@
 import type { RepositoryProvider } from '@headgate/contract';
 import { addSeconds } from '../../kernel/clock.ts';
 import { type Read, statement, typed } from '../../kernel/database/database.ts';
+import type { HookReading } from '../git-providers/index.ts';
 
 /** What the secrets of a project's webhooks are sealed for. */
 export const getHookSecretPurpose = (projectId: string) => `git hook secret of ${projectId}`;
@@ -29,7 +30,7 @@ export async function findHookTarget(read: Read, projectId: string) {
   return target;
 }
 
-const placeTypes = { account_id: 'uuid', project_id: 'uuid', branch_name: 'text' } as const;
+const placeTypes = { account_id: 'uuid', project_id: 'uuid' } as const;
 
 /**
  * SQL: when a branch is looked at because of a webhook. What is due already and not under way stays so; the
@@ -49,11 +50,11 @@ const hookTypes = { ...placeTypes, delivery_ids: 'text[]', now: 'timestamptz' } 
 const hookRow = { is_fresh: 'boolean', woken: 'bigint' } as const;
 
 const notePush = statement(
-  { parameters: hookTypes, row: hookRow, alone: true },
+  { parameters: { ...hookTypes, branches: 'text[]' }, row: hookRow, alone: true },
   `
   with ${noteDelivery}, woken as (
     update delivery_rule r set due_at = ${soon('r')}, pushers = null
-    where r.account_id = $account_id and r.project_id = $project_id and r.branch_name = $branch_name
+    where r.account_id = $account_id and r.project_id = $project_id and r.branch_name = any ($branches)
       and (select is_fresh from noted)
     returning true
   )
@@ -64,7 +65,7 @@ const notePush = statement(
 const reviewLimit = 1_000;
 
 const noteReview = statement(
-  { parameters: hookTypes, row: hookRow, alone: true },
+  { parameters: { ...hookTypes, branch_name: 'text' }, row: hookRow, alone: true },
   `
   with ${noteDelivery}, woken as (
     insert into git_review as r (account_id, project_id, branch_name, due_at, touched_at)
@@ -79,7 +80,7 @@ const noteReview = statement(
 
 const noteOther = statement(
   {
-    parameters: { account_id: 'uuid', project_id: 'uuid', delivery_ids: 'text[]', now: 'timestamptz' },
+    parameters: hookTypes,
     row: { is_fresh: 'boolean' },
     alone: true,
   },
@@ -97,7 +98,7 @@ export interface NotedHook {
 export async function noteHook(
   read: Read,
   hook: NotedHook,
-  about: { kind: 'push' | 'review'; branch: string } | { kind: 'ignored' },
+  about: Exclude<HookReading, { kind: 'refused' }>,
 ): Promise<{ woken: number } | undefined> {
   const place = { account_id: hook.accountId, project_id: hook.projectId };
   const common = { ...place, delivery_ids: [...hook.deliveryIds], now: hook.now };
@@ -105,8 +106,10 @@ export async function noteHook(
     const [noted] = await read(noteOther, common);
     return noted?.is_fresh === true ? { woken: 0 } : undefined;
   }
-  const note = about.kind === 'push' ? notePush : noteReview;
-  const [noted] = await read(note, { ...common, branch_name: about.branch });
+  const [noted] =
+    about.kind === 'push'
+      ? await read(notePush, { ...common, branches: [...about.branches] })
+      : await read(noteReview, { ...common, branch_name: about.branch });
   return noted?.is_fresh === true ? { woken: Number(noted.woken) } : undefined;
 }
 

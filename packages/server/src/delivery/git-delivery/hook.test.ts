@@ -61,6 +61,26 @@ async function send(
 for (const dialect of [fakeGithub, fakeGitlab, fakeAzureDevOps])
   describe(`webhooks of ${dialect.name}`, () => walkHooks(dialect));
 
+test('a push of several branches to Azure DevOps wakes the rules of all', async () => {
+  const { project, repository } = await arrange('azure-devops');
+  const { url, secret } = await makeSecret(project);
+  commitFiles(repository.folder, { branch: 'work', files: { 'w.orch.yaml': smallPipeline } });
+  await writeRules(admin, project, ['main', 'dev'], ['work', 'prod']);
+  await deliver(server);
+  commitFiles(repository.folder, { files: { 'b.orch.yaml': smallPipeline } });
+  commitFiles(repository.folder, { branch: 'work', files: { 'b.orch.yaml': smallPipeline } });
+  server.clock.advance(3);
+  const about = { secret, event: 'push', branch: 'main', deliveryId: randomUUID() } as const;
+  const hook = fakeAzureDevOps.buildHook({ ...about, commit: 'c'.repeat(40), at: server.clock.now() });
+  const content = JSON.parse(hook.body) as { resource: { refUpdates: { name: string }[] } };
+  content.resource.refUpdates = ['refs/tags/v1', 'refs/heads/main', 'refs/heads/work'].map((name) => ({ name }));
+  const sent = await send(url, { ...hook, body: JSON.stringify(content) });
+  assert.equal(sent.status, 202, sent.text);
+  await deliver(server);
+  assert.equal((await listVersions(admin, project, 'dev')).length, 2);
+  assert.equal((await listVersions(admin, project, 'prod')).length, 2);
+});
+
 function walkHooks(dialect: Dialect): void {
   let project: TestProject;
   let folder: string;

@@ -224,16 +224,14 @@ function readHook({ headers, body, secret, now }: HookRequest): HookReading {
   const kind = asText(content.eventType) ?? '';
   const resource = asMembers(content.resource);
   if (kind === 'git.push') {
-    const branch = asList(resource.refUpdates)
-      .map((update) => readBranch(update.name))
-      .find((each) => each !== undefined);
-    if (branch === undefined)
+    const branches = asList(resource.refUpdates).flatMap((update) => readBranch(update.name) ?? []);
+    if (branches.length === 0)
       return {
         kind: 'ignored',
         deliveryIds,
         reason: 'The push names no branch; set "Resource details to send" to All.',
       };
-    return { kind: 'push', deliveryIds, branch };
+    return { kind: 'push', deliveryIds, branches };
   }
   if (kind === 'git.pullrequest.created' || kind === 'git.pullrequest.updated')
     return readReview(resource, deliveryIds);

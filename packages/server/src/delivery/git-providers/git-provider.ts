@@ -152,8 +152,9 @@ export type HookReading =
   | { kind: 'refused'; code: HookFaultCode; detail: string }
   /** Signed, and about something else. */
   | { kind: 'ignored'; deliveryIds: readonly string[]; reason: string }
-  /** Nothing here is trusted: it tells which branch to look at. */
-  | { kind: 'push' | 'review'; deliveryIds: readonly string[]; branch: string };
+  /** Nothing here is trusted: it tells which branches to look at. */
+  | { kind: 'push'; deliveryIds: readonly string[]; branches: readonly string[] }
+  | { kind: 'review'; deliveryIds: readonly string[]; branch: string };
 
 /** An answer that was no success, of the interface or of Git over HTTP. */
 export interface ProviderFailure {

@@ -184,7 +184,7 @@ function readPush(content: Members, deliveryIds: readonly string[], now: Date): 
     return refuse('hook-too-old', 'The push happened more than three days ago.');
   const branch = readBranch(content.ref);
   if (branch === undefined) return { kind: 'ignored', deliveryIds, reason: 'The push is not of a branch.' };
-  return { kind: 'push', deliveryIds, branch };
+  return { kind: 'push', deliveryIds, branches: [branch] };
 }
 
 const reviewActions = new Set(['opened', 'reopened', 'synchronize', 'ready_for_review']);

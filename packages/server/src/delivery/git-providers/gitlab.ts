@@ -209,7 +209,7 @@ function readHook(request: HookRequest): HookReading {
   if (kind === 'push') {
     const branch = readBranch(content.ref);
     if (branch === undefined) return { kind: 'ignored', deliveryIds, reason: 'The push is not of a branch.' };
-    return { kind: 'push', deliveryIds, branch };
+    return { kind: 'push', deliveryIds, branches: [branch] };
   }
   if (kind === 'merge_request') return readReview(content, deliveryIds, now);
   return { kind: 'ignored', deliveryIds, reason: `Events "${kind.slice(0, 60)}" have no effect here.` };
