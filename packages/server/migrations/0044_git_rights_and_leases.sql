@@ -7,6 +7,9 @@ alter table delivery_rule add column pushers jsonb;
 update delivery_rule set pushers = jsonb_build_object('', pushed_by) where pushed_by is not null;
 alter table delivery_rule drop column pushed_by;
 
+-- What is wrong with the pipelines of the version that was published last.
+alter table delivery_rule add column findings text;
+
 -- Claims that were not given back: the server stopped without a word, or lost the database.
 alter table repository_migration add column attempts integer not null default 0;
 

@@ -11,6 +11,17 @@ export const hostedRepositoryOutcomes = {
       () =>
         'Send a password: an access token with any user name, or a client id as user name and its secret as password.',
     ),
+    'git-password-refused': kind<{ reason: string }>(
+      401,
+      'The password of a request of the git program is not accepted.',
+      ({ reason }) =>
+        `The password is not accepted: ${reason.replace(/\.?$/, '.')} Give an access token with any user name, or a client id as user name and its secret as password. If git has stored an old password, remove it by "git credential reject".`,
+    ),
+    'git-address-incomplete': kind<{ path: string }>(
+      404,
+      'The address of the repository does not end with .git.',
+      ({ path }) => `The address of the repository ends with .git: use ${path}.`,
+    ),
     'smart-git-required': kind(
       403,
       'The program asks for files of the repository one by one, as git did before version 1.6.6.',

@@ -130,10 +130,10 @@ const contentProblems = {
     'The files are what the branch has already.',
     ({ branch }) => `Nothing to commit: the files are what the branch ${quoted(branch)} has already.`,
   ),
-  'repository-file-not-found': kind<{ path: string; commitId: string }>(
+  'repository-file-not-found': kind<{ path: string; commitId: string; wanted: 'file' | 'folder' }>(
     404,
     'The commit has no file or folder at this path.',
-    ({ path, commitId }) => `The commit ${commitId} has nothing of this kind at ${quoted(path)}.`,
+    ({ path, commitId, wanted }) => `The commit ${commitId} has no ${wanted} ${quoted(path)}.`,
   ),
 } as const;
 

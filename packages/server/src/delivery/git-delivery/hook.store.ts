@@ -1,8 +1,8 @@
 /** Webhooks of providers: whose they are, which were received, and what they wake. */
 import type { RepositoryProvider } from '@headgate/contract';
-import { addSeconds } from '../../kernel/clock.ts';
 import { type Read, statement, typed } from '../../kernel/database/database.ts';
 import type { HookReading } from '../git-providers/index.ts';
+import { createRemoval } from './old-row.store.ts';
 
 /** What the secrets of a project's webhooks are sealed for. */
 export const getHookSecretPurpose = (projectId: string) => `git hook secret of ${projectId}`;
@@ -113,27 +113,12 @@ export async function noteHook(
   return noted?.is_fresh === true ? { woken: Number(noted.woken) } : undefined;
 }
 
-const removeOld = statement(
-  { parameters: { before: 'timestamptz', limit: 'bigint' }, row: { removed: 'bigint' } },
-  `
-  with old as (
-    select account_id, project_id, delivery_id from git_hook_delivery where received_at < $before
-    order by received_at limit $limit for update skip locked
-  ), removed as (
-    delete from git_hook_delivery d using old
-    where d.account_id = old.account_id and d.project_id = old.project_id and d.delivery_id = old.delivery_id
-    returning true
-  )
-  select count(*) as removed from removed`,
-);
-
-/** Longer than a hook that says when it happened may be old. */
-const keptDays = 7;
 export const hookRemovalBatch = 5_000;
 
-/** Returns how many were removed. */
-export async function removeOldHooks(read: Read, now: Date): Promise<number> {
-  const before = addSeconds(now, -keptDays * 86_400);
-  const [row] = await read(removeOld, { before, limit: hookRemovalBatch });
-  return Number(row?.removed ?? 0);
-}
+/** Keeps ids for longer than a hook that says when it happened may be old. */
+export const removeOldHooks = createRemoval({
+  table: 'git_hook_delivery',
+  age: 'received_at',
+  days: 7,
+  batch: hookRemovalBatch,
+});

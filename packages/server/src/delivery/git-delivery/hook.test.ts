@@ -73,7 +73,9 @@ test('a push of several branches to Azure DevOps wakes the rules of all', async 
   const about = { secret, event: 'push', branch: 'main', deliveryId: randomUUID() } as const;
   const hook = fakeAzureDevOps.buildHook({ ...about, commit: 'c'.repeat(40), at: server.clock.now() });
   const content = JSON.parse(hook.body) as { resource: { refUpdates: { name: string }[] } };
-  content.resource.refUpdates = ['refs/tags/v1', 'refs/heads/main', 'refs/heads/work'].map((name) => ({ name }));
+  content.resource.refUpdates = ['refs/tags/v1', 'refs/heads/main', 'refs/heads/work'].map((name) => ({
+    name,
+  }));
   const sent = await send(url, { ...hook, body: JSON.stringify(content) });
   assert.equal(sent.status, 202, sent.text);
   await deliver(server);

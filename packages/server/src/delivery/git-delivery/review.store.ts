@@ -1,6 +1,7 @@
 /** Checks of branches that a pull or merge request wants to merge: the table `git_review`. */
 import { addSeconds } from '../../kernel/clock.ts';
 import { type ColumnTypes, type Read, type RowOf, statement } from '../../kernel/database/database.ts';
+import { createRemoval } from './old-row.store.ts';
 import type { Claim } from './rule.store.ts';
 
 const heldTypes = {
@@ -82,29 +83,14 @@ export const finishReview = statement(
   where ${isHeld}`,
 );
 
-const removeOld = statement(
-  { parameters: { before: 'timestamptz', limit: 'bigint' }, row: { removed: 'bigint' } },
-  `
-  with old as (
-    select account_id, project_id, branch_name from git_review where touched_at < $before
-    order by touched_at limit $limit for update skip locked
-  ), removed as (
-    delete from git_review r using old
-    where r.account_id = old.account_id and r.project_id = old.project_id and r.branch_name = old.branch_name
-    returning true
-  )
-  select count(*) as removed from removed`,
-);
-
-const reviewDays = 30;
 export const reviewRemovalBatch = 1_000;
 
-/** Returns how many were removed. */
-export async function removeOldReviews(read: Read, now: Date): Promise<number> {
-  const before = addSeconds(now, -reviewDays * 86_400);
-  const [row] = await read(removeOld, { before, limit: reviewRemovalBatch });
-  return Number(row?.removed ?? 0);
-}
+export const removeOldReviews = createRemoval({
+  table: 'git_review',
+  age: 'touched_at',
+  days: 30,
+  batch: reviewRemovalBatch,
+});
 
 const selectVariables = statement(
   { parameters: { account_id: 'uuid', project_id: 'uuid', names: 'text[]' }, row: { name: 'text' } },

@@ -275,6 +275,25 @@ describe('a repository on another host', () => {
     assert.deepEqual(await readEvents(project, 'branch-not-published'), []);
   });
 
+  test('with pipelines that have errors is published, and the rule shows them until they are corrected', async () => {
+    const { project, repository } = await arrange();
+    const broken = smallPipeline.replace('type: "orchestration"', 'type: "orchestratio"');
+    commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline, 'bad.orch.yaml': broken } });
+    await writeRules(admin, project, ['main', 'dev']);
+    const readProblem = async () => (await readRules(admin, project))[0]?.problem ?? '';
+    await deliver(server);
+    assert.equal((await names(project)).length, 1);
+    assert.match(await readProblem(), /is published, but its pipelines have 1 error.*bad\.orch\.yaml/);
+    await writeRules(admin, project, ['main', 'dev']);
+    await deliver(server);
+    assert.match(await readProblem(), /bad\.orch\.yaml/);
+    commitFiles(repository.folder, { files: { 'bad.orch.yaml': smallPipeline } });
+    server.clock.advance(61);
+    await deliver(server);
+    assert.equal((await names(project)).length, 2);
+    assert.equal(await readProblem(), '');
+  });
+
   test('with a commit that cannot be published keeps the last version, and leaves one event', async () => {
     const { project, repository } = await arrange();
     commitFiles(repository.folder, { files: { 'a.bin': '\u0000' } });

@@ -12,7 +12,7 @@ import { type AccountEvent, recordEvents } from '../../kernel/database/events.ts
 import { actFor } from '../../kernel/endpoint/acting.ts';
 import { Problem, problem } from '../../kernel/http/problems.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
-import { publishVersion } from '../artifacts/index.ts';
+import { type Publication, publishVersion } from '../artifacts/index.ts';
 import type { GitRepository } from '../git/index.ts';
 import { findNearestBranch, type RepositoryUse } from '../repositories/index.ts';
 import { type PublishingServices, publishCommit } from './publish-commit.ts';
@@ -25,6 +25,7 @@ import {
   RuleLost,
   readKnownVersions,
 } from './rule.store.ts';
+import { renderStatusText } from './status-text.ts';
 import { isTransient } from './transient-problem.ts';
 import { chooseVersionName, renderVersionName } from './version-name.ts';
 
@@ -133,7 +134,7 @@ async function publishHead(
     acting.write(async (tx) => {
       await lockRule(tx, rule);
       const { events } = await publishVersion(tx, scope, publication, now);
-      const published = { versionName, at: now };
+      const published = { versionName, at: now, findings: describeFindings(publication) };
       finishRule((command, parameters) => tx.send(command, parameters), rule, {
         ...{ commitHash: commit, nextDueAt: findNextLook(services, rule), published },
       });
@@ -142,6 +143,14 @@ async function publishHead(
       recordRuleEvents(services, tx, rule, [...events, told]);
     }),
   );
+}
+
+/** Errors of pipelines, which fail their runs. Undefined if there are none. */
+function describeFindings({ checked: { told, errorsTotal } }: Publication): string | undefined {
+  if (errorsTotal === 0) return undefined;
+  const warnings = told.warningsTotal - errorsTotal;
+  const text = renderStatusText({ errors: errorsTotal, warnings, findings: told.warnings });
+  return `The version is published, but its pipelines have ${text}`;
 }
 
 /**

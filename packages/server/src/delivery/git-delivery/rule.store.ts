@@ -126,13 +126,16 @@ const finishHeld = statement(
       version_name: 'text?',
       published_at: 'timestamptz?',
       problem: 'text?',
+      findings: 'text?',
     },
   },
   `
   update delivery_rule set lease_until = null, commit_hash = $commit_hash, problem = $problem,
     due_at = case when ${isWoken} then due_at else $next_due_at end,
     pushers = case when ${isWoken} or $is_pending then pushers end,
-    version_name = coalesce($version_name, version_name), published_at = coalesce($published_at, published_at)
+    version_name = coalesce($version_name, version_name), published_at = coalesce($published_at, published_at),
+    findings = case when coalesce($version_name, version_name) is not distinct from version_name then coalesce($findings, findings)
+      else $findings end
   where ${isHeld}`,
 );
 
@@ -142,7 +145,8 @@ export interface RuleEnd {
   nextDueAt: Date;
   /** The push was neither published nor refused, and is tried again. */
   isPending?: boolean;
-  published?: { versionName: string; at: Date };
+  /** `findings`: what is wrong with its pipelines. */
+  published?: { versionName: string; at: Date; findings?: string | undefined };
   problem?: string | undefined;
 }
 
@@ -158,6 +162,7 @@ export function finishRule(send: Transaction['send'], rule: DueRule, end: RuleEn
     version_name: end.published?.versionName ?? null,
     published_at: end.published?.at ?? null,
     problem: end.problem?.slice(0, 2_000) ?? null,
+    findings: end.published?.findings?.slice(0, 2_000) ?? null,
   });
 }
 

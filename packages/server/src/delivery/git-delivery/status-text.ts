@@ -9,7 +9,11 @@ interface Finding {
 
 const shown = 3;
 
-export function renderStatusText({ errors, warnings, findings }: ReviewResult): string {
+export function renderStatusText({
+  errors,
+  warnings,
+  findings,
+}: Pick<ReviewResult, 'errors' | 'warnings' | 'findings'>): string {
   const counts = [count(errors, 'error'), count(warnings, 'warning')].join(', ');
   const first = (findings as readonly Finding[]).slice(0, shown).map(renderFinding);
   return first.length === 0 ? counts : `${counts}: ${first.join(' · ')}`;

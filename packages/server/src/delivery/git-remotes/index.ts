@@ -1,5 +1,6 @@
 import type { Slice } from '../../kernel/slice/slice.ts';
 
+export { explainAddressScheme } from './address-words.ts';
 export {
   createCredential,
   findOrigin,

@@ -137,6 +137,16 @@ describe('a stranger', () => {
       }
   });
 
+  test('who leaves .git out of the address gets the whole one', async () => {
+    const { account, project } = await makeHostedProject(server, base);
+    const url = `${base}/git/${project.projectId}/info/refs?service=git-upload-pack`;
+    const { status, text } = await ask(url, { headers: basic('x', await account.admin.token()) });
+    assert.deepEqual(
+      [status, text],
+      [404, `The address of the repository ends with .git: use /git/${project.projectId}.git.\n`],
+    );
+  });
+
   test('without credentials gets 401 for everything', async () => {
     const hosted = await makeHostedProject(server, base);
     const agent = await hosted.account.agent();
@@ -159,6 +169,7 @@ describe('a stranger', () => {
           if (status === 429) continue;
           assert.equal(status, 401, `${JSON.stringify(headers)}: ${text}`);
           assert.match(answered.get('www-authenticate') ?? '', /^Basic realm="Headgate"/);
+          assert.match(text, /^(The password is not accepted: .*\. Give|Send a password:) .*client id/);
         }
   });
 

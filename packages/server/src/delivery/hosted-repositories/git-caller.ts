@@ -1,7 +1,7 @@
 /** Who sends a request of git: an access token, or a client id and its secret, by HTTP Basic or Bearer. */
 import type { FastifyRequest } from 'fastify';
 import { type ClientAuthentication, ClientRefusal } from '../../access/tokens/index.ts';
-import { type Problem, problem, withHeaders } from '../../kernel/http/problems.ts';
+import { Problem, problem, withHeaders } from '../../kernel/http/problems.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import { Secret } from '../../kernel/security/sealed.ts';
 import type { Tokens } from '../../kernel/security/tokens.ts';
@@ -14,7 +14,7 @@ export interface CallerServices {
 const longestPart = 8_192;
 const challenge = { 'WWW-Authenticate': 'Basic realm="Headgate", charset="UTF-8"' };
 
-/** @throws `token-required`, `token-invalid` with a challenge, so that git asks for a password or a new one */
+/** @throws `git-password-required`, `git-password-refused` with a challenge, so that git asks for a password or a new one */
 export async function identifyCaller(
   { tokens, clients }: CallerServices,
   request: FastifyRequest,
@@ -34,7 +34,7 @@ export async function identifyCaller(
     });
   } catch (failure) {
     if (failure instanceof ClientRefusal) throw explainRefusal(failure);
-    throw isOfToken(failure) ? withHeaders(failure, challenge) : failure;
+    throw explainForGit(failure);
   }
 }
 
@@ -49,13 +49,17 @@ function readBasic(header: string): { user: string; password: string } {
   return { user, password };
 }
 
-function isOfToken(failure: unknown): failure is Problem {
-  return failure instanceof Error && 'status' in failure && failure.status === 401;
+/** What is wrong with a bearer token, in words for users of git, who know it as a password. */
+export function explainForGit(failure: unknown): unknown {
+  if (!(failure instanceof Problem) || failure.status !== 401) return failure;
+  if (failure.code !== 'token-invalid') return withHeaders(failure, challenge);
+  const reason = failure.message.replace(/^The bearer token is not accepted: /, '');
+  return withHeaders(problem('git-password-refused', { reason }), challenge);
 }
 
 function explainRefusal({ message, status, headers }: ClientRefusal): Problem {
   const reason = message.charAt(0).toLowerCase() + message.slice(1);
-  if (status === 401) return withHeaders(problem('token-invalid', { reason }), challenge);
+  if (status === 401) return withHeaders(problem('git-password-refused', { reason }), challenge);
   return withHeaders(problem('rate-limited', { seconds: Number(headers['retry-after'] ?? 1) }), headers);
 }
 

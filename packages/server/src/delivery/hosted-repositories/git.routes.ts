@@ -12,7 +12,7 @@ import { Problem, problem } from '../../kernel/http/problems.ts';
 import { explainForbidden } from '../../kernel/security/guard.ts';
 import { findRequiredRoles, type Scope } from '../../kernel/security/permissions.ts';
 import { answerFetch, answerFetchRefs } from './fetch.ts';
-import { type CallerServices, identifyCaller } from './git-caller.ts';
+import { type CallerServices, explainForGit, identifyCaller } from './git-caller.ts';
 import { findRepository } from './hosted.store.ts';
 import { withIdleLimit } from './idle-limit.ts';
 import { BadPacket, createPacketReader } from './packet-lines.ts';
@@ -48,8 +48,9 @@ export function gitRoutes({ app }: Endpoints, services: GitRouteServices): void 
     reply.headers(rateLimit.count(scope.accountId));
     const { repository = '' } = request.params as { repository?: string };
     const projectId = repository.replace(/\.git$/, '').toLowerCase();
-    if (!repository.endsWith('.git') || !uuid.test(projectId))
-      throw problem('path-not-found', { nearest: undefined });
+    if (!uuid.test(projectId)) throw problem('path-not-found', { nearest: undefined });
+    if (!repository.endsWith('.git'))
+      throw problem('git-address-incomplete', { path: `/git/${projectId}.git` });
     const row = await findRow(services, scope, projectId, permission);
     if (row.migration_id !== null) throw problem('migration-in-progress', { migrationId: row.migration_id });
     if (row.provider !== 'headgate') throw problem('not-hosted-here', { provider: row.provider });
@@ -117,7 +118,8 @@ export function gitRoutes({ app }: Endpoints, services: GitRouteServices): void 
       try {
         return await serve(request, reply);
       } catch (failure) {
-        const found = failure instanceof Problem ? failure : toProblem(failure);
+        const explained = explainForGit(failure);
+        const found = explained instanceof Problem ? explained : toProblem(explained);
         // The client is gone, or the server's own fault: the error handler logs it.
         if (found === undefined || found.status === 500) throw failure;
         return reply

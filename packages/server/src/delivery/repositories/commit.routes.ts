@@ -31,7 +31,7 @@ export function commitRoutes({ read, long }: Endpoints, repositories: Repository
     if (from.head === undefined) return { body: { results: [] } };
     if (query.paginationToken !== undefined && !(await isShown(content, from.head)))
       throw createTokenProblem();
-    const { path } = query;
+    const path = query.path?.replace(/^\/+/, '');
     const found = await content.listCommits(from.head, {
       most: limit + 1,
       skip: from.skip,

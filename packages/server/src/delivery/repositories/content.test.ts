@@ -281,6 +281,10 @@ for (const [kind, makeProject] of Object.entries(kinds))
     test('what does not exist is 404', async () => {
       const project = await makeProject();
       await commit(project, { files: [{ path: 'dir/a', content: '' }] });
+      for (const path of ['files?path=/dir', 'files/content?path=/dir/a', 'commits?path=/dir/a'])
+        assert.equal((await admin.get(`${at(project)}/${path}`)).status, 200, path);
+      const folder = (await admin.get(`${at(project)}/files/content?path=dir`)).problem;
+      assert.match(folder.detail, /has no file "dir"\.$/);
       for (const [path, code] of [
         ['commits?branch=nope', 'revision-not-found'],
         ['commits?commit=ffffffffffffffffffffffffffffffffffffffff', 'revision-not-found'],

@@ -19,7 +19,7 @@ export interface StoredRule {
 export const rulesOfRepository = `(
   select jsonb_agg(jsonb_build_object('branch', d.branch_name, 'environment', d.environment_name,
     'writtenBy', d.written_by, 'writtenAt', d.written_at, 'commit', d.commit_hash, 'version', d.version_name,
-    'publishedAt', d.published_at, 'problem', d.problem) order by d.branch_name, d.environment_name)
+    'publishedAt', d.published_at, 'problem', coalesce(d.problem, d.findings)) order by d.branch_name, d.environment_name)
   from delivery_rule d where d.account_id = r.account_id and d.project_id = r.project_id)`;
 
 export function presentRule(rule: StoredRule): DeliveryRule {

@@ -20,7 +20,7 @@ export function fileRoutes({ read }: Endpoints, repositories: RepositoryUse): vo
       return { body: { page: query.page, results: [], size: limit, total: 0 } };
     }
     if (path !== '' && (await opened.content.findEntry(commitId, path))?.kind !== 'folder')
-      throw problem('repository-file-not-found', { path, commitId });
+      throw problem('repository-file-not-found', { path, commitId, wanted: 'folder' });
     const entries = await opened.content.listTree(commitId, { recursive: query.recursive, path });
     const results = entries.slice(offset, offset + limit).map(presentFile);
     return { body: { page: query.page, results, size: limit, total: entries.length } };
@@ -31,15 +31,16 @@ export function fileRoutes({ read }: Endpoints, repositories: RepositoryUse): vo
     const opened = await repositories.open({ ...scope, ...params }, row);
     const commitId = await findAskedCommit(opened, query);
     if (commitId === undefined) throw problem('revision-not-found', { name: 'HEAD', nearest: undefined });
-    const entry = await opened.content.findEntry(commitId, query.path);
-    if (entry === undefined || entry.kind === 'folder' || entry.kind === 'submodule')
-      throw problem('repository-file-not-found', { path: query.path, commitId });
+    const path = query.path.replace(/^\/+/, '');
+    const notFound = () => problem('repository-file-not-found', { path, commitId, wanted: 'file' });
+    const entry = await opened.content.findEntry(commitId, path);
+    if (entry === undefined || entry.kind === 'folder' || entry.kind === 'submodule') throw notFound();
     for await (const bytes of opened.content.readBlobs([entry.objectId], fileContentLimit)) {
       // Text of JSON cannot hold NUL.
       const encoding = isUtf8(bytes) && !bytes.includes(0) ? ('utf-8' as const) : ('base64' as const);
       return {
         body: {
-          path: query.path,
+          path,
           commitId,
           objectId: entry.objectId,
           size: bytes.length,
@@ -48,7 +49,7 @@ export function fileRoutes({ read }: Endpoints, repositories: RepositoryUse): vo
         },
       };
     }
-    throw problem('repository-file-not-found', { path: query.path, commitId });
+    throw notFound();
   });
 }
 

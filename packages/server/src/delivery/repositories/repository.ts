@@ -3,6 +3,7 @@ import type { Repository } from '@headgate/contract';
 import { invalidRequest, problem } from '../../kernel/http/problems.ts';
 import { type EgressGuard, EgressRefused, EgressUnresolved } from '../../kernel/security/egress.ts';
 import { findBranchNameFault } from '../git/index.ts';
+import { explainAddressScheme } from '../git-remotes/index.ts';
 import { presentRule } from './delivery-rule.store.ts';
 import type { RepositoryRow, RepositorySettings } from './repository.store.ts';
 
@@ -75,7 +76,7 @@ function parseCloneUrl(text: string): URL {
     invalidRequest([{ field: 'body.cloneUrl', pointer: '/cloneUrl', detail }]);
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:'))
-    throw refuse('is no https address; use one such as https://github.com/acme/pipelines.git');
+    throw refuse(explainAddressScheme(text));
   if (url.username !== '' || url.password !== '')
     throw refuse(
       'contains a user or a password; leave them out, and send the token in the header Git-Provider-Access-Token',

@@ -34,7 +34,7 @@ for (const [one, other] of different)
   test(`${other} is not the repository ${one}`, () => assert.ok(!isSameRepository(one, other)));
 
 const refused: readonly (readonly [string, RegExp])[] = [
-  ['git@github.com:acme/weather.git', /SSH address; use .* https:\/\/github\.com\/acme\/weather\.git/],
+  ['git@github.com:acme/weather.git', /SSH address.* use .* https:\/\/github\.com\/acme\/weather\.git/],
   ['ssh://git@gitlab.example.com:2222/a/b.git', /https:\/\/gitlab\.example\.com\/a\/b\.git/],
   ['git@ssh.dev.azure.com:v3/acme/north/weather', /https:\/\/dev\.azure\.com\/acme\/north\/_git\/weather/],
   ['git://github.com/acme/weather', /begins with git:/],

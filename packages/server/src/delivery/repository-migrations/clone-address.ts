@@ -4,6 +4,7 @@
  * People paste an address from a browser, a terminal or a provider's page, so the same repository has many
  * spellings. The key of an address is one spelling for all of them.
  */
+import { explainAddressScheme } from '../git-remotes/index.ts';
 
 export interface CloneAddress {
   /** Without user, query and fragment; what git is given. */
@@ -17,16 +18,12 @@ export class CloneAddressRefused extends Error {
   override name = 'CloneAddressRefused';
 }
 
-/** `git@host:owner/name.git`, but no address with a scheme. */
-const scpForm = /^(?:[^\s@/:]+@)?([\w.-]+):(?!\/\/)(?!\d+\/)(.+)$/;
-const sshHosts: Readonly<Record<string, string>> = { 'ssh.dev.azure.com': 'dev.azure.com' };
-
 /** @throws CloneAddressRefused */
 export function parseCloneAddress(text: string): CloneAddress {
   const given = text.trim();
   const url = URL.canParse(given) ? new URL(given) : undefined;
   const isHttp = url?.protocol === 'https:' || url?.protocol === 'http:';
-  if (url === undefined || !isHttp) throw new CloneAddressRefused(explainScheme(given, url));
+  if (url === undefined || !isHttp) throw new CloneAddressRefused(explainAddressScheme(given));
   if (hasForeignUser(url))
     throw new CloneAddressRefused(
       'contains a user or password; remove it, and send the token in the header Git-Provider-Access-Token',
@@ -55,21 +52,6 @@ function hasForeignUser({ username, password, hostname, pathname }: URL): boolea
   const organization = decode(pathname.split('/')[1] ?? '');
   const isOrganization = isAzureHost(hostname) && password === '' && !/%3a/i.test(username);
   return !(isOrganization && (isLegacyAzureHost(hostname) || decode(username) === organization));
-}
-
-function explainScheme(given: string, url: URL | undefined): string {
-  const [, scpHost, scpPath = ''] = scpForm.exec(given) ?? [];
-  const isSsh = url?.protocol === 'ssh:' || url?.protocol === 'git+ssh:';
-  const [host, path] = isSsh ? [url.hostname, url.pathname] : [scpHost, scpPath];
-  if (host !== undefined && host !== '' && (isSsh || url === undefined || scpHost?.includes('.'))) {
-    const near = `https://${sshHosts[host] ?? host}/${path.replace(/^\/+/, '')}`;
-    // Azure's SSH paths differ: v3/organization/project/repository.
-    const azure = /\/v3\/([^/]+)\/([^/]+)\/([^/]+)$/.exec(near);
-    const proposed = azure ? `https://dev.azure.com/${azure[1]}/${azure[2]}/_git/${azure[3]}` : near;
-    return `is an SSH address; use the HTTPS address, such as ${proposed}`;
-  }
-  const scheme = url === undefined ? 'is not an address' : `begins with ${url.protocol}//`;
-  return `${scheme}; use an https address, such as https://github.com/acme/weather.git`;
 }
 
 /** Percent-encodes each byte in one way, and drops empty segments and the trailing slash. */

@@ -102,7 +102,7 @@ const abandoned = statement(
     parameters: {
       now: 'timestamptz',
       silent_before: 'timestamptz?',
-      most_attempts: 'bigint',
+      most_attempts: 'integer',
       limit: 'bigint',
     },
     row: {
