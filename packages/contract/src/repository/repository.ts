@@ -76,7 +76,10 @@ export const DeliveryRule = named(
     versionName: Type.Optional(VersionName),
     publishedAt: Type.Optional(DateTime),
     problem: Type.Optional(
-      Type.String({ maxLength: 2_000, description: 'Why the newest commit is not published' }),
+      Type.String({
+        maxLength: 2_000,
+        description: 'Why the newest commit is not published, or what is wrong with its pipelines',
+      }),
     ),
   }),
 );
