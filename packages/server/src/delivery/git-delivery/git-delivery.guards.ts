@@ -1,6 +1,7 @@
 /** What this slice contributes to the tests over all operations. */
+import { ensureHosted } from '../../testing/example-repository.ts';
 import type { SliceGuards } from '../../testing/slice-guards.ts';
-import { commitPipeline, gitDeliveryExamples } from './git-delivery.examples.ts';
+import { gitDeliveryExamples } from './git-delivery.examples.ts';
 
 export const gitDeliveryGuards: SliceGuards = {
   examples: gitDeliveryExamples,
@@ -11,9 +12,11 @@ export const gitDeliveryGuards: SliceGuards = {
       'createArtifactFromGit',
     ],
   },
+  // They replace a repository that is hosted here, with what examples of others have made in it.
+  takesPlaceAway: ['createGitHookSecret', 'listGitReviews'],
   uniqueNames: {
     async createArtifactFromGit(place, versionName) {
-      await commitPipeline(place);
+      await ensureHosted(place);
       const body = { branch: 'main', environmentName: 'dev', versionName };
       return place.account.admin.post(`${place.project.path}/artifacts/from-git`, body);
     },

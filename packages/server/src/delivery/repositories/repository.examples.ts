@@ -1,47 +1,19 @@
 /** A request that succeeds for each operation on repositories. */
 import { tokenHeader } from '../../testing/associated-project.ts';
+import {
+  ensureHosted,
+  ensureRepository,
+  findProvider,
+  repositoriesPathOf,
+  repositoryOnGithub,
+} from '../../testing/example-repository.ts';
 import type { Examples, Place } from '../../testing/place.ts';
 
-const hosted = { provider: 'headgate', repositoryName: 'pipelines' };
-const onGithub = {
-  provider: 'github',
-  repositoryName: 'pipelines',
-  providerParameters: { ownerName: 'acme' },
-  defaultBranch: 'main',
-};
 const token = { [tokenHeader]: 'github_pat_11AAEXAMPLE' };
-const pathOf = ({ project }: Place) => `${project.path}/repositories`;
-
-async function findProvider(place: Place): Promise<string | undefined> {
-  const page = await place.account.admin.get<{ results: { provider: string }[] }>(pathOf(place));
-  return page.body.results[0]?.provider;
-}
-
-/** Gives the project this repository, unless it has it. Returns the path of repositories. */
-async function ensureRepository(place: Place, wanted: { provider: string }): Promise<string> {
-  const { admin } = place.account;
-  const path = pathOf(place);
-  const found = await findProvider(place);
-  if (found === wanted.provider) return path;
-  if (found !== undefined) await admin.delete(path);
-  const made = await admin.post(path, wanted);
-  if (made.status === 201 && wanted.provider === 'headgate') await admin.post(`${path}/commits`, firstCommit);
-  return path;
-}
-
-const firstCommit = {
-  branch: 'main',
-  message: 'Load the weather',
-  files: [{ path: 'weather.orch.yaml', content: 'type: "orchestration"\nversion: "1.0"\n' }],
-};
-
-async function ensureHosted(place: Place): Promise<string> {
-  return ensureRepository(place, hosted);
-}
 
 /** A project with any repository, for the operations on the association. */
 async function ensureAny(place: Place): Promise<string> {
-  return (await findProvider(place)) === undefined ? ensureHosted(place) : pathOf(place);
+  return (await findProvider(place)) === undefined ? ensureHosted(place) : repositoriesPathOf(place);
 }
 
 /** Ensures a branch that has one more file than main. Returns its name. */
@@ -58,8 +30,9 @@ async function ensureBranch(place: Place): Promise<string> {
 export const repositoryExamples: Examples = {
   listRepositories: async (place) => ({ path: `${await ensureAny(place)}?page=0&size=10` }),
   async createRepository(place) {
-    if ((await findProvider(place)) !== undefined) await place.account.admin.delete(pathOf(place));
-    return { path: pathOf(place), headers: token, body: onGithub };
+    if ((await findProvider(place)) !== undefined)
+      await place.account.admin.delete(repositoriesPathOf(place));
+    return { path: repositoriesPathOf(place), headers: token, body: repositoryOnGithub };
   },
   updateRepository: async (place) => ({
     path: await ensureAny(place),
@@ -67,7 +40,7 @@ export const repositoryExamples: Examples = {
   }),
   deleteRepository: async (place) => ({ path: await ensureAny(place) }),
   storeRepositoryToken: async (place) => ({
-    path: `${await ensureRepository(place, onGithub)}/token`,
+    path: `${await ensureRepository(place, repositoryOnGithub)}/token`,
     headers: token,
   }),
   listBranches: async (place) => ({ path: `${await ensureHosted(place)}/branches?page=0&size=10` }),
@@ -83,7 +56,7 @@ export const repositoryExamples: Examples = {
   },
   async compareBranches(place) {
     const name = await ensureBranch(place);
-    return { path: `${pathOf(place)}/branches/compare?base=main&head=${name}` };
+    return { path: `${repositoriesPathOf(place)}/branches/compare?base=main&head=${name}` };
   },
   listCommits: async (place) => ({ path: `${await ensureHosted(place)}/commits?branch=main&limit=10` }),
   createCommit: async (place) => ({
@@ -96,7 +69,7 @@ export const repositoryExamples: Examples = {
   }),
   async compareCommits(place) {
     const name = await ensureBranch(place);
-    return { path: `${pathOf(place)}/diff?from=main&to=${name}` };
+    return { path: `${repositoriesPathOf(place)}/diff?from=main&to=${name}` };
   },
   listRepositoryFiles: async (place) => ({
     path: `${await ensureHosted(place)}/files?branch=main&recursive=true&page=0&size=10`,
