@@ -12,10 +12,7 @@ export const repositoryOnGithub = {
 const firstCommit = {
   branch: 'main',
   message: 'Load the weather',
-  files: [
-    { path: mainPipeline.name, content: mainPipeline.content },
-    { path: 'weather.orch.yaml', content: 'type: "orchestration"\nversion: "1.0"\n' },
-  ],
+  files: [mainPipeline.name, 'weather.orch.yaml'].map((path) => ({ path, content: mainPipeline.content })),
 };
 
 export const repositoriesPathOf = ({ project }: Place): string => `${project.path}/repositories`;
