@@ -28,6 +28,8 @@ export const ROUND_TESTS: Readonly<Record<string, number>> = {
   'acceptance/directory-sync': 4,
   'endpoint/unique-names': 1,
   'http/bad-input': 5,
+  'repository-migrations/mirror-push': 5,
+  'hosted-repositories/clone-and-push': 5,
 };
 /** A shorter turn has one of these files, a longer one all. */
 const SECONDS_PER_FILE = 25;

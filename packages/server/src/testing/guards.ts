@@ -21,7 +21,7 @@ export const permissionRowOf = mergeTables('rows of permissions', guards, (each)
 
 const takers = new Set(guards.flatMap(({ takesPlaceAway = [] }: SliceGuards) => takesPlaceAway));
 
-/** Whether an operation's example deletes the place itself. */
+/** Whether an operation's example deletes or blocks the place, so that it needs one of its own. */
 export function takesPlaceAway({ id }: Pick<Operation, 'id'>): boolean {
   return takers.has(id);
 }

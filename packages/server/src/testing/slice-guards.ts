@@ -35,6 +35,6 @@ export interface SliceGuards {
   counted?: Readonly<Record<string, Counted>>;
   /** By PATCH with If-Match that cannot store a number: the test that covers its lost updates. */
   countedElsewhere?: Readonly<Record<string, string>>;
-  /** The operations whose example deletes the place itself. */
+  /** The operations whose example deletes or blocks the place, or replaces what other examples need of it. */
   takesPlaceAway?: readonly string[];
 }

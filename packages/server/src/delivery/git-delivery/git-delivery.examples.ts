@@ -1,28 +1,20 @@
 /** A request that succeeds for each operation of delivery from Git. */
-import { type Examples, mainPipeline, type Place } from '../../testing/place.ts';
-import { ensureRepository } from '../../testing/repository-of-place.ts';
-
-/** Commits a pipeline to main of a repository that is hosted here. */
-export async function commitPipeline(place: Place): Promise<void> {
-  const { path } = await ensureRepository(place, 'headgate');
-  const files = [{ path: mainPipeline.name, content: mainPipeline.content }];
-  // Without an effect if the branch has the file already.
-  await place.account.admin.post(`${path}/commits`, { branch: 'main', message: 'Load the weather', files });
-}
+import { ensureHosted, ensureRepository, repositoryOnGithub } from '../../testing/example-repository.ts';
+import type { Examples } from '../../testing/place.ts';
 
 export const gitDeliveryExamples: Examples = {
   async createArtifactFromGit(place) {
-    await commitPipeline(place);
+    await ensureHosted(place);
     return {
       path: `${place.project.path}/artifacts/from-git`,
       body: { branch: 'main', environmentName: 'dev', versionName: place.named('1.4.0') },
     };
   },
   createGitHookSecret: async (place) => ({
-    path: `${(await ensureRepository(place, 'github')).path}/hook-secret`,
+    path: `${await ensureRepository(place, repositoryOnGithub)}/hook-secret`,
     body: {},
   }),
   listGitReviews: async (place) => ({
-    path: `${(await ensureRepository(place, 'github')).path}/reviews?page=0&size=10`,
+    path: `${await ensureRepository(place, repositoryOnGithub)}/reviews?page=0&size=10`,
   }),
 };

@@ -53,6 +53,9 @@ async function requireNothing({ folder, project }: HostedProject): Promise<void>
   assert.equal(rows.length, 0);
 }
 
+/** Each test that uses it requires that nothing is left. */
+const refusing = await makeHostedProject(server, base);
+
 describe('a pack', () => {
   test('that is sound is taken', async () => {
     const hosted = await makeHostedProject(server, base);
@@ -78,8 +81,7 @@ describe('a pack', () => {
   ];
   for (const [name, bad] of badTrees)
     test(`with a tree of ${name} is refused`, async () => {
-      const hosted = await makeHostedProject(server, base);
-      const { status, text } = await pushMain(hosted, [
+      const { status, text } = await pushMain(refusing, [
         makeTreeObject([]),
         blob,
         bad,
@@ -87,18 +89,17 @@ describe('a pack', () => {
       ]);
       assert.equal(status, 200);
       assert.match(text, /ng refs\/heads\/main/);
-      await requireNothing(hosted);
+      await requireNothing(refusing);
     });
 
   test('with a submodule address that runs a program is refused', async () => {
-    const hosted = await makeHostedProject(server, base);
     const modules = makeObject('blob', '[submodule "a"]\n\tpath = a\n\turl = -u./payload\n');
     const top = makeTreeObject([{ mode: '100644', name: '.gitmodules', id: modules.id }]);
     assert.match(
-      (await pushMain(hosted, [modules, top, makeCommitObject(top.id)])).text,
+      (await pushMain(refusing, [modules, top, makeCommitObject(top.id)])).text,
       /ng refs\/heads\/main/,
     );
-    await requireNothing(hosted);
+    await requireNothing(refusing);
   });
 
   const commands = makeCommands([{ to: commit.id, name: 'refs/heads/main' }]);
@@ -119,21 +120,19 @@ describe('a pack', () => {
   ];
   for (const [name, pack] of broken)
     test(`that ${name} is refused`, async () => {
-      const hosted = await makeHostedProject(server, base);
-      const { status, text } = await push(hosted, Buffer.concat([commands, pack]));
+      const { status, text } = await push(refusing, Buffer.concat([commands, pack]));
       assert.equal(status, 200, text);
       assert.match(text, /ng refs\/heads\/main/);
-      await requireNothing(hosted);
+      await requireNothing(refusing);
     });
 
   test('that makes the repository too large is refused', async () => {
-    const hosted = await makeHostedProject(server, base);
     const { randomBytes } = await import('node:crypto');
     const large = makeObject('blob', randomBytes(25_000_000));
     const top = makeTreeObject([{ mode: '100644', name: 'large', id: large.id }]);
-    const { text } = await pushMain(hosted, [large, top, makeCommitObject(top.id)]);
+    const { text } = await pushMain(refusing, [large, top, makeCommitObject(top.id)]);
     assert.match(text, /unpack the repository would have more than 20 MB/);
-    await requireNothing(hosted);
+    await requireNothing(refusing);
   });
 
   test('of a file of 200 MB of zeros takes no such memory, and the file is not read', async () => {
@@ -190,15 +189,14 @@ describe('the commands', () => {
     'main',
   ];
   test('with a bad name are refused, each with its reason', async () => {
-    const hosted = await makeHostedProject(server, base);
     for (const name of names) {
       const body = Buffer.concat([makeCommands([{ to: commit.id, name }]), makePack(good)]);
-      const { status, text } = await push(hosted, body);
+      const { status, text } = await push(refusing, body);
       assert.equal(status, 200, `${name}: ${text}`);
       assert.match(text, /unpack ok/, String(name));
       assert.match(text, /ng .*(only branches and tags|not a valid name)/, String(name));
     }
-    await requireNothing(hosted);
+    await requireNothing(refusing);
   });
 
   const unreadable: [string, Buffer][] = [
@@ -225,10 +223,9 @@ describe('the commands', () => {
   ];
   for (const [name, body] of unreadable)
     test(`that are ${name} are answered by 400, or by nothing`, async () => {
-      const hosted = await makeHostedProject(server, base);
-      const { status, text } = await push(hosted, body);
+      const { status, text } = await push(refusing, body);
       assert.ok(status === 400 || (status === 200 && text === ''), `${status} ${text}`);
-      await requireNothing(hosted);
+      await requireNothing(refusing);
     });
 
   test('that name a ref twice, or delete one that is not there, are refused', async () => {
@@ -252,13 +249,12 @@ describe('the commands', () => {
   });
 
   test('make no branch of a file or a tree', async () => {
-    const hosted = await makeHostedProject(server, base);
     const body = Buffer.concat([makeCommands([{ to: blob.id, name: 'refs/heads/x' }]), makePack(good)]);
     assert.match(
-      (await push(hosted, body)).text,
+      (await push(refusing, body)).text,
       /ng refs\/heads\/x a branch must name a commit, not a blob/,
     );
-    await requireNothing(hosted);
+    await requireNothing(refusing);
   });
 
   test('make no branch below the name of another one', async () => {

@@ -1,29 +1,19 @@
 /** A request that succeeds for each operation on repositories. */
 import { tokenHeader } from '../../testing/associated-project.ts';
-import type { Examples, Place } from '../../testing/place.ts';
 import {
+  ensureHosted,
   ensureRepository,
   findProvider,
-  findRepositoriesPath,
-  onGithub,
-} from '../../testing/repository-of-place.ts';
+  repositoriesPathOf,
+  repositoryOnGithub,
+} from '../../testing/example-repository.ts';
+import type { Examples, Place } from '../../testing/place.ts';
 
 const token = { [tokenHeader]: 'github_pat_11AAEXAMPLE' };
-const firstCommit = {
-  branch: 'main',
-  message: 'Load the weather',
-  files: [{ path: 'weather.orch.yaml', content: 'type: "orchestration"\nversion: "1.0"\n' }],
-};
-
-async function ensureHosted(place: Place): Promise<string> {
-  const { path, isNew } = await ensureRepository(place, 'headgate');
-  if (isNew) await place.account.admin.post(`${path}/commits`, firstCommit);
-  return path;
-}
 
 /** A project with any repository, for the operations on the association. */
 async function ensureAny(place: Place): Promise<string> {
-  return (await findProvider(place)) === undefined ? ensureHosted(place) : findRepositoriesPath(place);
+  return (await findProvider(place)) === undefined ? ensureHosted(place) : repositoriesPathOf(place);
 }
 
 /** Ensures a branch that has one more file than main. Returns its name. */
@@ -41,8 +31,8 @@ export const repositoryExamples: Examples = {
   listRepositories: async (place) => ({ path: `${await ensureAny(place)}?page=0&size=10` }),
   async createRepository(place) {
     if ((await findProvider(place)) !== undefined)
-      await place.account.admin.delete(findRepositoriesPath(place));
-    return { path: findRepositoriesPath(place), headers: token, body: onGithub };
+      await place.account.admin.delete(repositoriesPathOf(place));
+    return { path: repositoriesPathOf(place), headers: token, body: repositoryOnGithub };
   },
   updateRepository: async (place) => ({
     path: await ensureAny(place),
@@ -50,7 +40,7 @@ export const repositoryExamples: Examples = {
   }),
   deleteRepository: async (place) => ({ path: await ensureAny(place) }),
   storeRepositoryToken: async (place) => ({
-    path: `${(await ensureRepository(place, 'github')).path}/token`,
+    path: `${await ensureRepository(place, repositoryOnGithub)}/token`,
     headers: token,
   }),
   listBranches: async (place) => ({ path: `${await ensureHosted(place)}/branches?page=0&size=10` }),
@@ -66,7 +56,7 @@ export const repositoryExamples: Examples = {
   },
   async compareBranches(place) {
     const name = await ensureBranch(place);
-    return { path: `${findRepositoriesPath(place)}/branches/compare?base=main&head=${name}` };
+    return { path: `${repositoriesPathOf(place)}/branches/compare?base=main&head=${name}` };
   },
   listCommits: async (place) => ({ path: `${await ensureHosted(place)}/commits?branch=main&limit=10` }),
   createCommit: async (place) => ({
@@ -79,7 +69,7 @@ export const repositoryExamples: Examples = {
   }),
   async compareCommits(place) {
     const name = await ensureBranch(place);
-    return { path: `${findRepositoriesPath(place)}/diff?from=main&to=${name}` };
+    return { path: `${repositoriesPathOf(place)}/diff?from=main&to=${name}` };
   },
   listRepositoryFiles: async (place) => ({
     path: `${await ensureHosted(place)}/files?branch=main&recursive=true&page=0&size=10`,

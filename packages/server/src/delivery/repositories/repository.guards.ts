@@ -22,6 +22,8 @@ export const repositoryGuards: SliceGuards = {
     ],
     'push to the repository of a project': ['createBranch', 'deleteBranch', 'createCommit'],
   },
+  // They replace the repository, with its branches and commits, which examples of others have made.
+  takesPlaceAway: ['createRepository', 'deleteRepository', 'storeRepositoryToken'],
   countedElsewhere: {
     updateRepository:
       'delivery/repositories/repository.test.ts: a write with If-Match is refused if the repository has changed',

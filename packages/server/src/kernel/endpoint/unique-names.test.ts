@@ -8,7 +8,7 @@ import { roundsOr } from '../../testing/rounds.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer({ settings: { HEADGATE_DATABASE_CONNECTIONS: '16' } });
-const rounds = roundsOr(6);
+const rounds = roundsOr(3);
 const atOnce = 6;
 
 const takesName = ({ problems }: Operation) =>

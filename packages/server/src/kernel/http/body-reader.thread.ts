@@ -1,4 +1,4 @@
-/** The thread that parses large bodies: one message in, one message out. */
+/** The thread that parses large bodies: a message when it has started, then one in, one out. */
 import { parentPort } from 'node:worker_threads';
 import { operations } from '@headgate/contract';
 import type { Reading, ReadingOrder } from './body-reader.ts';
@@ -30,4 +30,9 @@ function read({ operationId, content }: ReadingOrder): Reading {
   }
 }
 
-parentPort?.on('message', (order: ReadingOrder) => parentPort?.postMessage(read(order)));
+function post(reading: Reading): void {
+  parentPort?.postMessage(reading);
+}
+
+parentPort?.on('message', (order: ReadingOrder) => post(read(order)));
+post({ ready: true });

@@ -16,6 +16,8 @@ export interface ReadingOrder {
 
 /** A message from the thread: the body, its faults, or the reason of an `invalid-json`. */
 export type Reading =
+  /** The first message of a thread: it has loaded its code. */
+  | { ready: true }
   | { faulty: Pick<ReadBody, 'unknown' | 'faults'> }
   /** As JSON: parsing it here costs a fraction of receiving the objects. */
   | { unknown: ReadBody['unknown']; json: string }
@@ -35,24 +37,30 @@ const startMegabytes = 128;
 /** An empty object or array of two or three bytes takes tens of bytes of heap. */
 const heapPerByte = 48;
 const timePerMegabyte = 1_000;
-const startMilliseconds = 10_000;
 
-/** `limitBytes` is the maximum body size; `megabytes` is the memory limit of the thread. */
+/**
+ * `limitBytes` is the maximum body size; `megabytes` is the memory limit of the thread, and `milliseconds` its
+ * time for a body without that for its megabytes. The time that the thread needs to start does not count.
+ */
 export function createBodyReader({
   limitBytes,
   megabytes = startMegabytes + Math.ceil(limitBytes / 1_048_576) * heapPerByte,
+  milliseconds = 10_000,
 }: {
   limitBytes: number;
   megabytes?: number;
+  milliseconds?: number;
 }): BodyReader {
   const readings = new Map<Operation, BodyReading>();
   let thread: Worker | undefined;
+  let isReady = false;
   let idle: NodeJS.Timeout | undefined;
   const queue = createFairQueue(waitingBounds, () => problem('overloaded'));
 
   function endThread(): void {
     const ending = thread;
     thread = undefined;
+    isReady = false;
     void ending?.terminate();
   }
 
@@ -61,6 +69,15 @@ export function createBodyReader({
     thread ??= startThread(megabytes);
     const asked = thread;
     return new Promise<ReadBody>((resolve, reject) => {
+      let late: NodeJS.Timeout | undefined;
+      function startTime(): void {
+        const allowed = milliseconds + (content.length / 1_048_576) * timePerMegabyte;
+        late = setTimeout(() => {
+          settle();
+          endThread();
+          reject(refuseCostly('takes too long'));
+        }, allowed);
+      }
       function settle(): void {
         clearTimeout(late);
         asked.off('message', onMessage).off('error', onError);
@@ -68,6 +85,11 @@ export function createBodyReader({
         idle = setTimeout(endThread, idleMilliseconds).unref();
       }
       function onMessage(reading: Reading): void {
+        if ('ready' in reading) {
+          isReady = true;
+          startTime();
+          return;
+        }
         settle();
         if ('faulty' in reading) resolve({ value: undefined, ...reading.faulty });
         else if ('json' in reading)
@@ -80,12 +102,7 @@ export function createBodyReader({
         const isOutOfMemory = failure.code === 'ERR_WORKER_OUT_OF_MEMORY';
         reject(isOutOfMemory ? refuseCostly('takes too much memory') : failure);
       }
-      const milliseconds = startMilliseconds + (content.length / 1_048_576) * timePerMegabyte;
-      const late = setTimeout(() => {
-        settle();
-        endThread();
-        reject(refuseCostly('takes too long'));
-      }, milliseconds);
+      if (isReady) startTime();
       asked.on('message', onMessage).on('error', onError);
       asked.ref();
       const order: ReadingOrder = { operationId: id, content };
