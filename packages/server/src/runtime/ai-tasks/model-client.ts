@@ -10,7 +10,7 @@ type Adapter = ReturnType<ReturnType<typeof import('@ai-sdk/anthropic').createAn
 type Options = Parameters<Adapter['doStream']>[0];
 
 const mostAttempts = 5;
-const firstPauseMilliseconds = 500;
+const firstPauseMilliseconds = 250;
 const longestPauseMilliseconds = 60_000;
 
 /** The adapters are loaded with the first turn, because most servers have no model. */
