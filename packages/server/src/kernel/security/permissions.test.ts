@@ -10,8 +10,10 @@ import {
   type EnvironmentRole,
   environmentRoles,
   type Grant,
+  isOfProject,
   type Operation,
   operations,
+  type ProblemCode,
   permissions,
   projectRoles,
 } from '@headgate/contract';
@@ -131,7 +133,7 @@ function findExpected(
 ): 'permitted' | 'forbidden' | 'unknown' {
   const { account, project = [], environment = [] } = findRow(operation);
   if (account.includes(role)) return 'permitted';
-  if (!operation.path.includes('{projectId}')) return 'forbidden';
+  if (!isOfProject(operation)) return 'forbidden';
   const list: readonly string[] =
     standing.in === 'project' ? project : standing.in === 'dev' ? environment : [];
   if (standing.in !== 'nothing' && list.includes(standing.role)) return 'permitted';
@@ -143,12 +145,20 @@ function requireStanding(
   answer: Answer,
   standing: 'permitted' | 'forbidden' | 'unknown',
   what: string,
+  operation?: Operation,
 ): void {
   if (standing === 'permitted') assert.ok(answer.status < 300, `${what} is permitted: ${answer.text}`);
   else if (standing === 'forbidden') assert.equal(answer.status, 403, `${what} is forbidden: ${answer.text}`);
   else assert.equal(answer.status, 404, `${what} is unknown: ${answer.text}`);
   if (standing === 'forbidden') requireProblem(answer, 403, 'forbidden');
-  if (standing === 'unknown') requireProblem(answer, 404, 'project-not-found');
+  if (standing === 'unknown') requireProblem(answer, 404, findUnknown(operation));
+}
+
+/** What a caller without a role gets: a resource that names no project is itself unknown. */
+function findUnknown(operation: Operation | undefined): ProblemCode {
+  const { projectFrom, problems = [] } = operation ?? {};
+  const own = problems.find((code) => code.endsWith('-not-found'));
+  return (projectFrom === 'resource' ? own : undefined) ?? 'project-not-found';
 }
 
 const isInDevOnly = (standing: Standing) => standing.in === 'dev';
@@ -225,7 +235,7 @@ for (const { kind, role } of callers) {
         } else if (operation.id === 'promoteArtifact' && isInDevOnly(standing) && role !== 'SUPER_ADMIN') {
           // The caller has the right in the target, but cannot read the source, prod.
           requireStanding(answer, 'forbidden', what);
-        } else requireStanding(answer, expected, what);
+        } else requireStanding(answer, expected, what, operation);
       }
     }
   });
@@ -249,7 +259,7 @@ function requireUnmoved(
       ['FORBIDDEN'],
       what,
     );
-  } else requireStanding(answer, findExpected(operation, role, standing), what);
+  } else requireStanding(answer, findExpected(operation, role, standing), what, operation);
 }
 
 const strayParts: readonly StrayPart[] = ['headers', 'query', 'body'];
@@ -262,7 +272,7 @@ for (const { kind, role } of callers.filter((each) => each.role !== 'SUPER_ADMIN
   const who = kind === 'user' ? `a user, ${role}` : role;
   test(`${who}: no unknown header, query or body member changes the place of a check`, async () => {
     const place = await createPlace(await server.account());
-    const inProject = shown.filter((operation) => operation.path.includes('{projectId}'));
+    const inProject = shown.filter(isOfProject);
     for (const [standingNumber, standing] of elsewhereOnly.entries()) {
       const grants = await listGrants(standing, place);
       const actor =
@@ -353,6 +363,23 @@ test('for every operation a project of another account looks like one that does 
         .replace(/[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{32}/g, 'id');
     assert.equal(bare(foreign), bare(unknown), operation.id);
     assert.equal(foreign.code, 'project-not-found', operation.id);
+  }
+});
+
+test('a resource of another account that names no project looks like one that does not exist', async () => {
+  const place = await createPlace(await server.account());
+  const stranger = (await server.account()).admin;
+  for (const operation of shown.filter(({ projectFrom }) => projectFrom === 'resource')) {
+    const { path, ...asked } = await makeRequest(operation, place);
+    const foreign = (await stranger.send(operation.method, path, asked)).problem;
+    const elsewhere = path.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, never);
+    const unknown = (await stranger.send(operation.method, elsewhere, asked)).problem;
+    assert.equal(foreign.code, findUnknown(operation), operation.id);
+    assert.equal(unknown.code, foreign.code, operation.id);
+    assert.equal(
+      unknown.detail.replaceAll(never, 'id'),
+      foreign.detail.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'id'),
+    );
   }
 });
 

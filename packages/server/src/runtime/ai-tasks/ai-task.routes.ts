@@ -136,6 +136,7 @@ export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): voi
     const task = await lockTask(tx, scope, taskId);
     if (task.is_at_work) throw problem('ai-task-running', { id: params.taskId });
     tx.send(deleteTask, { account_id: scope.accountId, task_id: taskId });
+    announce(tx, taskId);
     return { events: [buildTaskEvent('ai-task-deleted', taskId, describeTask(task))] };
   });
 

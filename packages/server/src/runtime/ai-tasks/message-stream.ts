@@ -72,7 +72,7 @@ async function* render(
       if (text !== '') yield text;
       const isAtEnd = rows.length < chunk;
       if (performance.now() >= until && isAtEnd) return yield renderEnd('time-over');
-      while (isAtEnd && !news.hasMessages && !closed.aborted) {
+      while (isAtEnd && !news.hasMessages && !closed.aborted && !services.stopping.aborted) {
         const left = Math.min(until, checkedAt + heartbeatMilliseconds) - performance.now();
         if (left <= 0) break;
         await news.waitAtMost(left);
@@ -95,7 +95,7 @@ class News {
   readonly #end: () => void;
   #isWoken = false;
 
-  constructor({ wakes, live }: StreamServices, taskId: string, closed: AbortSignal) {
+  constructor({ wakes, live, stopping }: StreamServices, taskId: string, closed: AbortSignal) {
     const wait = createWait(wakes, keyOfTask(taskId));
     const wake = () => {
       this.#isWoken = true;
@@ -106,8 +106,10 @@ class News {
       wake();
     });
     const leave = live.follow(taskId, wake);
+    stopping.addEventListener('abort', wake);
     this.#end = () => {
       leave();
+      stopping.removeEventListener('abort', wake);
       wait.end();
       wait.wake();
     };

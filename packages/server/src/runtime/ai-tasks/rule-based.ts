@@ -2,8 +2,7 @@
  * The assistant of a server without a model. It follows rules, says so, and understands five instructions. It uses
  * the same tools as a model, with the same rights and decisions.
  */
-import type { Tool } from '../ai-tools/tool.ts';
-import type { Ask, AskedCall, Model, ModelAnswer, Said } from './model.ts';
+import type { Ask, Model, ModelAnswer, Said } from './model.ts';
 
 const introduction = 'I am the rule-based assistant: this server has no model.';
 const abilities = `${introduction} I understand these instructions:
@@ -13,52 +12,80 @@ const abilities = `${introduction} I understand these instructions:
 - run NAME
 - why did NAME fail`;
 
-type Results = Extract<Said, { role: 'results' }>['results'];
+interface Call {
+  toolName: string;
+  input: Record<string, unknown>;
+}
+
+/** A call to make next, or the text of the answer. */
+type Next = Call | string;
 
 interface Rule {
   form: RegExp;
-  toolName: string;
-  /** What the instruction gives: the name of a pipeline, or nothing. */
-  needsName: boolean;
-  answer: (results: Results, name: string) => string;
+  /** `results`: the texts of the calls that it made so far, in their order. */
+  next: (name: string, results: readonly string[]) => Next;
 }
 
-const show = (results: Results) => results.map(({ text }) => text).join('\n');
+const call = (toolName: string, input: Record<string, unknown> = {}): Call => ({ toolName, input });
 
 /** Tried in this order: `why did … fail` also has other verbs in it. */
 const rules: readonly Rule[] = [
-  {
-    form: /\bwhy\b(?:.*?\bdid\b)?\s*(.*?)\s*\b(?:fail(?:ed|s)?|go wrong)\b/i,
-    toolName: 'read_steps',
-    needsName: false,
-    answer: (results, name) =>
-      `These are the steps of the last run${name === '' ? '' : ` of ${name}`}:\n${show(results)}`,
-  },
+  { form: /\bwhy\b(?:.*?\b(?:did|does|has)\b)?\s*(.*?)\s*\b(?:fail(?:ed|s)?|go wrong)\b/i, next: findReason },
   {
     form: /\b(?:list|show|which)\b.*\b(?:pipelines?|files?)\b/i,
-    toolName: 'list_pipelines',
-    needsName: false,
-    answer: (results) => `These are the pipelines:\n${show(results)}`,
+    next: (_, [list]) => (list === undefined ? call('list_pipelines') : `These are the pipelines:\n${list}`),
   },
+  { form: /\b(?:explain|describe)\b\s*(.*)/i, next: explain },
+  { form: /\b(?:validate|check)\b\s*(.*)/i, next: validate },
   {
-    form: /\b(?:explain|describe)\s+(\S.*)/i,
-    toolName: 'read_file',
-    needsName: true,
-    answer: (results, name) => `${name} is:\n${show(results)}`,
-  },
-  {
-    form: /\b(?:validate|check)\b\s*(.*)/i,
-    toolName: 'validate_pipeline',
-    needsName: false,
-    answer: (results, name) => `The findings${name === '' ? '' : ` about ${name}`}:\n${show(results)}`,
-  },
-  {
-    form: /\b(?:run|start|execute)\s+(\S.*)/i,
-    toolName: 'run_pipeline',
-    needsName: true,
-    answer: (results, name) => `The run of ${name}:\n${show(results)}`,
+    form: /\b(?:run|start|execute)\b\s*(.*)/i,
+    next: (name, [run]) => {
+      if (name === '') return 'Name the pipeline, such as: run daily-load.';
+      return run ?? call('run_pipeline', { pipelineName: name });
+    },
   },
 ];
+
+function findReason(name: string, [runs, steps]: readonly string[]): Next {
+  if (runs === undefined)
+    return call('list_runs', { onlyFailed: true, ...(name === '' ? {} : { pipelineName: name }) });
+  // The first one is the newest.
+  const id = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(runs)?.[0];
+  if (id === undefined) return `I find no failed run${name === '' ? '' : ` of ${name}`}. ${runs}`;
+  if (steps === undefined) return call('read_steps', { pipelineExecutionId: id });
+  return `The last failed run is:\n${runs.split('\n', 1)[0]}\nIts steps:\n${steps}`;
+}
+
+function explain(name: string, [list, file]: readonly string[]): Next {
+  if (name === '') return 'Name the pipeline, such as: explain daily-load.';
+  if (list === undefined) return call('list_pipelines');
+  const found = findPipeline(list, name);
+  if (found === undefined) return `There is no pipeline ${name}. The pipelines are:\n${list}`;
+  if (file === undefined) return call('read_file', { path: found.path });
+  return `${found.line}\nIts file:\n${file}`;
+}
+
+function validate(name: string, results: readonly string[]): Next {
+  if (name === '') return results[0] ?? call('validate_pipeline');
+  const [list, findings] = results;
+  if (list === undefined) return call('list_pipelines');
+  const found = findPipeline(list, name);
+  if (found === undefined) return `There is no pipeline ${name}. The pipelines are:\n${list}`;
+  return findings === undefined
+    ? call('validate_pipeline', { path: found.path })
+    : `${found.path}: ${findings}`;
+}
+
+/** The line of a pipeline in the list: its path without folder and extension is enough. */
+function findPipeline(list: string, name: string): { path: string; line: string } | undefined {
+  const bare = (path: string) => path.toLowerCase().replace(/\.(?:orch|tran)\.ya?ml$/, '');
+  const wanted = bare(name);
+  const lines = list.split('\n').map((line) => ({ line, path: line.split(': ', 1)[0] ?? '' }));
+  return (
+    lines.find(({ path }) => bare(path) === wanted) ??
+    lines.find(({ path }) => bare(path).split('/').at(-1) === wanted)
+  );
+}
 
 export const ruleBasedModel: Model = {
   async ask(request) {
@@ -69,54 +96,45 @@ export const ruleBasedModel: Model = {
 };
 
 function follow({ conversation, tools }: Ask): ModelAnswer {
-  const last = conversation.at(-1);
-  const instruction = conversation.findLast((each) => each.role === 'user')?.text ?? '';
-  const found = findRule(instruction);
-  if (found === undefined) return say(abilities);
-  const { rule, name } = found;
-  if (last?.role === 'results') return say(`${introduction} ${rule.answer(last.results, name)}`);
-  const tool = tools.find((each) => each.name === rule.toolName);
+  const { instruction, results } = readState(conversation);
+  const rule = rules.find(({ form }) => form.test(instruction));
+  if (rule === undefined) return say(abilities);
+  const failed = results.find(({ isData }) => !isData);
+  // A call that was not made, such as a denied one, ends what was asked for.
+  if (failed !== undefined) return say(`${introduction} ${failed.text}`);
+  const name = cleanName(rule.form.exec(instruction)?.[1] ?? '');
+  const next = rule.next(
+    name,
+    results.map(({ text }) => text),
+  );
+  if (typeof next === 'string') return say(`${introduction} ${next}`);
+  const tool = tools.find((each) => each.name === next.toolName);
   if (tool === undefined)
-    return say(`${introduction} I cannot do that here: this task has no tool ${rule.toolName}.`);
-  const input = fillInput(tool, name);
-  if (input === undefined) return say(`${introduction} Name the pipeline, such as: ${nameExample(rule)}.`);
-  const call: AskedCall = { id: rule.toolName, toolName: tool.name, input: JSON.stringify(input) };
-  return { ...say(''), calls: [call] };
+    return say(`${introduction} I cannot do that here: this task has no tool ${next.toolName}.`);
+  const asked = { id: next.toolName, toolName: tool.name, input: JSON.stringify(next.input) };
+  return { ...say(''), calls: [asked] };
 }
 
-function nameExample({ toolName }: Rule): string {
-  return toolName === 'run_pipeline' ? 'run daily-load' : 'explain daily-load';
-}
-
-function findRule(instruction: string): { rule: Rule; name: string } | undefined {
-  for (const rule of rules) {
-    const match = rule.form.exec(instruction);
-    if (match !== null) return { rule, name: cleanName(match[1] ?? '') };
-  }
-  return undefined;
+/** The last instruction, and what came of the calls since. */
+function readState(conversation: readonly Said[]) {
+  const from = conversation.findLastIndex((each) => each.role === 'user');
+  const last = conversation[from];
+  return {
+    instruction: last?.role === 'user' ? last.text : '',
+    results: conversation.slice(from + 1).flatMap((each) => (each.role === 'results' ? each.results : [])),
+  };
 }
 
 /** `the pipeline "daily load".` → `daily load` */
 function cleanName(text: string): string {
   const bare = text
     .replace(/[.!?\s]+$/, '')
-    .replace(/^(?:(?:the|my|pipeline|file|last|night's|run|of|all|every|everything|pipelines)\b\s*)+/i, '')
+    .replace(
+      /^(?:(?:the|my|pipelines?|file|last|night's|night|run|of|all|every|everything|it)(?:\s+|$))+/i,
+      '',
+    )
     .replace(/\s+pipelines?$/i, '');
   return bare.replace(/^["'`](.*)["'`]$/, '$1').trim();
-}
-
-/** The members of inputs that take the name of a pipeline, the first that the tool has. */
-const nameMembers = ['pipelineName', 'path', 'name', 'pipeline'];
-
-/** Undefined: the tool needs a name, and the instruction gives none. */
-function fillInput({ inputSchema }: Tool, name: string): Record<string, string> | undefined {
-  const { properties = {}, required = [] } = inputSchema as {
-    properties?: Record<string, unknown>;
-    required?: readonly string[];
-  };
-  const member = nameMembers.find((each) => each in properties);
-  if (name !== '') return member === undefined ? {} : { [member]: name };
-  return required.length > 0 ? undefined : {};
 }
 
 function say(text: string): ModelAnswer {
