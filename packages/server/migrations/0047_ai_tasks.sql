@@ -166,3 +166,6 @@ create table ai_usage (
   milliseconds bigint not null,
   constraint ai_usage_key primary key (account_id, used_on)
 );
+
+-- Serves: retention.
+create index ai_usage_age on ai_usage (used_on);

@@ -77,7 +77,7 @@ export interface Config {
   mail: MailSettings | undefined;
   /** In days; undefined to keep forever. */
   retention: Record<
-    'eventDays' | 'executionDays' | 'logDays' | 'deliveryDays' | 'deadDeliveryDays',
+    'eventDays' | 'executionDays' | 'logDays' | 'deliveryDays' | 'deadDeliveryDays' | 'aiTaskDays',
     number | undefined
   >;
   postgresUser: string | undefined;
@@ -161,6 +161,7 @@ export function loadConfig(environment: Environment = process.env): Config {
       eventDays: read.days('HEADGATE_RETENTION_EVENTS_DAYS', 365),
       executionDays: read.days('HEADGATE_RETENTION_EXECUTIONS_DAYS', 365),
       logDays: read.days('HEADGATE_RETENTION_LOGS_DAYS', 90),
+      aiTaskDays: read.days('HEADGATE_RETENTION_AI_TASKS_DAYS', 365),
       deliveryDays: read.days('HEADGATE_RETENTION_DELIVERIES_DAYS', 7),
       deadDeliveryDays: read.days('HEADGATE_RETENTION_DEAD_DELIVERIES_DAYS', 30),
     },

@@ -33,15 +33,6 @@ const addUsed = statement(
 
 const nothing: Usage = { turns: 0, tokens: 0, cost: 0, milliseconds: 0 };
 
-export async function readUsage(
-  tx: Pick<Transaction, 'query'>,
-  accountId: string,
-  now: Date,
-): Promise<Usage> {
-  const [row] = await tx.query(usedToday, { account_id: accountId, now });
-  return row ?? nothing;
-}
-
 export function addUsage(tx: Transaction, accountId: string, usage: Usage, now: Date): void {
   tx.send(addUsed, { account_id: accountId, now, ...usage });
 }
@@ -85,6 +76,7 @@ export async function requireAccountBudget(
   accountId: string,
   now: Date,
 ): Promise<void> {
-  const usedUp = findUsedUp(await readUsage(tx, accountId, now), settings.ofAccount, 'ACCOUNT');
+  const [used = nothing] = await tx.query(usedToday, { account_id: accountId, now });
+  const usedUp = findUsedUp(used, settings.ofAccount, 'ACCOUNT');
   if (usedUp !== undefined) throw problem('ai-task-budget', usedUp);
 }

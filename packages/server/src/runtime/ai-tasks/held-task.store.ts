@@ -111,6 +111,11 @@ const heldRow = {
   output_tokens: 'bigint',
   cost: 'bigint',
   milliseconds: 'bigint',
+  /** Of the account, today. */
+  day_turns: 'bigint',
+  day_tokens: 'bigint',
+  day_cost: 'bigint',
+  day_milliseconds: 'bigint',
   calls: typed<OpenCall[]>('jsonb'),
   last_turn: typed<LastTurn | null>('jsonb'),
   grants: typed<GrantColumn[]>('jsonb'),
@@ -118,11 +123,12 @@ const heldRow = {
 export type HeldTask = RowOf<typeof heldRow>;
 
 const selectHeld = statement(
-  { parameters: keyTypes, row: heldRow },
+  { parameters: { ...keyTypes, now: 'timestamptz' }, row: heldRow },
   `
   select t.project_id, t.status, t.agent_config, t.description, t.environment_name, t.creator_id, t.creator_credential_id,
     t.sender_id, t.sender_credential_id, t.stop_at, t.wants_turn, t.news, t.last_position, t.turns, t.input_tokens,
-    t.output_tokens, t.cost, t.milliseconds,
+    t.output_tokens, t.cost, t.milliseconds, coalesce(d.turns, 0) as day_turns, coalesce(d.tokens, 0) as day_tokens,
+    coalesce(d.cost, 0) as day_cost, coalesce(d.milliseconds, 0) as day_milliseconds,
     (select coalesce(jsonb_agg(jsonb_build_object('callId', c.call_id, 'turn', c.turn, 'groupId', c.group_id,
         'toolName', c.tool_name, 'input', c.input, 'inputDigest', encode(c.input_digest, 'base64'),
         'schemaDigest', encode(c.schema_digest, 'base64'), 'status', c.status, 'senderId', c.sender_id,
@@ -135,12 +141,14 @@ const selectHeld = statement(
         'arguments', encode(g.arguments_digest, 'base64'), 'schema', encode(g.schema_digest, 'base64'),
         'usesLeft', g.uses_left) order by g.number), '[]')
       from ai_grant g where g.account_id = t.account_id and g.task_id = t.task_id) as grants
-  from ai_task t where t.account_id = $account_id and t.task_id = $task_id and t.epoch = $epoch`,
+  from ai_task t
+  left join ai_usage d on d.account_id = t.account_id and d.used_on = ($now at time zone 'UTC')::date
+  where t.account_id = $account_id and t.task_id = $task_id and t.epoch = $epoch`,
 );
 
 /** @throws LeaseLost */
-export async function readHeld(read: Read, key: HeldKey): Promise<HeldTask> {
-  const [row] = await read(selectHeld, key);
+export async function readHeld(read: Read, key: HeldKey, now: Date): Promise<HeldTask> {
+  const [row] = await read(selectHeld, { ...key, now });
   if (row === undefined) throw new LeaseLost();
   return row;
 }

@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Metrics } from '../../kernel/metrics.ts';
 import type { Slice } from '../../kernel/slice/slice.ts';
 import type { Tool } from '../ai-tools/tool.ts';
 import type { AiSettings } from './ai-settings.ts';
+import { createTaskRetention, createUsageRemoval } from './ai-task.retention.ts';
 import { aiTaskRoutes, type RouteServices } from './ai-task.routes.ts';
 import { createLiveTexts, type LiveTexts } from './live-text.ts';
 import type { Model } from './model.ts';
@@ -32,12 +34,17 @@ export function createAiTasks(settings: AiSettings, tools: readonly Tool[]): AiT
   };
 }
 
-type Needs = Omit<RunServices & RouteServices, keyof AiTasks> & { ai: AiTasks };
+interface Needs extends Omit<RunServices & RouteServices, keyof AiTasks> {
+  ai: AiTasks;
+  metrics: Metrics;
+  config: { retention: { aiTaskDays: number | undefined } };
+}
 
 const lookMilliseconds = 1_000;
 
 export const aiTasks: Slice<Needs> = {
   name: 'ai-tasks',
+  retention: ({ config }) => [createTaskRetention(config.retention.aiTaskDays)],
   routes: (endpoints, { ai, ...services }) => aiTaskRoutes(endpoints, { ...services, ...ai }),
   periodic({ ai, ...services }) {
     const runner = createRunner({ ...services, ...ai });
@@ -64,6 +71,7 @@ export const aiTasks: Slice<Needs> = {
           return false;
         },
       },
+      createUsageRemoval(services),
     ];
   },
 };

@@ -12,7 +12,7 @@ import { guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { LiveText, LiveTexts } from './live-text.ts';
 import { type MessageRow, messagesAfter } from './message.store.ts';
 import { presentMessage, readPosition } from './message-page.ts';
-import { keyOfTask } from './task-state.ts';
+import { followKeyOf, keyOfTask } from './task-state.ts';
 
 type Call = StreamCall<typeof streamAiTaskMessages>;
 
@@ -137,13 +137,20 @@ interface Shown {
   length: number;
 }
 
-async function readText(call: Call, { live }: StreamServices, taskId: string): Promise<LiveText | undefined> {
+/** The text of the turn that is under way. Another server that asks the model learns that somebody follows. */
+async function readText(
+  call: Call,
+  { live, wakes }: StreamServices,
+  taskId: string,
+): Promise<LiveText | undefined> {
   const here = live.read(taskId);
   if (here !== undefined) return here;
   const [row] = await call.read().rows(textOfTurn, { task_id: taskId });
   if (row === undefined) throw problem('ai-task-not-found', { id: taskId });
   const { group_id: groupId, text_so_far: text } = row;
-  return groupId === null || text === null ? undefined : { groupId, text };
+  if (groupId === null) return undefined;
+  wakes.wake(followKeyOf(taskId), 'all');
+  return text === null ? undefined : { groupId, text };
 }
 
 /** The new part of the text; from the beginning for a new turn, and after the model was asked again. */

@@ -137,7 +137,7 @@ export async function runTask(
   try {
     for (;;) {
       lost.throwIfAborted();
-      const task = await readHeld(services.database.read, key);
+      const task = await readHeld(services.database.read, key, services.clock.now());
       stop.see(task);
       const signal = AbortSignal.any([lost, stop.signal]);
       const next = await takeStep({ services, key, task, lost, signal });
@@ -157,7 +157,7 @@ interface StopWatch {
 }
 
 /** Aborts what is under way some time after a stop was requested, also if that comes during a long step. */
-function watchStop({ wakes, settings, database }: RunServices, key: HeldKey): StopWatch {
+function watchStop({ wakes, settings, database, clock }: RunServices, key: HeldKey): StopWatch {
   const stopped = new AbortController();
   const waiter = { number: 0, wake: () => void look() };
   let timer: NodeJS.Timeout | undefined;
@@ -170,7 +170,7 @@ function watchStop({ wakes, settings, database }: RunServices, key: HeldKey): St
   async function look(): Promise<void> {
     if (hasEnded) return;
     listen();
-    await readHeld(database.read, key).then(see, () => undefined);
+    await readHeld(database.read, key, clock.now()).then(see, () => undefined);
   }
   listen();
   return {

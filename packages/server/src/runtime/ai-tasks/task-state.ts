@@ -19,3 +19,5 @@ export const tasksKey = 'ai-tasks';
 export const keyOfTask = (taskId: string): string => `ai-task:${taskId}`;
 /** The key of wake-ups for the server that has the task, when it shall stop. */
 export const stopKeyOf = (taskId: string): string => `ai-stop:${taskId}`;
+/** The key of wake-ups for the server that asks the model, when a follower on another server wants the text. */
+export const followKeyOf = (taskId: string): string => `ai-text:${taskId}`;

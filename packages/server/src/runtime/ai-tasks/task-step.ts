@@ -1,7 +1,7 @@
 /** Chooses the next step of a task. */
 
 import { mostMessages } from './ai-settings.ts';
-import { findUsedUp, readUsage, type UsedUp } from './budget.ts';
+import { findUsedUp, type UsedUp } from './budget.ts';
 import { findDueCall, makeCall, writeCallEnds } from './call.ts';
 import type { HeldTask } from './held-task.store.ts';
 import { endWith, type NextStep, type Step } from './task-run.ts';
@@ -33,24 +33,28 @@ export async function takeStep(step: Step): Promise<NextStep> {
       status: 'STOPPED',
       reason: 'There is nothing left to do.',
     });
-  const spent = await findSpent(step, now);
+  const spent = findSpent(step);
   if (spent !== undefined)
     return endWith(step, 'STOPPED', { type: 'state', status: 'STOPPED', reason: spent });
   return takeTurn(step);
 }
 
 /** The budget that is used up, in words. */
-async function findSpent({ services, key, task }: Step, now: Date): Promise<string | undefined> {
-  const { settings, database } = services;
+function findSpent({ services: { settings }, task }: Step): string | undefined {
   if (task.last_position >= mostMessages) return `The task has ${mostMessages} messages, which is the limit.`;
   const ofTask = findUsedUp(sumUsage(task), settings.ofTask, 'TASK');
   if (ofTask !== undefined) return describeSpent('The task', ofTask);
-  const used = await readUsage({ query: database.read }, key.account_id, now);
-  const ofAccount = findUsedUp(used, settings.ofAccount, 'ACCOUNT');
+  const today = {
+    turns: task.day_turns,
+    tokens: task.day_tokens,
+    cost: task.day_cost,
+    milliseconds: task.day_milliseconds,
+  };
+  const ofAccount = findUsedUp(today, settings.ofAccount, 'ACCOUNT');
   return ofAccount && describeSpent('The account, today,', ofAccount);
 }
 
-export function sumUsage(task: HeldTask) {
+function sumUsage(task: HeldTask) {
   const { turns, cost, milliseconds } = task;
   return { turns, cost, milliseconds, tokens: task.input_tokens + task.output_tokens };
 }

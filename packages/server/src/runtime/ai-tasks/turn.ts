@@ -7,11 +7,11 @@ import { fitConversation } from './conversation.ts';
 import { digestText, digestTool } from './grant.ts';
 import { addTaskUsage } from './held-task.store.ts';
 import { writeInstructions } from './instructions.ts';
-import { type NewMessage, readTranscript } from './message.store.ts';
+import { type MessageRow, type NewMessage, readTranscript } from './message.store.ts';
 import { type Ask, type AskedCall, estimateTokens, type ModelAnswer, ModelFailed } from './model.ts';
 import { encodeJson, toStoredText } from './stored-text.ts';
 import { addMessages, endWith, type NextStep, type Step, writeEnd, writeStep } from './task-run.ts';
-import { keyOfTask } from './task-state.ts';
+import { followKeyOf, keyOfTask } from './task-state.ts';
 import { parseInput } from './tool-set.ts';
 import { type NewCall, writeCall, writeTextSoFar, writeTurn, writeTurnEnd } from './turn.store.ts';
 
@@ -40,10 +40,15 @@ export async function takeTurn(step: Step): Promise<NextStep> {
     sender: { sender_id: task.sender_id, sender_credential_id: task.sender_credential_id },
   };
   const beganAt = services.clock.now();
-  await writeStep(step, (tx) => writeTurn(tx, key, turn, beganAt));
-  const began = performance.now();
+  const text = showText(step, turn);
   try {
-    const { answer, asked } = await askModel(step, turn);
+    const ofTask = { accountId: key.account_id, taskId: key.task_id };
+    const [rows] = await Promise.all([
+      readTranscript(services.database.read, ofTask),
+      writeStep(step, (tx) => writeTurn(tx, key, turn, beganAt)),
+    ]);
+    const began = performance.now();
+    const { answer, asked } = await askModel(step, rows, text.add);
     return await writeAnswer(step, turn, answer, measure(step, answer, asked, performance.now() - began));
   } catch (failure) {
     step.lost.throwIfAborted();
@@ -52,7 +57,7 @@ export async function takeTurn(step: Step): Promise<NextStep> {
     if (step.signal.aborted) return writeStep(step, (tx) => giveUpTurn(step, tx, turn.turn));
     throw failure;
   } finally {
-    services.live.end(key.task_id);
+    text.end();
   }
 }
 
@@ -66,43 +71,31 @@ async function failTurn(step: Step, turn: number, code: string, text: string): P
   return endWith(step, 'ERRORED', { type: 'error', code, text });
 }
 
-async function askModel(step: Step, turn: Turn): Promise<{ answer: ModelAnswer; asked: string }> {
-  const { services, key, task } = step;
+async function askModel(
+  step: Step,
+  rows: readonly MessageRow[],
+  onText: Ask['onText'],
+): Promise<{ answer: ModelAnswer; asked: string }> {
+  const { services, task } = step;
   const { settings, tools } = services;
-  const rows = await readTranscript(services.database.read, {
-    accountId: key.account_id,
-    taskId: key.task_id,
-  });
   const instructions = writeInstructions(task.agent_config);
   const offered = tools.list(task.agent_config.mode ?? 'ACT');
   const fixed = estimateTokens(instructions + JSON.stringify(offered));
   const maxOutputTokens = computeOutputLimit(step);
   const most = (settings.model?.contextTokens ?? Number.POSITIVE_INFINITY) - maxOutputTokens - fixed;
-  const text = showText(step, turn);
-  const ask = (limit: number) => {
+  const ask = async (limit: number) => {
     const { conversation } = fitConversation(rows, limit);
-    const request: Ask = {
-      instructions,
-      conversation,
-      tools: offered,
-      maxOutputTokens,
-      signal: step.signal,
-      onText: text.add,
-    };
-    return services.model
-      .ask(request)
-      .then((answer) => ({ answer, asked: JSON.stringify(conversation) + fixed }));
+    const asked = instructions + JSON.stringify(offered) + JSON.stringify(conversation);
+    const { signal } = step;
+    const request: Ask = { instructions, conversation, tools: offered, maxOutputTokens, signal, onText };
+    return { answer: await services.model.ask(request), asked };
   };
-  try {
-    return await ask(most).catch((failure: unknown) => {
-      // The model server counts in its own way: it gets half as much, once.
-      const isTooLong = failure instanceof ModelFailed && failure.code === 'context-too-long';
-      if (!isTooLong || !Number.isFinite(most)) throw failure;
-      return ask(most / 2);
-    });
-  } finally {
-    text.end();
-  }
+  return ask(most).catch((failure: unknown) => {
+    // The model server counts in its own way: it gets half as much, once.
+    const isTooLong = failure instanceof ModelFailed && failure.code === 'context-too-long';
+    if (!isTooLong || !Number.isFinite(most)) throw failure;
+    return ask(most / 2);
+  });
 }
 
 /** What the model may write: bounded by what is left of the budget. */
@@ -113,29 +106,51 @@ function computeOutputLimit({ task, services: { settings } }: Step): number {
 }
 
 const shownEveryMilliseconds = 250;
+/** A follower on another server asks again more often than this. */
+const followedMilliseconds = 20_000;
 
-/** Shows the text to followers here at once, and to those on other servers by the row of the turn. */
+/**
+ * Shows the text to followers here at once. While there are followers on other servers, writes it to the row of the
+ * turn too; it is only a preview, as the message follows in any case.
+ */
 function showText({ services, key }: Step, { turn, groupId }: Turn) {
   const { live, database, wakes } = services;
   const taskId = key.task_id;
   let timer: NodeJS.Timeout | undefined;
-  live.begin(taskId, groupId);
+  let followedUntil = 0;
+  let written = '';
   const write = () => {
     timer = undefined;
     const text = toStoredText(live.read(taskId)?.text ?? '', aiTextLimit);
-    // Only a preview: the message follows in any case.
+    if (text === written) return;
+    written = text;
     writeTextSoFar(database.read, key, turn, text).then(
       () => wakes.wake(keyOfTask(taskId), 'all'),
       () => undefined,
     );
   };
+  const writeSoon = () => {
+    if (performance.now() < followedUntil) timer ??= setTimeout(write, shownEveryMilliseconds);
+  };
+  const waiter = {
+    number: 0,
+    wake() {
+      followedUntil = performance.now() + followedMilliseconds;
+      wakes.wait(followKeyOf(taskId), waiter);
+      writeSoon();
+    },
+  };
+  live.begin(taskId, groupId);
+  wakes.wait(followKeyOf(taskId), waiter);
   return {
     add(piece: string | undefined) {
       live.add(taskId, piece);
-      timer ??= setTimeout(write, shownEveryMilliseconds);
+      writeSoon();
     },
     end() {
       clearTimeout(timer);
+      wakes.stopWaiting(followKeyOf(taskId), waiter);
+      live.end(taskId);
     },
   };
 }
