@@ -27,7 +27,7 @@ export const aiTaskExamples: Examples = {
   createAiTask: (place) => ({ path: tasks, body: makeBody(place) }),
   async listAiTasks(place) {
     await createOne(place);
-    return { path: `${tasks}?projectId=${place.project.projectId}&status=RUNNING&page=0&size=20` };
+    return { path: `${tasks}?status=RUNNING&page=0&size=20` };
   },
   getAiTask: async (place) => ({ path: (await createOne(place)).path }),
   stopAiTask: async (place) => ({ path: `${(await createOne(place)).path}/stop` }),

@@ -42,7 +42,7 @@ const append = statement(
       account_id: 'uuid',
       task_id: 'uuid',
       now: 'timestamptz',
-      count: 'integer',
+      count: 'bigint',
       messages: 'jsonb',
     },
   },
