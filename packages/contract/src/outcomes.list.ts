@@ -29,6 +29,7 @@ import { streamingPipelineOutcomes } from './streaming-pipeline/streaming-pipeli
 import { testExecutionOutcomes } from './test-execution/test-execution.outcomes.ts';
 import { userOutcomes } from './user/user.outcomes.ts';
 import { variableOutcomes } from './variable/variable.outcomes.ts';
+import { warehouseQueryOutcomes } from './warehouse-query/warehouse-query.outcomes.ts';
 import { webhookOutcomes } from './webhook/webhook.outcomes.ts';
 
 export const outcomeLists = [
@@ -62,5 +63,6 @@ export const outcomeLists = [
   testExecutionOutcomes,
   userOutcomes,
   variableOutcomes,
+  warehouseQueryOutcomes,
   webhookOutcomes,
 ] as const;

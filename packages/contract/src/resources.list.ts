@@ -42,6 +42,7 @@ import { userOperations } from './user/user.ts';
 import { userCredentialOperations } from './user/user-credential.ts';
 import { variableOperations } from './variable/variable.ts';
 import { overrideOperations } from './variable/override.ts';
+import { warehouseQueryOperations } from './warehouse-query/warehouse-query.ts';
 import { webhookOperations } from './webhook/webhook.ts';
 import { webhookDeliveryOperations } from './webhook/webhook-delivery.ts';
 
@@ -116,6 +117,7 @@ export * from './user/user-credential.ts';
 export * from './variable/variable.ts';
 export * from './variable/override.ts';
 export * from './variable/variable-value.ts';
+export * from './warehouse-query/warehouse-query.ts';
 export * from './webhook/webhook.ts';
 export * from './webhook/webhook-delivery.ts';
 
@@ -163,6 +165,7 @@ export const operationLists = [
   userCredentialOperations,
   variableOperations,
   overrideOperations,
+  warehouseQueryOperations,
   webhookOperations,
   webhookDeliveryOperations,
 ] as const;

@@ -35,6 +35,7 @@ import { schedules } from '../runtime/schedules/index.ts';
 import { secretChecks } from '../runtime/secret-checks/index.ts';
 import { secrets } from '../runtime/secrets/index.ts';
 import { testExecutions } from '../runtime/test-executions/index.ts';
+import { warehouseQueries } from '../runtime/warehouse-queries/index.ts';
 
 export const slices = [
   accounts,
@@ -73,4 +74,5 @@ export const slices = [
   secretChecks,
   secrets,
   testExecutions,
+  warehouseQueries,
 ] as const;

@@ -28,6 +28,7 @@ import { scheduleGuards } from '../runtime/schedules/schedule.guards.ts';
 import { secretCheckGuards } from '../runtime/secret-checks/secret-check.guards.ts';
 import { secretGuards } from '../runtime/secrets/secret.guards.ts';
 import { testExecutionGuards } from '../runtime/test-executions/test-execution.guards.ts';
+import { warehouseQueryGuards } from '../runtime/warehouse-queries/warehouse-query.guards.ts';
 
 export const guards = [
   credentialGuards,
@@ -59,4 +60,5 @@ export const guards = [
   secretCheckGuards,
   secretGuards,
   testExecutionGuards,
+  warehouseQueryGuards,
 ] as const;

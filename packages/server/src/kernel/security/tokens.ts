@@ -22,6 +22,8 @@ export interface TokenOwner {
   actorId: string;
   /** The personal credential by which a user got the token. */
   userCredentialId?: string | undefined;
+  /** A second principal, whose rights must suffice too. Only for tokens that do not leave the process. */
+  secondActorId?: string | undefined;
   /** The generation of the agent's secret for which the token was issued. */
   generation?: number | undefined;
 }
@@ -63,10 +65,11 @@ export function createTokens(services: {
         requiredClaims: ['sub', 'exp', 'account'],
       },
     );
-    const { generation, user_credential: userCredentialId } = payload;
+    const { generation, user_credential: userCredentialId, second_actor: secondActorId } = payload;
     const owner: TokenOwner = { accountId: String(payload.account), actorId: String(payload.sub) };
     if (typeof generation === 'number') owner.generation = generation;
     if (typeof userCredentialId === 'string') owner.userCredentialId = userCredentialId;
+    if (typeof secondActorId === 'string') owner.secondActorId = secondActorId;
     if (verified.size >= cacheLimit) verified.delete(verified.keys().next().value ?? '');
     const expiresAt = (payload.exp ?? 0) * 1_000;
     verified.set(token, { owner, surface, keyId: protectedHeader.kid ?? '', expiresAt });
@@ -78,15 +81,17 @@ export function createTokens(services: {
     async issue(owner, surface) {
       const key = keys.findCurrent();
       const issuedAt = Math.floor(clock.now().getTime() / 1_000);
-      const { clientId, accountId, generation, userCredentialId } = owner;
+      const { clientId, accountId, generation, userCredentialId, secondActorId } = owner;
       const ofAgent = generation === undefined ? {} : { generation };
       const ofUser = userCredentialId === undefined ? {} : { user_credential: userCredentialId };
+      const withSecond = secondActorId === undefined ? {} : { second_actor: secondActorId };
       return new SignJWT({
         client_id: clientId,
         account: accountId,
         scope: tokenScope,
         ...ofAgent,
         ...ofUser,
+        ...withSecond,
       })
         .setProtectedHeader({ alg: signingAlgorithm, typ: 'at+jwt', kid: key.keyId })
         .setIssuer(publicUrl)

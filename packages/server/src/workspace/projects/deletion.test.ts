@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { type AccountEventItem, claimLimit, type Operation, operations, type Page } from '@headgate/contract';
 import { createInstance, type Instance } from '../../testing/agent.ts';
 import { createCheckingAgent } from '../../testing/checking-agent.ts';
+import { createQueryingAgent } from '../../testing/querying-agent.ts';
 import { requireProblem } from '../../testing/client.ts';
 import { examples } from '../../testing/guards.ts';
 import { listOwnedTables, type OwnedTable, readRows } from '../../testing/owned-tables.ts';
@@ -66,6 +67,11 @@ async function fillTables(place: Place): Promise<void> {
   const check = { agentId: asked.agentId, secretReferenceNames: ['reader'] };
   assert.equal((await account.admin.post(`${project.path}/secret-references/check`, check)).status, 200);
   await answered;
+  const querying = await createQueryingAgent(account, place.named('lima'));
+  const rows = querying.answerNext({ columns: [], rows: [], isCut: false });
+  const query = { environmentName: 'dev', sql: 'select 1', agentId: querying.agentId };
+  assert.equal((await account.admin.post(`${project.path}/warehouse-queries`, query)).status, 200);
+  await rows;
   const warehouse = { name: 'wh', platformConnectionType: 'dwh', authProvider: 'duckdb', authType: 'none' };
   await account.admin.post(`${project.path}/data-platform-connections`, warehouse);
   const environment = {
