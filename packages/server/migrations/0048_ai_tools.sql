@@ -119,3 +119,63 @@ create table warehouse_query (
 create index warehouse_query_by_project on warehouse_query (account_id, project_id);
 -- Serves: the removal of old ones, which come in the order of their making.
 create index warehouse_query_by_age on warehouse_query using brin (created_at);
+
+-- The files that an AI task works on: those of a branch, or of a version for a project without a repository. Its edits lie over them.
+create table ai_working_copy (
+  account_id uuid not null,
+  task_id uuid not null,
+  project_id uuid not null,
+  state text not null,
+  -- Null, like the next five, for a copy of a version.
+  source_branch text,
+  -- Null until the first commit.
+  branch text,
+  -- The call that chose the name of a new branch.
+  branch_call uuid,
+  is_branch_made boolean,
+  -- Where the task began, and its last commit. Null in an empty repository.
+  start_commit text,
+  commit_id text,
+  -- Null for a copy of a branch.
+  environment_name text,
+  -- Null for an environment without a version.
+  version_name text,
+  manifest_digest text,
+  -- The message of the last commit, and the call that made it.
+  message text,
+  committed_by_call uuid,
+  created_at timestamptz not null,
+  modified_at timestamptz not null,
+  constraint ai_working_copy_key primary key (account_id, task_id),
+  constraint ai_working_copy_of_task foreign key (account_id, task_id) references ai_task on delete cascade,
+  constraint ai_working_copy_state check (state in ('OPEN', 'MERGED', 'DISCARDED')),
+  constraint ai_working_copy_kind check ((source_branch is null) <> (environment_name is null))
+);
+
+-- Serves: the collector of stored files, which keeps those that a copy began with.
+create index ai_working_copy_of_manifest on ai_working_copy (account_id, manifest_digest) where manifest_digest is not null;
+
+create table ai_edit (
+  account_id uuid not null,
+  task_id uuid not null,
+  -- WORKING: not committed. PROPOSED: committed, in a project without a repository.
+  stage text not null,
+  path text not null,
+  -- Null: the file is deleted.
+  content text,
+  constraint ai_edit_key primary key (account_id, task_id, stage, path),
+  constraint ai_edit_of_copy foreign key (account_id, task_id) references ai_working_copy on delete cascade,
+  constraint ai_edit_stage check (stage in ('WORKING', 'PROPOSED'))
+);
+
+-- The executions that a task started.
+create table ai_run (
+  account_id uuid not null,
+  task_id uuid not null,
+  execution_id uuid not null,
+  kind text not null,
+  started_at timestamptz not null,
+  constraint ai_run_key primary key (account_id, task_id, execution_id),
+  constraint ai_run_of_task foreign key (account_id, task_id) references ai_task on delete cascade,
+  constraint ai_run_kind check (kind in ('PIPELINE', 'TESTS'))
+);

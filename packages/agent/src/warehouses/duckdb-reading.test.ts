@@ -5,7 +5,12 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { createWarehouseQueryHandler } from '../handlers/warehouse-query.ts';
-import { createOpenConfinement, createTestDriver, makeWarehouseFolders, testPlace } from '../testing/warehouse.ts';
+import {
+  createOpenConfinement,
+  createTestDriver,
+  makeWarehouseFolders,
+  testPlace,
+} from '../testing/warehouse.ts';
 
 const { root, folders } = makeWarehouseFolders();
 const confinement = createOpenConfinement();
@@ -76,7 +81,7 @@ const refused = [
   'set threads = 1',
   "set variable name = 'x'",
   'pragma enable_profiling',
-  "prepare p as delete from city",
+  'prepare p as delete from city',
   "select * from query('delete from city')",
   "select * from read_csv('http://127.0.0.1:9/?q=1')",
   'merge into city using (select 1) s on true when matched then delete',
@@ -104,9 +109,18 @@ test('a query that takes too long ends, and the reason says how long it may take
   const work = { workId: 'w', epoch: 1, kind: 'warehouse-query' as const, leaseExpiresAt: '' };
   const sql = 'select count(*) from range(1000000) a, range(1000000) b where a.range % 7 = b.range % 11';
   const late = await handler({ ...work, payload: { ...payload, sql } }, context);
-  assert.deepEqual([late.status, late.message], ['FAILED', 'the query took longer than 1 s: add a filter or a LIMIT']);
-  const ended = await handler({ ...work, payload: { ...payload, sql: "select 'a' || chr(0) as b" } }, context);
+  assert.deepEqual(
+    [late.status, late.message],
+    ['FAILED', 'the query took longer than 1 s: add a filter or a LIMIT'],
+  );
+  const ended = await handler(
+    { ...work, payload: { ...payload, sql: "select 'a' || chr(0) as b" } },
+    context,
+  );
   assert.deepEqual(ended.queryResult?.rows, [['a\uFFFD']], 'without what the server cannot store');
-  const other = await handler({ ...work, payload: { ...payload, warehouse: { kind: 'snowflake' }, sql } }, context);
+  const other = await handler(
+    { ...work, payload: { ...payload, warehouse: { kind: 'snowflake' }, sql } },
+    context,
+  );
   assert.match(other.message ?? '', /does not support/);
 });

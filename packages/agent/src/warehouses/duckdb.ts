@@ -89,10 +89,7 @@ class EnvironmentDatabase {
       wasOpen = true;
       return database;
     };
-    const ask = async (
-      request: Statement,
-      limit: AbortSignal | undefined,
-    ): Promise<unknown> => {
+    const ask = async (request: Statement, limit: AbortSignal | undefined): Promise<unknown> => {
       const open = await openProcess();
       // The first statement opens the connection in the process, so that none is sent after its end.
       checkOpen();

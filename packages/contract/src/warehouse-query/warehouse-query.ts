@@ -32,7 +32,8 @@ export const WarehouseRows = named(
     columns: Type.Array(Type.String()),
     rows: Type.Array(Type.Array(Cell), {
       maxItems: queryRowLimit,
-      description: 'In the order of the columns. Dates and times are texts, like numbers that a double cannot hold',
+      description:
+        'In the order of the columns. Dates and times are texts, like numbers that a double cannot hold',
     }),
     isCut: Type.Boolean({
       description: `There are more rows: than the limit, or than ${queryBytesLimit.toLocaleString('en')} bytes hold`,

@@ -1,7 +1,7 @@
 import { createRemovalJob } from '../../kernel/retention/periodic-job.ts';
 import type { Slice } from '../../kernel/slice/slice.ts';
 import { type WarehouseQueryServices, warehouseQueryRoutes } from './warehouse-query.routes.ts';
-import { removeOldQueries, removedQueriesAtOnce } from './warehouse-query.store.ts';
+import { removedQueriesAtOnce, removeOldQueries } from './warehouse-query.store.ts';
 import { createQueryOwner } from './warehouse-query.work.ts';
 
 export const warehouseQueries: Slice<WarehouseQueryServices> = {

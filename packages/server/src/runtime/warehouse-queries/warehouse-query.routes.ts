@@ -57,7 +57,8 @@ async function requireAgent({ rows, body }: QueryCall): Promise<QueriedAgent> {
   if (agent_id === null || agent_name === null)
     throw problem('environment-without-agent', { name: environmentName });
   const reason = findHindrance(place);
-  if (reason !== undefined) throw problem('no-agent-for-query', { environmentName, agentName: agent_name, reason });
+  if (reason !== undefined)
+    throw problem('no-agent-for-query', { environmentName, agentName: agent_name, reason });
   return { ...place, agent_id, agent_name };
 }
 

@@ -68,11 +68,7 @@ test('a query without an agent that can run it is refused with the reason', asyn
   await agent.client.post('/hello', { ...hello, instanceId: '0199a4b0-0000-7000-8000-000000000001' });
   assert.match(requireProblem(await query(), 409, 'no-agent-for-query').detail, /newer version/);
   requireProblem(await query({ environmentName: 'none' }), 404, 'environment-not-found');
-  requireProblem(
-    await query({ agentId: '0199a4b0-0000-7000-8000-000000000002' }),
-    422,
-    'unknown-agent',
-  );
+  requireProblem(await query({ agentId: '0199a4b0-0000-7000-8000-000000000002' }), 422, 'unknown-agent');
   assert.equal((await account.admin.post(`${path}/warehouse-queries`, {})).status, 400);
 });
 
@@ -88,7 +84,9 @@ test('a query that the agent does not take in time ends without it', async () =>
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify({ environmentName: 'dev', sql: 'select 1' }),
   });
-  while ((await server.database.query('select 1 from warehouse_query where state = $1', ['PENDING'])).length === 0)
+  while (
+    (await server.database.query('select 1 from warehouse_query where state = $1', ['PENDING'])).length === 0
+  )
     await new Promise((resolve) => setImmediate(resolve));
   server.clock.advance(3_600);
   await server.sweep();
