@@ -4,6 +4,8 @@ import { accountEventOperations } from './account-event/account-event.ts';
 import { agentProtocolOperations } from './agent-protocol/agent-protocol.ts';
 import { agentOperations } from './agent/agent.ts';
 import { agentAllowlistOperations } from './agent/agent-allowlist.ts';
+import { aiTaskOperations } from './ai-task/ai-task.ts';
+import { aiTaskMessageOperations } from './ai-task/ai-task-message.ts';
 import { alertRuleOperations } from './alert-rule/alert-rule.ts';
 import { artifactOperations } from './artifact/artifact.ts';
 import { artifactUploadOperations } from './artifact/artifact-upload.ts';
@@ -65,6 +67,9 @@ export * from './agent-protocol/test-execution-work.ts';
 export * from './agent-protocol/work.ts';
 export * from './agent/agent.ts';
 export * from './agent/agent-allowlist.ts';
+export * from './ai-task/ai-task.ts';
+export * from './ai-task/ai-agent-config.ts';
+export * from './ai-task/ai-task-message.ts';
 export * from './alert-rule/alert-rule.ts';
 export * from './artifact/artifact.ts';
 export * from './artifact/artifact-upload.ts';
@@ -127,6 +132,8 @@ export const operationLists = [
   agentProtocolOperations,
   agentOperations,
   agentAllowlistOperations,
+  aiTaskOperations,
+  aiTaskMessageOperations,
   alertRuleOperations,
   artifactOperations,
   artifactUploadOperations,

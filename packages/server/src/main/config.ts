@@ -10,7 +10,9 @@ import { type LogLevel, logLevels } from '../kernel/log.ts';
 import { parseEgressAllow } from '../kernel/security/egress.ts';
 import { parseMasterKey, Secret } from '../kernel/security/sealed.ts';
 import type { WorkTimes } from '../kernel/work/work.ts';
+import type { AiSettings } from '../runtime/ai-tasks/index.ts';
 import type { MailSettings } from '../runtime/alerts/index.ts';
+import { readAiSettings } from './ai-settings.ts';
 import { type GitAddresses, type GitSettings, readGitAddresses, readGitSettings } from './git-settings.ts';
 import { readCertificate, type TlsFiles } from './http/certificate.ts';
 import { parseOrigins } from './http/cors.ts';
@@ -70,6 +72,7 @@ export interface Config {
   webhookTimeoutSeconds: number;
   /** How long the dry run of a repository migration may take. */
   migrationPreflightSeconds: number;
+  ai: AiSettings;
   /** Undefined: the server sends no mail. */
   mail: MailSettings | undefined;
   /** In days; undefined to keep forever. */
@@ -152,6 +155,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     secretWaitSeconds: read.integer('HEADGATE_SECRET_WAIT_SECONDS', 20, 1, 120),
     webhookTimeoutSeconds: read.integer('HEADGATE_WEBHOOK_TIMEOUT_SECONDS', 15, 1, 60),
     migrationPreflightSeconds: read.integer('HEADGATE_MIGRATION_PREFLIGHT_SECONDS', 60, 1, 300),
+    ai: readAiSettings(read, faults),
     mail: readMailSettings(read, faults),
     retention: {
       eventDays: read.days('HEADGATE_RETENTION_EVENTS_DAYS', 365),

@@ -34,6 +34,8 @@ import { createSealer, loadMasterKey } from '../kernel/security/sealed.ts';
 import { openSigningKeys, type SigningKeys } from '../kernel/security/signing-keys.ts';
 import { createTokens } from '../kernel/security/tokens.ts';
 import type { WorkOwners, WorkTimes } from '../kernel/work/work.ts';
+import { type AiTasks, createAiTasks } from '../runtime/ai-tasks/index.ts';
+import type { Tool } from '../runtime/ai-tools/tool.ts';
 import { collectManifestUses, collectWorkOwners, requireUniqueNames } from './assembly.ts';
 import type { Config } from './config.ts';
 import { openObjects } from './objects.ts';
@@ -60,6 +62,7 @@ export interface Dependencies extends Services {
   oauthTokens: OauthTokens;
   /** The repositories of projects, hosted here or on other hosts. */
   repositories: RepositoryUse;
+  ai: AiTasks;
   owners: WorkOwners;
   times: WorkTimes;
   objects: ObjectStore;
@@ -89,6 +92,8 @@ export interface Given {
   resolve?: Resolve;
   /** The folder of git's own files, and its user; by default below the data, as the user of the server. */
   gitPlaces?: { directory: string; user?: GitUser };
+  /** The tools of AI tasks, for tests. */
+  aiTools?: readonly Tool[];
 }
 
 export function openDatabaseFor(config: Config, connection: pg.ClientConfig, failures: FailureLog): Database {
@@ -172,6 +177,7 @@ export async function createDependencies(config: Config, given: Given): Promise<
     mirrors,
     oauthTokens,
     repositories: createRepositoryUse({ database, sealer, git, hosted, mirrors, oauthTokens }),
+    ai: createAiTasks(config.ai, given.aiTools ?? []),
     owners: collectWorkOwners(slices, { metrics, wakes, times: config.work }),
     times: config.work,
     objects,

@@ -43,6 +43,8 @@ export interface Account {
   agent(name?: string, given?: { agentType?: string; status?: string }): Promise<RegisteredAgent>;
   /** Marks a streaming pipeline as running. No version starts one. */
   runStreamingPipeline(streamingPipelineId: string): Promise<void>;
+  /** Adds a call to an AI task that waits for a decision, and returns its id. No model proposes one here. */
+  waitingCall(taskId: string): Promise<string>;
   /** Creates a project of the admin with the environments dev and prod. */
   project(name?: string): Promise<TestProject>;
 }
@@ -103,6 +105,16 @@ const markRunning = statement(
   { parameters: { account_id: 'uuid', streaming_pipeline_id: 'uuid' } },
   `update streaming_pipeline set status = 'running'
   where account_id = $account_id and streaming_pipeline_id = $streaming_pipeline_id`,
+);
+
+const addWaitingCall = statement(
+  { parameters: { account_id: 'uuid', task_id: 'uuid', call_id: 'uuid', now: 'timestamptz' } },
+  `
+  insert into ai_call (account_id, task_id, call_id, turn, number, group_id, tool_name, input, input_digest, status,
+    sender_id, permission_message, expires_at)
+  select $account_id, $task_id, $call_id, 1, 0, $call_id, 'run_pipeline', '{"pipelineName":"main"}', '', 'WAITING',
+    t.sender_id, '{"title":"Run a pipeline","body":"Run main in dev."}', $now::timestamptz + interval '1 day'
+  from ai_task t where t.account_id = $account_id and t.task_id = $task_id`,
 );
 
 export async function createAccount(server: AccountServer): Promise<Account> {
@@ -193,6 +205,17 @@ export async function createAccount(server: AccountServer): Promise<Account> {
         account_id: accountId,
         streaming_pipeline_id: streamingPipelineId,
       });
+    },
+    async waitingCall(taskId) {
+      const callId = deps.newId();
+      const now = deps.clock.now();
+      await deps.database.read(addWaitingCall, {
+        account_id: accountId,
+        task_id: taskId,
+        call_id: callId,
+        now,
+      });
+      return callId;
     },
     project: (name) => createProjectWith(admin, name),
   };

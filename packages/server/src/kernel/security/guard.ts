@@ -51,7 +51,7 @@ export async function findRefusal(
     case 'forbidden':
       return explainForbidden(read, call.scope, requirePermission(operation), place);
     case 'unknown':
-      return problem('project-not-found', { projectId: place.projectId ?? '' });
+      return place.unknown?.() ?? problem('project-not-found', { projectId: place.projectId ?? '' });
   }
 }
 
