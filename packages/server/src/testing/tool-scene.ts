@@ -50,7 +50,7 @@ export async function createToolScene(
     await upload(account.admin, project, parts);
   }
   const taskId = await insertTask(server, account, project);
-  const tools = new Map(createPlatformTools(server.app, server.deps).map((tool) => [tool.name, tool]));
+  const tools = new Map(createPlatformTools(server.deps).map((tool) => [tool.name, tool]));
   const ofTask: ToolContext['task'] = {
     accountId: account.accountId,
     projectId: project.projectId,

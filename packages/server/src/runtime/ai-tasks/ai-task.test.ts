@@ -5,8 +5,8 @@ import type { AiTask, AiTaskItem, AiTaskMessage, AiTaskStatus } from '@headgate/
 import { aiTaskStatuses } from '@headgate/contract';
 import { listKinds, listMessages, startAiScene, tasksPath } from '../../testing/ai-task-scene.ts';
 import { requireProblem } from '../../testing/client.ts';
-import { canMove } from './task-state.ts';
 import { encodeJson, toStoredText } from './stored-text.ts';
+import { canMove } from './task-state.ts';
 
 const scene = await startAiScene();
 const { admin, model, account, project } = scene;
@@ -45,7 +45,10 @@ test('text that PostgreSQL cannot store is replaced, and long text is cut', () =
 });
 
 test('a model that writes what cannot be stored ends nothing', async () => {
-  model.play([{ text: 'nul \0 half \ud83d', calls: [{ name: 'look', input: { text: 'a\0' } }] }, { text: 'Done.' }]);
+  model.play([
+    { text: 'nul \0 half \ud83d', calls: [{ name: 'look', input: { text: 'a\0' } }] },
+    { text: 'Done.' },
+  ]);
   const path = await scene.create('Look.');
   assert.equal((await scene.settled(path)).status, 'STOPPED');
   assert.deepEqual(listKinds(await listMessages(admin, path)), [
@@ -58,7 +61,9 @@ test('the list shows the tasks that the caller may read, by project, branch and 
   model.play(() => ({ text: 'Hello.' }));
   const other = await account.project();
   const viewer = await account.actor('MEMBER', { projectId: project.projectId, role: 'VIEWER' });
-  const here = await scene.create('Here.', { config: { sourceBranchName: 'main', mode: 'PLAN', graphId: 'g' } });
+  const here = await scene.create('Here.', {
+    config: { sourceBranchName: 'main', mode: 'PLAN', graphId: 'g' },
+  });
   await scene.create('Elsewhere.', { config: { projectId: other.projectId } });
   const read = async (query: string) => (await viewer.get<List>(`${tasksPath}?${query}`)).body;
   const all = await read('size=100');
@@ -95,7 +100,11 @@ test('what a task names must exist, and its project stays', async () => {
   const config = { name: 'x', projectId: project.projectId };
   const create = (agentConfig: object) => admin.post(tasksPath, { agentConfig, message: 'x' });
   requireProblem(await create({ ...config, environmentName: 'nowhere' }), 404, 'environment-not-found');
-  requireProblem(await create({ ...config, projectId: '01890000-0000-7000-8000-000000000000' }), 404, 'project-not-found');
+  requireProblem(
+    await create({ ...config, projectId: '01890000-0000-7000-8000-000000000000' }),
+    404,
+    'project-not-found',
+  );
   requireProblem(await create({ ...config, workingDirectory: 'a/../b' }), 400, 'invalid-request');
   requireProblem(await create({ ...config, mode: 'DO' }), 400, 'invalid-request');
   requireProblem(await admin.get(`${tasksPath}/nothing`), 404, 'ai-task-not-found');
@@ -135,7 +144,9 @@ test('messages are paged by tokens, the oldest first', async () => {
   const seen: AiTaskMessage[] = [];
   let token = '';
   do {
-    const page = await admin.get<{ results: AiTaskMessage[]; more?: string }>(`${path}/messages?limit=2${token}`);
+    const page = await admin.get<{ results: AiTaskMessage[]; more?: string }>(
+      `${path}/messages?limit=2${token}`,
+    );
     assert.ok(page.body.results.length <= 2);
     seen.push(...page.body.results);
     token = page.body.more === undefined ? '' : `&paginationToken=${page.body.more}`;
@@ -170,6 +181,8 @@ test('a deleted task is gone with its messages; one at work is not deleted', asy
   await scene.settle();
   assert.equal((await admin.delete(path)).status, 204);
   requireProblem(await admin.get(`${path}/messages`), 404, 'ai-task-not-found');
-  const left = await scene.server.database.query('select from ai_message m where not exists (select from ai_task t where t.task_id = m.task_id)');
+  const left = await scene.server.database.query(
+    'select from ai_message m where not exists (select from ai_task t where t.task_id = m.task_id)',
+  );
   assert.equal(left.length, 0);
 });

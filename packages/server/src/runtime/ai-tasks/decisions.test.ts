@@ -21,7 +21,9 @@ async function readResults(path: string): Promise<string[]> {
 }
 
 async function decide(path: string, ...decisions: object[]) {
-  const answer = await admin.post<{ pendingDecisions: AiPendingDecision[] }>(`${path}/decisions`, { decisions });
+  const answer = await admin.post<{ pendingDecisions: AiPendingDecision[] }>(`${path}/decisions`, {
+    decisions,
+  });
   assert.equal(answer.status, 200, answer.text);
   return answer.body.pendingDecisions;
 }
@@ -33,7 +35,11 @@ test('a change waits for a decision; what is allowed once runs once', async () =
   const task = await scene.settled(path);
   assert.equal(task.status, 'RUNNING');
   assert.deepEqual(
-    task.pendingDecisions.map(({ toolName, toolInput, permissionMessage }) => ({ toolName, toolInput, permissionMessage })),
+    task.pendingDecisions.map(({ toolName, toolInput, permissionMessage }) => ({
+      toolName,
+      toolInput,
+      permissionMessage,
+    })),
     ['a', 'b'].map((text) => ({
       toolName: 'change',
       toolInput: { text },
@@ -43,7 +49,10 @@ test('a change waits for a decision; what is allowed once runs once', async () =
   assert.deepEqual(listEffects(), [], 'nothing runs before the decision');
   const [first, second] = task.pendingDecisions.map(({ toolId }) => toolId);
   const left = await decide(path, { type: 'ALLOW_ONCE', id: first });
-  assert.deepEqual(left.map(({ toolId }) => toolId), [second]);
+  assert.deepEqual(
+    left.map(({ toolId }) => toolId),
+    [second],
+  );
   await scene.settle();
   assert.deepEqual(listEffects(), ['a']);
   await decide(path, { type: 'DENY', id: second, reason: 'too risky' });
@@ -64,7 +73,10 @@ test('allowed for the task: the tool is granted from then on, and the person is 
   tools.runs.length = 0;
   model.play([{ calls: [change('a')] }, { calls: [change('b')] }, { text: 'Done.' }]);
   const path = await scene.create('Change things.');
-  const colleague = await scene.account.actor('MEMBER', { projectId: scene.project.projectId, role: 'OWNER' });
+  const colleague = await scene.account.actor('MEMBER', {
+    projectId: scene.project.projectId,
+    role: 'OWNER',
+  });
   const [call] = (await scene.settled(path)).pendingDecisions;
   const decisions = [{ type: 'ALLOW_FOR_TASK', id: call?.toolId }];
   assert.equal((await colleague.post(`${path}/decisions`, { decisions })).status, 200);
@@ -90,16 +102,24 @@ test('grants are narrowed by arguments, environment, uses and expiry', async () 
   model.play([{ calls }, { calls }, { text: 'Done.' }]);
   const path = await scene.create('Change things.', { grants, config: { environmentName: 'dev' } });
   const task = await scene.settled(path);
-  assert.deepEqual(task.pendingDecisions.map(({ toolInput }) => toolInput.text), ['b']);
+  assert.deepEqual(
+    task.pendingDecisions.map(({ toolInput }) => toolInput.text),
+    ['b'],
+  );
   assert.deepEqual(listEffects(), ['a', 'c']);
   assert.deepEqual(task.grantedPermissions, grants.slice(1), 'what is used up is no permission');
   server.clock.advance(3_601);
   await decide(path, { type: 'DENY', id: task.pendingDecisions[0]?.toolId });
   const again = await scene.settled(path);
-  assert.deepEqual(again.pendingDecisions.map(({ toolInput }) => toolInput.text), ['a', 'b', 'c']);
+  assert.deepEqual(
+    again.pendingDecisions.map(({ toolInput }) => toolInput.text),
+    ['a', 'b', 'c'],
+  );
   assert.deepEqual(again.grantedPermissions, []);
   // Replaced permissions let what waits go on.
-  const replaced = await admin.send('PUT', `${path}/permissions`, { body: { grantedPermissions: [{ toolName: 'change' }] } });
+  const replaced = await admin.send('PUT', `${path}/permissions`, {
+    body: { grantedPermissions: [{ toolName: 'change' }] },
+  });
   assert.equal(replaced.status, 200, replaced.text);
   assert.equal((await scene.settled(path)).status, 'STOPPED');
   assert.deepEqual(listEffects(), ['a', 'c', 'a', 'b', 'c']);
@@ -141,7 +161,10 @@ test('a question is answered by its options', async () => {
   await refuse({ type: 'ALLOW_ONCE' }, /ALLOW_ONCE does not answer a question: send ANSWER/);
   await refuse(answer(['orders']), /questionIndex 1: Which days\?/);
   await refuse(answer(['orders', 'customers'], ['Mon']), /questionIndex 0 takes one/);
-  await refuse(answer(['nothing'], ['Mon']), /"nothing" is not an option of questionIndex 0; the options are orders, customers/);
+  await refuse(
+    answer(['nothing'], ['Mon']),
+    /"nothing" is not an option of questionIndex 0; the options are orders, customers/,
+  );
   await refuse(answer(['orders'], ['Mon'], ['x']), /no question 2/);
   await decide(path, { id, ...answer(['orders'], ['Mon', 'Wed']) });
   assert.equal((await scene.settled(path)).status, 'STOPPED');
@@ -168,7 +191,10 @@ test('decisions are taken all or none', async () => {
 test('PLAN never changes anything, whatever is granted', async () => {
   tools.effects.clear();
   model.play([{ calls: [change('a')] }, { text: 'I would change a.' }]);
-  const path = await scene.create('Change things.', { config: { mode: 'PLAN' }, grants: [{ toolName: 'change' }] });
+  const path = await scene.create('Change things.', {
+    config: { mode: 'PLAN' },
+    grants: [{ toolName: 'change' }],
+  });
   assert.equal((await scene.settled(path)).status, 'STOPPED');
   assert.match((await readResults(path))[0] ?? '', /^DENIED: The mode of this task is PLAN/);
   assert.deepEqual(listEffects(), []);

@@ -7,7 +7,8 @@ import { type AiScene, listKinds, listMessages, startAiScene } from '../../testi
 type Result = AiMessageData & { type: 'tool-result' };
 const listResults = (messages: readonly AiMessageData[]) =>
   messages.filter((message): message is Result => message.type === 'tool-result');
-const textOf = (message: AiMessageData | undefined) => (message?.type === 'assistant' ? message.text : undefined);
+const textOf = (message: AiMessageData | undefined) =>
+  message?.type === 'assistant' ? message.text : undefined;
 
 const look = (text: string) => ({ name: 'look', input: { text } });
 
@@ -100,11 +101,17 @@ for (const provider of ['openai', 'anthropic'] as const)
       scene.model.play([{ text: 'No.', finish: 'content_filter' }]);
       const refused = await scene.create('Be bad.');
       await scene.settle();
-      assert.match(textOf((await listMessages(scene.admin, refused)).at(-1)) ?? '', /The model refused to answer/);
+      assert.match(
+        textOf((await listMessages(scene.admin, refused)).at(-1)) ?? '',
+        /The model refused to answer/,
+      );
       scene.model.play([{ text: 'And then', finish: 'length' }]);
       const cut = await scene.create('Tell a story.');
       await scene.settle();
-      assert.match(textOf((await listMessages(scene.admin, cut)).at(-1)) ?? '', /was cut at its longest length/);
+      assert.match(
+        textOf((await listMessages(scene.admin, cut)).at(-1)) ?? '',
+        /was cut at its longest length/,
+      );
     });
   });
 

@@ -1,34 +1,31 @@
-import type { FastifyInstance } from 'fastify';
 import type { ManifestUser } from '../../delivery/blobs/index.ts';
-import type { Tokens } from '../../kernel/security/tokens.ts';
 import type { Slice } from '../../kernel/slice/slice.ts';
 import { createCommitTool } from './commit-tool.ts';
 import { createFileTools } from './file-tools.ts';
 import { createPipelineTools } from './pipeline-tools.ts';
-import { createPlatform } from './platform.ts';
+import type { Platform } from './platform.ts';
 import { createQueryTool } from './query-tool.ts';
 import { createRunTools } from './run-tools.ts';
 import type { Tool } from './tool.ts';
 import type { ToolServices } from './tool-kit.ts';
 
+export { createPlatform, type Platform } from './platform.ts';
 export type * from './tool.ts';
 
-export type PlatformToolServices = Omit<ToolServices, 'platform'> & { tokens: Tokens };
-
-/** All tools. @param app the server whose operations the tools call */
-export function createPlatformTools(app: FastifyInstance, services: PlatformToolServices): Tool[] {
-  const all = { ...services, platform: createPlatform({ app, tokens: services.tokens }) };
+/** All tools. */
+export function createPlatformTools(services: ToolServices): Tool[] {
   return [
-    ...createFileTools(all),
-    ...createPipelineTools(all),
-    ...createRunTools(all),
-    createQueryTool(all),
-    createCommitTool(all),
+    ...createFileTools(services),
+    ...createPipelineTools(services),
+    ...createRunTools(services),
+    createQueryTool(services),
+    createCommitTool(services),
   ];
 }
 
-export const aiTools: Slice & ManifestUser = {
+export const aiTools: Slice<{ platform: Platform }> & ManifestUser = {
   name: 'ai-tools',
+  routes: ({ app }, { platform }) => platform.serve(app),
   // A version that a working copy began with.
   manifestUses: [
     `exists (select from ai_working_copy w where w.account_id = $account_id and w.manifest_digest = m.digest and w.state = 'OPEN')`,

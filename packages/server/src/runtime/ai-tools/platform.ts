@@ -34,6 +34,8 @@ type Members<Op extends Operation> = {
 };
 
 export interface Platform {
+  /** Called once, when the server that has the routes is there. */
+  serve(app: FastifyInstance): void;
   /**
    * @param key the `Idempotency-Key`
    * @throws Refused, and Error for a failure that passes
@@ -49,11 +51,16 @@ export interface Platform {
 /** A timeout of an agent passes only if the agent does, so the model hears of it. */
 const passing = [429, 500, 502, 503];
 
-export function createPlatform(services: { app: FastifyInstance; tokens: Tokens }): Platform {
+export function createPlatform(tokens: Tokens): Platform {
+  let app: FastifyInstance | undefined;
   return {
+    serve(server) {
+      app = server;
+    },
     async call(operation, as, { params = {}, query = {}, body }, key) {
-      const token = await services.tokens.issue({ ...as, clientId: 'ai-task' }, operation.surface);
-      const answer = await services.app.inject({
+      if (app === undefined) throw new Error('The routes are not there yet.');
+      const token = await tokens.issue({ ...as, clientId: 'ai-task' }, operation.surface);
+      const answer = await app.inject({
         method: operation.method as 'GET',
         url: renderPath(operation, params) + renderQuery(query),
         headers: {

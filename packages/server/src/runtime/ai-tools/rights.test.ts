@@ -4,21 +4,16 @@ import { test } from 'node:test';
 import type { EnvironmentRole, ProjectRole } from '@headgate/contract';
 import type { Actor } from '../../testing/account.ts';
 import { smallPipeline } from '../../testing/project.ts';
-import { createQueryingAgent } from '../../testing/querying-agent.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { createToolScene } from '../../testing/tool-scene.ts';
-import type { Tool } from './tool.ts';
 
 const server = await startTestServer();
 const scene = await createToolScene(server, { files: { 'main.orch.yaml': smallPipeline }, hosted: true });
 const { account, project, call, tools } = scene;
-const agent = await createQueryingAgent(account);
-await account.admin.post(`${project.path}/artifacts/from-git`, {});
 const { projectId } = project;
 
 const ofProject = (role: ProjectRole) => account.actor('MEMBER', { projectId, role });
-const ofDev = (role: EnvironmentRole) =>
-  account.actor('MEMBER', { projectId, environmentName: 'dev', role });
+const ofDev = (role: EnvironmentRole) => account.actor('MEMBER', { projectId, environmentName: 'dev', role });
 const people: Record<string, Actor> = {
   admin: account.admin,
   owner: await ofProject('OWNER'),
@@ -35,25 +30,30 @@ const executionId = '0199a4b0-0000-7000-8000-000000000001';
 const uses: Record<string, { input: object; by: string[] }> = {};
 const all = ['admin', 'owner', 'contributor', 'user'];
 const readers = [...all, 'viewer'];
-for (const name of ['list_files', 'list_pipelines', 'validate_pipeline']) uses[name] = { input: {}, by: readers };
+for (const name of ['list_files', 'list_pipelines', 'validate_pipeline'])
+  uses[name] = { input: {}, by: readers };
 uses.read_file = { input: { path: 'main.orch.yaml' }, by: readers };
 uses.search_files = { input: { text: 'start' }, by: readers };
 uses.write_file = { input: { path: 'x.txt', content: 'x' }, by: all };
 uses.delete_file = { input: { path: 'x.txt' }, by: all };
-uses.run_pipeline = { input: { pipelineName: 'main', waitSeconds: 0 }, by: [...all, 'operatorOfDev', 'contributorOfDev'] };
+uses.run_pipeline = {
+  input: { pipelineName: 'main', waitSeconds: 0 },
+  by: [...all, 'operatorOfDev', 'contributorOfDev'],
+};
 uses.run_tests = { input: { waitSeconds: 0 }, by: [...all, 'operatorOfDev', 'contributorOfDev'] };
 uses.list_runs = { input: {}, by: [...readers, 'operatorOfDev', 'contributorOfDev'] };
-uses.read_steps = { input: { pipelineExecutionId: executionId }, by: [...readers, 'operatorOfDev', 'contributorOfDev'] };
+uses.read_steps = {
+  input: { pipelineExecutionId: executionId },
+  by: [...readers, 'operatorOfDev', 'contributorOfDev'],
+};
 uses.read_logs = uses.read_steps;
 uses.query_warehouse = { input: { sql: 'select 1' }, by: [...all, 'contributorOfDev'] };
 
 /** What tells a lack of rights from another failure. */
-const refusal = /Requires permission|permission to|There is no project|has no project|no role|not exist|cannot see|project .* (does not|not)/i;
+const refusal = /permission to |^There is no project/;
 
 async function mayUse(tool: string, creator: Actor, sender: Actor): Promise<boolean> {
   const { input } = uses[tool] ?? assert.fail(tool);
-  const answering = tool === 'query_warehouse' ? agent.answerNext({ columns: [], rows: [], isCut: false }) : undefined;
-  answering?.catch(() => undefined);
   const { text } = await call(tool, input, { creator, sender });
   return !refusal.test(text);
 }
@@ -62,7 +62,7 @@ test('each tool can be used by those that could use the operation, and by pairs 
   const untested = [...tools.keys()].filter((name) => uses[name] === undefined);
   assert.deepEqual(untested, ['plan_sql', 'commit'], 'they read or write files like other tools');
   const names = Object.keys(people);
-  for (const tool of Object.keys(uses).filter((name) => name !== 'query_warehouse')) {
+  for (const tool of Object.keys(uses)) {
     const { by } = uses[tool] ?? assert.fail(tool);
     for (const [index, creator] of names.entries()) {
       // Each pair once in each order over the tools; all pairs of every tool would take minutes.
