@@ -4,6 +4,7 @@ import { accessOutcomes } from './access/access.outcomes.ts';
 import { accountEventOutcomes } from './account-event/account-event.outcomes.ts';
 import { agentProtocolOutcomes } from './agent-protocol/agent-protocol.outcomes.ts';
 import { agentOutcomes } from './agent/agent.outcomes.ts';
+import { aiTaskChangesOutcomes } from './ai-task-changes/ai-task-changes.outcomes.ts';
 import { aiTaskOutcomes } from './ai-task/ai-task.outcomes.ts';
 import { alertRuleOutcomes } from './alert-rule/alert-rule.outcomes.ts';
 import { artifactOutcomes } from './artifact/artifact.outcomes.ts';
@@ -39,6 +40,7 @@ export const outcomeLists = [
   accountEventOutcomes,
   agentProtocolOutcomes,
   agentOutcomes,
+  aiTaskChangesOutcomes,
   aiTaskOutcomes,
   alertRuleOutcomes,
   artifactOutcomes,

@@ -4,6 +4,7 @@ import { accountEventOperations } from './account-event/account-event.ts';
 import { agentProtocolOperations } from './agent-protocol/agent-protocol.ts';
 import { agentOperations } from './agent/agent.ts';
 import { agentAllowlistOperations } from './agent/agent-allowlist.ts';
+import { aiTaskChangesOperations } from './ai-task-changes/ai-task-changes.ts';
 import { aiTaskOperations } from './ai-task/ai-task.ts';
 import { aiTaskMessageOperations } from './ai-task/ai-task-message.ts';
 import { alertRuleOperations } from './alert-rule/alert-rule.ts';
@@ -67,6 +68,7 @@ export * from './agent-protocol/test-execution-work.ts';
 export * from './agent-protocol/work.ts';
 export * from './agent/agent.ts';
 export * from './agent/agent-allowlist.ts';
+export * from './ai-task-changes/ai-task-changes.ts';
 export * from './ai-task/ai-task.ts';
 export * from './ai-task/ai-agent-config.ts';
 export * from './ai-task/ai-task-message.ts';
@@ -132,6 +134,7 @@ export const operationLists = [
   agentProtocolOperations,
   agentOperations,
   agentAllowlistOperations,
+  aiTaskChangesOperations,
   aiTaskOperations,
   aiTaskMessageOperations,
   alertRuleOperations,

@@ -28,6 +28,7 @@ import { sharedPipelines } from '../delivery/shared-pipelines/index.ts';
 import { events } from '../records/events/index.ts';
 import { webhooks } from '../records/webhooks/index.ts';
 import { agentLink } from '../runtime/agent-link/index.ts';
+import { aiChanges } from '../runtime/ai-changes/index.ts';
 import { aiTasks } from '../runtime/ai-tasks/index.ts';
 import { aiTools } from '../runtime/ai-tools/index.ts';
 import { alerts } from '../runtime/alerts/index.ts';
@@ -69,6 +70,7 @@ export const slices = [
   events,
   webhooks,
   agentLink,
+  aiChanges,
   aiTasks,
   aiTools,
   alerts,

@@ -9,8 +9,20 @@ import { createRunTools } from './run-tools.ts';
 import type { Tool } from './tool.ts';
 import type { ToolServices } from './tool-kit.ts';
 
+export { createCommitFiles, createVersionFiles } from './base-files.ts';
+export { judgeCopy } from './findings.ts';
 export { createPlatform, type Platform } from './platform.ts';
+export { listRuns } from './run.store.ts';
 export type * from './tool.ts';
+export {
+  type CopyRow,
+  copyRow,
+  lockCopy,
+  newestVersion,
+  removeEdits,
+  storeState,
+} from './working-copy.store.ts';
+export { type CopyServices, decodeText, readCopy, type WorkingCopy } from './working-copy.ts';
 
 /** All tools. */
 export function createPlatformTools(services: ToolServices): Tool[] {

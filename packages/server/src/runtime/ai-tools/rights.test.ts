@@ -50,7 +50,7 @@ uses.read_logs = uses.read_steps;
 uses.query_warehouse = { input: { sql: 'select 1' }, by: [...all, 'contributorOfDev'] };
 
 /** What tells a lack of rights from another failure. */
-const refusal = /permission to |^There is no project/;
+const refusal = /needs the permission|^There is no project/;
 
 async function mayUse(tool: string, creator: Actor, sender: Actor): Promise<boolean> {
   const { input } = uses[tool] ?? assert.fail(tool);

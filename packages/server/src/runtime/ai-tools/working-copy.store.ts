@@ -26,7 +26,7 @@ const copyTypes = {
   version_name: 'text?',
   manifest_digest: 'text?',
 } as const satisfies ColumnTypes;
-const copyRow = {
+export const copyRow = {
   ...copyTypes,
   state: typed<CopyState>('text'),
   branch_call: 'uuid?',
