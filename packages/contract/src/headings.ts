@@ -78,6 +78,10 @@ export const headings = [
     about: 'Run the tests of pipelines without changing the data of the environment, and read their results.',
   },
   {
+    tag: 'Warehouse queries',
+    about: 'Read the warehouse of an environment. A query can change nothing.',
+  },
+  {
     tag: 'AI tasks',
     about:
       'An AI task works on a project by messages. It shows what it does, asks before it changes something, and stays within budgets.',

@@ -9,6 +9,7 @@ import { tokenLifetimeSeconds } from '../kernel/security/signing-keys.ts';
 import type { Dependencies } from '../main/deps.ts';
 import { makeAccount } from '../main/provisioning.ts';
 import { type Client, createClient, type Transport } from './client.ts';
+import { endWithEdit } from './edited-task.ts';
 import { createProjectWith, type TestProject } from './project.ts';
 
 export type Grant =
@@ -45,6 +46,8 @@ export interface Account {
   runStreamingPipeline(streamingPipelineId: string): Promise<void>;
   /** Adds a call to an AI task that waits for a decision, and returns its id. No model proposes one here. */
   waitingCall(taskId: string): Promise<string>;
+  /** Ends an AI task that has written a file. */
+  endTaskWithEdit(taskId: string): Promise<void>;
   /** Creates a project of the admin with the environments dev and prod. */
   project(name?: string): Promise<TestProject>;
 }
@@ -217,6 +220,7 @@ export async function createAccount(server: AccountServer): Promise<Account> {
       });
       return callId;
     },
+    endTaskWithEdit: (taskId) => endWithEdit(deps.database, { accountId, taskId }, deps.clock.now()),
     project: (name) => createProjectWith(admin, name),
   };
 }

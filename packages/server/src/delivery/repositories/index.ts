@@ -12,6 +12,7 @@ export {
 } from './repository.store.ts';
 export {
   createRepositoryUse,
+  type OpenedRepository,
   type RepositoryUse,
 } from './repository-use.ts';
 

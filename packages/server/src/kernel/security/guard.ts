@@ -26,6 +26,7 @@ export function makeGuardParameters({ call, place, roles }: Asking): GuardParame
     account_id: call.scope.accountId,
     principal_id: call.scope.actorId,
     user_credential_id: call.scope.userCredentialId ?? null,
+    second_principal_id: call.scope.secondActorId ?? null,
     project_id: place.projectId,
     environment_of_rights: place.environmentName,
     account_roles: roles.account,

@@ -208,7 +208,7 @@ export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): voi
 }
 
 /** A task in a project where the caller has no role is as unknown as one that does not exist. */
-function createPlaceFinder(database: Database): FindPlace {
+export function createPlaceFinder(database: Database): FindPlace {
   return async ({ scope, params }) => {
     const { taskId } = params as { taskId: string };
     const unknown = () => problem('ai-task-not-found', { id: taskId });

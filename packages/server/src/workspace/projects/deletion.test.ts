@@ -8,6 +8,7 @@ import { requireProblem } from '../../testing/client.ts';
 import { examples } from '../../testing/guards.ts';
 import { listOwnedTables, type OwnedTable, readRows } from '../../testing/owned-tables.ts';
 import { createPlace, type Place } from '../../testing/place.ts';
+import { createQueryingAgent } from '../../testing/querying-agent.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();
@@ -66,6 +67,11 @@ async function fillTables(place: Place): Promise<void> {
   const check = { agentId: checking.agentId, secretReferenceNames: ['reader'] };
   assert.equal((await account.admin.post(`${project.path}/secret-references/check`, check)).status, 200);
   await answered;
+  const querying = await createQueryingAgent(account, place.named('lima'));
+  const rows = querying.answerNext({ columns: [], rows: [], isCut: false });
+  const query = { environmentName: 'dev', sql: 'select 1', agentId: querying.agentId };
+  assert.equal((await account.admin.post(`${project.path}/warehouse-queries`, query)).status, 200);
+  await rows;
   const warehouse = { name: 'wh', platformConnectionType: 'dwh', authProvider: 'duckdb', authType: 'none' };
   await account.admin.post(`${project.path}/data-platform-connections`, warehouse);
   const environment = {
