@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { readCommandLine } from '../scripts/command-line.ts';
 import { agents } from './agents.ts';
+import { aiTasks } from './ai-tasks.ts';
 import { artifactComparison } from './artifact-comparison.ts';
 import { artifactList } from './artifact-list.ts';
 import { claimLatency } from './claim-latency.ts';
@@ -57,6 +58,7 @@ const works: Record<string, Work> = {
   events: eventsByTime,
   'event-stream': eventStream,
   webhooks,
+  'ai-tasks': aiTasks,
   migration,
   'migrations-beside': migrationsBeside,
   executions: executionList,

@@ -25,6 +25,7 @@ export const ROUND_TESTS: Readonly<Record<string, number>> = {
   'postgres/embedded-postgres': 2,
   'blobs/collection-race': 0.5,
   'agent-link/fencing': 0.5,
+  'ai-tasks/kills': 1,
   'acceptance/directory-sync': 4,
   'endpoint/unique-names': 1,
   'http/bad-input': 5,

@@ -77,6 +77,15 @@ export const headings = [
     tag: 'Test executions',
     about: 'Run the tests of pipelines without changing the data of the environment, and read their results.',
   },
+  {
+    tag: 'Warehouse queries',
+    about: 'Read the warehouse of an environment. A query can change nothing.',
+  },
+  {
+    tag: 'AI tasks',
+    about:
+      'An AI task works on a project by messages. It shows what it does, asks before it changes something, and stays within budgets.',
+  },
   { tag: 'Credentials', about: 'API credentials of the account, and their roles.' },
   { tag: 'Users', about: 'The people of the account, and the personal credentials by which they act.' },
   { tag: 'Groups', about: 'Groups of users, and the role that each gives to its members.' },

@@ -28,9 +28,14 @@ export interface Operation {
   /**
    * Where the check of the permission finds its environment, for a permission that a role in an environment
    * can give. Nothing else of the request is looked at. The project of a check is the path parameter
-   * `projectId`, where the path has one.
+   * `projectId`, where the path has one, or what `projectFrom` names.
    */
   environmentFrom?: EnvironmentSource;
+  /**
+   * The project of the check, for a path without `{projectId}`: a required member of the body, by its path, or
+   * `resource`: the project of the resource that the path names.
+   */
+  projectFrom?: `body.${string}` | 'resource';
   params?: TObject;
   query?: TObject;
   headers?: TObject;
@@ -110,6 +115,11 @@ export function operation<const Declared extends Operation>(declared: Declared &
   return declared;
 }
 
+/** Whether its permission is checked in one project, so that a role there can give it. */
+export function isOfProject({ path, projectFrom }: Operation): boolean {
+  return path.includes('{projectId}') || projectFrom !== undefined;
+}
+
 /** A POST that requires no member can be sent without a body, which means an empty object. */
 export function bodyIsOptional({ method, body }: Operation): boolean {
   if (method !== 'POST' || !Type.IsObject(body)) return false;
@@ -159,7 +169,8 @@ export function problemsOf(declared: Operation): ProblemCode[] {
   if (declared.surface === 'dpc') {
     if (declared.method === 'POST') codes.add('idempotency-key-in-use').add('idempotency-key-reused');
     if (declared.method !== 'GET') codes.add('concurrent-change');
-    if (declared.path.includes('{projectId}')) codes.add('project-not-found');
+    if (declared.path.includes('{projectId}') || declared.projectFrom?.startsWith('body.'))
+      codes.add('project-not-found');
   }
   for (const code of declared.problems) codes.add(code);
   return [...codes];

@@ -4,6 +4,8 @@ import { accessOutcomes } from './access/access.outcomes.ts';
 import { accountEventOutcomes } from './account-event/account-event.outcomes.ts';
 import { agentProtocolOutcomes } from './agent-protocol/agent-protocol.outcomes.ts';
 import { agentOutcomes } from './agent/agent.outcomes.ts';
+import { aiTaskChangesOutcomes } from './ai-task-changes/ai-task-changes.outcomes.ts';
+import { aiTaskOutcomes } from './ai-task/ai-task.outcomes.ts';
 import { alertRuleOutcomes } from './alert-rule/alert-rule.outcomes.ts';
 import { artifactOutcomes } from './artifact/artifact.outcomes.ts';
 import { backfillOutcomes } from './backfill/backfill.outcomes.ts';
@@ -29,6 +31,7 @@ import { streamingPipelineOutcomes } from './streaming-pipeline/streaming-pipeli
 import { testExecutionOutcomes } from './test-execution/test-execution.outcomes.ts';
 import { userOutcomes } from './user/user.outcomes.ts';
 import { variableOutcomes } from './variable/variable.outcomes.ts';
+import { warehouseQueryOutcomes } from './warehouse-query/warehouse-query.outcomes.ts';
 import { webhookOutcomes } from './webhook/webhook.outcomes.ts';
 
 export const outcomeLists = [
@@ -37,6 +40,8 @@ export const outcomeLists = [
   accountEventOutcomes,
   agentProtocolOutcomes,
   agentOutcomes,
+  aiTaskChangesOutcomes,
+  aiTaskOutcomes,
   alertRuleOutcomes,
   artifactOutcomes,
   backfillOutcomes,
@@ -62,5 +67,6 @@ export const outcomeLists = [
   testExecutionOutcomes,
   userOutcomes,
   variableOutcomes,
+  warehouseQueryOutcomes,
   webhookOutcomes,
 ] as const;

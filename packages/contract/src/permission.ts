@@ -47,7 +47,7 @@ export const permissions = {
     environment: [],
   },
   'project:configure': {
-    may: 'write variables, connections, secret references and schedules',
+    may: 'write variables, connections, secret references and schedules, and use AI tasks',
     account: ['SUPER_ADMIN'],
     project: ['OWNER', 'CONTRIBUTOR'],
     environment: [],

@@ -4,6 +4,9 @@ import { accountEventOperations } from './account-event/account-event.ts';
 import { agentProtocolOperations } from './agent-protocol/agent-protocol.ts';
 import { agentOperations } from './agent/agent.ts';
 import { agentAllowlistOperations } from './agent/agent-allowlist.ts';
+import { aiTaskChangesOperations } from './ai-task-changes/ai-task-changes.ts';
+import { aiTaskOperations } from './ai-task/ai-task.ts';
+import { aiTaskMessageOperations } from './ai-task/ai-task-message.ts';
 import { alertRuleOperations } from './alert-rule/alert-rule.ts';
 import { artifactOperations } from './artifact/artifact.ts';
 import { artifactUploadOperations } from './artifact/artifact-upload.ts';
@@ -42,6 +45,7 @@ import { userOperations } from './user/user.ts';
 import { userCredentialOperations } from './user/user-credential.ts';
 import { variableOperations } from './variable/variable.ts';
 import { overrideOperations } from './variable/override.ts';
+import { warehouseQueryOperations } from './warehouse-query/warehouse-query.ts';
 import { webhookOperations } from './webhook/webhook.ts';
 import { webhookDeliveryOperations } from './webhook/webhook-delivery.ts';
 
@@ -64,6 +68,10 @@ export * from './agent-protocol/test-execution-work.ts';
 export * from './agent-protocol/work.ts';
 export * from './agent/agent.ts';
 export * from './agent/agent-allowlist.ts';
+export * from './ai-task-changes/ai-task-changes.ts';
+export * from './ai-task/ai-task.ts';
+export * from './ai-task/ai-agent-config.ts';
+export * from './ai-task/ai-task-message.ts';
 export * from './alert-rule/alert-rule.ts';
 export * from './artifact/artifact.ts';
 export * from './artifact/artifact-upload.ts';
@@ -116,6 +124,7 @@ export * from './user/user-credential.ts';
 export * from './variable/variable.ts';
 export * from './variable/override.ts';
 export * from './variable/variable-value.ts';
+export * from './warehouse-query/warehouse-query.ts';
 export * from './webhook/webhook.ts';
 export * from './webhook/webhook-delivery.ts';
 
@@ -125,6 +134,9 @@ export const operationLists = [
   agentProtocolOperations,
   agentOperations,
   agentAllowlistOperations,
+  aiTaskChangesOperations,
+  aiTaskOperations,
+  aiTaskMessageOperations,
   alertRuleOperations,
   artifactOperations,
   artifactUploadOperations,
@@ -163,6 +175,7 @@ export const operationLists = [
   userCredentialOperations,
   variableOperations,
   overrideOperations,
+  warehouseQueryOperations,
   webhookOperations,
   webhookDeliveryOperations,
 ] as const;

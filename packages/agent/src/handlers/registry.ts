@@ -3,6 +3,7 @@ import { createPipelineExecutionHandler, type PipelineExecutionDependencies } fr
 import { createSecretCheckHandler, type SecretCheckDependencies } from './secret-check.ts';
 import { createSecretWriteHandler, type SecretWriteDependencies } from './secret-write.ts';
 import { createTestExecutionHandler } from './test-execution.ts';
+import { createWarehouseQueryHandler } from './warehouse-query.ts';
 
 export type HandlerDependencies = PipelineExecutionDependencies &
   SecretWriteDependencies &
@@ -13,6 +14,7 @@ export function createHandlers(dependencies: HandlerDependencies): Handlers {
     'pipeline-execution': createPipelineExecutionHandler(dependencies),
     'secret-write': createSecretWriteHandler(dependencies),
     'secret-check': createSecretCheckHandler(dependencies),
+    'warehouse-query': createWarehouseQueryHandler(dependencies),
     'test-execution': createTestExecutionHandler(dependencies),
   };
 }

@@ -1,5 +1,7 @@
 /** The IPC messages between the agent and the process of a DuckDB database. */
 
+import type { ReadBounds } from './warehouse.ts';
+
 export interface DatabaseSettings {
   databaseFile: string;
   /** The folders that SQL may access, besides the temporary one. File modes decide about writing. */
@@ -19,7 +21,7 @@ export interface ScratchRequest {
 }
 
 /**
- * `open`, `enter-scratch`, `execute`, `query` and `close` are answered with their id; the others are not. The first
+ * `open`, `enter-scratch`, `execute`, `query`, `read` and `close` are answered with their id; the others are not. The first
  * of a connection opens it; `open` also checks that the database works. `enter-scratch` is before all statements. A
  * number is not used again after its end, which is `close`, or `leave` if no statement runs or waits.
  */
@@ -29,9 +31,10 @@ export type DatabaseRequest =
   | { type: 'enter-scratch'; id: number; connection: number; scratch: ScratchRequest }
   | { type: 'execute'; id: number; connection: number; sql: string }
   | { type: 'query'; id: number; connection: number; sql: string; maxRows: number }
+  | { type: 'read'; id: number; connection: number; sql: string; bounds: ReadBounds }
   | { type: 'close'; id: number; connection: number }
   | { type: 'leave'; connection: number }
-  /** `statement`: the id of an `execute` or `query`, which is then answered as failed, unless it has ended. */
+  /** `statement`: the id of an `execute`, `query` or `read`, which is then answered as failed, unless it has ended. */
   | { type: 'interrupt'; connection: number; statement: number }
   | { type: 'end' };
 

@@ -16,6 +16,7 @@ import type {
   ScratchRequest,
 } from './duckdb-messages.ts';
 import { quoteName } from './duckdb-names.ts';
+import { readOnly } from './duckdb-reading.ts';
 import { openScratch } from './duckdb-scratch.ts';
 import { execute, query, type StatementRules } from './duckdb-statement.ts';
 
@@ -88,9 +89,10 @@ async function answer(
     if (session.closed) throw new Error('this connection to the warehouse is closed');
     if (session.interrupted.has(id)) throw new Error('the statement was interrupted before it began');
     session.running = id;
-    return request.type === 'execute'
-      ? execute(session.connection, request.sql, session.rules)
-      : query(session.connection, request.sql, session.rules, request.maxRows);
+    const { connection, rules } = session;
+    if (request.type === 'execute') return execute(connection, request.sql, rules);
+    if (request.type === 'read') return readOnly(connection, request.sql, rules, request.bounds);
+    return query(connection, request.sql, rules, request.maxRows);
   });
   session.turn = mine
     .catch(() => undefined)

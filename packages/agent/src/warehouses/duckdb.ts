@@ -9,7 +9,14 @@ import { getReason } from '../log.ts';
 import { DatabaseProcess } from './duckdb-database.ts';
 import type { ScratchRequest } from './duckdb-messages.ts';
 import { leavesState } from './session-state.ts';
-import type { WarehouseConnection, WarehouseDriver, WarehouseSettings } from './warehouse.ts';
+import type {
+  ReadBounds,
+  ReadingConnection,
+  ReadRows,
+  WarehouseConnection,
+  WarehouseDriver,
+  WarehouseSettings,
+} from './warehouse.ts';
 
 const closeTimeoutMilliseconds = 10_000;
 const lostScratch =
@@ -27,12 +34,18 @@ export function createDuckdbDriver(settings: WarehouseSettings): WarehouseDriver
   }
   return {
     connect: (place) => getEnvironment(place).connect(),
+    connectReading: (place) => getEnvironment(place).connect(),
     connectScratch: (place, filesFolder) => getEnvironment(place).connect({ filesFolder }),
     async close() {
       await Promise.all([...environments.values()].map((environment) => environment.close()));
     },
   };
 }
+
+type Statement =
+  | { type: 'execute'; sql: string }
+  | { type: 'query'; sql: string; maxRows: number }
+  | { type: 'read'; sql: string; bounds: ReadBounds };
 
 class EnvironmentDatabase {
   readonly #place: EnvironmentPlace;
@@ -53,7 +66,7 @@ class EnvironmentDatabase {
    * on: its scratch database is gone. Nor does a run that had temporary tables or settings: without them a
    * retry may succeed and write something else.
    */
-  async connect(scratch?: ScratchRequest): Promise<WarehouseConnection> {
+  async connect(scratch?: ScratchRequest): Promise<WarehouseConnection & ReadingConnection> {
     const connection = ++this.#lastConnection;
     this.#open.add(connection);
     clearTimeout(this.#idle);
@@ -76,10 +89,7 @@ class EnvironmentDatabase {
       wasOpen = true;
       return database;
     };
-    const ask = async (
-      request: { type: 'execute'; sql: string } | { type: 'query'; sql: string; maxRows: number },
-      limit: AbortSignal | undefined,
-    ): Promise<unknown> => {
+    const ask = async (request: Statement, limit: AbortSignal | undefined): Promise<unknown> => {
       const open = await openProcess();
       // The first statement opens the connection in the process, so that none is sent after its end.
       checkOpen();
@@ -98,6 +108,7 @@ class EnvironmentDatabase {
         (await ask({ type: 'execute', sql }, limit)) as { rowCount: number },
       query: async (sql, maxRows, _session, limit) =>
         (await ask({ type: 'query', sql, maxRows }, limit)) as { columns: string[]; rows: unknown[][] },
+      read: async (sql, bounds, limit) => (await ask({ type: 'read', sql, bounds }, limit)) as ReadRows,
       close: async () => {
         if (!this.#open.has(connection)) return;
         this.#forget(connection);

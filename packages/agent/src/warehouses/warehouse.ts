@@ -17,6 +17,27 @@ export interface WarehouseConnection extends Warehouse {
   close(): Promise<void>;
 }
 
+export interface ReadBounds {
+  maxRows: number;
+  /** Of the rows as JSON. */
+  maxBytes: number;
+}
+
+/** The first rows of a query; `isCut`: there are more. */
+export interface ReadRows {
+  columns: string[];
+  rows: (string | number | boolean | null)[][];
+  isCut: boolean;
+}
+
+/** A connection that can change nothing. */
+export interface ReadingConnection {
+  /** Runs one query in a transaction that the warehouse keeps from writing. `limit` interrupts it. */
+  read(sql: string, bounds: ReadBounds, limit: AbortSignal): Promise<ReadRows>;
+  /** Interrupts the query and closes the connection. Never rejects. */
+  close(): Promise<void>;
+}
+
 export interface WarehouseDriver {
   /** @throws Error with a message for the user if the warehouse cannot be opened. */
   connect(place: EnvironmentPlace): Promise<WarehouseConnection>;
@@ -27,6 +48,7 @@ export interface WarehouseDriver {
    * @param filesFolder the only folder to which its statements may write files; below the environment's
    */
   connectScratch(place: EnvironmentPlace, filesFolder: string): Promise<WarehouseConnection>;
+  connectReading(place: EnvironmentPlace): Promise<ReadingConnection>;
   /** Closes all connections and processes. Never rejects. */
   close(): Promise<void>;
 }

@@ -71,6 +71,8 @@
  *     old key for values that are still on their way.
  *   - A `secret-check` asks whether secrets can be read, and completes with `checkedSecrets`. It can be given
  *     to another instance any number of times.
+ *   - A `warehouse-query` is one query that can change nothing, which the warehouse enforces. It completes with
+ *     `queryResult`. It can be given to another instance any number of times.
  *   - A run that evaluates `secret("name")` asks the server, with its work and epoch, for the project's secret
  *     reference of this name; the instance reads the value from its vault. The server knows where a secret is
  *     stored, and never its value.
@@ -130,6 +132,7 @@ export const agentClaim = operation({
     'pipeline-execution-reclaimed',
     'test-execution-claimed',
     'test-execution-reclaimed',
+    'warehouse-query-claimed',
     'secret-write-claimed',
     'secret-check-claimed',
     'agent-status-changed',

@@ -4,6 +4,7 @@ import { named } from '../named-schema.ts';
 import { DateTime, Name, oneOf, Uuid } from '../primitives.ts';
 import { receiptLimit } from '../secret/secret-value.ts';
 import { CheckedSecrets } from '../secret-reference/secret-check.ts';
+import { WarehouseRows } from '../warehouse-query/warehouse-query.ts';
 import { reportedLinesLimit, reportLimit, stepSqlLimit } from './protocol-constants.ts';
 import { LogLine } from './run-log.ts';
 import { StepRecord } from './run-restart.ts';
@@ -99,6 +100,7 @@ export const Report = Type.Union([
         }),
       ),
       checkedSecrets: Type.Optional(CheckedSecrets),
+      queryResult: Type.Optional(WarehouseRows),
       stepsRefused: Type.Optional(
         Type.Boolean({
           description: 'The server refused a report of steps: the run did more than its steps say',

@@ -2,7 +2,13 @@
 import { type Static, Type } from 'typebox';
 import { oneOf, Uuid } from '../primitives.ts';
 
-export const workKinds = ['pipeline-execution', 'secret-write', 'secret-check', 'test-execution'] as const;
+export const workKinds = [
+  'pipeline-execution',
+  'secret-write',
+  'secret-check',
+  'test-execution',
+  'warehouse-query',
+] as const;
 export type WorkKind = (typeof workKinds)[number];
 
 export const workCommands = ['cancel', 'force-cancel'] as const;

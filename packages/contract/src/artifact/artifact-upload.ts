@@ -21,7 +21,7 @@ export const IgnoredResource = named(
 );
 export type IgnoredResource = Static<typeof IgnoredResource>;
 
-const UploadWarning = named(
+export const UploadWarning = named(
   'UploadWarning',
   Type.Object({
     path: AssetPath,

@@ -10,7 +10,9 @@ import { type LogLevel, logLevels } from '../kernel/log.ts';
 import { parseEgressAllow } from '../kernel/security/egress.ts';
 import { parseMasterKey, Secret } from '../kernel/security/sealed.ts';
 import type { WorkTimes } from '../kernel/work/work.ts';
+import type { AiSettings } from '../runtime/ai-tasks/index.ts';
 import type { MailSettings } from '../runtime/alerts/index.ts';
+import { readAiSettings } from './ai-settings.ts';
 import { type GitAddresses, type GitSettings, readGitAddresses, readGitSettings } from './git-settings.ts';
 import { readCertificate, type TlsFiles } from './http/certificate.ts';
 import { parseOrigins } from './http/cors.ts';
@@ -70,11 +72,12 @@ export interface Config {
   webhookTimeoutSeconds: number;
   /** How long the dry run of a repository migration may take. */
   migrationPreflightSeconds: number;
+  ai: AiSettings;
   /** Undefined: the server sends no mail. */
   mail: MailSettings | undefined;
   /** In days; undefined to keep forever. */
   retention: Record<
-    'eventDays' | 'executionDays' | 'logDays' | 'deliveryDays' | 'deadDeliveryDays',
+    'eventDays' | 'executionDays' | 'logDays' | 'deliveryDays' | 'deadDeliveryDays' | 'aiTaskDays',
     number | undefined
   >;
   postgresUser: string | undefined;
@@ -152,11 +155,13 @@ export function loadConfig(environment: Environment = process.env): Config {
     secretWaitSeconds: read.integer('HEADGATE_SECRET_WAIT_SECONDS', 20, 1, 120),
     webhookTimeoutSeconds: read.integer('HEADGATE_WEBHOOK_TIMEOUT_SECONDS', 15, 1, 60),
     migrationPreflightSeconds: read.integer('HEADGATE_MIGRATION_PREFLIGHT_SECONDS', 60, 1, 300),
+    ai: readAiSettings(read, faults),
     mail: readMailSettings(read, faults),
     retention: {
       eventDays: read.days('HEADGATE_RETENTION_EVENTS_DAYS', 365),
       executionDays: read.days('HEADGATE_RETENTION_EXECUTIONS_DAYS', 365),
       logDays: read.days('HEADGATE_RETENTION_LOGS_DAYS', 90),
+      aiTaskDays: read.days('HEADGATE_RETENTION_AI_TASKS_DAYS', 365),
       deliveryDays: read.days('HEADGATE_RETENTION_DELIVERIES_DAYS', 7),
       deadDeliveryDays: read.days('HEADGATE_RETENTION_DEAD_DELIVERIES_DAYS', 30),
     },

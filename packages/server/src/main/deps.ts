@@ -34,6 +34,8 @@ import { createSealer, loadMasterKey } from '../kernel/security/sealed.ts';
 import { openSigningKeys, type SigningKeys } from '../kernel/security/signing-keys.ts';
 import { createTokens } from '../kernel/security/tokens.ts';
 import type { WorkOwners, WorkTimes } from '../kernel/work/work.ts';
+import { type AiTasks, createAiTasks } from '../runtime/ai-tasks/index.ts';
+import { createPlatform, createPlatformTools, type Platform, type Tool } from '../runtime/ai-tools/index.ts';
 import { collectManifestUses, collectWorkOwners, requireUniqueNames } from './assembly.ts';
 import type { Config } from './config.ts';
 import { openObjects } from './objects.ts';
@@ -60,6 +62,9 @@ export interface Dependencies extends Services {
   oauthTokens: OauthTokens;
   /** The repositories of projects, hosted here or on other hosts. */
   repositories: RepositoryUse;
+  ai: AiTasks;
+  /** By which the tools of AI tasks call the API. */
+  platform: Platform;
   owners: WorkOwners;
   times: WorkTimes;
   objects: ObjectStore;
@@ -89,6 +94,8 @@ export interface Given {
   resolve?: Resolve;
   /** The folder of git's own files, and its user; by default below the data, as the user of the server. */
   gitPlaces?: { directory: string; user?: GitUser };
+  /** The tools of AI tasks, for tests. */
+  aiTools?: readonly Tool[];
 }
 
 export function openDatabaseFor(config: Config, connection: pg.ClientConfig, failures: FailureLog): Database {
@@ -148,6 +155,11 @@ export async function createDependencies(config: Config, given: Given): Promise<
   const oauthTokens = createOauthTokens({ database, sealer, clock, remotes, config });
   const { region, publicUrl, signingKeyDays: rotationDays } = config;
   const signingKeys = await openSigningKeys({ database, sealer, clock, log, rotationDays });
+  const tokens = createTokens({ keys: signingKeys, clock, region, publicUrl });
+  const repositories = createRepositoryUse({ database, sealer, git, hosted, mirrors, oauthTokens });
+  const readPipeline = createPipelineReader();
+  const platform = createPlatform(tokens);
+  const ofTools = { config, database, clock, blobs, repositories, readPipeline, platform };
   return {
     config,
     database,
@@ -157,7 +169,8 @@ export async function createDependencies(config: Config, given: Given): Promise<
     signingKeys,
     authority: createCertificateAuthority({ database, sealer, clock, newId }),
     secretWaitSeconds: config.secretWaitSeconds,
-    tokens: createTokens({ keys: signingKeys, clock, region, publicUrl }),
+    tokens,
+    platform,
     rateLimit: config.rateLimit === undefined ? noRateLimit : createRateLimit(config.rateLimit, clock),
     metrics,
     log,
@@ -171,13 +184,14 @@ export async function createDependencies(config: Config, given: Given): Promise<
     remotes,
     mirrors,
     oauthTokens,
-    repositories: createRepositoryUse({ database, sealer, git, hosted, mirrors, oauthTokens }),
+    repositories,
+    ai: createAiTasks(config.ai, given.aiTools ?? createPlatformTools(ofTools)),
     owners: collectWorkOwners(slices, { metrics, wakes, times: config.work }),
     times: config.work,
     objects,
     blobs,
     manifestUses: collectManifestUses(slices),
-    readPipeline: createPipelineReader(),
+    readPipeline,
     version: manifest.version,
     stopping: given.stopping,
     async close() {

@@ -28,6 +28,9 @@ import { sharedPipelines } from '../delivery/shared-pipelines/index.ts';
 import { events } from '../records/events/index.ts';
 import { webhooks } from '../records/webhooks/index.ts';
 import { agentLink } from '../runtime/agent-link/index.ts';
+import { aiChanges } from '../runtime/ai-changes/index.ts';
+import { aiTasks } from '../runtime/ai-tasks/index.ts';
+import { aiTools } from '../runtime/ai-tools/index.ts';
 import { alerts } from '../runtime/alerts/index.ts';
 import { backfills } from '../runtime/backfills/index.ts';
 import { executions } from '../runtime/executions/index.ts';
@@ -35,6 +38,7 @@ import { schedules } from '../runtime/schedules/index.ts';
 import { secretChecks } from '../runtime/secret-checks/index.ts';
 import { secrets } from '../runtime/secrets/index.ts';
 import { testExecutions } from '../runtime/test-executions/index.ts';
+import { warehouseQueries } from '../runtime/warehouse-queries/index.ts';
 
 export const slices = [
   accounts,
@@ -66,6 +70,9 @@ export const slices = [
   events,
   webhooks,
   agentLink,
+  aiChanges,
+  aiTasks,
+  aiTools,
   alerts,
   backfills,
   executions,
@@ -73,4 +80,5 @@ export const slices = [
   secretChecks,
   secrets,
   testExecutions,
+  warehouseQueries,
 ] as const;

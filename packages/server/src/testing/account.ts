@@ -9,6 +9,7 @@ import { tokenLifetimeSeconds } from '../kernel/security/signing-keys.ts';
 import type { Dependencies } from '../main/deps.ts';
 import { makeAccount } from '../main/provisioning.ts';
 import { type Client, createClient, type Transport } from './client.ts';
+import { endWithEdit } from './edited-task.ts';
 import { createProjectWith, type TestProject } from './project.ts';
 
 export type Grant =
@@ -43,6 +44,10 @@ export interface Account {
   agent(name?: string, given?: { agentType?: string; status?: string }): Promise<RegisteredAgent>;
   /** Marks a streaming pipeline as running. No version starts one. */
   runStreamingPipeline(streamingPipelineId: string): Promise<void>;
+  /** Adds a call to an AI task that waits for a decision, and returns its id. No model proposes one here. */
+  waitingCall(taskId: string): Promise<string>;
+  /** Ends an AI task that has written a file. */
+  endTaskWithEdit(taskId: string): Promise<void>;
   /** Creates a project of the admin with the environments dev and prod. */
   project(name?: string): Promise<TestProject>;
 }
@@ -103,6 +108,16 @@ const markRunning = statement(
   { parameters: { account_id: 'uuid', streaming_pipeline_id: 'uuid' } },
   `update streaming_pipeline set status = 'running'
   where account_id = $account_id and streaming_pipeline_id = $streaming_pipeline_id`,
+);
+
+const addWaitingCall = statement(
+  { parameters: { account_id: 'uuid', task_id: 'uuid', call_id: 'uuid', now: 'timestamptz' } },
+  `
+  insert into ai_call (account_id, task_id, call_id, turn, number, group_id, tool_name, input, input_digest, status,
+    sender_id, permission_message, expires_at)
+  select $account_id, $task_id, $call_id, 1, 0, $call_id, 'run_pipeline', '{"pipelineName":"main"}', '', 'WAITING',
+    t.sender_id, '{"title":"Run a pipeline","body":"Run main in dev."}', $now::timestamptz + interval '1 day'
+  from ai_task t where t.account_id = $account_id and t.task_id = $task_id`,
 );
 
 export async function createAccount(server: AccountServer): Promise<Account> {
@@ -194,6 +209,18 @@ export async function createAccount(server: AccountServer): Promise<Account> {
         streaming_pipeline_id: streamingPipelineId,
       });
     },
+    async waitingCall(taskId) {
+      const callId = deps.newId();
+      const now = deps.clock.now();
+      await deps.database.read(addWaitingCall, {
+        account_id: accountId,
+        task_id: taskId,
+        call_id: callId,
+        now,
+      });
+      return callId;
+    },
+    endTaskWithEdit: (taskId) => endWithEdit(deps.database, { accountId, taskId }, deps.clock.now()),
     project: (name) => createProjectWith(admin, name),
   };
 }

@@ -21,6 +21,8 @@ import { sharedPipelineGuards } from '../delivery/shared-pipelines/shared-pipeli
 import { eventGuards } from '../records/events/event.guards.ts';
 import { webhookGuards } from '../records/webhooks/webhook.guards.ts';
 import { agentLinkGuards } from '../runtime/agent-link/agent-link.guards.ts';
+import { aiChangesGuards } from '../runtime/ai-changes/ai-changes.guards.ts';
+import { aiTaskGuards } from '../runtime/ai-tasks/ai-task.guards.ts';
 import { alertGuards } from '../runtime/alerts/alert.guards.ts';
 import { backfillGuards } from '../runtime/backfills/backfill.guards.ts';
 import { executionGuards } from '../runtime/executions/execution.guards.ts';
@@ -28,6 +30,7 @@ import { scheduleGuards } from '../runtime/schedules/schedule.guards.ts';
 import { secretCheckGuards } from '../runtime/secret-checks/secret-check.guards.ts';
 import { secretGuards } from '../runtime/secrets/secret.guards.ts';
 import { testExecutionGuards } from '../runtime/test-executions/test-execution.guards.ts';
+import { warehouseQueryGuards } from '../runtime/warehouse-queries/warehouse-query.guards.ts';
 
 export const guards = [
   credentialGuards,
@@ -52,6 +55,8 @@ export const guards = [
   eventGuards,
   webhookGuards,
   agentLinkGuards,
+  aiChangesGuards,
+  aiTaskGuards,
   alertGuards,
   backfillGuards,
   executionGuards,
@@ -59,4 +64,5 @@ export const guards = [
   secretCheckGuards,
   secretGuards,
   testExecutionGuards,
+  warehouseQueryGuards,
 ] as const;

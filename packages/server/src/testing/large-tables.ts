@@ -81,6 +81,7 @@ const values: Readonly<Record<string, string>> = {
   'schedule.interval_unit': 'null',
   'schedule.next_tick_at': "now() + n * interval '1 second'",
   'secret_check_part.state': "'ANSWERED'",
+  'warehouse_query.state': "'ANSWERED'",
   'secret_write.sealed_value': 'null',
   'secret_write.status': "'WRITTEN'",
   'streaming_pipeline.status': "'stopped'",

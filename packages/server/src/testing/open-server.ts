@@ -16,6 +16,7 @@ import { type Config, loadConfig } from '../main/config.ts';
 import { createDependencies, type Dependencies } from '../main/deps.ts';
 import type { Certificate } from '../main/http/certificate.ts';
 import { sweepAgents } from '../runtime/agent-link/agent-sweep.ts';
+import type { Tool } from '../runtime/ai-tools/tool.ts';
 import { type Account, createAccount } from './account.ts';
 import type { Transport } from './client.ts';
 import { createMovableClock, type MovableClock } from './clock.ts';
@@ -50,6 +51,8 @@ export interface TestServerOptions {
   patience?: S3Patience;
   /** Resolves the names of hosts that tenants set; by default, example.com has a public address. */
   resolve?: Resolve;
+  /** The tools of AI tasks. */
+  aiTools?: readonly Tool[];
 }
 
 /** Opens a server on a database. The caller must close it. */
@@ -78,6 +81,7 @@ export async function openTestServer(
     stopping: stopping.signal,
     clock,
     resolve: options.resolve ?? resolveExamples,
+    ...(options.aiTools === undefined ? {} : { aiTools: options.aiTools }),
   });
   const app = createApp(deps, options.certificate);
   await app.ready();

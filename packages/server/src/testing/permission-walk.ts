@@ -4,8 +4,10 @@ import {
   type AccountRole,
   accountRoles,
   environmentRoles,
+  isOfProject,
   type Operation,
   operations,
+  type ProblemCode,
   projectRoles,
 } from '@headgate/contract';
 import type { Actor, Grant } from './account.ts';
@@ -145,7 +147,7 @@ function changesNothing({ method }: Operation, expected: Expected): boolean {
 export function findExpected(operation: Operation, role: AccountRole, standing: Standing): Expected {
   const { account, project = [], environment = [] } = findRow(operation);
   if (account.includes(role)) return 'permitted';
-  if (!operation.path.includes('{projectId}')) return 'forbidden';
+  if (!isOfProject(operation)) return 'forbidden';
   const list: readonly string[] =
     standing.in === 'project' ? project : standing.in === 'dev' ? environment : [];
   if (standing.in !== 'nothing' && list.includes(standing.role)) return 'permitted';
@@ -153,10 +155,22 @@ export function findExpected(operation: Operation, role: AccountRole, standing: 
   return stranger && role !== 'SUPER_ADMIN' ? 'unknown' : 'forbidden';
 }
 
-export function requireStanding(answer: Answer, standing: Expected, what: string): void {
+export function requireStanding(
+  answer: Answer,
+  standing: Expected,
+  what: string,
+  operation?: Operation,
+): void {
   if (standing === 'permitted') assert.ok(answer.status < 300, `${what} is permitted: ${answer.text}`);
   else if (standing === 'forbidden') assert.equal(answer.status, 403, `${what} is forbidden: ${answer.text}`);
   else assert.equal(answer.status, 404, `${what} is unknown: ${answer.text}`);
   if (standing === 'forbidden') requireProblem(answer, 403, 'forbidden');
-  if (standing === 'unknown') requireProblem(answer, 404, 'project-not-found');
+  if (standing === 'unknown') requireProblem(answer, 404, findUnknown(operation));
+}
+
+/** What a caller without a role gets: a resource that names no project is itself unknown. */
+export function findUnknown(operation: Operation | undefined): ProblemCode {
+  const { projectFrom, problems = [] } = operation ?? {};
+  const own = problems.find((code) => code.endsWith('-not-found'));
+  return (projectFrom === 'resource' ? own : undefined) ?? 'project-not-found';
 }

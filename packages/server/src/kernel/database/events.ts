@@ -26,16 +26,17 @@ export interface EventSource {
 
 /** A request as the source of events. */
 export function createEventSource(
-  { accountId, actorId, userCredentialId }: Caller,
+  { accountId, actorId, userCredentialId, isUser = userCredentialId !== undefined }: Caller,
   requestId: string,
 ): EventSource {
-  return { accountId, actorId, actorKind: userCredentialId === undefined ? 'credential' : 'user', requestId };
+  return { accountId, actorId, actorKind: isUser ? 'user' : 'credential', requestId };
 }
 
 interface Caller {
   accountId: string;
   actorId: string;
   userCredentialId?: string | undefined;
+  isUser?: boolean | undefined;
 }
 
 /** The start of an insert, for statements that write the events of their own changes. */

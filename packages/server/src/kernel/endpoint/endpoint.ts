@@ -22,8 +22,9 @@ import { invalidRequest, Problem, problem } from '../http/problems.ts';
 import { createSecretSafeCheck } from '../http/secret-body.ts';
 import { createAdmission, readBearer, requireTokenOwner } from '../security/admission.ts';
 import { requirePermission } from '../security/guard.ts';
+import type { Scope } from '../security/permissions.ts';
 import { findRequiredRoles } from '../security/permissions.ts';
-import { createPlaceReader } from '../security/place.ts';
+import { createPlaceReader, type Place } from '../security/place.ts';
 import type { Surface } from '../security/tokens.ts';
 import { createAwaitedWork } from './awaited-work.ts';
 import type {
@@ -38,7 +39,7 @@ import type {
   StreamCall,
   WriteCall,
 } from './call.ts';
-import { createEventStreams } from './event-stream.ts';
+import { createEventStreams, type EventStreams } from './event-stream.ts';
 import { findEarlier, type StoredAnswer } from './idempotency.ts';
 import { createReadCall } from './read-call.ts';
 import {
@@ -53,7 +54,15 @@ import {
 
 export type * from './call.ts';
 
+/**
+ * Finds the project of an operation with `projectFrom: 'resource'`. Throws if there is no such resource; `unknown`
+ * of the place is the same problem, for a caller without a role there.
+ */
+export type FindPlace = (call: { scope: Scope; params: unknown }) => Promise<Place>;
+
 export interface Endpoints {
+  /** The same endpoints, for operations whose project is that of their resource. */
+  within(findPlace: FindPlace): Endpoints;
   /** For routes outside the management API, such as those of the agent protocol. */
   readonly app: FastifyInstance;
   /** `follow`: the response to a caller that prefers server-sent events. */
@@ -83,7 +92,18 @@ export function renderRoutePath(operation: Operation): string {
 }
 
 export function createEndpoints(app: FastifyInstance, services: Services): Endpoints {
-  const streams = createEventStreams();
+  return createEndpointsOf({ app, services, streams: createEventStreams() });
+}
+
+interface Serves {
+  app: FastifyInstance;
+  services: Services;
+  streams: EventStreams;
+  findPlace?: FindPlace;
+}
+
+function createEndpointsOf(serves: Serves): Endpoints {
+  const { app, services, streams, findPlace } = serves;
 
   function sendEvents<Op extends Operation>(
     serving: Serving<Op>,
@@ -102,6 +122,9 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
     const headersOf = createHeaderReader(operation);
     const roles = findRequiredRoles(requirePermission(operation));
     const placeOf = createPlaceReader(operation);
+    const isElsewhere = operation.projectFrom === 'resource';
+    if (isElsewhere !== (findPlace !== undefined))
+      throw new Error(`${operation.id}: projectFrom 'resource' needs within(), and nothing else does.`);
     app.route({
       method: operation.method,
       url: renderRoutePath(operation),
@@ -132,7 +155,8 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
           newId: services.newId,
           requestId: request.id,
         } as unknown as Call<Op>;
-        const serving = { operation, call, place: placeOf(parts), roles, request, services };
+        const place = (await findPlace?.(call)) ?? placeOf(parts);
+        const serving = { operation, call, place, roles, request, services };
         return isFollowed ? sendEvents(serving, reply, follow) : serve(serving, reply);
       },
     });
@@ -140,6 +164,7 @@ export function createEndpoints(app: FastifyInstance, services: Services): Endpo
 
   return {
     app,
+    within: (find) => createEndpointsOf({ ...serves, findPlace: find }),
     read(operation, handler, follow) {
       const serve = async (serving: Serving<typeof operation>, reply: FastifyReply) => {
         const answer = await handler(createReadCall(serving));

@@ -26,6 +26,7 @@ export function makeGuardParameters({ call, place, roles }: Asking): GuardParame
     account_id: call.scope.accountId,
     principal_id: call.scope.actorId,
     user_credential_id: call.scope.userCredentialId ?? null,
+    second_principal_id: call.scope.secondActorId ?? null,
     project_id: place.projectId,
     environment_of_rights: place.environmentName,
     account_roles: roles.account,
@@ -50,7 +51,7 @@ export async function findRefusal(
     case 'forbidden':
       return explainForbidden(read, call.scope, requirePermission(operation), place);
     case 'unknown':
-      return problem('project-not-found', { projectId: place.projectId ?? '' });
+      return place.unknown?.() ?? problem('project-not-found', { projectId: place.projectId ?? '' });
   }
 }
 

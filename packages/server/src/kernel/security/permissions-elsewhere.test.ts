@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { environmentRoles } from '@headgate/contract';
 import { requireProblem } from '../../testing/client.ts';
 import { examples } from '../../testing/guards.ts';
-import { createRequests, shown } from '../../testing/permission-walk.ts';
+import { createRequests, findUnknown, shown } from '../../testing/permission-walk.ts';
 import { createPlace } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
 
@@ -83,6 +83,25 @@ test('for every operation a project of another account looks like one that does 
         .replace(/[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{32}/g, 'id');
     assert.equal(bare(foreign), bare(unknown), operation.id);
     assert.equal(foreign.code, 'project-not-found', operation.id);
+  }
+});
+
+test('a resource of another account that names no project looks like one that does not exist', async () => {
+  const stranger = (await server.account()).admin;
+  const createOwnPlace = async () => createPlace(await server.account());
+  const findRequest = await createRequests(createOwnPlace);
+  const changed = await createOwnPlace();
+  for (const operation of shown.filter(({ projectFrom }) => projectFrom === 'resource')) {
+    const { path, ...asked } = (await findRequest(operation, 'unknown', changed)).request;
+    const foreign = (await stranger.send(operation.method, path, asked)).problem;
+    const elsewhere = path.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, never);
+    const unknown = (await stranger.send(operation.method, elsewhere, asked)).problem;
+    assert.equal(foreign.code, findUnknown(operation), operation.id);
+    assert.equal(unknown.code, foreign.code, operation.id);
+    assert.equal(
+      unknown.detail.replaceAll(never, 'id'),
+      foreign.detail.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'id'),
+    );
   }
 });
 

@@ -1,7 +1,7 @@
 /** Checks that no member that an operation does not declare changes the place of its permission check. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type AccountRole, environmentRoles, type Operation } from '@headgate/contract';
+import { type AccountRole, environmentRoles, isOfProject, type Operation } from '@headgate/contract';
 import type { Answer } from '../../testing/client.ts';
 import {
   callers,
@@ -81,7 +81,7 @@ function requireUnmoved(
       ['FORBIDDEN'],
       what,
     );
-  } else requireStanding(answer, findExpected(operation, role, standing), what);
+  } else requireStanding(answer, findExpected(operation, role, standing), what, operation);
 }
 
 const strayParts: readonly StrayPart[] = ['headers', 'query', 'body'];
@@ -93,7 +93,7 @@ const elsewhereOnly: Standing[] = [
 for (const callerKind of callers.filter((each) => each.role !== 'SUPER_ADMIN')) {
   const { kind, role } = callerKind;
   test(`${describeCaller(callerKind)}: no unknown header, query or body member changes the place of a check (TEST_SEED=${testSeed})`, async () => {
-    const inProject = shown.filter((operation) => operation.path.includes('{projectId}'));
+    const inProject = shown.filter(isOfProject);
     for (const [standingNumber, standing] of elsewhereOnly.entries()) {
       const callerIn = createCallers(callerKind, standing);
       const changed = await createOwnPlace();

@@ -73,7 +73,7 @@ for (const callerKind of callers) {
         } else if (operation.id === 'promoteArtifact' && isInDevOnly(standing) && role !== 'SUPER_ADMIN') {
           // The caller has the right in the target, but cannot read the source, prod.
           requireStanding(answer, 'forbidden', what);
-        } else requireStanding(answer, expected, what);
+        } else requireStanding(answer, expected, what, operation);
       }
     }
   });

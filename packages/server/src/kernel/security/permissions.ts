@@ -11,6 +11,10 @@ export interface Scope {
   actorId: string;
   /** The personal credential by which a user acts. Undefined: the caller is a credential. */
   userCredentialId?: string | undefined;
+  /** A user that acts without a personal credential, as in work that it started. */
+  isUser?: boolean | undefined;
+  /** A second principal: the caller may do only what both may do (docs/adr/0073). */
+  secondActorId?: string | undefined;
 }
 
 /** The roles that have the permission of an operation, as array literals. */

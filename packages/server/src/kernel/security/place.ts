@@ -1,11 +1,14 @@
 /** Reads the project and environment that a permission check is for from a validated request. */
 import type { EnvironmentSource, Operation } from '@headgate/contract';
+import type { Problem } from '../http/problems.ts';
 
 export interface Place {
   /** Null for an operation of the account. */
   projectId: string | null;
   /** Null if the operation names no environment, or its handler checks each environment. */
   environmentName: string | null;
+  /** What a caller without a role in the project gets instead of `project-not-found`. */
+  unknown?: () => Problem;
 }
 
 type Parts = Readonly<Record<'params' | 'query' | 'headers' | 'body', unknown>>;
@@ -17,7 +20,9 @@ type Parts = Readonly<Record<'params' | 'query' | 'headers' | 'body', unknown>>;
 export function createPlaceReader(operation: Operation): (request: Parts) => Place {
   const projectOf = operation.path.includes('{projectId}')
     ? createTextReader('params.projectId')
-    : () => null;
+    : isBodyMember(operation.projectFrom)
+      ? createTextReader(operation.projectFrom)
+      : () => null;
   const environmentOf = isMember(operation.environmentFrom)
     ? createTextReader(operation.environmentFrom)
     : () => null;
@@ -26,14 +31,21 @@ export function createPlaceReader(operation: Operation): (request: Parts) => Pla
 
 type MemberSource = Exclude<EnvironmentSource, 'resource' | 'items'>;
 
+function isBodyMember(source: Operation['projectFrom']): source is `body.${string}` {
+  return source !== undefined && source !== 'resource';
+}
+
 function isMember(source: EnvironmentSource | undefined): source is MemberSource {
   return source !== undefined && source !== 'resource' && source !== 'items';
 }
 
 function createTextReader(source: MemberSource): (request: Parts) => string {
-  const [part, name] = source.split('.', 2) as [keyof Parts, string];
+  const names = source.split('.');
   return (request) => {
-    const found = (request[part] as Readonly<Record<string, unknown>> | undefined)?.[name];
+    const found = names.reduce<unknown>(
+      (value, name) => (value as Readonly<Record<string, unknown>> | undefined)?.[name],
+      request,
+    );
     // Without an environment the check would accept a role in any environment.
     if (typeof found !== 'string')
       throw new Error(`The request has no ${source}, which the permission check requires.`);

@@ -22,6 +22,10 @@ export interface TokenOwner {
   actorId: string;
   /** The personal credential by which a user got the token. */
   userCredentialId?: string | undefined;
+  /** A user without a personal credential. Only for tokens that do not leave the process. */
+  isUser?: boolean | undefined;
+  /** A second principal, whose rights must suffice too. Only for tokens that do not leave the process. */
+  secondActorId?: string | undefined;
   /** The generation of the agent's secret for which the token was issued. */
   generation?: number | undefined;
 }
@@ -63,10 +67,17 @@ export function createTokens(services: {
         requiredClaims: ['sub', 'exp', 'account'],
       },
     );
-    const { generation, user_credential: userCredentialId } = payload;
+    const {
+      generation,
+      user_credential: userCredentialId,
+      second_actor: secondActorId,
+      is_user: isUser,
+    } = payload;
     const owner: TokenOwner = { accountId: String(payload.account), actorId: String(payload.sub) };
     if (typeof generation === 'number') owner.generation = generation;
     if (typeof userCredentialId === 'string') owner.userCredentialId = userCredentialId;
+    if (isUser === true) owner.isUser = true;
+    if (typeof secondActorId === 'string') owner.secondActorId = secondActorId;
     if (verified.size >= cacheLimit) verified.delete(verified.keys().next().value ?? '');
     const expiresAt = (payload.exp ?? 0) * 1_000;
     verified.set(token, { owner, surface, keyId: protectedHeader.kid ?? '', expiresAt });
@@ -78,15 +89,19 @@ export function createTokens(services: {
     async issue(owner, surface) {
       const key = keys.findCurrent();
       const issuedAt = Math.floor(clock.now().getTime() / 1_000);
-      const { clientId, accountId, generation, userCredentialId } = owner;
+      const { clientId, accountId, generation, userCredentialId, secondActorId } = owner;
       const ofAgent = generation === undefined ? {} : { generation };
       const ofUser = userCredentialId === undefined ? {} : { user_credential: userCredentialId };
+      const asUser = owner.isUser === true ? { is_user: true } : {};
+      const withSecond = secondActorId === undefined ? {} : { second_actor: secondActorId };
       return new SignJWT({
         client_id: clientId,
         account: accountId,
         scope: tokenScope,
         ...ofAgent,
         ...ofUser,
+        ...asUser,
+        ...withSecond,
       })
         .setProtectedHeader({ alg: signingAlgorithm, typ: 'at+jwt', kid: key.keyId })
         .setIssuer(publicUrl)

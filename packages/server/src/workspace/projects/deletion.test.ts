@@ -8,6 +8,7 @@ import { requireProblem } from '../../testing/client.ts';
 import { examples } from '../../testing/guards.ts';
 import { listOwnedTables, type OwnedTable, readRows } from '../../testing/owned-tables.ts';
 import { createPlace, type Place } from '../../testing/place.ts';
+import { createQueryingAgent } from '../../testing/querying-agent.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();
@@ -61,11 +62,16 @@ async function fillTables(place: Place): Promise<void> {
   await account.admin.post(`${project.path}/connections`, { name: 'reader', ...connection });
   const reference = { type: 'PASSWORD', secretName: 's' };
   await account.admin.post(`${project.path}/secret-references/reader`, reference);
-  const asked = await createCheckingAgent(account);
-  const answered = asked.answerNext(() => ({ finding: 'RESOLVED' }));
-  const check = { agentId: asked.agentId, secretReferenceNames: ['reader'] };
+  const checking = await createCheckingAgent(account);
+  const answered = checking.answerNext(() => ({ finding: 'RESOLVED' }));
+  const check = { agentId: checking.agentId, secretReferenceNames: ['reader'] };
   assert.equal((await account.admin.post(`${project.path}/secret-references/check`, check)).status, 200);
   await answered;
+  const querying = await createQueryingAgent(account, place.named('lima'));
+  const rows = querying.answerNext({ columns: [], rows: [], isCut: false });
+  const query = { environmentName: 'dev', sql: 'select 1', agentId: querying.agentId };
+  assert.equal((await account.admin.post(`${project.path}/warehouse-queries`, query)).status, 200);
+  await rows;
   const warehouse = { name: 'wh', platformConnectionType: 'dwh', authProvider: 'duckdb', authType: 'none' };
   await account.admin.post(`${project.path}/data-platform-connections`, warehouse);
   const environment = {
@@ -103,6 +109,19 @@ async function fillTables(place: Place): Promise<void> {
      select a.account_id, gen_random_uuid(), a.alert_id, 'a@example.com', 'x', 'x', 'sent', 1, now()
      from alert a join alert_rule r using (account_id, alert_rule_id) where r.project_id = $1`,
     [project.projectId],
+  );
+  const agentConfig = { name: 'data_engineer_agent', projectId: project.projectId };
+  const asked = {
+    agentConfig,
+    message: 'List the pipelines.',
+    grantedPermissions: [{ toolName: 'write_file' }],
+  };
+  const task = await account.admin.post<{ taskId: string }>('/ai/agents/tasks', asked);
+  await account.waitingCall(task.body.taskId);
+  await server.database.query(
+    `insert into ai_turn (account_id, task_id, turn, group_id, status, through_position, sender_id, attempts, started_at)
+     select account_id, task_id, 1, gen_random_uuid(), 'ANSWERED', 1, creator_id, 1, now() from ai_task where task_id = $1`,
+    [task.body.taskId],
   );
   const ofRepository = [
     `delivery_rule (account_id, project_id, branch_name, environment_name, written_by, written_at, due_at)

@@ -1,0 +1,126 @@
+/** Queries that can change nothing: what DuckDB refuses, and the bounds of what they return. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { createWarehouseQueryHandler } from '../handlers/warehouse-query.ts';
+import {
+  createOpenConfinement,
+  createTestDriver,
+  makeWarehouseFolders,
+  testPlace,
+} from '../testing/warehouse.ts';
+
+const { root, folders } = makeWarehouseFolders();
+const confinement = createOpenConfinement();
+const driver = createTestDriver(folders, confinement);
+after(async () => {
+  await driver.close();
+  confinement.close();
+  await rm(root, { recursive: true, force: true });
+});
+
+const writer = await driver.connect(testPlace);
+await writer.execute('create table city (name text, size integer)');
+await writer.execute("insert into city values ('Oslo', 700), ('Bergen', 290), ('Bodø', 53)");
+await writer.execute('create sequence ticket');
+await writer.execute("create macro take() as nextval('ticket')");
+
+const bounds = { maxRows: 10, maxBytes: 10_000 };
+const noLimit = new AbortController().signal;
+
+async function read(sql: string, given = bounds) {
+  const connection = await driver.connectReading(testPlace);
+  try {
+    return await connection.read(sql, given, noLimit);
+  } finally {
+    await connection.close();
+  }
+}
+
+test('a query returns its first rows, and says whether there are more', async () => {
+  const all = await read('select name, size from city order by size');
+  assert.deepEqual(all, {
+    columns: ['name', 'size'],
+    rows: [
+      ['Bodø', 53],
+      ['Bergen', 290],
+      ['Oslo', 700],
+    ],
+    isCut: false,
+  });
+  const two = await read('from city order by size', { ...bounds, maxRows: 2 });
+  assert.deepEqual([two.rows.length, two.isCut], [2, true]);
+  const few = await read("select repeat('x', 500) from range(100)", { maxRows: 100, maxBytes: 2_000 });
+  assert.deepEqual([few.rows.length, few.isCut], [3, true]);
+});
+
+const refused = [
+  "insert into city values ('Narvik', 14)",
+  'update city set size = 0',
+  'delete from city',
+  'drop table city',
+  'create table other (a integer)',
+  'create or replace view city_view as select 1',
+  'create temp table own as select 1',
+  "copy city to 'city.csv'",
+  "export database 'all'",
+  "/* x */ export database 'all'",
+  "explain export database 'all'",
+  "select nextval('ticket')",
+  'select take()',
+  'select 1; delete from city',
+  'commit; delete from city; begin',
+  'explain analyze delete from city',
+  'with gone as (select 1) delete from city',
+  'rollback',
+  'vacuum',
+  'checkpoint',
+  "attach 'other.db'",
+  'set threads = 1',
+  "set variable name = 'x'",
+  'pragma enable_profiling',
+  'prepare p as delete from city',
+  "select * from query('delete from city')",
+  "select * from read_csv('http://127.0.0.1:9/?q=1')",
+  'merge into city using (select 1) s on true when matched then delete',
+  "select getenv('HOME')",
+];
+test('the warehouse refuses whatever writes, and nothing has changed afterwards', async () => {
+  const before = await writer.query('from city order by name', 100);
+  for (const sql of refused) await assert.rejects(read(sql), Error, sql);
+  assert.deepEqual(await writer.query('from city order by name', 100), before);
+  const { rows } = await writer.query('select table_name from information_schema.tables order by 1', 100);
+  assert.deepEqual(rows, [['city']]);
+  assert.deepEqual((await writer.query("select nextval('ticket')", 1)).rows, [[1]], 'never advanced');
+  for (const file of ['city.csv', 'all']) assert.ok(!existsSync(join(folders.files(testPlace), file)), file);
+});
+
+test('a query that takes too long ends, and the reason says how long it may take', async () => {
+  const handler = createWarehouseQueryHandler({ warehouses: { duckdb: driver } });
+  const unused = () => assert.fail('a query reports nothing before its end');
+  const { signal } = new AbortController();
+  const context = {
+    ...{ reportStarted: unused, step: unused, tested: unused, line: unused, variables: unused },
+    ...{ conceal: unused, cancel: signal, kill: signal },
+  };
+  const payload = { ...testPlace, warehouse: { kind: 'duckdb' as const }, ...bounds, seconds: 1 };
+  const work = { workId: 'w', epoch: 1, kind: 'warehouse-query' as const, leaseExpiresAt: '' };
+  const sql = 'select count(*) from range(1000000) a, range(1000000) b where a.range % 7 = b.range % 11';
+  const late = await handler({ ...work, payload: { ...payload, sql } }, context);
+  assert.deepEqual(
+    [late.status, late.message],
+    ['FAILED', 'the query took longer than 1 s: add a filter or a LIMIT'],
+  );
+  const ended = await handler(
+    { ...work, payload: { ...payload, sql: "select 'a' || chr(0) as b" } },
+    context,
+  );
+  assert.deepEqual(ended.queryResult?.rows, [['a\uFFFD']], 'without what the server cannot store');
+  const other = await handler(
+    { ...work, payload: { ...payload, warehouse: { kind: 'snowflake' }, sql } },
+    context,
+  );
+  assert.match(other.message ?? '', /does not support/);
+});

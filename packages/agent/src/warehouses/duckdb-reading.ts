@@ -1,0 +1,70 @@
+/**
+ * Runs one query that can change nothing. DuckDB itself enforces this: it parses the SQL and says which kind of
+ * statement it is, and the transaction is READ ONLY, so that also a function with an effect is refused.
+ */
+import {
+  type DuckDBConnection,
+  type DuckDBPreparedStatement,
+  type DuckDBType,
+  StatementType,
+} from '@duckdb/node-api';
+import { checkCalls } from './duckdb-functions.ts';
+import { checkPlan } from './duckdb-plan.ts';
+import { type StatementRules, toJavaScript } from './duckdb-statement.ts';
+import { readStatements } from './sql-words.ts';
+import type { ReadBounds, ReadRows } from './warehouse.ts';
+
+/** @throws Error unless the SQL is one query that only reads */
+export async function readOnly(
+  connection: DuckDBConnection,
+  sql: string,
+  { functions }: Pick<StatementRules, 'functions'>,
+  bounds: ReadBounds,
+): Promise<ReadRows> {
+  checkCalls(sql, functions);
+  // DuckDB creates the folder of an export when it prepares the statement, before its kind is known.
+  if (readStatements(sql).some(([first]) => first?.value === 'export'))
+    throw new Error('only SELECT can be used here, not EXPORT: nothing may be changed');
+  const statements = await connection.extractStatements(sql);
+  if (statements.count !== 1) throw new Error('write exactly one SELECT statement');
+  await connection.run('begin transaction read only');
+  try {
+    const statement = await statements.prepare(0);
+    try {
+      const type = statement.statementType;
+      if (type !== StatementType.SELECT)
+        throw new Error(`only SELECT can be used here, not ${StatementType[type]}: nothing may be changed`);
+      await checkPlan(connection, sql, type, functions);
+      return await readFirstRows(statement, bounds);
+    } finally {
+      statement.destroySync();
+    }
+  } finally {
+    // There is no transaction if the connection was interrupted before it began.
+    await connection.run('rollback').catch(() => undefined);
+  }
+}
+
+async function readFirstRows(
+  statement: DuckDBPreparedStatement,
+  { maxRows, maxBytes }: ReadBounds,
+): Promise<ReadRows> {
+  const result = await statement.stream();
+  const columns = result.deduplicatedColumnNames();
+  const types = result.columnTypes();
+  const rows: ReadRows['rows'] = [];
+  let size = 0;
+  for (
+    let chunk = await result.fetchChunk();
+    chunk && chunk.rowCount > 0;
+    chunk = await result.fetchChunk()
+  ) {
+    for (const row of chunk.getRows()) {
+      const values = row.map((value, column) => toJavaScript(value, types[column] as DuckDBType));
+      size += Buffer.byteLength(JSON.stringify(values));
+      if (rows.length === maxRows || size > maxBytes) return { columns, rows, isCut: true };
+      rows.push(values);
+    }
+  }
+  return { columns, rows, isCut: false };
+}

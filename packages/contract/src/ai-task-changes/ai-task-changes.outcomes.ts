@@ -1,0 +1,26 @@
+/** Problems and events of the changes of AI tasks. */
+import { kind, quoted } from '../problem-kind.ts';
+import type { Outcomes } from '../sum-of-outcomes.ts';
+
+export const aiTaskChangesOutcomes = {
+  events: ['ai-task-merged', 'ai-task-discarded'],
+  problems: {
+    'ai-task-no-changes': kind<{ id: string }>(
+      409,
+      'The AI task has changed no files.',
+      ({ id }) => `The AI task ${id} has changed no files, so there is nothing to merge or discard.`,
+    ),
+    'ai-task-changes-closed': kind<{ id: string; state: string }>(
+      409,
+      'The changes of the AI task were merged or discarded before.',
+      ({ id, state }) => `The changes of the AI task ${id} are ${state} already.`,
+    ),
+    'ai-task-merge-conflict': kind<{ paths: readonly string[]; total: number }>(
+      409,
+      'Somebody else has changed a file that the AI task changed too.',
+      ({ paths, total }) =>
+        `Changed by somebody else in between: ${paths.map(quoted).join(', ')}${total > paths.length ? ` and ${total - paths.length} more` : ''}. ` +
+        'Nothing was merged. Merge the branch of the task by Git, or discard the changes and start another task.',
+    ),
+  },
+} as const satisfies Outcomes;

@@ -1,0 +1,72 @@
+/** Problems and events of AI tasks. */
+import { kind, quoted } from '../problem-kind.ts';
+import type { Outcomes } from '../sum-of-outcomes.ts';
+
+export const aiTaskOutcomes = {
+  events: [
+    'ai-task-created',
+    'ai-task-message-sent',
+    'ai-task-stop-requested',
+    'ai-task-decision-needed',
+    'ai-task-decided',
+    'ai-task-permissions-replaced',
+    'ai-task-stopped',
+    'ai-task-errored',
+    'ai-task-deleted',
+  ],
+  problems: {
+    'ai-task-not-found': kind<{ id: string }>(
+      404,
+      'There is no such AI task.',
+      ({ id }) => `There is no AI task ${id}.`,
+    ),
+    'ai-task-not-running': kind<{ id: string; status: string }>(
+      409,
+      'The AI task is not running.',
+      ({ id, status }) => `The AI task ${id} is ${status}: only a task that is RUNNING can be stopped.`,
+    ),
+    'ai-task-running': kind<{ id: string }>(
+      409,
+      'A server works on the AI task.',
+      ({ id }) => `The AI task ${id} is at work: stop it, and delete it when it is STOPPED.`,
+    ),
+    'ai-task-stopping': kind<{ id: string }>(
+      409,
+      'The AI task is being stopped.',
+      ({ id }) => `The AI task ${id} is STOPPING: send the message when it is STOPPED.`,
+    ),
+    'ai-task-project': kind<{ projectId: string }>(
+      422,
+      'A message names another project than that of its AI task.',
+      ({ projectId }) =>
+        `body.agentConfig.projectId: the task belongs to the project ${projectId}, which cannot change; create another task.`,
+    ),
+    'ai-task-config-running': kind<{ id: string }>(
+      409,
+      'The configuration of an AI task changes only while the task is not running.',
+      ({ id }) => `The AI task ${id} is running: leave out \`agentConfig\`, or stop the task first.`,
+    ),
+    'ai-task-full': kind<{ limit: number }>(
+      409,
+      'The AI task has as many messages as it may have.',
+      ({ limit }) => `The task has ${limit} messages, which is the limit: create another task.`,
+    ),
+    'ai-task-budget': kind<{ budget: string; setting: string; limit: number }>(
+      409,
+      'The budget of AI tasks of the account is used up for today.',
+      ({ budget, setting, limit }) =>
+        `The ${budget} of AI tasks of this account are used up for today (${limit}, by ${setting}): try again after midnight UTC, or ask the operator.`,
+    ),
+    'decision-not-pending': kind<{ index: number; id: string }>(
+      409,
+      'No call with this id waits for a decision.',
+      ({ index, id }) =>
+        `body.decisions[${index}].id: no call ${quoted(id)} waits for a decision; read pendingDecisions of the task. Nothing was decided.`,
+    ),
+    'decision-kind': kind<{ index: number; reason: string }>(
+      422,
+      'The decision does not fit the call.',
+      ({ index, reason }) => `body.decisions[${index}]: ${reason} Nothing was decided.`,
+    ),
+  },
+} as const satisfies Outcomes;

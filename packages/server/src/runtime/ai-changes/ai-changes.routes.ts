@@ -1,0 +1,240 @@
+/** A person looks at the changes of a task, and merges or discards them. */
+import {
+  type AiTaskChanges,
+  discardAiTask,
+  getAiTaskChanges,
+  mergeAiTask,
+  shownFileLimit,
+  shownPatchLimit,
+  shownRunLimit,
+} from '@headgate/contract';
+import { type PipelineReader, publishVersion } from '../../delivery/artifacts/index.ts';
+import { requireRow } from '../../kernel/database/database.ts';
+import type { Answered, Endpoints, LongCall, ReadCall } from '../../kernel/endpoint/endpoint.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import { toUuid } from '../../kernel/identifiers.ts';
+import { buildTaskEvent, createPlaceFinder, describeTask } from '../ai-tasks/index.ts';
+import {
+  type CopyRow,
+  type CopyServices,
+  judgeCopy,
+  listRuns,
+  lockCopy,
+  readCopy,
+  removeEdits,
+  storeState,
+} from '../ai-tools/index.ts';
+import { taskWithCopy } from './change.store.ts';
+import { type ChangedFile, listChanged } from './changed-files.ts';
+import { mergeBranch } from './merge-branch.ts';
+import { applyToNewest } from './publish-changes.ts';
+import { renderPatch } from './unified-diff.ts';
+
+export interface ChangeServices extends CopyServices {
+  readPipeline: PipelineReader;
+}
+
+type MergeCall = LongCall<typeof mergeAiTask>;
+type DiscardCall = LongCall<typeof discardAiTask>;
+
+export function aiChangesRoutes(endpoints: Endpoints, services: ChangeServices): void {
+  const ofTask = endpoints.within(createPlaceFinder(services.database));
+
+  ofTask.read(getAiTaskChanges, async ({ params, rows, scope }) => {
+    const taskId = toUuid(params.taskId);
+    const { copy: row } = await readTask(rows, params.taskId);
+    const runs = await listRuns(services.database.read, { ...scope, taskId }, shownRunLimit);
+    const shown = runs.map(({ execution_id, kind, started_at, name, status }) => ({
+      executionId: execution_id,
+      kind,
+      ...(name === null ? {} : { name }),
+      ...(status === null ? {} : { status }),
+      startedAt: started_at.toISOString(),
+    }));
+    if (row === null) return { body: { ...presentNone(taskId), runs: shown } };
+    const changed = await listChanged(services, row);
+    const { checked } = await judgeCopy(services, rows, await readCopy(services, row));
+    const { warnings: findings, warningsTotal: findingsTotal } = checked.told;
+    return {
+      body: { ...presentCopy(taskId, row), ...presentFiles(changed), findings, findingsTotal, runs: shown },
+    };
+  });
+
+  ofTask.long(mergeAiTask, async (call) => {
+    const content = JSON.stringify(call.body);
+    const task = await readTask(call.rows, call.params.taskId);
+    const earlier = await call.findEarlierAnswer(content);
+    if (earlier !== undefined) return earlier;
+    const row = requireOpen(task, call.params.taskId);
+    const changed = await listChanged(services, row);
+    if (changed.length === 0) throw problem('ai-task-no-changes', { id: call.params.taskId });
+    const merge = { call, content, task: describeTask(task), row, changed };
+    return row.source_branch === null
+      ? publishChanges(services, merge)
+      : mergeIntoBranch(services, merge, task.caller_name);
+  });
+
+  ofTask.long(discardAiTask, (call) => discardChanges(services, call));
+}
+
+/** Throws `ai-task-not-found`. */
+async function readTask(rows: ReadCall<never>['rows'], id: string) {
+  return requireRow(await rows(taskWithCopy, { task_id: toUuid(id) }), () =>
+    problem('ai-task-not-found', { id }),
+  );
+}
+
+/** Throws `ai-task-running`, `ai-task-no-changes` and `ai-task-changes-closed`. */
+function requireOpen({ status, copy }: { status: string; copy: CopyRow | null }, id: string): CopyRow {
+  if (status === 'RUNNING' || status === 'STOPPING') throw problem('ai-task-running', { id });
+  if (copy === null) throw problem('ai-task-no-changes', { id });
+  if (copy.state !== 'OPEN') throw problem('ai-task-changes-closed', { id, state: copy.state });
+  return copy;
+}
+
+interface Merge {
+  call: MergeCall;
+  content: string;
+  task: ReturnType<typeof describeTask>;
+  row: CopyRow;
+  changed: readonly ChangedFile[];
+}
+
+const defaultMessage = (row: CopyRow) => row.message ?? `Merge the changes of AI task ${row.task_id}`;
+
+async function mergeIntoBranch(
+  services: ChangeServices,
+  merge: Merge,
+  callerName: string,
+): Promise<Answered> {
+  const { call, content, task, row, changed } = merge;
+  const { scope, requestId, now, body } = call;
+  const place = { accountId: row.account_id, projectId: row.project_id };
+  const merger = {
+    by: { scope, requestId },
+    name: callerName,
+    message: body.message ?? defaultMessage(row),
+    now,
+  };
+  const commitId = await services.repositories.withRepository(place, (opened) =>
+    mergeBranch(opened, row, changed, merger),
+  );
+  return call.write(content, async (tx) => {
+    await lockCopy(tx, { accountId: row.account_id, taskId: row.task_id });
+    const key = { accountId: row.account_id, taskId: row.task_id };
+    storeState(tx, key, 'MERGED', now);
+    removeEdits(tx, key);
+    const after = { branchName: row.source_branch ?? '', commitId };
+    return {
+      body: { taskId: row.task_id, state: 'MERGED' as const, ...after },
+      events: [buildTaskEvent('ai-task-merged', row.task_id, task, { after })],
+    };
+  });
+}
+
+async function publishChanges(services: ChangeServices, merge: Merge): Promise<Answered> {
+  const { call, content, task, row, changed } = merge;
+  const { scope, now, rows, body } = call;
+  const { copy, base } = await applyToNewest(services, rows, row, changed);
+  const key = { accountId: row.account_id, taskId: row.task_id };
+  return services.blobs.writeBlobs(row.account_id, base, async (writer) => {
+    const { upload, checked } = await judgeCopy(services, rows, copy, writer);
+    const version = {
+      projectId: row.project_id,
+      environmentName: row.environment_name ?? '',
+      versionName: body.versionName ?? `ai-task-${row.task_id.slice(-12)}`,
+      branch: null,
+      commitHash: null,
+    };
+    return call.write(content, async (tx) => {
+      const published = await publishVersion(tx, scope, { version, upload, checked, isStrict: false }, now);
+      const locked = await lockCopy(tx, key);
+      if (locked?.state !== 'OPEN')
+        throw problem('ai-task-changes-closed', { id: row.task_id, state: locked?.state ?? 'deleted' });
+      storeState(tx, key, 'MERGED', now);
+      removeEdits(tx, key);
+      const { environmentName, versionName } = version;
+      const after = { environmentName, versionName };
+      return {
+        body: { taskId: row.task_id, state: 'MERGED' as const, ...after },
+        events: [...published.events, buildTaskEvent('ai-task-merged', row.task_id, task, { after })],
+      };
+    });
+  });
+}
+
+async function discardChanges(services: ChangeServices, call: DiscardCall): Promise<Answered> {
+  const { params, rows, scope, requestId, now } = call;
+  const task = await readTask(rows, params.taskId);
+  const earlier = await call.findEarlierAnswer('');
+  if (earlier !== undefined) return earlier;
+  const row = requireOpen(task, params.taskId);
+  await deleteOwnBranch(services, row, { scope, requestId });
+  return call.write('', async (tx) => {
+    const key = { accountId: row.account_id, taskId: row.task_id };
+    const locked = await lockCopy(tx, key);
+    if (locked?.state !== 'OPEN')
+      throw problem('ai-task-changes-closed', { id: params.taskId, state: locked?.state ?? 'deleted' });
+    storeState(tx, key, 'DISCARDED', now);
+    removeEdits(tx, key);
+    return {
+      body: { taskId: row.task_id, state: 'DISCARDED' as const },
+      events: [buildTaskEvent('ai-task-discarded', row.task_id, describeTask(task))],
+    };
+  });
+}
+
+/** @throws `branch-has-moved` if there are commits of others on it */
+async function deleteOwnBranch(
+  { repositories }: ChangeServices,
+  row: CopyRow,
+  by: { scope: DiscardCall['scope']; requestId: string },
+): Promise<void> {
+  const { branch } = row;
+  if (row.is_branch_made !== true || branch === null) return;
+  const place = { accountId: row.account_id, projectId: row.project_id };
+  await repositories.withRepository(place, async (opened) => {
+    const name = `refs/heads/${branch}`;
+    const head = await opened.content.findCommitId(name);
+    // Deleted before, perhaps by an attempt of this request.
+    if (head === undefined) return;
+    const isOwn = head === (row.commit_id ?? row.start_commit);
+    if (!isOwn || !(await opened.move(by, { name, from: head, to: null })))
+      throw problem('branch-has-moved', { branch, head });
+  });
+}
+
+const nothing = { files: [], filesTotal: 0, patch: '', isCut: false, findings: [], findingsTotal: 0 };
+
+const presentNone = (taskId: string) => ({ taskId, state: 'NONE' as const, ...nothing });
+
+function presentCopy(
+  taskId: string,
+  row: CopyRow,
+): Omit<AiTaskChanges, 'files' | 'filesTotal' | 'patch' | 'isCut' | 'findings' | 'findingsTotal' | 'runs'> {
+  return {
+    taskId,
+    state: row.state,
+    ...(row.source_branch === null ? {} : { sourceBranchName: row.source_branch }),
+    ...(row.branch === null ? {} : { branchName: row.branch }),
+    ...(row.start_commit === null ? {} : { startCommitId: row.start_commit }),
+    ...(row.commit_id === null ? {} : { commitId: row.commit_id }),
+    ...(row.environment_name === null ? {} : { environmentName: row.environment_name }),
+    ...(row.version_name === null ? {} : { startVersionName: row.version_name }),
+    ...(row.message === null ? {} : { message: row.message }),
+  };
+}
+
+function presentFiles(changed: readonly ChangedFile[]) {
+  const files = changed
+    .slice(0, shownFileLimit)
+    .map(({ path, change, isCommitted }) => ({ path, change, isCommitted }));
+  let patch = '';
+  let isCut = changed.length > shownFileLimit;
+  for (const { path, before, after } of changed.slice(0, shownFileLimit)) {
+    const next = renderPatch(path, before, after);
+    if (patch.length + next.length > shownPatchLimit) isCut = true;
+    else patch += next;
+  }
+  return { files, filesTotal: changed.length, patch, isCut };
+}

@@ -1,0 +1,139 @@
+/** The changes of a task: what a person sees, and what a merge or a discard does. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AiTaskChanges } from '@headgate/contract';
+import { requireProblem } from '../../testing/client.ts';
+import { smallPipeline } from '../../testing/project.ts';
+import { startTestServer } from '../../testing/server.ts';
+import { createToolScene, type ToolScene } from '../../testing/tool-scene.ts';
+
+const server = await startTestServer();
+const files = {
+  'main.orch.yaml': smallPipeline,
+  'notes.md': 'one\ntwo\nthree\nfour\nfive\n',
+  'old.txt': 'old\n',
+};
+const noteOf = (text: string) => ({ path: 'notes.md', content: text });
+
+async function prepare(hosted: boolean, task: object = {}) {
+  const scene = await createToolScene(server, { files, hosted, task });
+  const { account, project, taskId, call } = scene;
+  const path = `/ai/agents/tasks/${taskId}`;
+  const write = async (name: string, input: object) =>
+    assert.equal((await call(name, input)).outcome, 'DONE', name);
+  return {
+    ...scene,
+    write,
+    changes: async () => (await account.admin.get<AiTaskChanges>(`${path}/changes`)).body,
+    merge: (body: object = {}) =>
+      account.admin.post<{ commitId?: string; versionName?: string }>(`${path}/merge`, body),
+    discard: () => account.admin.post(`${path}/discard`),
+    commitAsPerson: (given: object[], branch = 'main') =>
+      account.admin.post(`${project.path}/repositories/commits`, { branch, message: 'other', files: given }),
+  };
+}
+
+async function readMain({ account, project }: ToolScene, path: string): Promise<string> {
+  const url = `${project.path}/repositories/files/content?branch=main&path=${path}`;
+  return (await account.admin.get<{ content: string }>(url)).body.content;
+}
+
+test('changes are shown as files, a patch and findings, committed or not', async () => {
+  const { write, changes } = await prepare(true);
+  assert.deepEqual([(await changes()).state, (await changes()).files], ['NONE', []]);
+  await write('write_file', noteOf('one\ntwo\n3\nfour\nfive\n'));
+  await write('commit', { message: 'Change a note' });
+  await write('delete_file', { path: 'old.txt' });
+  await write('write_file', { path: 'bad.orch.yaml', content: 'type: "orchestration"\n' });
+  const shown = await changes();
+  assert.deepEqual(shown.files, [
+    { path: 'bad.orch.yaml', change: 'added', isCommitted: false },
+    { path: 'notes.md', change: 'modified', isCommitted: true },
+    { path: 'old.txt', change: 'deleted', isCommitted: false },
+  ]);
+  assert.ok(
+    shown.patch.includes(
+      '--- a/notes.md\n+++ b/notes.md\n@@ -1,5 +1,5 @@\n one\n two\n-three\n+3\n four\n five\n',
+    ),
+  );
+  assert.ok(shown.patch.includes('+++ /dev/null\n@@ -1,1 +0,0 @@\n-old\n'));
+  assert.deepEqual([shown.state, shown.sourceBranchName, shown.message], ['OPEN', 'main', 'Change a note']);
+  assert.ok(shown.findings.some(({ path, level }) => path === 'bad.orch.yaml' && level === 'error'));
+});
+
+test('a merge moves the source branch, and the changes are closed afterwards', async () => {
+  const scene = await prepare(true);
+  await scene.write('write_file', noteOf('new\n'));
+  await scene.write('commit', { message: 'New note' });
+  const { commitId } = (await scene.changes()) ?? {};
+  const merged = await scene.merge();
+  assert.deepEqual([merged.status, merged.body.commitId], [200, commitId], 'a fast-forward');
+  assert.equal(await readMain(scene, 'notes.md'), 'new\n');
+  requireProblem(await scene.merge(), 409, 'ai-task-changes-closed');
+  requireProblem(await scene.discard(), 409, 'ai-task-changes-closed');
+  assert.match((await scene.call('write_file', noteOf('x'))).text, /merged/);
+});
+
+test('a merge goes on with other files of others, also with what is not committed, and stops at the same file', async () => {
+  const scene = await prepare(true);
+  await scene.write('write_file', noteOf('new\n'));
+  await scene.write('commit', { message: 'New note' });
+  await scene.write('delete_file', { path: 'old.txt' });
+  await scene.commitAsPerson([{ path: 'notes.md', content: 'by a person\n' }]);
+  const refused = requireProblem(await scene.merge(), 409, 'ai-task-merge-conflict');
+  assert.match(refused.detail, /"notes.md"/);
+  assert.equal(await readMain(scene, 'notes.md'), 'by a person\n');
+  await scene.commitAsPerson([
+    { path: 'notes.md', content: files['notes.md'] },
+    { path: 'z.txt', content: 'z' },
+  ]);
+  assert.equal((await scene.merge({ message: 'All of it' })).status, 200);
+  assert.equal(await readMain(scene, 'notes.md'), 'new\n');
+  assert.equal(await readMain(scene, 'z.txt'), 'z');
+  const gone = `${scene.project.path}/repositories/files/content?branch=main&path=old.txt`;
+  requireProblem(await scene.account.admin.get(gone), 404, 'repository-file-not-found');
+});
+
+test('a discard deletes the branch of the task, unless it has commits of others', async () => {
+  const scene = await prepare(true, { targetBranchName: 'of-task' });
+  await scene.write('write_file', noteOf('new\n'));
+  await scene.write('commit', { message: 'New note' });
+  await scene.commitAsPerson([{ path: 'z.txt', content: 'z' }], 'of-task');
+  requireProblem(await scene.discard(), 409, 'branch-has-moved');
+  const other = await prepare(true, { targetBranchName: 'of-task' });
+  await other.write('write_file', noteOf('new\n'));
+  await other.write('commit', { message: 'New note' });
+  assert.equal((await other.discard()).status, 200);
+  const branches = `${other.project.path}/repositories/branches`;
+  const { results } = (await other.account.admin.get<{ results: { name: string }[] }>(branches)).body;
+  assert.deepEqual(
+    results.map(({ name }) => name),
+    ['main'],
+  );
+  assert.equal((await other.changes()).state, 'DISCARDED');
+});
+
+test('without a repository a merge publishes a version over the newest one', async () => {
+  const scene = await prepare(false);
+  const { account, project, taskId } = scene;
+  await scene.write('write_file', noteOf('new\n'));
+  await scene.write('commit', { message: 'New note' });
+  server.clock.advance(1);
+  const merged = await scene.merge();
+  assert.equal(merged.body.versionName, `ai-task-${taskId.slice(-12)}`);
+  const asset = `${project.path}/artifacts/assets?environmentName=dev&path=notes.md`;
+  assert.equal((await account.admin.get(asset)).text, 'new\n');
+});
+
+test('there is nothing to merge without changes, and nothing while the task runs', async () => {
+  const scene = await prepare(false);
+  requireProblem(await scene.merge(), 409, 'ai-task-no-changes');
+  await scene.write('write_file', noteOf('new\n'));
+  await scene.write('write_file', noteOf(files['notes.md']));
+  requireProblem(await scene.merge(), 409, 'ai-task-no-changes');
+  await server.database.query("update ai_task set status = 'RUNNING', due_at = now() where task_id = $1", [
+    scene.taskId,
+  ]);
+  requireProblem(await scene.merge(), 409, 'ai-task-running');
+  requireProblem(await scene.discard(), 409, 'ai-task-running');
+});

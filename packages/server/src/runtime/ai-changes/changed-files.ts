@@ -1,0 +1,63 @@
+/** Which files a task changed, and how they were before. */
+import type { AiTaskFile } from '@headgate/contract';
+import {
+  type CopyRow,
+  type CopyServices,
+  createCommitFiles,
+  createVersionFiles,
+  decodeText,
+  readCopy,
+} from '../ai-tools/index.ts';
+
+export interface ChangedFile extends AiTaskFile {
+  /** Undefined: there was, or is, no such file, or it is no text. */
+  before: string | undefined;
+  after: string | undefined;
+}
+
+/** Sorted by path. */
+export async function listChanged(services: CopyServices, row: CopyRow): Promise<ChangedFile[]> {
+  const copy = await readCopy(services, row);
+  const first = await openStart(services, row);
+  const firstFiles = new Map((await first.list()).map((file) => [file.path, file]));
+  const committed = copy.baseFiles
+    .filter(({ path, digest }) => firstFiles.get(path)?.digest !== digest)
+    .map(({ path }) => path);
+  const present = new Set(copy.baseFiles.map(({ path }) => path));
+  const removed = [...firstFiles.keys()].filter((path) => !present.has(path));
+  const paths = [...new Set([...committed, ...removed, ...copy.edits.keys()])].sort();
+  const changed: ChangedFile[] = [];
+  for (const path of paths) {
+    const file = firstFiles.get(path);
+    const before = file === undefined ? undefined : await readFirst(first.read([file]));
+    const after = await copy.read(path);
+    if (before === undefined && after === undefined) continue;
+    if (before !== undefined && after !== undefined && before.equals(after)) continue;
+    changed.push({
+      path,
+      change: before === undefined ? 'added' : after === undefined ? 'deleted' : 'modified',
+      isCommitted: !copy.uncommitted.has(path),
+      before: before === undefined ? undefined : decodeText(before),
+      after: after === undefined ? undefined : decodeText(after),
+    });
+  }
+  return changed;
+}
+
+async function openStart(services: CopyServices, row: CopyRow) {
+  const { account_id: accountId, project_id: projectId } = row;
+  if (row.source_branch === null)
+    return createVersionFiles(
+      { read: services.database.read, blobs: services.blobs },
+      accountId,
+      row.manifest_digest,
+    );
+  const place = { accountId, projectId };
+  const content = await services.repositories.withRepository(place, async (opened) => opened.content);
+  return createCommitFiles(content, row.start_commit);
+}
+
+async function readFirst(contents: AsyncIterable<Buffer>): Promise<Buffer | undefined> {
+  for await (const bytes of contents) return bytes;
+  return undefined;
+}

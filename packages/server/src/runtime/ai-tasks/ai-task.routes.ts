@@ -1,0 +1,231 @@
+import {
+  type AiAgentConfig,
+  createAiTask,
+  decideAiTask,
+  deleteAiTask,
+  getAiTask,
+  listAiTaskMessages,
+  listAiTasks,
+  messagePageLimit,
+  replaceAiTaskPermissions,
+  sendAiTaskMessage,
+  stopAiTask,
+  streamAiTaskMessages,
+} from '@headgate/contract';
+import { type Database, requireRow, type Transaction } from '../../kernel/database/database.ts';
+import type { Wakes } from '../../kernel/database/wakes.ts';
+import type { Endpoints, FindPlace } from '../../kernel/endpoint/endpoint.ts';
+import { computePageBounds, makePagingToken } from '../../kernel/http/paging.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import { toUuid } from '../../kernel/identifiers.ts';
+import { type AiSettings, mostMessages, nameAssistant } from './ai-settings.ts';
+import {
+  addMessageToRun,
+  announceChange,
+  deleteTask,
+  insertTask,
+  type LockedTask,
+  lockTask,
+  presentItem,
+  presentTask,
+  projectOfTask,
+  refuseUnknownEnvironment,
+  requestStop,
+  resumeTask,
+  taskById,
+  taskPage,
+} from './ai-task.store.ts';
+import { requireAccountBudget } from './budget.ts';
+import { writeDecisions } from './decisions.ts';
+import { addGrants, replaceGrants } from './grant.store.ts';
+import type { LiveTexts } from './live-text.ts';
+import { appendMessages, messagesAfter } from './message.store.ts';
+import { presentMessage, readPosition } from './message-page.ts';
+import { followMessages } from './message-stream.ts';
+import { toStoredText } from './stored-text.ts';
+import { buildTaskEvent, describeTask } from './task-event.ts';
+import { keyOfTask, stopKeyOf, tasksKey } from './task-state.ts';
+import type { Tools } from './tool-set.ts';
+
+export interface RouteServices {
+  database: Database;
+  wakes: Wakes;
+  settings: AiSettings;
+  tools: Tools;
+  live: LiveTexts;
+  stopping: AbortSignal;
+}
+
+const descriptionLength = 200;
+
+export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): void {
+  const { settings, tools } = services;
+  const ofTask = endpoints.within(createPlaceFinder(services.database));
+  /** After the commit: the servers look for the task, and its followers for messages. */
+  const announce = (tx: Transaction, taskId: string) =>
+    tx.afterCommit(() => {
+      services.wakes.wake(tasksKey, 'all');
+      services.wakes.wake(keyOfTask(taskId), 'all');
+    });
+
+  endpoints.write(createAiTask, async ({ tx, scope, body, now, newId }) => {
+    const { agentConfig: config, message, grantedPermissions: grants = [] } = body;
+    await requireAccountBudget(tx, settings, scope.accountId, now);
+    const taskId = newId();
+    const description = toStoredText(message, descriptionLength);
+    insertTask(tx, scope, { taskId, config, description }, now);
+    const data = { type: 'user', text: message, senderId: scope.actorId } as const;
+    appendMessages(tx, { ...scope, taskId }, [{ groupId: newId(), data }], now);
+    addGrants(tx, { scope, taskId, grants, tools, now });
+    announce(tx, taskId);
+    const after = { agentConfig: config, grantedPermissions: grants };
+    return {
+      body: { taskId, status: 'RUNNING' as const, agentName: config.name, createdAt: now.toISOString() },
+      location: `/v1/ai/agents/tasks/${taskId}`,
+      events: [buildTaskEvent('ai-task-created', taskId, { config, description }, { after })],
+    };
+  });
+
+  endpoints.read(listAiTasks, async ({ query, page }) => {
+    const { limit, offset } = computePageBounds(query);
+    const { rows, total } = await page(taskPage, {
+      in_project_id: query.projectId ?? null,
+      branch_name: query.branchId ?? null,
+      status: query.status ?? null,
+      limit,
+      offset,
+    });
+    return { body: { tasks: rows.map(presentItem), page: query.page, size: limit, total } };
+  });
+
+  ofTask.read(getAiTask, async ({ params, rows, now }) => {
+    const row = requireRow(await rows(taskById, { task_id: toUuid(params.taskId) }), () =>
+      problem('ai-task-not-found', { id: params.taskId }),
+    );
+    return { body: presentTask(row, nameAssistant(settings), now) };
+  });
+
+  ofTask.write(stopAiTask, async ({ tx, scope, params, now }) => {
+    const taskId = toUuid(params.taskId);
+    const task = await lockTask(tx, scope, taskId);
+    if (task.status !== 'RUNNING')
+      throw problem('ai-task-not-running', { id: params.taskId, status: task.status });
+    tx.send(requestStop, { account_id: scope.accountId, task_id: taskId, now });
+    announce(tx, taskId);
+    tx.afterCommit(() => services.wakes.wake(stopKeyOf(taskId), 'all'));
+    const events = [buildTaskEvent('ai-task-stop-requested', taskId, describeTask(task))];
+    return { body: { taskId, status: 'STOPPING' as const }, events };
+  });
+
+  ofTask.write(replaceAiTaskPermissions, async ({ tx, scope, params, body, now }) => {
+    const taskId = toUuid(params.taskId);
+    const task = await lockTask(tx, scope, taskId);
+    const { grantedPermissions: grants } = body;
+    replaceGrants(tx, { scope, taskId, grants, tools, now });
+    tx.send(announceChange, { account_id: scope.accountId, task_id: taskId, now });
+    announce(tx, taskId);
+    const after = { grantedPermissions: grants };
+    return {
+      body: { grantedPermissions: grants },
+      events: [buildTaskEvent('ai-task-permissions-replaced', taskId, describeTask(task), { after })],
+    };
+  });
+
+  ofTask.write(deleteAiTask, async ({ tx, scope, params }) => {
+    const taskId = toUuid(params.taskId);
+    const task = await lockTask(tx, scope, taskId);
+    if (task.is_at_work) throw problem('ai-task-running', { id: params.taskId });
+    tx.send(deleteTask, { account_id: scope.accountId, task_id: taskId });
+    announce(tx, taskId);
+    return { events: [buildTaskEvent('ai-task-deleted', taskId, describeTask(task))] };
+  });
+
+  ofTask.read(listAiTaskMessages, async ({ params, query, rows }) => {
+    const limit = Math.min(query.limit, messagePageLimit);
+    const after = readPosition(query.paginationToken, 'query.paginationToken');
+    const found = await rows(messagesAfter, { task_id: toUuid(params.taskId), after, limit: limit + 1 });
+    const results = found.slice(0, limit);
+    const last = results.at(-1);
+    const hasMore = found.length > limit && last !== undefined;
+    return {
+      body: {
+        results: results.map(presentMessage),
+        ...(hasMore ? { more: makePagingToken(String(last.position)) } : {}),
+      },
+    };
+  });
+
+  ofTask.stream(streamAiTaskMessages, (call) => followMessages(call, services));
+
+  ofTask.write(sendAiTaskMessage, async ({ tx, scope, params, body, now, newId }) => {
+    const taskId = toUuid(params.taskId);
+    const task = await lockTask(tx, scope, taskId);
+    const config = requireConfig(task, body.agentConfig, params.taskId);
+    if (task.last_position >= mostMessages) throw problem('ai-task-full', { limit: mostMessages });
+    await requireAccountBudget(tx, settings, scope.accountId, now);
+    const key = { account_id: scope.accountId, task_id: taskId, now };
+    const sender = { sender_id: scope.actorId, sender_credential_id: scope.userCredentialId ?? null };
+    if (task.status === 'RUNNING') tx.send(addMessageToRun, { ...key, ...sender });
+    else {
+      refuseUnknownEnvironment(tx, config);
+      tx.send(resumeTask, {
+        ...key,
+        ...sender,
+        agent_config: JSON.stringify(config),
+        environment_name: config.environmentName ?? null,
+        branch_name: config.sourceBranchName ?? null,
+      });
+    }
+    const data = { type: 'user', text: body.message, senderId: scope.actorId } as const;
+    appendMessages(tx, { ...scope, taskId }, [{ groupId: newId(), data }], now);
+    const { grantedPermissions: grants } = body;
+    if (grants !== undefined) replaceGrants(tx, { scope, taskId, grants, tools, now });
+    announce(tx, taskId);
+    const events = [buildTaskEvent('ai-task-message-sent', taskId, { ...task, config })];
+    return { body: { taskId }, events };
+  });
+
+  ofTask.write(decideAiTask, async ({ tx, scope, params, body, now }) => {
+    const taskId = toUuid(params.taskId);
+    const task = await lockTask(tx, scope, taskId);
+    const { messages, granted, pending } = await writeDecisions(tx, {
+      scope,
+      taskId,
+      decisions: body.decisions,
+      now,
+    });
+    appendMessages(tx, { ...scope, taskId }, messages, now);
+    const grants = granted.map((toolName) => ({ toolName }));
+    addGrants(tx, { scope, taskId, grants, tools, now });
+    tx.send(announceChange, { account_id: scope.accountId, task_id: taskId, now });
+    announce(tx, taskId);
+    const after = { decisions: body.decisions.map(({ id, type }) => ({ id, type })) };
+    return {
+      body: { pendingDecisions: pending },
+      events: [buildTaskEvent('ai-task-decided', taskId, describeTask(task), { after })],
+    };
+  });
+}
+
+/** A task in a project where the caller has no role is as unknown as one that does not exist. */
+export function createPlaceFinder(database: Database): FindPlace {
+  return async ({ scope, params }) => {
+    const { taskId } = params as { taskId: string };
+    const unknown = () => problem('ai-task-not-found', { id: taskId });
+    const [row] = await database.read(projectOfTask, {
+      account_id: scope.accountId,
+      task_id: toUuid(taskId),
+    });
+    if (row === undefined) throw unknown();
+    return { projectId: row.project_id, environmentName: null, unknown };
+  };
+}
+
+/** @throws `ai-task-stopping`, `ai-task-config-running`, `ai-task-project` */
+function requireConfig(task: LockedTask, given: AiAgentConfig | undefined, id: string): AiAgentConfig {
+  if (task.status === 'STOPPING') throw problem('ai-task-stopping', { id });
+  if (given === undefined) return task.agent_config;
+  if (task.status === 'RUNNING') throw problem('ai-task-config-running', { id });
+  if (given.projectId !== task.project_id) throw problem('ai-task-project', { projectId: task.project_id });
+  return given;
+}

@@ -1,0 +1,82 @@
+/** Budgets: of turns, tokens, money and minutes, for a task and for an account in one UTC day. */
+import { type RowOf, statement, type Transaction } from '../../kernel/database/database.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import type { AiSettings, Budget, ModelSettings } from './ai-settings.ts';
+
+const usageRow = { turns: 'bigint', tokens: 'bigint', cost: 'bigint', milliseconds: 'bigint' } as const;
+export type Usage = RowOf<typeof usageRow>;
+
+const usedToday = statement(
+  { parameters: { account_id: 'uuid', now: 'timestamptz' }, row: usageRow },
+  `
+  select turns, tokens, cost, milliseconds from ai_usage
+  where account_id = $account_id and used_on = ($now at time zone 'UTC')::date`,
+);
+
+const addUsed = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      now: 'timestamptz',
+      turns: 'bigint',
+      tokens: 'bigint',
+      cost: 'bigint',
+      milliseconds: 'bigint',
+    },
+  },
+  `
+  insert into ai_usage as u (account_id, used_on, turns, tokens, cost, milliseconds)
+  values ($account_id, ($now at time zone 'UTC')::date, $turns, $tokens, $cost, $milliseconds)
+  on conflict on constraint ai_usage_key do update set turns = u.turns + excluded.turns,
+    tokens = u.tokens + excluded.tokens, cost = u.cost + excluded.cost, milliseconds = u.milliseconds + excluded.milliseconds`,
+);
+
+const nothing: Usage = { turns: 0, tokens: 0, cost: 0, milliseconds: 0 };
+
+export function addUsage(tx: Transaction, accountId: string, usage: Usage, now: Date): void {
+  tx.send(addUsed, { account_id: accountId, now, ...usage });
+}
+
+/** In millionths of the unit of the prices: the price of a million tokens is the millionths of one token. */
+export function computeCost(
+  model: ModelSettings | undefined,
+  { input, output }: { input: number; output: number },
+): number {
+  if (model === undefined) return 0;
+  return Math.ceil((input * model.inputPrice + output * model.outputPrice) / 100);
+}
+
+export interface UsedUp {
+  /** `turns`, `tokens`, `minutes` or `money`. */
+  budget: string;
+  setting: string;
+  limit: number;
+}
+
+const microsOfHundredth = 10_000;
+
+/** The first budget that is used up. */
+export function findUsedUp(used: Usage, budget: Budget, of: 'TASK' | 'ACCOUNT'): UsedUp | undefined {
+  const limits: [string, string, number, number | undefined][] = [
+    ['turns', 'TURNS', used.turns, budget.turns],
+    ['tokens', 'TOKENS', used.tokens, budget.tokens],
+    ['minutes', 'MINUTES', Math.floor(used.milliseconds / 60_000), budget.minutes],
+    ['money', 'COST', Math.floor(used.cost / microsOfHundredth), budget.cost],
+  ];
+  for (const [name, word, value, limit] of limits)
+    if (limit !== undefined && value >= limit)
+      return { budget: name, setting: `HEADGATE_AI_${of}_${word}`, limit };
+  return undefined;
+}
+
+/** @throws `ai-task-budget` */
+export async function requireAccountBudget(
+  tx: Transaction,
+  settings: AiSettings,
+  accountId: string,
+  now: Date,
+): Promise<void> {
+  const [used = nothing] = await tx.query(usedToday, { account_id: accountId, now });
+  const usedUp = findUsedUp(used, settings.ofAccount, 'ACCOUNT');
+  if (usedUp !== undefined) throw problem('ai-task-budget', usedUp);
+}

@@ -1,0 +1,58 @@
+/** The table `ai_grant`. */
+import type { AiGrantedPermission } from '@headgate/contract';
+import { statement, type Transaction } from '../../kernel/database/database.ts';
+import type { Scope } from '../../kernel/security/permissions.ts';
+import { digestArguments, digestTool } from './grant.ts';
+import { encodeJson } from './stored-text.ts';
+import type { Tools } from './tool-set.ts';
+
+const keyTypes = { account_id: 'uuid', task_id: 'uuid' } as const;
+const removeAll = statement(
+  { parameters: keyTypes },
+  'delete from ai_grant where account_id = $account_id and task_id = $task_id',
+);
+// A grant that is there already is not added again.
+const addAll = statement(
+  { parameters: { ...keyTypes, granted_by: 'uuid', now: 'timestamptz', grants: 'jsonb' } },
+  `
+  insert into ai_grant (account_id, task_id, number, tool_name, grant_as_written, arguments_digest, schema_digest,
+    uses_left, expires_at, granted_by, granted_at)
+  select $account_id, $task_id, last.number + row_number() over (order by g.number), g.written ->> 'toolName', g.written,
+    decode(g.arguments, 'base64'), decode(g.schema, 'base64'), (g.written ->> 'uses')::integer,
+    (g.written ->> 'expiresAt')::timestamptz, $granted_by, $now
+  from jsonb_to_recordset($grants) as g (number integer, written jsonb, arguments text, schema text),
+    (select coalesce(max(number), 0) as number from ai_grant where account_id = $account_id and task_id = $task_id) as last
+  where not exists (
+    select from ai_grant held where held.account_id = $account_id and held.task_id = $task_id
+      and held.grant_as_written = g.written and held.schema_digest is not distinct from decode(g.schema, 'base64'))`,
+);
+
+interface Given {
+  scope: Scope;
+  taskId: string;
+  grants: readonly AiGrantedPermission[];
+  tools: Tools;
+  now: Date;
+}
+
+export function addGrants(tx: Transaction, { scope, taskId, grants, tools, now }: Given): void {
+  if (grants.length === 0) return;
+  const rows = grants.map((written, number) => {
+    const tool = tools.find(written.toolName);
+    const values = written.arguments;
+    return {
+      number,
+      written,
+      arguments:
+        values === undefined ? null : digestArguments(values, Object.keys(values)).toString('base64'),
+      schema: tool === undefined ? null : digestTool(tool).toString('base64'),
+    };
+  });
+  const key = { account_id: scope.accountId, task_id: taskId };
+  tx.send(addAll, { ...key, granted_by: scope.actorId, now, grants: encodeJson(rows) });
+}
+
+export function replaceGrants(tx: Transaction, given: Given): void {
+  tx.send(removeAll, { account_id: given.scope.accountId, task_id: given.taskId });
+  addGrants(tx, given);
+}

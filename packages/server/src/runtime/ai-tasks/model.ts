@@ -1,0 +1,63 @@
+/**
+ * What answers the messages of a task: a model, or the rule-based assistant.
+ *
+ * Terminology
+ *   conversation   what was said, in the order that models want: the results of calls follow the calls
+ *   ask            one request for an answer: text, calls of tools, or both
+ */
+import type { Tool } from '../ai-tools/tool.ts';
+
+export interface AskedCall {
+  /** The id of the call, as the model gets it in the conversation. */
+  id: string;
+  toolName: string;
+  /** JSON, as the model wrote it. */
+  input: string;
+}
+
+export type Said =
+  | { role: 'user'; text: string }
+  | { role: 'assistant'; text: string; calls: readonly (Omit<AskedCall, 'input'> & { input: object })[] }
+  | { role: 'results'; results: readonly { id: string; toolName: string; text: string; isData: boolean }[] };
+
+export interface Ask {
+  instructions: string;
+  conversation: readonly Said[];
+  tools: readonly Tool[];
+  maxOutputTokens: number;
+  signal: AbortSignal;
+  /** Called with each piece of text as it is made. After a retry the text begins again: `undefined` first. */
+  onText: (piece: string | undefined) => void;
+}
+
+export interface ModelAnswer {
+  text: string;
+  calls: AskedCall[];
+  /** Undefined: not said by the model server. */
+  inputTokens: number | undefined;
+  outputTokens: number | undefined;
+  /** Why the answer ended, if not as the model wanted. */
+  end: 'complete' | 'cut' | 'refused';
+}
+
+export interface Model {
+  ask(request: Ask): Promise<ModelAnswer>;
+}
+
+export type ModelFailureCode = 'model-unavailable' | 'model-refused-request' | 'context-too-long';
+
+/** The model gave no answer. The message is for people, and names neither addresses nor keys. */
+export class ModelFailed extends Error {
+  readonly code: ModelFailureCode;
+  constructor(code: ModelFailureCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Bytes a token, on the safe side. */
+const bytesOfToken = 2.5;
+
+export function estimateTokens(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / bytesOfToken);
+}

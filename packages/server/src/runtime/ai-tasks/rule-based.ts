@@ -1,0 +1,142 @@
+/**
+ * The assistant of a server without a model. It follows rules, says so, and understands five instructions. It uses
+ * the same tools as a model, with the same rights and decisions.
+ */
+import type { Ask, Model, ModelAnswer, Said } from './model.ts';
+
+const introduction = 'I am the rule-based assistant: this server has no model.';
+const abilities = `${introduction} I understand these instructions:
+- list the pipelines
+- explain NAME
+- validate NAME, or: validate all
+- run NAME
+- why did NAME fail`;
+
+interface Call {
+  toolName: string;
+  input: Record<string, unknown>;
+}
+
+/** A call to make next, or the text of the answer. */
+type Next = Call | string;
+
+interface Rule {
+  form: RegExp;
+  /** `results`: the texts of the calls that it made so far, in their order. */
+  next: (name: string, results: readonly string[]) => Next;
+}
+
+const call = (toolName: string, input: Record<string, unknown> = {}): Call => ({ toolName, input });
+
+/** Tried in this order: `why did … fail` also has other verbs in it. */
+const rules: readonly Rule[] = [
+  { form: /\bwhy\b(?:.*?\b(?:did|does|has)\b)?\s*(.*?)\s*\b(?:fail(?:ed|s)?|go wrong)\b/i, next: findReason },
+  {
+    form: /\b(?:list|show|which)\b.*\b(?:pipelines?|files?)\b/i,
+    next: (_, [list]) => (list === undefined ? call('list_pipelines') : `These are the pipelines:\n${list}`),
+  },
+  { form: /\b(?:explain|describe)\b\s*(.*)/i, next: explain },
+  { form: /\b(?:validate|check)\b\s*(.*)/i, next: validate },
+  {
+    form: /\b(?:run|start|execute)\b\s*(.*)/i,
+    next: (name, [run]) => {
+      if (name === '') return 'Name the pipeline, such as: run daily-load.';
+      return run ?? call('run_pipeline', { pipelineName: name });
+    },
+  },
+];
+
+function findReason(name: string, [runs, steps]: readonly string[]): Next {
+  if (runs === undefined)
+    return call('list_runs', { onlyFailed: true, ...(name === '' ? {} : { pipelineName: name }) });
+  // The first one is the newest.
+  const id = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(runs)?.[0];
+  if (id === undefined) return `I find no failed run${name === '' ? '' : ` of ${name}`}. ${runs}`;
+  if (steps === undefined) return call('read_steps', { pipelineExecutionId: id });
+  return `The last failed run is:\n${runs.split('\n', 1)[0]}\nIts steps:\n${steps}`;
+}
+
+function explain(name: string, [list, file]: readonly string[]): Next {
+  if (name === '') return 'Name the pipeline, such as: explain daily-load.';
+  if (list === undefined) return call('list_pipelines');
+  const found = findPipeline(list, name);
+  if (found === undefined) return `There is no pipeline ${name}. The pipelines are:\n${list}`;
+  if (file === undefined) return call('read_file', { path: found.path });
+  return `${found.line}\nIts file:\n${file}`;
+}
+
+function validate(name: string, results: readonly string[]): Next {
+  if (name === '') return results[0] ?? call('validate_pipeline');
+  const [list, findings] = results;
+  if (list === undefined) return call('list_pipelines');
+  const found = findPipeline(list, name);
+  if (found === undefined) return `There is no pipeline ${name}. The pipelines are:\n${list}`;
+  return findings === undefined
+    ? call('validate_pipeline', { path: found.path })
+    : `${found.path}: ${findings}`;
+}
+
+/** The line of a pipeline in the list: its path without folder and extension is enough. */
+function findPipeline(list: string, name: string): { path: string; line: string } | undefined {
+  const bare = (path: string) => path.toLowerCase().replace(/\.(?:orch|tran)\.ya?ml$/, '');
+  const wanted = bare(name);
+  const lines = list.split('\n').map((line) => ({ line, path: line.split(': ', 1)[0] ?? '' }));
+  return (
+    lines.find(({ path }) => bare(path) === wanted) ??
+    lines.find(({ path }) => bare(path).split('/').at(-1) === wanted)
+  );
+}
+
+export const ruleBasedModel: Model = {
+  async ask(request) {
+    const answer = follow(request);
+    if (answer.text !== '') request.onText(answer.text);
+    return answer;
+  },
+};
+
+function follow({ conversation, tools }: Ask): ModelAnswer {
+  const { instruction, results } = readState(conversation);
+  const rule = rules.find(({ form }) => form.test(instruction));
+  if (rule === undefined) return say(abilities);
+  const failed = results.find(({ isData }) => !isData);
+  // A call that was not made, such as a denied one, ends what was asked for.
+  if (failed !== undefined) return say(`${introduction} ${failed.text}`);
+  const name = cleanName(rule.form.exec(instruction)?.[1] ?? '');
+  const next = rule.next(
+    name,
+    results.map(({ text }) => text),
+  );
+  if (typeof next === 'string') return say(`${introduction} ${next}`);
+  const tool = tools.find((each) => each.name === next.toolName);
+  if (tool === undefined)
+    return say(`${introduction} I cannot do that here: this task has no tool ${next.toolName}.`);
+  const asked = { id: next.toolName, toolName: tool.name, input: JSON.stringify(next.input) };
+  return { ...say(''), calls: [asked] };
+}
+
+/** The last instruction, and what came of the calls since. */
+function readState(conversation: readonly Said[]) {
+  const from = conversation.findLastIndex((each) => each.role === 'user');
+  const last = conversation[from];
+  return {
+    instruction: last?.role === 'user' ? last.text : '',
+    results: conversation.slice(from + 1).flatMap((each) => (each.role === 'results' ? each.results : [])),
+  };
+}
+
+/** `the pipeline "daily load".` → `daily load` */
+function cleanName(text: string): string {
+  const bare = text
+    .replace(/[.!?\s]+$/, '')
+    .replace(
+      /^(?:(?:the|my|pipelines?|file|last|night's|night|run|of|all|every|everything|it)(?:\s+|$))+/i,
+      '',
+    )
+    .replace(/\s+pipelines?$/i, '');
+  return bare.replace(/^["'`](.*)["'`]$/, '$1').trim();
+}
+
+function say(text: string): ModelAnswer {
+  return { text, calls: [], inputTokens: undefined, outputTokens: undefined, end: 'complete' };
+}

@@ -1,0 +1,124 @@
+/**
+ * Works on AI tasks. Every server has one runner. It claims what is due, and what a silent server had, and holds it
+ * by leases that one statement extends for all. A lease that is lost ends the work on the task at once.
+ */
+import { addSeconds } from '../../kernel/clock.ts';
+import { isUnavailable } from '../../kernel/database/database.ts';
+import { claimTasks, extendLeases, giveTaskBack, type HeldKey, LeaseLost } from './held-task.store.ts';
+import { type RunServices, runTask } from './task-run.ts';
+import { takeStep } from './task-step.ts';
+
+export interface Runner {
+  /** Begins what is due, up to the limit of this server. */
+  look(): Promise<void>;
+  /** Waits until what was begun has ended, waits or was given back. */
+  wait(): Promise<void>;
+  /** How many tasks this server works on. */
+  count(): number;
+}
+
+const leaseSeconds = 20;
+const beatMilliseconds = 5_000;
+/** Before a task that met a failure of the platform is taken up again. */
+const pauseSeconds = 5;
+
+interface Held {
+  key: HeldKey;
+  lost: AbortController;
+  /** Until when the lease surely holds, by `performance.now()`. */
+  until: number;
+  work: Promise<void>;
+}
+
+export function createRunner(services: RunServices & { stopping: AbortSignal }): Runner {
+  const { database, clock, log, stopping, settings } = services;
+  const held = new Map<string, Held>();
+  let timer: NodeJS.Timeout | undefined;
+  let isLooking: Promise<void> | undefined;
+  let mustLookAgain = false;
+
+  async function work(key: HeldKey, lost: AbortController): Promise<void> {
+    const signal = AbortSignal.any([stopping, lost.signal]);
+    try {
+      await runTask(services, key, signal, takeStep);
+    } catch (failure) {
+      await endWork(key, failure, lost.signal.aborted);
+    } finally {
+      held.delete(key.task_id);
+      if (held.size === 0) {
+        clearInterval(timer);
+        timer = undefined;
+      }
+    }
+  }
+
+  async function endWork(key: HeldKey, failure: unknown, isLost: boolean): Promise<void> {
+    const about = { err: failure, taskId: key.task_id };
+    if (isLost || failure instanceof LeaseLost) {
+      log.info(about, 'an AI task was deleted, or another server took it over');
+      return;
+    }
+    if (!stopping.aborted) {
+      if (isUnavailable(failure)) log.warn(about, 'an AI task was interrupted; it will be taken up again');
+      else log.error(about, 'a step of an AI task failed; it will be taken up again');
+    }
+    const dueAt = addSeconds(clock.now(), stopping.aborted ? 0 : pauseSeconds);
+    await giveTaskBack(database.read, key, dueAt).catch(() => undefined);
+  }
+
+  function begin(key: HeldKey, sentAt: number): void {
+    const lost = new AbortController();
+    const entry: Held = { key, lost, until: sentAt + leaseSeconds * 1_000, work: Promise.resolve() };
+    held.set(key.task_id, entry);
+    entry.work = work(key, lost);
+    timer ??= setInterval(() => void beat(), beatMilliseconds);
+  }
+
+  /** A server that cannot extend a lease in time must stop, as another one may begin. */
+  async function beat(): Promise<void> {
+    const now = performance.now();
+    for (const { lost, until } of held.values()) if (now > until) lost.abort();
+    const entries = [...held.values()];
+    const until = addSeconds(clock.now(), leaseSeconds);
+    const kept = await extendLeases(
+      database.read,
+      entries.map(({ key }) => key),
+      until,
+    ).catch(() => undefined);
+    if (kept === undefined) return;
+    const still = new Set(kept.map((each) => each.task_id));
+    for (const entry of entries) {
+      if (still.has(entry.key.task_id)) entry.until = now + leaseSeconds * 1_000;
+      else entry.lost.abort();
+    }
+  }
+
+  async function lookOnce(): Promise<void> {
+    do {
+      mustLookAgain = false;
+      const limit = settings.concurrency - held.size;
+      if (limit <= 0 || stopping.aborted) return;
+      const sentAt = performance.now();
+      const claimed = await claimTasks(database.read, { limit, leaseSeconds, now: clock.now() });
+      for (const key of claimed) begin(key, sentAt);
+      // Each that ends makes room, and a task may have come meanwhile.
+    } while (mustLookAgain);
+  }
+
+  return {
+    look() {
+      if (isLooking !== undefined) {
+        mustLookAgain = true;
+        return isLooking;
+      }
+      isLooking = lookOnce().finally(() => {
+        isLooking = undefined;
+      });
+      return isLooking;
+    },
+    async wait() {
+      while (held.size > 0) await Promise.all([...held.values()].map((entry) => entry.work));
+    },
+    count: () => held.size,
+  };
+}

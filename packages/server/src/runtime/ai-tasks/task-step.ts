@@ -1,0 +1,64 @@
+/** Chooses the next step of a task. */
+
+import { mostMessages } from './ai-settings.ts';
+import { findUsedUp, type UsedUp } from './budget.ts';
+import { findDueCall, makeCall, writeCallEnds } from './call.ts';
+import type { HeldTask } from './held-task.store.ts';
+import { endWith, type NextStep, type Step } from './task-run.ts';
+import { takeTurn } from './turn.ts';
+
+export async function takeStep(step: Step): Promise<NextStep> {
+  const { task, services } = step;
+  const now = services.clock.now();
+  // What has begun is finished first: its effect may have happened.
+  const begun = task.calls.find(({ status }) => status === 'RUNNING');
+  if (begun !== undefined) return makeCall(step, begun);
+  if (task.status === 'STOPPING')
+    return endWith(step, 'STOPPED', {
+      type: 'state',
+      status: 'STOPPED',
+      reason: 'The task was stopped on request.',
+    });
+  if (task.agent_config.environmentName !== undefined && task.environment_name === null) {
+    const text = `The environment ${JSON.stringify(task.agent_config.environmentName)} of the task was deleted.`;
+    return endWith(step, 'ERRORED', { type: 'error', code: 'environment-deleted', text });
+  }
+  const due = await findDueCall(step, now);
+  if (due.ended.length > 0) return writeCallEnds(step, due.ended, now);
+  if (due.call !== undefined) return makeCall(step, due.call, due.grantNumber);
+  if (due.waitsUntil !== undefined) return due.waitsUntil;
+  if (!task.wants_turn)
+    return endWith(step, 'STOPPED', {
+      type: 'state',
+      status: 'STOPPED',
+      reason: 'There is nothing left to do.',
+    });
+  const spent = findSpent(step);
+  if (spent !== undefined)
+    return endWith(step, 'STOPPED', { type: 'state', status: 'STOPPED', reason: spent });
+  return takeTurn(step);
+}
+
+/** The budget that is used up, in words. */
+function findSpent({ services: { settings }, task }: Step): string | undefined {
+  if (task.last_position >= mostMessages) return `The task has ${mostMessages} messages, which is the limit.`;
+  const ofTask = findUsedUp(sumUsage(task), settings.ofTask, 'TASK');
+  if (ofTask !== undefined) return describeSpent('The task', ofTask);
+  const today = {
+    turns: task.day_turns,
+    tokens: task.day_tokens,
+    cost: task.day_cost,
+    milliseconds: task.day_milliseconds,
+  };
+  const ofAccount = findUsedUp(today, settings.ofAccount, 'ACCOUNT');
+  return ofAccount && describeSpent('The account, today,', ofAccount);
+}
+
+function sumUsage(task: HeldTask) {
+  const { turns, cost, milliseconds } = task;
+  return { turns, cost, milliseconds, tokens: task.input_tokens + task.output_tokens };
+}
+
+function describeSpent(what: string, { budget, limit, setting }: UsedUp): string {
+  return `${what} has used up its budget of ${budget}: ${limit} (${setting}).`;
+}

@@ -1,0 +1,46 @@
+/** The rights of a call: what the task's creator and the sender behind it both may do (docs/adr/0073). */
+import type { Operation } from '@headgate/contract';
+import type { Database, Transaction } from '../../kernel/database/database.ts';
+import { typed } from '../../kernel/database/database.ts';
+import { actFor } from '../../kernel/endpoint/acting.ts';
+import type { ReadCall } from '../../kernel/endpoint/endpoint.ts';
+import { guardedRead } from '../../kernel/security/guarded-read.ts';
+import type { Scope } from '../../kernel/security/permissions.ts';
+import type { ToolContext } from './tool.ts';
+
+/**
+ * One caller that has the rights of both. A user counts without the personal credential of its request: the task
+ * outlives it (docs/adr/0053).
+ */
+export function toScope({ creator, sender }: ToolContext['actors']): Scope {
+  const { accountId, actorId, userCredentialId, isUser = userCredentialId !== undefined } = creator;
+  return {
+    accountId,
+    actorId,
+    ...(isUser ? { isUser } : {}),
+    ...(sender.actorId === actorId ? {} : { secondActorId: sender.actorId }),
+  };
+}
+
+export interface Acting {
+  rows: ReadCall<Operation>['rows'];
+  write<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
+}
+
+/** @param operation what both could have asked for; its permission is checked */
+export function actForBoth(
+  services: { database: Database },
+  operation: Operation,
+  { task, actors, now }: ToolContext,
+  environmentName: string | null = null,
+): Acting {
+  const place = { projectId: task.projectId, environmentName };
+  return actFor(services, operation, { scope: toScope(actors), place, now });
+}
+
+const nothing = guardedRead({ row: { may: typed<true>('boolean') } }, 'select true as may');
+
+/** Throws `forbidden`, `token-invalid` or `project-not-found`. */
+export async function requireRights({ rows }: Acting): Promise<void> {
+  await rows(nothing, {});
+}

@@ -1,0 +1,54 @@
+/** The findings of an upload of the working copy: the same checks by the same code, and nothing is stored. */
+import { getRepositoryFile, type UploadWarning } from '@headgate/contract';
+import {
+  type Checked,
+  createCollection,
+  createPipelineChecks,
+  judgeReferences,
+  listNamesBy,
+  type PipelineReader,
+  type Upload,
+} from '../../delivery/artifacts/index.ts';
+import { type BlobWriter, createDiscardingWriter } from '../../delivery/blobs/index.ts';
+import type { ReadCall } from '../../kernel/endpoint/endpoint.ts';
+import { actForBoth } from './actors.ts';
+import type { ToolContext } from './tool.ts';
+import type { ToolServices } from './tool-kit.ts';
+import type { WorkingCopy } from './working-copy.ts';
+
+type Rows = ReadCall<never>['rows'];
+
+export interface Judged {
+  upload: Upload;
+  checked: Checked;
+}
+
+/** @param rows reads names that the caller may read @throws Problem for files that no upload may have */
+export async function judgeCopy(
+  { readPipeline }: { readPipeline: PipelineReader },
+  rows: Rows,
+  copy: Pick<WorkingCopy, 'readAll'>,
+  writer: BlobWriter = createDiscardingWriter(),
+): Promise<Judged> {
+  const checks = createPipelineChecks(readPipeline);
+  const collection = createCollection(writer, checks);
+  for await (const { path, bytes } of copy.readAll()) {
+    const wait = collection.add(path, bytes);
+    if (wait !== undefined) await wait;
+  }
+  const upload = await collection.finish();
+  return { upload, checked: await judgeReferences(listNamesBy(rows), checks, upload) };
+}
+
+export async function findFindings(
+  services: ToolServices,
+  context: ToolContext,
+  copy: WorkingCopy,
+): Promise<Checked> {
+  const { rows } = actForBoth(services, getRepositoryFile, context);
+  return (await judgeCopy(services, rows, copy)).checked;
+}
+
+export function renderFinding({ path, line, level, code, message }: UploadWarning): string {
+  return `${path}${line === undefined ? '' : `:${line}`}: ${level} ${code}: ${message}`;
+}

@@ -1,0 +1,45 @@
+import type { ManifestUser } from '../../delivery/blobs/index.ts';
+import type { Slice } from '../../kernel/slice/slice.ts';
+import { createCommitTool } from './commit-tool.ts';
+import { createFileTools } from './file-tools.ts';
+import { createPipelineTools } from './pipeline-tools.ts';
+import type { Platform } from './platform.ts';
+import { createQueryTool } from './query-tool.ts';
+import { createRunTools } from './run-tools.ts';
+import type { Tool } from './tool.ts';
+import type { ToolServices } from './tool-kit.ts';
+
+export { createCommitFiles, createVersionFiles } from './base-files.ts';
+export { judgeCopy } from './findings.ts';
+export { createPlatform, type Platform } from './platform.ts';
+export { listRuns } from './run.store.ts';
+export type * from './tool.ts';
+export {
+  type CopyRow,
+  copyRow,
+  lockCopy,
+  newestVersion,
+  removeEdits,
+  storeState,
+} from './working-copy.store.ts';
+export { type CopyServices, decodeText, readCopy, type WorkingCopy } from './working-copy.ts';
+
+/** All tools. */
+export function createPlatformTools(services: ToolServices): Tool[] {
+  return [
+    ...createFileTools(services),
+    ...createPipelineTools(services),
+    ...createRunTools(services),
+    createQueryTool(services),
+    createCommitTool(services),
+  ];
+}
+
+export const aiTools: Slice<{ platform: Platform }> & ManifestUser = {
+  name: 'ai-tools',
+  routes: ({ app }, { platform }) => platform.serve(app),
+  // A version that a working copy began with.
+  manifestUses: [
+    `exists (select from ai_working_copy w where w.account_id = $account_id and w.manifest_digest = m.digest and w.state = 'OPEN')`,
+  ],
+};

@@ -1,0 +1,85 @@
+/** The SQL of a transformation, without a run: expressions are not evaluated, only names are replaced. */
+import { queryWarehouse } from '@headgate/contract';
+import {
+  duckdb,
+  ParameterError,
+  type Plain,
+  type PlainMap,
+  parsePipeline,
+  planTransformation,
+  type Transformation,
+} from '@headgate/pipelines';
+import { toScope } from './actors.ts';
+import type { ToolContext } from './tool.ts';
+import { ToolFault } from './tool-fault.ts';
+import { quote, requireEnvironment, type ToolServices } from './tool-kit.ts';
+
+/** Planning takes the server's time. */
+const longestFile = 200_000;
+
+export async function planSql(
+  services: ToolServices,
+  context: ToolContext,
+  path: string,
+  text: string,
+): Promise<string> {
+  if (text.length > longestFile) throw new ToolFault(`${quote(path)} is too long to plan`);
+  const { pipeline, error } = parsePipeline(path, text);
+  if (pipeline === undefined) throw new ToolFault(`${quote(path)} cannot be read: ${error.message}`);
+  if (pipeline.type !== 'transformation')
+    throw new ToolFault(`${quote(path)} is an orchestration; only a transformation has SQL of its own`);
+  const defaults = readDefaults(pipeline);
+  const resolve = async ({ parameters }: { parameters: PlainMap }) => replaceInMap(parameters, defaults);
+  const catalog = { query: (sql: string) => askWarehouse(services, context, sql) };
+  const { outputs, failures } = await planTransformation(pipeline, duckdb, resolve, catalog);
+  const planned = outputs.map(
+    ({ component, statements }) => `-- ${component}\n${statements.map((each) => `${each};`).join('\n')}`,
+  );
+  const failed = failures.map(
+    ({ component, error: failure }) =>
+      `-- ${component} cannot be planned: ${failure instanceof Error ? failure.message : String(failure)}`,
+  );
+  const all = [...planned, ...failed];
+  return all.length === 0 ? 'The transformation writes nothing, so it has no SQL.' : all.join('\n\n');
+}
+
+async function askWarehouse({ platform }: ToolServices, context: ToolContext, sql: string) {
+  const environmentName = requireEnvironment(context);
+  return platform.call(queryWarehouse, toScope(context.actors), {
+    params: { projectId: context.task.projectId },
+    body: { environmentName, sql, maxRows: 1_000 },
+  });
+}
+
+type Defaults = ReadonlyMap<string, string>;
+
+function readDefaults({ variables }: Transformation): Defaults {
+  return new Map(
+    [...variables.values()].flatMap(({ name, defaultValue }): [string, string][] =>
+      typeof defaultValue === 'string' || typeof defaultValue === 'number'
+        ? [[name, String(defaultValue)]]
+        : [],
+    ),
+  );
+}
+
+function replaceInMap(map: PlainMap, defaults: Defaults): PlainMap {
+  return Object.fromEntries(Object.entries(map).map(([name, value]) => [name, replaceIn(value, defaults)]));
+}
+
+function replaceIn(value: Plain, defaults: Defaults): Plain {
+  if (typeof value === 'string') return replaceNames(value, defaults);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((each) => replaceIn(each, defaults));
+  if ('fromGrid' in value) throw new ParameterError('the rows of a grid variable are known only in a run');
+  return replaceInMap(value as PlainMap, defaults);
+}
+
+/** Expressions are code of a tenant, which only an agent evaluates. */
+function replaceNames(text: string, defaults: Defaults): string {
+  return text.replaceAll(/\$\{([^}]*)\}/g, (written, inner: string) => {
+    const found = defaults.get(inner.trim());
+    if (found === undefined) throw new ParameterError(`${written} is known only in a run`);
+    return found;
+  });
+}

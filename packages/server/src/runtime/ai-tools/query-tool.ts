@@ -1,0 +1,33 @@
+/** The tool that queries the warehouse of the environment of the task. */
+import { queryRowLimit, queryWarehouse } from '@headgate/contract';
+import { Type } from 'typebox';
+import { toScope } from './actors.ts';
+import type { Tool } from './tool.ts';
+import { declareTool, object, requireEnvironment, type ToolServices } from './tool-kit.ts';
+
+const defaultRows = 50;
+
+export function createQueryTool(services: ToolServices): Tool {
+  return declareTool({
+    name: 'query_warehouse',
+    description:
+      'Run one SELECT in the warehouse of the environment of the task. It can change nothing. To see the tables: select table_name from information_schema.tables.',
+    input: object({
+      sql: Type.String({ minLength: 1, maxLength: 20_000 }),
+      maxRows: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: queryRowLimit, description: `Default: ${defaultRows}` }),
+      ),
+    }),
+    async run(context, { sql, maxRows = defaultRows }) {
+      const environmentName = requireEnvironment(context);
+      const { columns, rows, isCut } = await services.platform.call(
+        queryWarehouse,
+        toScope(context.actors),
+        { params: { projectId: context.task.projectId }, body: { environmentName, sql, maxRows } },
+        context.callId,
+      );
+      const lines = [columns, ...rows].map((row) => JSON.stringify(row));
+      return [...lines, isCut ? 'and more rows' : `${rows.length} rows`].join('\n');
+    },
+  });
+}

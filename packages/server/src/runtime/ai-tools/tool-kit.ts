@@ -1,0 +1,85 @@
+/** What all tools share: their inputs, and what their failures mean. */
+import { type Static, type TObject, type TProperties, Type } from 'typebox';
+import type { PipelineReader, UploadLimits } from '../../delivery/artifacts/index.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { Problem } from '../../kernel/http/problems.ts';
+import { maskSecrets } from './masking.ts';
+import type { Platform } from './platform.ts';
+import type { PermissionMessage, Tool, ToolContext, ToolInput, ToolResult } from './tool.ts';
+import { ToolFault } from './tool-fault.ts';
+import type { CopyServices } from './working-copy.ts';
+
+export interface ToolServices extends CopyServices {
+  platform: Platform;
+  readPipeline: PipelineReader;
+  clock: Clock;
+  config: { upload: UploadLimits };
+}
+
+interface Declared<Input extends TObject> {
+  name: string;
+  description: string;
+  input: Input;
+  /** What a person is asked. Only for a tool that changes something. */
+  asks?(input: Static<Input>): PermissionMessage;
+  /** It masks its texts itself, since the numbers of the marks are those of a file. */
+  masksItself?: true;
+  /** @returns the text of a call that was done. @throws ToolFault, Problem */
+  run(context: ToolContext, input: Static<Input>): Promise<string>;
+}
+
+/** Characters of one result. */
+const resultLimit = 60_000;
+
+/** A tool without `asks` only reads. */
+export function declareTool<Input extends TObject>({ input, asks, ...declared }: Declared<Input>): Tool {
+  const { name, description } = declared;
+  const isChanging = asks !== undefined;
+  return {
+    name,
+    description,
+    inputSchema: input,
+    changes: isChanging,
+    permissionMessage: (given) => asks?.(given as Static<Input>) ?? { title: description, body: '' },
+    async run(context, given: ToolInput): Promise<ToolResult> {
+      if (isChanging && context.task.mode === 'PLAN')
+        return { outcome: 'FAILED', text: `The task is in the mode PLAN, and ${name} changes something.` };
+      try {
+        const text = await declared.run(context, given as Static<Input>);
+        return { outcome: 'DONE', text: limitText(declared.masksItself ? text : maskSecrets(text).text) };
+      } catch (failure) {
+        if (!isAnswer(failure)) throw failure;
+        return { outcome: 'FAILED', text: limitText(maskSecrets(failure.message).text) };
+      }
+    },
+  };
+}
+
+/** Whether the model can do something about it. */
+function isAnswer(failure: unknown): failure is Error {
+  return failure instanceof ToolFault || (failure instanceof Problem && failure.status < 500);
+}
+
+function limitText(text: string): string {
+  if (text.length <= resultLimit) return text;
+  return `${text.slice(0, resultLimit).toWellFormed()}\n[cut: ${text.length - resultLimit} more characters]`;
+}
+
+export const object = <Properties extends TProperties>(properties: Properties) =>
+  Type.Object(properties, { additionalProperties: false });
+
+export const PathInput = Type.String({
+  minLength: 1,
+  maxLength: 1_024,
+  description: 'From the root of the project, such as jobs/load.orch.yaml',
+});
+
+/** @throws ToolFault */
+export function requireEnvironment({ task }: ToolContext): string {
+  if (task.environmentName === undefined)
+    throw new ToolFault('the task has no environmentName: start a task that has one');
+  return task.environmentName;
+}
+
+/** A name or a text of a tenant in a sentence. */
+export const quote = (text: string) => JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);

@@ -1,0 +1,212 @@
+/** The tables `ai_working_copy` and `ai_edit`. */
+import { selectChosenVersion } from '../../delivery/artifacts/index.ts';
+import {
+  type ColumnTypes,
+  type ParametersOf,
+  type Read,
+  type RowOf,
+  statement,
+  type Transaction,
+  typed,
+} from '../../kernel/database/database.ts';
+import { guardedRead } from '../../kernel/security/guarded-read.ts';
+
+export type CopyState = 'OPEN' | 'MERGED' | 'DISCARDED';
+
+const copyTypes = {
+  account_id: 'uuid',
+  task_id: 'uuid',
+  project_id: 'uuid',
+  source_branch: 'text?',
+  branch: 'text?',
+  is_branch_made: 'boolean?',
+  start_commit: 'text?',
+  commit_id: 'text?',
+  environment_name: 'text?',
+  version_name: 'text?',
+  manifest_digest: 'text?',
+} as const satisfies ColumnTypes;
+export const copyRow = {
+  ...copyTypes,
+  state: typed<CopyState>('text'),
+  branch_call: 'uuid?',
+  message: 'text?',
+  committed_by_call: 'uuid?',
+} satisfies ColumnTypes;
+export type CopyRow = RowOf<typeof copyRow>;
+export type NewCopy = ParametersOf<typeof copyTypes>;
+
+export interface CopyKey {
+  accountId: string;
+  taskId: string;
+}
+
+const key = { account_id: 'uuid', task_id: 'uuid' } as const;
+const keyOf = ({ accountId, taskId }: CopyKey) => ({ account_id: accountId, task_id: taskId });
+
+const columns = Object.keys(copyRow).join(', ');
+const selectCopy = statement(
+  { parameters: key, row: copyRow },
+  `select ${columns} from ai_working_copy where account_id = $account_id and task_id = $task_id`,
+);
+const lockCopySql = statement(
+  { parameters: key, row: copyRow },
+  `select ${columns} from ai_working_copy where account_id = $account_id and task_id = $task_id for update`,
+);
+
+export async function findCopy(read: Read, task: CopyKey): Promise<CopyRow | undefined> {
+  return (await read(selectCopy, keyOf(task)))[0];
+}
+
+export async function lockCopy(tx: Transaction, task: CopyKey): Promise<CopyRow | undefined> {
+  return (await tx.query(lockCopySql, keyOf(task)))[0];
+}
+
+const insertOne = statement(
+  { parameters: { ...copyTypes, now: 'timestamptz' } },
+  `
+  insert into ai_working_copy (account_id, task_id, project_id, state, source_branch, branch, is_branch_made,
+    start_commit, commit_id, environment_name, version_name, manifest_digest, created_at, modified_at)
+  values ($account_id, $task_id, $project_id, 'OPEN', $source_branch, $branch, $is_branch_made, $start_commit,
+    $commit_id, $environment_name, $version_name, $manifest_digest, $now, $now)
+  on conflict (account_id, task_id) do nothing`,
+);
+
+export function insertCopy(tx: Transaction, copy: NewCopy, now: Date): void {
+  tx.send(insertOne, { ...copy, now });
+}
+
+const updateBranch = statement(
+  {
+    parameters: {
+      ...key,
+      branch: 'text',
+      branch_call: 'uuid',
+      is_branch_made: 'boolean',
+      now: 'timestamptz',
+    },
+  },
+  `update ai_working_copy set branch = $branch, branch_call = $branch_call, is_branch_made = $is_branch_made,
+    modified_at = $now
+  where account_id = $account_id and task_id = $task_id`,
+);
+
+/** Also before the branch is made, so that the same call knows it again. */
+export function storeBranch(
+  tx: Transaction,
+  task: CopyKey,
+  { branch, callId, isMade }: { branch: string; callId: string; isMade: boolean },
+  now: Date,
+): void {
+  tx.send(updateBranch, { ...keyOf(task), branch, branch_call: callId, is_branch_made: isMade, now });
+}
+
+const updateCommit = statement(
+  {
+    parameters: {
+      ...key,
+      commit_id: 'text?',
+      message: 'text',
+      committed_by_call: 'uuid',
+      now: 'timestamptz',
+    },
+  },
+  `update ai_working_copy set commit_id = $commit_id, message = $message, committed_by_call = $committed_by_call,
+    modified_at = $now
+  where account_id = $account_id and task_id = $task_id`,
+);
+
+export interface Committed {
+  /** Null in a project without a repository. */
+  commitId: string | null;
+  message: string;
+  callId: string;
+}
+
+export function storeCommit(tx: Transaction, task: CopyKey, committed: Committed, now: Date): void {
+  const { commitId, message, callId } = committed;
+  tx.send(updateCommit, { ...keyOf(task), commit_id: commitId, message, committed_by_call: callId, now });
+}
+
+const updateState = statement(
+  { parameters: { ...key, state: 'text', now: 'timestamptz' } },
+  `update ai_working_copy set state = $state, modified_at = $now
+  where account_id = $account_id and task_id = $task_id and state = 'OPEN'`,
+);
+
+export function storeState(tx: Transaction, task: CopyKey, state: CopyState, now: Date): void {
+  tx.send(updateState, { ...keyOf(task), state, now });
+}
+
+export type Stage = 'WORKING' | 'PROPOSED';
+
+export interface Edit {
+  stage: Stage;
+  path: string;
+  /** Null: the file is deleted. */
+  content: string | null;
+}
+
+const selectEdits = statement(
+  { parameters: key, row: { stage: typed<Stage>('text'), path: 'text', content: 'text?' } },
+  `select stage, path, content from ai_edit where account_id = $account_id and task_id = $task_id
+  order by stage, path collate "C"`,
+);
+
+/** Those that are committed first, so that later ones win. */
+export async function listEdits(read: Read, task: CopyKey): Promise<Edit[]> {
+  return read(selectEdits, keyOf(task));
+}
+
+const upsertEdit = statement(
+  { parameters: { ...key, path: 'text', content: 'text?' } },
+  `insert into ai_edit (account_id, task_id, stage, path, content)
+  values ($account_id, $task_id, 'WORKING', $path, $content)
+  on conflict (account_id, task_id, stage, path) do update set content = excluded.content`,
+);
+
+export function storeEdit(tx: Transaction, task: CopyKey, path: string, content: string | null): void {
+  tx.send(upsertEdit, { ...keyOf(task), path, content });
+}
+
+const deleteWorking = statement(
+  { parameters: key },
+  `delete from ai_edit where account_id = $account_id and task_id = $task_id and stage = 'WORKING'`,
+);
+const proposeWorking = statement(
+  { parameters: key },
+  `insert into ai_edit (account_id, task_id, stage, path, content)
+  select account_id, task_id, 'PROPOSED', path, content from ai_edit
+  where account_id = $account_id and task_id = $task_id and stage = 'WORKING'
+  on conflict (account_id, task_id, stage, path) do update set content = excluded.content`,
+);
+const deleteEdits = statement(
+  { parameters: key },
+  'delete from ai_edit where account_id = $account_id and task_id = $task_id',
+);
+
+export function removeWorkingEdits(tx: Transaction, task: CopyKey): void {
+  tx.send(deleteWorking, keyOf(task));
+}
+
+export function proposeEdits(tx: Transaction, task: CopyKey): void {
+  tx.send(proposeWorking, keyOf(task));
+  tx.send(deleteWorking, keyOf(task));
+}
+
+export function removeEdits(tx: Transaction, task: CopyKey): void {
+  tx.send(deleteEdits, keyOf(task));
+}
+
+/** No row if the environment does not exist; null for one without a version. */
+export const newestVersion = guardedRead(
+  {
+    parameters: { environment_name: 'text', version_name: 'text?' },
+    row: { version_name: 'text?', manifest_digest: 'text?' },
+  },
+  `
+  select v.version_name, v.manifest_digest
+  from environment e
+  left join lateral (${selectChosenVersion('version_name, manifest_digest')}) v on true
+  where e.account_id = $account_id and e.project_id = $project_id and e.name = $environment_name`,
+);

@@ -1,0 +1,106 @@
+/** Runs a query by the agent of an environment. The request waits for the agent. */
+import { queryBytesLimit, querySecondsLimit, queryWarehouse } from '@headgate/contract';
+import { requireRow } from '../../kernel/database/database.ts';
+import type { Wakes } from '../../kernel/database/wakes.ts';
+import type { Endpoints, LongCall, Services } from '../../kernel/endpoint/endpoint.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import { toUuid } from '../../kernel/identifiers.ts';
+import { waitForEnd } from '../../kernel/work/awaited-end.ts';
+import { enqueueWork } from '../../kernel/work/work.ts';
+import { findQuery, insertQuery, type QueriedPlaceRow, queriedPlace } from './warehouse-query.store.ts';
+
+export interface WarehouseQueryServices extends Services {
+  wakes: Wakes;
+  /** How long a request waits until an agent takes its work. */
+  secretWaitSeconds: number;
+  stopping: AbortSignal;
+}
+
+type QueryCall = LongCall<typeof queryWarehouse>;
+type QueriedAgent = QueriedPlaceRow & { agent_id: string; agent_name: string };
+
+const subjectName = 'query';
+
+export function warehouseQueryRoutes({ long }: Endpoints, services: WarehouseQueryServices): void {
+  long(queryWarehouse, async (call) => {
+    const agent = await requireAgent(call);
+    const begun = (await call.awaited.findEarlier()) ?? (await begin(call, services, agent));
+    if ('answer' in begun) return begun.answer;
+    const { workId: queryId } = begun.pending;
+    const seconds = services.secretWaitSeconds + querySecondsLimit;
+    const { accountId } = call.scope;
+    const ended = await waitForEnd(services, seconds, queryId, async () => {
+      const found = await findQuery(services.database.read, accountId, queryId);
+      if (found === undefined) throw problem('project-not-found', { projectId: call.params.projectId });
+      return found.state === 'PENDING' ? { waitsFor: queryId } : { ended: found };
+    });
+    if (ended === undefined) {
+      await call.awaited.giveUp(queryId);
+      throw problem('warehouse-query-timeout', { agentName: agent.agent_name, seconds });
+    }
+    if (ended.result !== null) return call.awaited.finish(queryId, { body: ended.result });
+    await call.awaited.giveUp(queryId);
+    throw problem('warehouse-query-failed', { message: ended.message ?? 'the agent gave no reason' });
+  });
+}
+
+/** Throws `environment-not-found`, `environment-without-agent`, `unknown-agent` and `no-agent-for-query`. */
+async function requireAgent({ rows, body }: QueryCall): Promise<QueriedAgent> {
+  const { environmentName, agentId } = body;
+  const found = await rows(queriedPlace, {
+    environment_name: environmentName,
+    agent_id: agentId === undefined ? null : toUuid(agentId),
+  });
+  const place = requireRow(found, () => problem('environment-not-found', { name: environmentName }));
+  const { agent_id, agent_name } = place;
+  if (agentId !== undefined && agent_id === null) throw problem('unknown-agent', { id: agentId });
+  if (agent_id === null || agent_name === null)
+    throw problem('environment-without-agent', { name: environmentName });
+  const reason = findHindrance(place);
+  if (reason !== undefined)
+    throw problem('no-agent-for-query', { environmentName, agentName: agent_name, reason });
+  return { ...place, agent_id, agent_name };
+}
+
+function findHindrance({ paused, connected, able }: QueriedPlaceRow): string | undefined {
+  if (paused === true) return 'is paused; resume it';
+  if (connected !== true) return 'is not connected; start it';
+  return able === true ? undefined : 'cannot run queries; install a newer version of it';
+}
+
+function begin(call: QueryCall, services: WarehouseQueryServices, { agent_id: agentId }: QueriedAgent) {
+  const { scope, params, body, now } = call;
+  const { projectId } = params;
+  const { environmentName, sql, maxRows } = body;
+  const queryId = call.newId();
+  const until = new Date(now.getTime() + services.secretWaitSeconds * 1_000);
+  const pendingUntil = new Date(until.getTime() + querySecondsLimit * 1_000);
+  return call.awaited.begin({ workId: queryId, until: pendingUntil }, (tx) => {
+    insertQuery(tx, {
+      account_id: scope.accountId,
+      query_id: queryId,
+      project_id: projectId,
+      environment_name: environmentName,
+      sql,
+      max_rows: maxRows,
+      max_bytes: queryBytesLimit,
+      seconds: querySecondsLimit,
+      created_at: now,
+    });
+    const work = {
+      account_id: scope.accountId,
+      work_id: queryId,
+      project_id: projectId,
+      environment_name: environmentName,
+      agent_id: agentId,
+      kind: 'warehouse-query',
+      name: subjectName,
+      requested_by: scope.actorId,
+    };
+    enqueueWork(tx, work, now, { claimableUntil: until });
+    tx.afterCommit(() => services.wakes.wake(agentId, 'all'));
+    const subject = { type: 'warehouse-query', id: queryId, name: subjectName };
+    const after = { environmentName, maxRows, agentId, sql: sql.slice(0, 2_000) };
+    return [{ name: 'warehouse-query-requested', projectId, environmentName, subject, after }];
+  });
+}

@@ -1,0 +1,96 @@
+/** Queries of warehouses: which agent runs them, and what the request gets. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { WarehouseRows } from '@headgate/contract';
+import { requireProblem } from '../../testing/client.ts';
+import { createQueryingAgent } from '../../testing/querying-agent.ts';
+import { startTestServer } from '../../testing/server.ts';
+
+const server = await startTestServer();
+const impatient = await startTestServer({
+  database: server.database,
+  settings: { HEADGATE_SECRET_WAIT_SECONDS: '1' },
+});
+const rows: WarehouseRows = { columns: ['a'], rows: [[1], [null]], isCut: true };
+
+async function scene() {
+  const account = await server.account();
+  const { path, projectId } = await account.project();
+  const query = (body: object = {}, headers: Record<string, string> = {}) =>
+    account.admin.post<WarehouseRows>(
+      `${path}/warehouse-queries`,
+      { environmentName: 'dev', sql: 'select a from t', ...body },
+      { headers },
+    );
+  return { account, path, projectId, query };
+}
+
+test('the agent of the environment gets the query with its bounds, and the request its rows', async () => {
+  const { account, path, projectId, query } = await scene();
+  const [oslo] = [await createQueryingAgent(account), await createQueryingAgent(account)];
+  await account.admin.patch(`${path}/environments/dev`, { defaultAgentId: oslo.agentId });
+  const work = oslo.answerNext(rows);
+  const answer = await query({ maxRows: 2 }, { 'idempotency-key': 'one' });
+  assert.deepEqual([answer.status, answer.body], [200, rows]);
+  const { sql, maxRows, environmentName, warehouse } = await work;
+  assert.deepEqual(
+    [sql, maxRows, environmentName, warehouse],
+    ['select a from t', 2, 'dev', { kind: 'duckdb' }],
+  );
+  const again = await query({ maxRows: 2 }, { 'idempotency-key': 'one' });
+  assert.deepEqual([again.status, again.body], [200, rows], 'no second work');
+  const events = await server.database.query<{ name: string }>(
+    'select name from event where project_id = $1 and subject_type = $2 order by 1',
+    [projectId, 'warehouse-query'],
+  );
+  const names = events.map(({ name }) => name.replace('warehouse-query-', ''));
+  assert.deepEqual(names, ['claimed', 'ended', 'requested']);
+});
+
+test('a refused query says why, and can be repeated under its key', async () => {
+  const { account, query } = await scene();
+  const agent = await createQueryingAgent(account);
+  const failing = agent.answerNext({ message: 'there is no table t' });
+  const refused = await query({}, { 'idempotency-key': 'k' });
+  await failing;
+  assert.match(requireProblem(refused, 422, 'warehouse-query-failed').detail, /there is no table t/);
+  const answering = agent.answerNext(rows);
+  assert.equal((await query({}, { 'idempotency-key': 'k' })).status, 200);
+  await answering;
+});
+
+test('a query without an agent that can run it is refused with the reason', async () => {
+  const { account, path, query } = await scene();
+  requireProblem(await query(), 422, 'environment-without-agent');
+  const agent = await account.agent();
+  assert.match(requireProblem(await query(), 409, 'no-agent-for-query').detail, /is not connected/);
+  const hello = { protocolVersions: [1], agentVersion: '0.1.0', abilities: ['secret-check'], concurrency: 1 };
+  await agent.client.post('/hello', { ...hello, instanceId: '0199a4b0-0000-7000-8000-000000000001' });
+  assert.match(requireProblem(await query(), 409, 'no-agent-for-query').detail, /newer version/);
+  requireProblem(await query({ environmentName: 'none' }), 404, 'environment-not-found');
+  requireProblem(await query({ agentId: '0199a4b0-0000-7000-8000-000000000002' }), 422, 'unknown-agent');
+  assert.equal((await account.admin.post(`${path}/warehouse-queries`, {})).status, 400);
+});
+
+test('a query that the agent does not take in time ends without it', async () => {
+  const { account, path } = await scene();
+  await createQueryingAgent(account);
+  // The bound of the work is by the movable clock.
+  const client = impatient;
+  const token = await account.admin.token();
+  const waiting = client.transport({
+    method: 'POST',
+    url: `/dpc/v1${path}/warehouse-queries`,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ environmentName: 'dev', sql: 'select 1' }),
+  });
+  while (
+    (await server.database.query('select 1 from warehouse_query where state = $1', ['PENDING'])).length === 0
+  )
+    await new Promise((resolve) => setImmediate(resolve));
+  server.clock.advance(3_600);
+  await server.sweep();
+  const { status, text } = await waiting;
+  assert.equal(status, 422, text);
+  assert.match(text, /no agent|claimed|took|time/i);
+});
