@@ -3,7 +3,11 @@
  * configurations that runs and tests use.
  */
 import { type Static, Type } from 'typebox';
-import { ConnectorOauthText, connectorGrantTypes, OauthName } from '../connector-oauth/connector-oauth.ts';
+import {
+  ConnectorOauthName,
+  ConnectorOauthText,
+  connectorGrantTypes,
+} from '../connector-oauth/connector-oauth.ts';
 import {
   ConnectorConnection,
   ConnectorParameters,
@@ -29,20 +33,20 @@ export const ConnectorTestWork = Type.Object({
 /** One request to one endpoint. Completes with `connectorTest`, also if the endpoint refuses the request. */
 export type ConnectorTestWork = Static<typeof ConnectorTestWork>;
 
-export const ConnectorAuthorizationWork = Type.Object({ connectorOauthId: Uuid, name: OauthName });
+export const ConnectorAuthorizationWork = Type.Object({ connectorOauthId: Uuid, name: ConnectorOauthName });
 /**
  * Exchange an authorization code for tokens, and write them to the vault. The lookup of the configuration with
  * this work has the code. Completes as SUCCESS when the vault has the tokens, else as FAILED with the reason.
  */
 export type ConnectorAuthorizationWork = Static<typeof ConnectorAuthorizationWork>;
 
-export const ConnectorOauthLookup = Type.Object({ instanceId: Uuid, ...Holding, name: OauthName });
+export const ConnectorOauthLookup = Type.Object({ instanceId: Uuid, ...Holding, name: ConnectorOauthName });
 /** An instance that holds work of a project asks for one of its OAuth configurations. */
 export type ConnectorOauthLookup = Static<typeof ConnectorOauthLookup>;
 
 export const ConnectorOauthPlan = Type.Object({
   connectorOauthId: Uuid,
-  name: OauthName,
+  name: ConnectorOauthName,
   grantType: oneOf(connectorGrantTypes),
   tokenUrl: ConnectorOauthText,
   scopes: Type.Array(Type.String({ maxLength: 1_000 }), { maxItems: 100 }),

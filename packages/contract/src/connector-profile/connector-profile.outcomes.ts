@@ -40,6 +40,11 @@ export const connectorProfileOutcomes = {
       ({ id, known }) =>
         `body.endpointId: the connector profile has no endpoint ${quoted(id)}; it has ${known.map(quoted).join(', ') || 'none'}.`,
     ),
+    'connector-connection-invalid': kind<{ field: string; reason: string }>(
+      422,
+      'A property of the connection of a test is a plain secret, or names no secret reference or OAuth configuration of the project.',
+      ({ field, reason }) => `${field}: ${reason}`,
+    ),
     'connector-agent-unavailable': kind<{ reason: string }>(
       409,
       'No agent can do this: none is set, or it is not connected, too old, paused, or not allowed in this project and environment.',

@@ -1,7 +1,8 @@
 /** The test of one endpoint of a connector profile: what it is sent, and what comes back. */
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
-import { mapOf } from '../primitives.ts';
+import { operation } from '../operation.ts';
+import { EnvironmentName, mapOf, OpaqueId, ProjectId } from '../primitives.ts';
 import { SecretReferenceName } from '../secret-reference/secret-reference.ts';
 
 export const connectorKinds = ['flex', 'custom'] as const;
@@ -96,3 +97,60 @@ export const ConnectorTestResult = named(
   }),
 );
 export type ConnectorTestResult = Static<typeof ConnectorTestResult>;
+
+const connectorTest = {
+  surface: 'dpc',
+  tag: 'Connector profiles',
+  method: 'POST',
+  permission: 'environment:run',
+  projectFrom: 'body.projectId',
+  environmentFrom: 'body.environmentName',
+  description:
+    'Sends one request of one endpoint, from an agent of the environment and under its allowlist, and waits for the response. Also requires permission to read connector profiles. ' +
+    'Secrets are secret references of the project; the agent reads them and sends them only to the host of the endpoint’s own address, over https. ' +
+    'The status is 200 also if the endpoint refuses the request: see `status` and `problem` in the response.',
+  params: Type.Object({ connectorProfileId: OpaqueId }),
+  body: Type.Object({
+    projectId: ProjectId,
+    environmentName: EnvironmentName,
+    endpointId: Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description: 'The id of the endpoint, or its name',
+    }),
+    agentId: Type.Optional(
+      Type.String({ ...OpaqueId, description: 'Default: the default agent of the environment' }),
+    ),
+    parameters: Type.Optional(ConnectorParameters),
+    connection: Type.Optional(ConnectorConnection),
+  }),
+  success: { status: 200, body: ConnectorTestResult },
+  problems: [
+    'connector-profile-not-found',
+    'connector-endpoint-not-found',
+    'connector-profile-invalid',
+    'connector-connection-invalid',
+    'connector-oauth-pending',
+    'unknown-environment',
+    'unknown-agent',
+    'connector-agent-unavailable',
+    'connector-test-failed',
+    'connector-test-timeout',
+  ],
+  events: ['connector-test-requested'],
+} as const;
+
+export const testFlexConnector = operation({
+  ...connectorTest,
+  id: 'testFlexConnector',
+  path: '/v1/flex-connectors/{connectorProfileId}/test',
+  summary: 'Test an endpoint of a flex connector',
+});
+export const testCustomConnector = operation({
+  ...connectorTest,
+  id: 'testCustomConnector',
+  path: '/v1/custom-connectors/{connectorProfileId}/test',
+  summary: 'Test an endpoint of a custom connector',
+});
+
+export const connectorTestOperations = [testFlexConnector, testCustomConnector] as const;
