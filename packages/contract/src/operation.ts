@@ -27,10 +27,14 @@ export interface Operation {
   permission?: Permission;
   /**
    * Where the check of the permission finds its environment, for a permission that a role in an environment
-   * can give. Nothing else of the request is looked at. The project of a check is the path parameter
-   * `projectId`, where the path has one.
+   * can give. Nothing else of the request is looked at.
    */
   environmentFrom?: EnvironmentSource;
+  /**
+   * Where the check finds its project: a required member of the body. Without it, the project is the path
+   * parameter `projectId`, where the path has one.
+   */
+  projectFrom?: `body.${string}`;
   params?: TObject;
   query?: TObject;
   headers?: TObject;
@@ -102,6 +106,11 @@ type Placed<Declared> = Declared extends { permission: EnvironmentPermission }
   ? { environmentFrom: TextMember<Declared> | 'resource' | 'items' }
   : { environmentFrom?: never };
 
+/** Whether the permission of an operation is checked in a project. */
+export function isOfProject({ path, projectFrom }: Operation): boolean {
+  return projectFrom !== undefined || path.includes('{projectId}');
+}
+
 /** The phrases of the statuses of success; those of problems are `statusTitles`. */
 export const successTitles = { 200: 'OK', 201: 'Created', 202: 'Accepted', 204: 'No Content' } as const;
 
@@ -159,7 +168,7 @@ export function problemsOf(declared: Operation): ProblemCode[] {
   if (declared.surface === 'dpc') {
     if (declared.method === 'POST') codes.add('idempotency-key-in-use').add('idempotency-key-reused');
     if (declared.method !== 'GET') codes.add('concurrent-change');
-    if (declared.path.includes('{projectId}')) codes.add('project-not-found');
+    if (isOfProject(declared)) codes.add('project-not-found');
   }
   for (const code of declared.problems) codes.add(code);
   return [...codes];

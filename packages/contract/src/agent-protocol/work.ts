@@ -2,7 +2,14 @@
 import { type Static, Type } from 'typebox';
 import { oneOf, Uuid } from '../primitives.ts';
 
-export const workKinds = ['pipeline-execution', 'secret-write', 'secret-check', 'test-execution'] as const;
+export const workKinds = [
+  'pipeline-execution',
+  'secret-write',
+  'secret-check',
+  'test-execution',
+  'connector-test',
+  'connector-authorization',
+] as const;
 export type WorkKind = (typeof workKinds)[number];
 
 export const workCommands = ['cancel', 'force-cancel'] as const;
