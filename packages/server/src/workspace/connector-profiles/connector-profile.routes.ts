@@ -54,10 +54,10 @@ const customOperations = {
 type KindOperations = typeof flexOperations | typeof customOperations;
 
 export function connectorProfileRoutes(endpoints: Endpoints): void {
-  for (const of of [flexOperations, customOperations]) {
-    readingRoutes(endpoints, of);
-    createRoute(endpoints, of);
-    changingRoutes(endpoints, of);
+  for (const operations of [flexOperations, customOperations]) {
+    readingRoutes(endpoints, operations);
+    createRoute(endpoints, operations);
+    changingRoutes(endpoints, operations);
   }
 }
 
@@ -93,9 +93,7 @@ function createRoute({ write }: Endpoints, { kind, create }: KindOperations): vo
       body: presentConnectorProfile(row),
       etag: renderConnectorProfileEtag(row),
       location: `/v1/${kind}-connectors/${id}`,
-      events: [
-        buildEvent('connector-profile-created', kind, row, { after: summarizeConnectorProfile(row) }),
-      ],
+      events: [buildEvent('connector-profile-created', kind, row, { after: summarizeConnectorProfile(row) })],
     };
   });
 }

@@ -1,9 +1,5 @@
 /** From the profile in a request to the one that is stored, and back. Pure. */
-import {
-  type ConnectorProfile,
-  type ConnectorProfileBody,
-  connectorProfileBytes,
-} from '@headgate/contract';
+import { type ConnectorProfile, type ConnectorProfileBody, connectorProfileBytes } from '@headgate/contract';
 import { readProfile } from '@headgate/pipelines';
 import { problem, type Violation, withViolations } from '../../kernel/http/problems.ts';
 
@@ -19,8 +15,14 @@ export interface WrittenProfile {
 
 /** Throws `connector-profile-invalid` and `body-too-large`. */
 export function readWrittenProfile(body: ConnectorProfileBody): WrittenProfile {
-  const { id: _, alternateId, deleted: __, deletedTime: ___, lastModified: ____, ...profile } = body as
-    ConnectorProfileBody & Partial<ConnectorProfile>;
+  const {
+    id: _,
+    alternateId,
+    deleted: __,
+    deletedTime: ___,
+    lastModified: ____,
+    ...profile
+  } = body as ConnectorProfileBody & Partial<ConnectorProfile>;
   const text = JSON.stringify(profile);
   const bytes = Buffer.byteLength(text);
   if (bytes > connectorProfileBytes)
