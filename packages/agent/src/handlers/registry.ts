@@ -1,3 +1,5 @@
+import { createConnectorAuthorizationHandler } from './connector-authorization.ts';
+import { createConnectorTestHandler } from './connector-test.ts';
 import type { Handlers } from './handler.ts';
 import { createPipelineExecutionHandler, type PipelineExecutionDependencies } from './pipeline-execution.ts';
 import { createSecretCheckHandler, type SecretCheckDependencies } from './secret-check.ts';
@@ -14,5 +16,7 @@ export function createHandlers(dependencies: HandlerDependencies): Handlers {
     'secret-write': createSecretWriteHandler(dependencies),
     'secret-check': createSecretCheckHandler(dependencies),
     'test-execution': createTestExecutionHandler(dependencies),
+    'connector-test': createConnectorTestHandler(dependencies),
+    'connector-authorization': createConnectorAuthorizationHandler(dependencies),
   };
 }

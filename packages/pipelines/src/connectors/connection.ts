@@ -11,7 +11,7 @@ import { createFindings, createMemberReader, foldWord, isJsonMap, type JsonMap }
 import { readAuthenticationType } from './read-authentication.ts';
 
 /** A value of a connection: plain text, or the name of a secret reference of the project. */
-export type ConnectionValue = { text: string } | { secretName: string };
+export type ConnectionValue = { text: string } | { secretName: string; secretKey?: string };
 
 /** How one request authenticates. */
 export type Authentication =
@@ -90,8 +90,10 @@ function readValue(
   { name }: ConnectorEndpoint,
 ): ConnectionValue {
   const value = findProperty(overrides, names);
-  if (isJsonMap(value) && typeof value.secretName === 'string' && value.secretName !== '')
-    return { secretName: value.secretName };
+  if (isJsonMap(value) && typeof value.secretName === 'string' && value.secretName !== '') {
+    const { secretName, secretKey } = value;
+    return typeof secretKey === 'string' ? { secretName, secretKey } : { secretName };
+  }
   if (typeof value === 'string' || typeof value === 'number')
     return kind === 'secret' ? { secretName: String(value) } : { text: String(value) };
   const what = kind === 'secret' ? 'the name of a secret reference' : 'a text';

@@ -41,6 +41,13 @@ export interface ConnectorEndpoint {
   structure: ConnectorStructure;
   /** Sent as it is if it is text, else as JSON. */
   body: unknown;
+  /** All loads of an environment together call the server no faster. */
+  rateLimit: RateLimit | undefined;
+}
+
+export interface RateLimit {
+  requests: number;
+  seconds: number;
 }
 
 export interface ConnectorParameter {

@@ -9,6 +9,7 @@ import {
   type ConnectorParameter,
   type ConnectorStructure,
   connectorMethods,
+  type RateLimit,
 } from './profile.ts';
 import { createMemberReader, type Findings, isJsonMap, type MemberReader } from './profile-reader.ts';
 import { readAuthenticationOptions, readAuthenticationType } from './read-authentication.ts';
@@ -46,6 +47,7 @@ export function readEndpoint(reader: MemberReader, findings: Findings): Connecto
     uriParameters,
     structure: readStructure(reader.child('structure')),
     body: reader.map.body ?? undefined,
+    rateLimit: readRateLimit(reader.child('rateLimit')),
   };
 }
 
@@ -112,4 +114,12 @@ function readStructure(reader: MemberReader | undefined): ConnectorStructure {
     containedInOuterArray: reader?.yes('containedInOuterArray', false) ?? false,
     repeatingElementPath: reader?.path('repeatingElementPath') ?? [],
   };
+}
+
+function readRateLimit(reader: MemberReader | undefined): RateLimit | undefined {
+  if (reader === undefined) return undefined;
+  const requests = reader.whole('requests', 1);
+  if (requests === undefined && !reader.has('requests'))
+    reader.refuse('requests', 'is missing: how many requests may be sent in "seconds"');
+  return { requests: requests ?? 1, seconds: reader.whole('seconds', 1) ?? 1 };
 }
