@@ -102,6 +102,8 @@ export function simulatedControlPlane(way: Way, life: Life & { cutUntil: number 
     goodbye: (_body, signal) => call(async () => ({ agentStatus: 'stopped' as const }), signal),
     certificate: none,
     secretReference: none,
+    connectorOauth: none,
+    connectorOauthProblem: none,
     artifact: none,
     blob: none,
   };

@@ -6,6 +6,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { agentSettingNames, Secret, unknownSettings } from '@headgate/contract/without-schemas';
 import type { KeyType } from './certificates/certificate-request.ts';
+import { type EgressAllow, parseEgressAllow } from './connectors/egress.ts';
 import { getReason, type LogLevel, logLevels } from './log.ts';
 import { readScriptSettings, type ScriptSettings } from './scripts/script-settings.ts';
 import { readCredential } from './session/credential-settings.ts';
@@ -45,6 +46,8 @@ export interface AgentConfig {
   warehouse: WarehouseBounds;
   scripts: ScriptSettings;
   certificateKey: KeyType;
+  /** Where connectors may go besides public addresses by https. */
+  egressAllow: EgressAllow;
   /** The first is the default. */
   vaults: VaultSettings[];
   /** One line for each environment variable that looks like a setting but is unknown. */
@@ -102,6 +105,7 @@ export function loadConfig(environment: Environment = process.env, userId = proc
     },
     scripts: readScriptSettings(environment, read, problems),
     certificateKey: read.oneOf('HEADGATE_AGENT_CERTIFICATE_KEY', ['ec', 'rsa'], 'ec'),
+    egressAllow: readEgressAllow(environment, problems),
     vaults: readVaults(environment, problems),
     warnings: unknownSettings(environment, agentSettingNames),
   };
@@ -169,6 +173,15 @@ function createSettingReader(environment: Environment, problems: string[]) {
       );
     },
   };
+}
+
+function readEgressAllow(environment: Environment, problems: string[]): EgressAllow {
+  try {
+    return parseEgressAllow(environment.HEADGATE_AGENT_EGRESS_ALLOW ?? '');
+  } catch (error) {
+    problems.push(`HEADGATE_AGENT_EGRESS_ALLOW: ${getReason(error)}`);
+    return parseEgressAllow('');
+  }
 }
 
 function readVaults(environment: Environment, problems: string[]): VaultSettings[] {

@@ -59,6 +59,15 @@ export const headings = [
     tag: 'Agents',
     about: 'An agent is a program that runs pipelines beside the data. It connects to the server.',
   },
+  {
+    tag: 'Connector profiles',
+    about:
+      'A connector profile describes the endpoints of an HTTP API, from which pipelines load rows, and how to authenticate.',
+  },
+  {
+    tag: 'Connector OAuths',
+    about: 'OAuth configurations of a project, with which connectors get tokens. Tokens stay in your vaults.',
+  },
   { tag: 'Secrets', about: 'Write secrets into the vaults of an agent. The server does not store them.' },
   {
     tag: 'Pipeline executions',

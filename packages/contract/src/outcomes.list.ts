@@ -10,6 +10,8 @@ import { alertRuleOutcomes } from './alert-rule/alert-rule.outcomes.ts';
 import { artifactOutcomes } from './artifact/artifact.outcomes.ts';
 import { backfillOutcomes } from './backfill/backfill.outcomes.ts';
 import { connectionOutcomes } from './connection/connection.outcomes.ts';
+import { connectorOauthOutcomes } from './connector-oauth/connector-oauth.outcomes.ts';
+import { connectorProfileOutcomes } from './connector-profile/connector-profile.outcomes.ts';
 import { credentialOutcomes } from './credential/credential.outcomes.ts';
 import { directoryOutcomes } from './directory/directory.outcomes.ts';
 import { enterpriseOauthOutcomes } from './enterprise-oauth/enterprise-oauth.outcomes.ts';
@@ -46,6 +48,8 @@ export const outcomeLists = [
   artifactOutcomes,
   backfillOutcomes,
   connectionOutcomes,
+  connectorOauthOutcomes,
+  connectorProfileOutcomes,
   credentialOutcomes,
   directoryOutcomes,
   enterpriseOauthOutcomes,

@@ -143,13 +143,13 @@ export const permissions = {
     environment: [],
   },
   'agents:list': {
-    may: 'read agents and shared pipelines',
+    may: 'read agents, shared pipelines and connector profiles',
     account: ['SUPER_ADMIN', 'ADMIN', 'MEMBER', 'DIRECTORY'],
     project: [],
     environment: [],
   },
   'agents:manage': {
-    may: 'manage agents and shared pipelines, and write secrets',
+    may: 'manage agents, shared pipelines and connector profiles, and write secrets',
     account: ['SUPER_ADMIN', 'ADMIN'],
     project: [],
     environment: [],

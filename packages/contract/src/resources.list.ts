@@ -13,6 +13,9 @@ import { artifactUploadOperations } from './artifact/artifact-upload.ts';
 import { backfillOperations } from './backfill/backfill.ts';
 import { connectionOperations } from './connection/connection.ts';
 import { dataPlatformConnectionOperations } from './connection/data-platform-connection.ts';
+import { connectorOauthOperations } from './connector-oauth/connector-oauth.ts';
+import { connectorProfileOperations } from './connector-profile/connector-profile.ts';
+import { connectorTestOperations } from './connector-profile/connector-test.ts';
 import { credentialOperations } from './credential/credential.ts';
 import { directoryOperations } from './directory/directory.ts';
 import { scimGroupOperations } from './directory/scim-group.ts';
@@ -55,6 +58,7 @@ export * from './agent-protocol/agent-protocol.ts';
 export * from './agent-protocol/artifact-manifest.ts';
 export * from './agent-protocol/canonical-manifest.ts';
 export * from './agent-protocol/claim.ts';
+export * from './agent-protocol/connector-work.ts';
 export * from './agent-protocol/instance-certificate.ts';
 export * from './agent-protocol/presence.ts';
 export * from './agent-protocol/protocol-constants.ts';
@@ -79,6 +83,10 @@ export * from './artifact/asset-path.ts';
 export * from './backfill/backfill.ts';
 export * from './connection/connection.ts';
 export * from './connection/data-platform-connection.ts';
+export * from './connector-oauth/connector-oauth.ts';
+export * from './connector-profile/connector-profile.ts';
+export * from './connector-profile/connector-profile-shape.ts';
+export * from './connector-profile/connector-test.ts';
 export * from './credential/credential.ts';
 export * from './directory/directory.ts';
 export * from './directory/scim-error.ts';
@@ -143,6 +151,9 @@ export const operationLists = [
   backfillOperations,
   connectionOperations,
   dataPlatformConnectionOperations,
+  connectorOauthOperations,
+  connectorProfileOperations,
+  connectorTestOperations,
   credentialOperations,
   directoryOperations,
   scimGroupOperations,

@@ -29,6 +29,48 @@ export {
   type TransformationType,
   UnknownComponentTypeError,
 } from './components/registry.ts';
+export { type Authentication, type ConnectionValue, chooseAuthentication } from './connectors/connection.ts';
+export {
+  createMarkKey,
+  createMarkTable,
+  type EndpointLoad,
+  type EndpointSource,
+  type Incremental,
+  pageColumn,
+  planEndpointLoad,
+  readMark,
+} from './connectors/endpoint-load.ts';
+export {
+  createEndpointRequest,
+  type EndpointRequest,
+  type EndpointValues,
+} from './connectors/endpoint-request.ts';
+export { parseJson, readScalarText } from './connectors/json-text.ts';
+export {
+  nextPage,
+  type PageRequest,
+  type PageResponse,
+  type PagingState,
+  startPaging,
+} from './connectors/paging.ts';
+export {
+  type AuthenticationType,
+  authenticationTypes,
+  type ConnectorEndpoint,
+  ConnectorError,
+  type ConnectorProfile,
+  type ConnectorStructure,
+  connectorMethods,
+  type JsonSchema,
+  type ProfileFinding,
+  pagingTypes,
+  type RateLimit,
+} from './connectors/profile.ts';
+export { connectorProfileName, connectorProfilePath } from './connectors/profile-file.ts';
+export { describeProfileFinding, readProfile, readProfileText } from './connectors/read-profile.ts';
+export { createRowCheck } from './connectors/row-check.ts';
+export { rowsOf } from './connectors/rows.ts';
+export { getRowSchema, inferStructure } from './connectors/schema.ts';
 export { renderComponentPages } from './documentation/component-page.ts';
 export { createPipelineSchema } from './documentation/json-schema.ts';
 export {

@@ -4,6 +4,7 @@ import type { ActionContext, ActionResult } from './action-context.ts';
 import { assertChecks } from './assertion.ts';
 import { runCalledPipeline, runPipelineUnderTest } from './call.ts';
 import { isTrue } from './condition.ts';
+import { loadEndpoint } from './endpoint-load.ts';
 import { iterateFiles } from './file-search.ts';
 import { findFileToRead, nameFile, requireLoadable, writeFileAtomically } from './files.ts';
 import { iterate, iterateQuery } from './iteration.ts';
@@ -81,6 +82,7 @@ const performers: Performers = {
       throw nameFile(error, path, source);
     }
   },
+  'load-endpoint': loadEndpoint,
   'run-script': runScript,
   async 'unload-file'({ target, statement }, { run }) {
     const { ports, warehouse } = run.context;

@@ -63,8 +63,11 @@ export interface Fixture {
   dispose(): void;
 }
 
-/** @param runScript default: there are no scripts */
-export async function createFixture(runScript: RunScript = refuseScripts): Promise<Fixture> {
+/** @param runScript default: there are no scripts. @param openEndpoint of the folder of the artifact */
+export async function createFixture(
+  runScript: RunScript = refuseScripts,
+  openEndpoint: (folder: string) => ArtifactFiles['openEndpoint'] = () => refuseEndpoints,
+): Promise<Fixture> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-engine-'));
   const artifact = join(folder, 'artifact');
   const filesFolder = join(folder, 'files');
@@ -106,6 +109,7 @@ export async function createFixture(runScript: RunScript = refuseScripts): Promi
       read: async (path) => files.get(path),
       place: (path) => (files.has(path) ? join(artifact, path) : undefined),
       getModified: async (path) => (await stat(join(artifact, path))).mtime.toISOString(),
+      openEndpoint: openEndpoint(artifact),
     },
     async secret(name) {
       secretsRead.push(name);
@@ -192,6 +196,7 @@ export async function createFixture(runScript: RunScript = refuseScripts): Promi
           read: async (path) => texts.get(path),
           place: (path) => (texts.has(path) ? join(place, path) : undefined),
           getModified: async (path) => (await stat(join(place, path))).mtime.toISOString(),
+          openEndpoint: refuseEndpoints,
         };
         shared.set(key, { versionName: chosen.versionName, files: sharedFiles });
       }
@@ -206,6 +211,7 @@ export async function createFixture(runScript: RunScript = refuseScripts): Promi
   };
 }
 
+const refuseEndpoints: ArtifactFiles['openEndpoint'] = async () => assert.fail('no endpoint is called');
 const refuseScripts: RunScript = async () => assert.fail('no script is run');
 
 async function writeFiles(folder: string, files: Readonly<Record<string, string>>): Promise<void> {

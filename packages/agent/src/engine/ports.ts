@@ -16,9 +16,10 @@ import type {
   ScheduledWork,
   Step,
 } from '@headgate/contract';
-import type { QuickJsSource, SharedPipelineUse, Unreadable } from '@headgate/pipelines';
+import type { PageRequest, QuickJsSource, SharedPipelineUse, Unreadable } from '@headgate/pipelines';
 import type { RunScript } from '../scripts/script-job.ts';
 import type { KeptBetweenRuns } from './kept-between-runs.ts';
+import type { AnsweredPage, AskedEndpoint } from './run-messages.ts';
 
 /**
  * The database in which a run executes its SQL. A session has its own transaction, temporary tables and settings.
@@ -49,6 +50,8 @@ export interface Warehouse {
 export interface ArtifactFiles {
   readonly paths: readonly string[];
   has(path: string): boolean;
+  /** Opens an endpoint of a connector profile of the artifact. @throws Error with the reason */
+  openEndpoint(asked: Omit<AskedEndpoint, 'artifact'>): Promise<EndpointPort>;
   /** Identifies the content of a file of the artifact. */
   getDigest(path: string): string;
   /** Pipeline files that the upload ignored, by path, with the reason. */
@@ -76,6 +79,8 @@ export interface RunFiles {
   getModified(folder: string, paths: readonly string[]): Promise<string[]>;
   /** Creates missing folders. Returns the path to write to, beside the target. */
   beginWrite(path: string): Promise<string>;
+  /** Adds text to a file between its begin and its end. */
+  append(partial: string, text: string): Promise<void>;
   /** Renames a complete file to its target, and removes another. */
   endWrite(partial: string, isComplete: boolean): Promise<void>;
   /** Removes unfinished files. */
@@ -86,6 +91,13 @@ export interface RunFiles {
  * The version that was chosen for a use of shared pipelines when the execution started, or why there is none.
  */
 export type SharedVersion = { versionName: string; files: ArtifactFiles } | { fault: string };
+
+/** One endpoint of a connector, called by the agent. */
+export interface EndpointPort {
+  /** @throws Error with the reason, if there is no successful response */
+  fetch(page: Omit<PageRequest, 'number'>, limit?: AbortSignal): Promise<AnsweredPage>;
+  close(): Promise<void>;
+}
 
 /** Where a line of the log comes from. */
 export interface LogSource {

@@ -3,7 +3,7 @@
  * cannot leave the folder, neither by `..` nor by a symbolic link.
  */
 import { randomUUID } from 'node:crypto';
-import { lstat, mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises';
+import { appendFile, lstat, mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import type { RunFiles } from './ports.ts';
 
@@ -91,6 +91,10 @@ export function createRunFiles(getPlace: () => FilesPlace, newId: () => string =
       const partial = join(dirname(target), `.${newId()}.partial`);
       writing.set(partial, target);
       return partial;
+    },
+    async append(partial, text) {
+      if (!writing.has(partial)) throw new FileError(`the file "${partial}" is not being written`);
+      await appendFile(partial, text);
     },
     async endWrite(partial, isComplete) {
       const target = writing.get(partial);

@@ -3,7 +3,7 @@
  * time. Every message of a run has its number in the process; messages of another number are dropped.
  */
 import type { IgnoredPipeline, RunVariables, Step } from '@headgate/contract';
-import type { SharedPipelineUse } from '@headgate/pipelines';
+import type { EndpointValues, PageRequest, SharedPipelineUse } from '@headgate/pipelines';
 import type { ScriptEnd, ScriptJob, ScriptStream, SentRequest } from '../scripts/script-job.ts';
 import type { LogSource, RunOutcome, RunRequest } from './ports.ts';
 
@@ -74,12 +74,37 @@ export interface Questions {
   /** A file of an artifact, by the artifact's place in the start. */
   'artifact-text': { asked: { artifact: number; path: string }; answer: string };
   'artifact-time': { asked: { artifact: number; path: string }; answer: string };
+  /** Opens an endpoint for calls. The answer is its number. */
+  'connector-open': { asked: AskedEndpoint; answer: number };
+  'connector-page': { asked: { call: number; page: Omit<PageRequest, 'number'> }; answer: AnsweredPage };
+  'connector-close': { asked: { call: number }; answer: undefined };
   'file-find': { asked: { path: string }; answer: string };
   'file-text': { asked: { path: string }; answer: string };
   'file-list': { asked: { folder: string; recursive: boolean }; answer: string[] | undefined };
   'file-times': { asked: { folder: string; paths: readonly string[] }; answer: string[] };
   'file-begin': { asked: { path: string }; answer: string };
+  /** More text at the end of a file that is being written. */
+  'file-append': { asked: { partial: string; text: string }; answer: undefined };
   'file-end': { asked: { partial: string; isComplete: boolean }; answer: undefined };
+}
+
+/** An endpoint of a profile of the run's version, by the number of its artifact. */
+export interface AskedEndpoint {
+  artifact: number;
+  path: string;
+  /** Its id. */
+  endpoint: string;
+  connection: Readonly<Record<string, unknown>>;
+  values: EndpointValues;
+}
+
+export interface AnsweredPage {
+  /** The address of the request, without secrets. */
+  url: string;
+  status: number;
+  link?: string;
+  contentType?: string;
+  text: string;
 }
 
 export type QuestionName = keyof Questions;

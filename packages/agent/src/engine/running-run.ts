@@ -92,7 +92,7 @@ export function createRunningRun(
   }
 
   /** @param limit interrupts what was asked for, which then fails */
-  async function askWithin<Name extends 'execute' | 'query' | 'script'>(
+  async function askWithin<Name extends 'execute' | 'query' | 'script' | 'connector-page'>(
     limit: AbortSignal | undefined,
     type: Name,
     asked: Questions[Name]['asked'],
@@ -142,6 +142,13 @@ export function createRunningRun(
       place: (path) => (has(path) ? join(folder, path) : undefined),
       read: async (path) => (has(path) ? ask('artifact-text', { artifact, path }) : undefined),
       getModified: (path) => ask('artifact-time', { artifact, path }),
+      async openEndpoint(asked) {
+        const call = await ask('connector-open', { ...asked, artifact });
+        return {
+          fetch: (page, limit) => askWithin(limit, 'connector-page', { call, page }),
+          close: () => ask('connector-close', { call }),
+        };
+      },
     };
   }
 
@@ -163,6 +170,7 @@ export function createRunningRun(
       list: (folder, recursive) => ask('file-list', { folder, recursive }),
       getModified: (folder, paths) => ask('file-times', { folder, paths }),
       beginWrite: (path) => ask('file-begin', { path }),
+      append: (partial, text) => ask('file-append', { partial, text }),
       endWrite: (partial, isComplete) => ask('file-end', { partial, isComplete }),
     },
     enterScratch: () => ask('scratch', {}),

@@ -4,6 +4,7 @@ import type { WorkOf } from '@headgate/contract';
 import type { ArtifactCache } from '../artifacts/artifact-cache.ts';
 import { describeCancellation, getCanceller } from '../cancellation.ts';
 import type { AgentConfig } from '../config.ts';
+import type { Connectors } from '../connectors/connectors.ts';
 import { followSignals } from '../followed-signals.ts';
 import { type Folders, makePrivateFolder } from '../host/folders.ts';
 import type { Log } from '../log.ts';
@@ -14,6 +15,7 @@ import type { Outcome } from '../session/outbox.ts';
 import { createUnusableWarehouse } from '../warehouses/registry.ts';
 import type { WarehouseDriver, WarehouseKind } from '../warehouses/warehouse.ts';
 import { acquireArtifacts } from './acquired-artifacts.ts';
+import { createConnectorOptions } from './connector-options.ts';
 import type { Handler, WorkContext } from './handler.ts';
 import { createSecretOptions } from './run-secret-options.ts';
 import { createRunSessions } from './run-sessions.ts';
@@ -28,6 +30,7 @@ export interface PipelineExecutionDependencies {
   artifacts: ArtifactCache;
   warehouses: Record<WarehouseKind, WarehouseDriver>;
   secretReferences: SecretReferences;
+  connectors: Connectors;
   scripts: Scripts;
   log: Log;
 }
@@ -97,6 +100,7 @@ async function run(
         },
         runScript: (job, events, kill) => scripts.run(job, isTest ? undefined : place, events, kill),
         ...createSecretOptions(work, context, dependencies),
+        ...createConnectorOptions(work, place, context, dependencies),
         cancel: context.cancel,
         kill: context.kill,
         onStep: context.step,

@@ -1,3 +1,5 @@
+import { createConnectorAuthorizationHandler } from './connector-authorization.ts';
+import { createConnectorTestHandler } from './connector-test.ts';
 import type { Handlers } from './handler.ts';
 import { createPipelineExecutionHandler, type PipelineExecutionDependencies } from './pipeline-execution.ts';
 import { createSecretCheckHandler, type SecretCheckDependencies } from './secret-check.ts';
@@ -16,5 +18,7 @@ export function createHandlers(dependencies: HandlerDependencies): Handlers {
     'secret-check': createSecretCheckHandler(dependencies),
     'warehouse-query': createWarehouseQueryHandler(dependencies),
     'test-execution': createTestExecutionHandler(dependencies),
+    'connector-test': createConnectorTestHandler(dependencies),
+    'connector-authorization': createConnectorAuthorizationHandler(dependencies),
   };
 }

@@ -76,6 +76,9 @@ async function createDependencies(pipelines: Record<string, string>): Promise<Pi
     warehouses: { duckdb: fixture.driver },
     scripts: { run: async () => assert.fail('no script in these tests') },
     secretReferences: { read: async () => new Secret('canary-of-a-secret') },
+    connectors: {
+      open: () => assert.fail('no endpoint in these tests'),
+    } as unknown as PipelineExecutionDependencies['connectors'],
     log,
   };
 }

@@ -8,6 +8,7 @@ import { getReason } from '../log.ts';
 import type { RunOptions } from '../pool/run-options.ts';
 import type { Outcome } from '../session/outbox.ts';
 import { type AcquiredArtifacts, acquireArtifacts } from './acquired-artifacts.ts';
+import { createConnectorOptions } from './connector-options.ts';
 import type { Handler, WorkContext } from './handler.ts';
 import type { PipelineExecutionDependencies } from './pipeline-execution.ts';
 import { createSecretOptions } from './run-secret-options.ts';
@@ -43,7 +44,10 @@ async function runTests(
     context.kill.throwIfAborted();
     if (context.cancel.aborted) return createCancelledOutcome(context, 'before it started');
     await context.reportStarted();
-    const secrets = createSecretOptions(work, context, dependencies);
+    const secrets = {
+      ...createSecretOptions(work, context, dependencies),
+      ...createConnectorOptions(work, payload, context, dependencies),
+    };
     const unpassed: string[] = [];
     for (const [index, { testName }] of payload.tests.entries()) {
       if (context.cancel.aborted) return createCancelledOutcome(context, 'between two tests');
@@ -78,7 +82,7 @@ type JudgedTest = Omit<TestResult, 'index' | 'durationMs'>;
 async function runTest(
   { work, testName, number }: { work: TestWork; testName: string; number: number },
   held: AcquiredArtifacts,
-  secrets: Pick<RunOptions, 'readSecret' | 'conceal'>,
+  secrets: Pick<RunOptions, 'readSecret' | 'conceal' | 'openEndpoint'>,
   context: WorkContext,
   { folders, warehouses, runPool, scripts }: PipelineExecutionDependencies,
 ): Promise<JudgedTest> {

@@ -6,6 +6,7 @@ import type { RunOutcome } from '../engine/ports.ts';
 import { createRunFiles, readTextFile } from '../engine/run-files.ts';
 import type { OfRun, PlacedArtifact, Question, ToRun } from '../engine/run-messages.ts';
 import { getReason } from '../log.ts';
+import { createRunConnectors } from './run-connectors.ts';
 import type { RunOptions } from './run-options.ts';
 import { createRunScripts } from './run-scripts.ts';
 
@@ -36,6 +37,7 @@ export function createConversation(
   const scripts = createRunScripts(options.runScript, send);
   let place = options.files;
   const files = createRunFiles(() => place);
+  const connectors = createRunConnectors(options, locate);
   /** The questions that are being answered. */
   const open = new Map<number, AbortController>();
   const ended = Promise.withResolvers<{ outcome: RunOutcome; faults: readonly string[] }>();
@@ -88,6 +90,14 @@ export function createConversation(
         return files.getModified(asked.folder, asked.paths);
       case 'file-begin':
         return files.beginWrite(asked.path);
+      case 'file-append':
+        return files.append(asked.partial, asked.text);
+      case 'connector-open':
+        return connectors.open(asked);
+      case 'connector-page':
+        return connectors.fetch(asked, interrupt);
+      case 'connector-close':
+        return connectors.close(asked.call);
       case 'file-end':
         return files.endWrite(asked.partial, asked.isComplete);
       default:
@@ -155,6 +165,7 @@ export function createConversation(
     },
     async close() {
       isOver = true;
+      connectors.closeAll();
       await scripts.close();
       await files.close();
     },

@@ -95,6 +95,7 @@ export async function createPoolFixture(settings: Partial<RunPoolSettings> = {})
         warehouse: { execute: refuse, query: refuse },
         readSecret: refuse,
         runScript: refuse,
+        openEndpoint: refuse,
         conceal: (said) => said,
         cancel: never,
         kill: never,

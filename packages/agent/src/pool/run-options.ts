@@ -1,4 +1,6 @@
 import type { RunVariables, Secret, Step } from '@headgate/contract';
+import type { OpenedEndpoint } from '../connectors/connectors.ts';
+import type { EndpointCall } from '../connectors/endpoint-call.ts';
 import type { LogSource, Warehouse } from '../engine/ports.ts';
 import type { FilesPlace } from '../engine/run-files.ts';
 import type { PlacedArtifact, PlacedShared, RunStart } from '../engine/run-messages.ts';
@@ -16,6 +18,8 @@ export interface RunOptions {
   /** Puts the SQL of the run into a scratch database. Returns the folder for its files. */
   enterScratch(): Promise<string>;
   runScript: StartScript;
+  /** Opens an endpoint of a connector. The run's process never gets its secrets. */
+  openEndpoint(opened: OpenedEndpoint): EndpointCall & { close(): void };
   /** Removes the run's secrets from the last output of the process. */
   conceal(text: string): string;
   /** Graceful: the run ends after the running steps. */

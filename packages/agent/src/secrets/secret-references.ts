@@ -15,7 +15,8 @@ const lookupAttempts = 8;
 
 export interface SecretReferences {
   /** @throws Error that names the reference and the vault, and does not contain the value. */
-  read(work: WorkKey, name: string, signal: AbortSignal): Promise<Secret>;
+  /** @param key replaces the key of the reference */
+  read(work: WorkKey, name: string, signal: AbortSignal, key?: string): Promise<Secret>;
 }
 
 export interface SecretReferencesOptions {
@@ -27,13 +28,14 @@ export interface SecretReferencesOptions {
 
 export function createSecretReferences(options: SecretReferencesOptions): SecretReferences {
   return {
-    async read(work, name, signal) {
+    async read(work, name, signal, key) {
       const about = `the secret reference ${JSON.stringify(name)}`;
-      const at = await lookUp(options, work, name, signal).catch((error) => {
+      const found = await lookUp(options, work, name, signal).catch((error) => {
         if (hasCode(error, 'secret-reference-not-found'))
           throw new Error(`${about} does not exist in the project: create it or correct the name`);
         throw new Error(`${about} cannot be looked up: ${explainFailure(error)}`);
       });
+      const at = key === undefined ? found : { ...found, secretKey: key };
       return readSecret(options.vaults, at, signal).catch((error) => {
         throw new Error(`${about} (${describe(at)}) cannot be read: ${getReason(error)}`);
       });

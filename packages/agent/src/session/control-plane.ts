@@ -6,6 +6,9 @@ import type {
   CertificateRequest,
   ClaimRequest,
   ClaimResponse,
+  ConnectorOauthLookup,
+  ConnectorOauthPlan,
+  ConnectorOauthProblemReport,
   GoodbyeRequest,
   GoodbyeResponse,
   HeartbeatRequest,
@@ -38,6 +41,8 @@ export interface ControlPlane {
   goodbye(body: GoodbyeRequest, signal: AbortSignal): Promise<GoodbyeResponse>;
   certificate(body: CertificateRequest, signal: AbortSignal): Promise<IssuedCertificate>;
   secretReference(body: SecretLookup, signal: AbortSignal): Promise<SecretCoordinates>;
+  connectorOauth(body: ConnectorOauthLookup, signal: AbortSignal): Promise<ConnectorOauthPlan>;
+  connectorOauthProblem(body: ConnectorOauthProblemReport, signal: AbortSignal): Promise<void>;
   artifact(digest: string, signal: AbortSignal): Promise<ArtifactManifest>;
   blob(sha256: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
 }
@@ -108,6 +113,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     goodbye: (body, signal) => post('/goodbye', body, signal),
     certificate: (body, signal) => post('/certificates', body, signal),
     secretReference: (body, signal) => post('/secret-references', body, signal),
+    connectorOauth: (body, signal) => post('/connector-oauths', body, signal),
+    connectorOauthProblem: (body, signal) => post('/connector-oauth-problems', body, signal),
     async artifact(digest, signal) {
       const path = `/artifacts/${encodeURIComponent(digest)}`;
       return callWithin(realTime, callTimeoutMilliseconds, [signal], async (bounded) => {
@@ -214,5 +221,6 @@ async function readJson(response: HttpResponse): Promise<unknown> {
     if (size > answerLimit) throw new Error(`the server’s answer is larger than ${answerLimit} bytes`);
     chunks.push(chunk);
   }
-  return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+  // A 204 has no body.
+  return size === 0 ? undefined : JSON.parse(Buffer.concat(chunks).toString('utf8'));
 }

@@ -82,6 +82,11 @@
  *   - `restart` of a step is what a restart of the execution needs to know of it. `restart` of claimed work is
  *     the plan of such a restart; only an instance with the ability `restarted-execution` gets it.
  *   - `schedule` of an execution is the schedule that it is a run of, with its logical time: `sysvar.schedule`.
+ *   - A `connector-test` sends one request of an endpoint, and completes with `connectorTest`. A
+ *     `connector-authorization` exchanges the code of an authorization; `POST /agent/v1/connector-oauths` with
+ *     that work gives the code once more as long as the work is held. Tokens go to the agent's vault only.
+ *   - A run or test that uses an OAuth configuration asks the server for it by name. The instance that could
+ *     not get a token reports why, and the configuration shows it.
  *   - Both sides ignore unknown members.
  */
 import { Type } from 'typebox';
@@ -90,6 +95,7 @@ import { OpaqueId } from '../primitives.ts';
 import { SecretCoordinates } from '../secret/secret-value.ts';
 import { ArtifactManifest } from './artifact-manifest.ts';
 import { ClaimRequest, ClaimResponse } from './claim.ts';
+import { ConnectorOauthLookup, ConnectorOauthPlan, ConnectorOauthProblemReport } from './connector-work.ts';
 import { CertificateRequest, IssuedCertificate } from './instance-certificate.ts';
 import {
   GoodbyeRequest,
@@ -135,6 +141,8 @@ export const agentClaim = operation({
     'warehouse-query-claimed',
     'secret-write-claimed',
     'secret-check-claimed',
+    'connector-test-claimed',
+    'connector-authorization-claimed',
     'agent-status-changed',
   ],
 });
@@ -168,6 +176,8 @@ export const agentReport = operation({
     'test-execution-ended',
     'secret-write-ended',
     'secret-check-ended',
+    'connector-test-ended',
+    'connector-authorization-ended',
   ],
 });
 
@@ -217,6 +227,36 @@ export const agentSecretReference = operation({
   withoutEvent: 'it reads a record of the project; what is read from a vault, the vault itself notes',
 });
 
+export const agentConnectorOauth = operation({
+  ...agentOperation,
+  id: 'agentConnectorOauth',
+  method: 'POST',
+  path: '/agent/v1/connector-oauths',
+  summary: 'Look up an OAuth configuration',
+  body: ConnectorOauthLookup,
+  success: { status: 200, body: ConnectorOauthPlan },
+  answerHoldsSecret: true,
+  problems: [
+    'work-not-held',
+    'connector-oauth-not-found',
+    'connector-oauth-pending',
+    'secret-reference-of-another-agent',
+  ],
+  withoutEvent: 'it reads a record of the project',
+});
+
+export const agentConnectorOauthProblem = operation({
+  ...agentOperation,
+  id: 'agentConnectorOauthProblem',
+  method: 'POST',
+  path: '/agent/v1/connector-oauth-problems',
+  summary: 'Report why an OAuth configuration gives no tokens',
+  body: ConnectorOauthProblemReport,
+  success: { status: 204 },
+  problems: ['work-not-held', 'connector-oauth-not-found'],
+  events: ['connector-oauth-problem-changed'],
+});
+
 export const agentCertificate = operation({
   ...agentOperation,
   id: 'agentCertificate',
@@ -239,4 +279,6 @@ export const agentProtocolOperations = [
   agentBlob,
   agentCertificate,
   agentSecretReference,
+  agentConnectorOauth,
+  agentConnectorOauthProblem,
 ] as const;

@@ -40,3 +40,6 @@ export const runGridLimit = 20_000;
 /** Characters of the values of one step as JSON, and of those of a whole run. */
 export const stepValuesLimit = 500_000;
 export const runStepValuesLimit = 10 * 1_048_576;
+
+/** Characters of the result of a connector's test, as JSON text. */
+export const connectorTestLimit = 262_144;

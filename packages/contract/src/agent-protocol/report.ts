@@ -5,7 +5,7 @@ import { DateTime, Name, oneOf, Uuid } from '../primitives.ts';
 import { receiptLimit } from '../secret/secret-value.ts';
 import { CheckedSecrets } from '../secret-reference/secret-check.ts';
 import { WarehouseRows } from '../warehouse-query/warehouse-query.ts';
-import { reportedLinesLimit, reportLimit, stepSqlLimit } from './protocol-constants.ts';
+import { connectorTestLimit, reportedLinesLimit, reportLimit, stepSqlLimit } from './protocol-constants.ts';
 import { LogLine } from './run-log.ts';
 import { StepRecord } from './run-restart.ts';
 import { RunVariables } from './run-variables.ts';
@@ -101,6 +101,12 @@ export const Report = Type.Union([
       ),
       checkedSecrets: Type.Optional(CheckedSecrets),
       queryResult: Type.Optional(WarehouseRows),
+      connectorTest: Type.Optional(
+        Type.String({
+          maxLength: connectorTestLimit,
+          description: 'Of the test of an endpoint: a ConnectorTestResult as JSON text',
+        }),
+      ),
       stepsRefused: Type.Optional(
         Type.Boolean({
           description: 'The server refused a report of steps: the run did more than its steps say',

@@ -8,6 +8,8 @@ export const workKinds = [
   'secret-check',
   'test-execution',
   'warehouse-query',
+  'connector-test',
+  'connector-authorization',
 ] as const;
 export type WorkKind = (typeof workKinds)[number];
 

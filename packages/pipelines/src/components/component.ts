@@ -6,6 +6,7 @@
  *   named after the component.
  * - **output**: a transformation's component that writes; each is one statement or one transaction.
  */
+import type { EndpointLoad, EndpointSource } from '../connectors/endpoint-load.ts';
 import { ParameterError, type Parameters, readCellText } from '../parameters.ts';
 import type { OrchestrationComponent, PipelineType, PlainMap } from '../pipeline.ts';
 import type { Resolved } from '../resolve.ts';
@@ -101,6 +102,8 @@ export type Action =
         findFault(cells: readonly string[]): string | undefined;
       }[];
     }
+  /** Calls an endpoint of a connector profile, and loads what comes. */
+  | { action: 'load-endpoint'; source: EndpointSource; load: EndpointLoad }
   | { action: 'unload-file'; target: string; statement(path: string): string }
   | {
       action: 'run-script';

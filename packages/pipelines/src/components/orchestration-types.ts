@@ -1,5 +1,7 @@
 /** The component types of orchestrations. A new type is one file, and one entry here. */
 
+import { apiExtractInput } from './api-extract-input.ts';
+import { apiExtract, apiQuery } from './api-query.ts';
 import { appendToGrid } from './append-to-grid.ts';
 import { assertScalar } from './assert-scalar.ts';
 import { assertTable } from './assert-table.ts';
@@ -79,6 +81,9 @@ export const orchestrationDefinitions = {
   'assert-scalar': assertScalar,
   'file-load': fileLoad,
   'file-unload': fileUnload,
+  'modular-api-extract-input': apiExtractInput,
+  'api-extract': apiExtract,
+  'api-query': apiQuery,
   'python-script': pythonScript,
   'python-pushdown': pythonPushdown,
   'bash-script': bashScript,

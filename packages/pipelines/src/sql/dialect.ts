@@ -119,6 +119,10 @@ export interface Dialect {
   readFirstLine(path: string, delimiter: string): string;
   /** One row with the names of the members of all records of a JSON file, as a JSON array; NULL without records. */
   readJsonMembers(path: string): string;
+  /**
+   * A relation over a file with a JSON object on each line: `n`, which counts them, and `r` of the given SQL type.
+   */
+  readRecords(path: string, type: string): string;
   /** Writes a query's rows to one file. */
   writeFile(query: string, path: string, format: FileFormat): string;
 }

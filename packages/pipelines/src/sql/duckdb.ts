@@ -178,6 +178,14 @@ function writeFile(query: string, path: string, format: FileFormat): string {
   return `COPY (\n${query}\n) TO ${quoteText(path)} (${options})`;
 }
 
+/** A line may be as long as the longest page, with each character escaped. */
+const longestLine = 128 * 1_048_576;
+
+function readRecords(path: string, rowType: string): string {
+  const columns = `{n: 'BIGINT', r: ${quoteText(rowType)}}`;
+  return `read_json(${quotePath(path)}, format = 'newline_delimited', columns = ${columns}, maximum_object_size = ${longestLine})`;
+}
+
 export const duckdb: Dialect = {
   user: createUserSql({}),
   name,
@@ -207,5 +215,6 @@ export const duckdb: Dialect = {
   readFirstLine,
   readJsonMembers: (path) =>
     `SELECT to_json(list(DISTINCT member)) FROM (SELECT unnest(json_keys(json)) AS member FROM read_json_objects(${quotePath(path)}))`,
+  readRecords,
   writeFile,
 };

@@ -8,6 +8,8 @@ import { tokens } from '../access/tokens/index.ts';
 import { users } from '../access/users/index.ts';
 import { agents } from '../workspace/agents/index.ts';
 import { connections } from '../workspace/connections/index.ts';
+import { connectorOauths } from '../workspace/connector-oauths/index.ts';
+import { connectorProfiles } from '../workspace/connector-profiles/index.ts';
 import { environments } from '../workspace/environments/index.ts';
 import { projectTags } from '../workspace/project-tags/index.ts';
 import { projects } from '../workspace/projects/index.ts';
@@ -33,6 +35,8 @@ import { aiTasks } from '../runtime/ai-tasks/index.ts';
 import { aiTools } from '../runtime/ai-tools/index.ts';
 import { alerts } from '../runtime/alerts/index.ts';
 import { backfills } from '../runtime/backfills/index.ts';
+import { connectorAuthorizations } from '../runtime/connector-authorizations/index.ts';
+import { connectorTests } from '../runtime/connector-tests/index.ts';
 import { executions } from '../runtime/executions/index.ts';
 import { schedules } from '../runtime/schedules/index.ts';
 import { secretChecks } from '../runtime/secret-checks/index.ts';
@@ -50,6 +54,8 @@ export const slices = [
   users,
   agents,
   connections,
+  connectorOauths,
+  connectorProfiles,
   environments,
   projectTags,
   projects,
@@ -75,6 +81,8 @@ export const slices = [
   aiTools,
   alerts,
   backfills,
+  connectorAuthorizations,
+  connectorTests,
   executions,
   schedules,
   secretChecks,

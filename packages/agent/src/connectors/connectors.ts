@@ -1,0 +1,108 @@
+/** Connectors of the agent: opens endpoints of profiles for runs and tests. */
+import { createHash } from 'node:crypto';
+import type { Secret } from '@headgate/contract';
+import { type ConnectorEndpoint, chooseAuthentication, type EndpointValues } from '@headgate/pipelines';
+import type { WorkKey } from '../session/outbox.ts';
+import { realTime, type Time } from '../time.ts';
+import { createEgress, type EgressAllow, type Resolve } from './egress.ts';
+import { createEndpointCall, type EndpointCall } from './endpoint-call.ts';
+import { createExchange, type ExchangeBounds } from './exchange.ts';
+import { createOAuthTokens, type OAuthTokens, type OAuthTokensOptions } from './oauth-tokens.ts';
+import { createPaces } from './rate.ts';
+
+export interface ConnectorUse {
+  work: WorkKey;
+  projectId: string;
+  environmentName: string;
+  readSecret(name: string, key?: string): Promise<Secret>;
+  /** Called with each token before it is used, so that it can be masked. */
+  onToken(token: Secret): void;
+  conceal(text: string): string;
+  signal: AbortSignal;
+  /** Its response is read by the agent itself, so it is small. */
+  isTest?: boolean;
+}
+
+export interface OpenedEndpoint {
+  endpoint: ConnectorEndpoint;
+  connection: Readonly<Record<string, unknown>>;
+  values: EndpointValues;
+}
+
+export interface Connectors {
+  /** @throws ConnectorError if the connection does not fit the endpoint */
+  open(opened: OpenedEndpoint, use: ConnectorUse): EndpointCall & { close(): void };
+  tokens: OAuthTokens;
+}
+
+export interface ConnectorsOptions extends Omit<OAuthTokensOptions, 'exchange' | 'time'> {
+  allow: EgressAllow;
+  resolve?: Resolve;
+  bounds?: Partial<ConnectorBounds>;
+  time?: Time;
+}
+
+export interface ConnectorBounds extends ExchangeBounds {
+  /** Of all responses of one load. */
+  totalBytes: number;
+}
+
+const defaultBounds: ConnectorBounds = {
+  responseBytes: 16 * 1_048_576,
+  answerMilliseconds: 60_000,
+  idleMilliseconds: 30_000,
+  totalMilliseconds: 300_000,
+  totalBytes: 10 * 1_024 * 1_048_576,
+};
+const testBytes = 2 * 1_048_576;
+/** A token is small. */
+const tokenBytes = 1_048_576;
+
+export function createConnectors(options: ConnectorsOptions): Connectors {
+  const { allow, resolve, time = realTime } = options;
+  const bounds = { ...defaultBounds, ...options.bounds };
+  const egress = createEgress(allow, resolve);
+  const paces = createPaces(time);
+  const tokens = createOAuthTokens({
+    ...options,
+    exchange: createExchange(egress, { ...bounds, responseBytes: tokenBytes }),
+    time,
+  });
+
+  return {
+    tokens,
+    open({ endpoint, connection, values }, use) {
+      const exchange = createExchange(
+        egress,
+        use.isTest === true ? { ...bounds, responseBytes: testBytes } : bounds,
+      );
+      const call = createEndpointCall({
+        endpoint,
+        authentication: chooseAuthentication(endpoint, connection),
+        values,
+        sources: {
+          readSecret: use.readSecret,
+          async readToken(name, refused) {
+            const token = await tokens.read(use.work, name, refused, use.signal);
+            use.onToken(token);
+            return token;
+          },
+        },
+        exchange,
+        paces,
+        time,
+        paceKey: nameCaller(use, connection),
+        totalBytes: bounds.totalBytes,
+        conceal: use.conceal,
+      });
+      return { ...call, close: exchange.close };
+    },
+  };
+}
+
+/** Quotas of APIs belong to a credential. */
+function nameCaller({ projectId, environmentName }: ConnectorUse, connection: object): string {
+  return createHash('sha256')
+    .update(JSON.stringify([projectId, environmentName, connection]))
+    .digest('hex');
+}

@@ -1,0 +1,255 @@
+/**
+ * One HTTP request of a connector and its response, as text within bounds. Not `fetch`: it cannot connect to a
+ * checked address (egress.ts).
+ */
+import {
+  type IncomingMessage,
+  Agent as PlainAgent,
+  type RequestOptions,
+  request as requestPlainly,
+} from 'node:http';
+import { request as requestSecurely, Agent as SecureAgent } from 'node:https';
+import type { LookupFunction } from 'node:net';
+import { pipeline, type Readable } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import type { Egress } from './egress.ts';
+
+export interface ExchangeBounds {
+  /** Bytes of a response, before and after decompression. */
+  responseBytes: number;
+  /** Until the headers of the response have come. */
+  answerMilliseconds: number;
+  /** Between two parts of the body. */
+  idleMilliseconds: number;
+  /** For the whole exchange. */
+  totalMilliseconds: number;
+}
+
+export interface SentRequest {
+  method: string;
+  url: URL;
+  headers: readonly (readonly [name: string, value: string])[];
+  body?: string | undefined;
+}
+
+export interface ReceivedResponse {
+  status: number;
+  /** Names in lower case. A repeated header is joined by commas. */
+  headers: Readonly<Record<string, string>>;
+  text: string;
+  /** As they came over the network. */
+  bytes: number;
+}
+
+/** A request that got no usable response. */
+export class ExchangeError extends Error {
+  override name = 'ExchangeError';
+  /** Nothing of the request has reached the server. */
+  readonly isUnsent: boolean;
+  /** The same request may get a response later. */
+  readonly isTransient: boolean;
+
+  constructor(message: string, { isUnsent = false, isTransient = true } = {}) {
+    super(message);
+    this.isUnsent = isUnsent;
+    this.isTransient = isTransient;
+  }
+}
+
+export interface Exchange {
+  /** @throws ExchangeError, EgressRefused, or the reason of the signal */
+  send(request: SentRequest, signal: AbortSignal): Promise<ReceivedResponse>;
+  /** Closes the connections that are kept open. */
+  close(): void;
+}
+
+export function createExchange(egress: Egress, bounds: ExchangeBounds): Exchange {
+  const agents = {
+    'http:': new PlainAgent({ keepAlive: true, maxSockets: 4 }),
+    'https:': new SecureAgent({ keepAlive: true, maxSockets: 4 }),
+  };
+
+  async function send(sent: SentRequest, signal: AbortSignal): Promise<ReceivedResponse> {
+    const { url } = sent;
+    // An address in the URL is never looked up, so each request is checked and not only each connection.
+    const addresses = await egress.check(url);
+    const lookup: LookupFunction = (_host, options, answer) => {
+      const [first] = addresses;
+      if (options.all === true) answer(null, [...addresses]);
+      else answer(null, first?.address ?? '', first?.family);
+    };
+    const bounded = new AbortController();
+    const stop = (error: Error) => bounded.abort(error);
+    const follow = () => bounded.abort(signal.reason);
+    signal.throwIfAborted();
+    signal.addEventListener('abort', follow, { once: true });
+    const seconds = Math.round(bounds.totalMilliseconds / 1_000);
+    const total = setTimeout(
+      stop,
+      bounds.totalMilliseconds,
+      new ExchangeError(`the response was not complete after ${seconds} s`, { isTransient: false }),
+    );
+    try {
+      const response = await open(
+        sent,
+        { agent: agents[url.protocol as keyof typeof agents], lookup },
+        bounded.signal,
+      );
+      return await read(response, bounds, bounded.signal);
+    } catch (error) {
+      throw bounded.signal.aborted ? bounded.signal.reason : error;
+    } finally {
+      clearTimeout(total);
+      signal.removeEventListener('abort', follow);
+    }
+  }
+
+  function open(
+    { method, url, headers, body }: SentRequest,
+    options: RequestOptions,
+    signal: AbortSignal,
+  ): Promise<IncomingMessage> {
+    const request = url.protocol === 'https:' ? requestSecurely : requestPlainly;
+    return new Promise((resolve, reject) => {
+      const sent = request(url, {
+        ...options,
+        method,
+        headers: {
+          accept: 'application/json',
+          'accept-encoding': 'gzip, deflate, br',
+          'user-agent': 'headgate',
+          ...Object.fromEntries(headers),
+          ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
+        },
+      });
+      let isConnected = false;
+      const seconds = Math.round(bounds.answerMilliseconds / 1_000);
+      const late = setTimeout(
+        () => sent.destroy(new ExchangeError(`the server did not answer within ${seconds} s`)),
+        bounds.answerMilliseconds,
+      );
+      const abort = () => sent.destroy(signal.reason);
+      signal.addEventListener('abort', abort, { once: true });
+      sent.once('socket', (socket) => {
+        isConnected = !socket.connecting;
+        socket.once('connect', () => {
+          isConnected = true;
+        });
+      });
+      const settle = () => {
+        clearTimeout(late);
+        signal.removeEventListener('abort', abort);
+      };
+      sent.once('close', () => {
+        settle();
+        reject(new ExchangeError('the server closed the connection without a response'));
+      });
+      sent.on('error', (error: NodeJS.ErrnoException) => {
+        settle();
+        reject(explain(error, isConnected));
+      });
+      sent.once('response', (response) => {
+        settle();
+        resolve(response);
+      });
+      sent.end(body);
+    });
+  }
+
+  return {
+    send,
+    close() {
+      for (const agent of Object.values(agents)) agent.destroy();
+    },
+  };
+}
+
+function explain(error: NodeJS.ErrnoException, isConnected: boolean): Error {
+  if (error instanceof ExchangeError) return error;
+  if (error.code === undefined) return error;
+  const isTls = /CERT|TLS|SSL|ALTNAME/.test(error.code);
+  const how = isConnected ? 'the connection broke' : 'the server cannot be reached';
+  return new ExchangeError(`${isTls ? 'no secure connection' : how} (${error.code})`, {
+    isUnsent: !isConnected,
+    isTransient: !isTls,
+  });
+}
+
+const decoders: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+};
+
+/** Reads no more than the bound, also of what a small response becomes when it is decompressed. */
+async function read(
+  response: IncomingMessage,
+  { responseBytes, idleMilliseconds }: ExchangeBounds,
+  signal: AbortSignal,
+): Promise<ReceivedResponse> {
+  const abort = () => response.destroy(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  let bytes = 0;
+  let size = 0;
+  const seconds = Math.round(idleMilliseconds / 1_000);
+  const idle = setTimeout(
+    () => response.destroy(new ExchangeError(`the response stopped for ${seconds} s before its end`)),
+    idleMilliseconds,
+  );
+  response.on('data', (chunk: Buffer) => {
+    bytes += chunk.byteLength;
+    idle.refresh();
+  });
+  const chunks: Buffer[] = [];
+  const body = decode(response);
+  try {
+    for await (const chunk of body) {
+      size += chunk.byteLength;
+      if (size > responseBytes)
+        throw new ExchangeError(
+          `the response is larger than ${Math.round(responseBytes / 1_048_576)} MiB, which is the limit of a page: ask for smaller pages`,
+          { isTransient: false },
+        );
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw describeBrokenBody(error);
+  } finally {
+    clearTimeout(idle);
+    signal.removeEventListener('abort', abort);
+    if (!response.complete || size > responseBytes) response.destroy();
+  }
+  if (!response.complete) throw new ExchangeError('the response was cut before its end');
+  const text = new TextDecoder('utf-8').decode(Buffer.concat(chunks));
+  return { status: response.statusCode ?? 0, headers: joinHeaders(response), text, bytes };
+}
+
+function decode(response: IncomingMessage): AsyncIterable<Buffer> {
+  const encoding = (response.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
+  if (encoding === 'identity' || encoding === '') return response;
+  const create = Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined;
+  if (create === undefined) {
+    response.destroy();
+    throw new ExchangeError(`the response is compressed by "${encoding}", which was not asked for`, {
+      isTransient: false,
+    });
+  }
+  // An error of the response ends the reading with the same error.
+  return pipeline(response, create(), () => undefined) as unknown as Readable;
+}
+
+function describeBrokenBody(error: unknown): unknown {
+  if (error instanceof ExchangeError || !(error instanceof Error)) return error;
+  const { code = '' } = error as NodeJS.ErrnoException;
+  if (/^Z_|^ERR_.*BROTLI|^ERR__ERROR_FORMAT/.test(code))
+    return new ExchangeError(`the response cannot be decompressed (${code})`, { isTransient: false });
+  if (code === '') return error;
+  return new ExchangeError(`the response was cut before its end (${code})`);
+}
+
+function joinHeaders(response: IncomingMessage): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(response.headersDistinct).map(([name, values = []]) => [name, values.join(', ')]),
+  );
+}

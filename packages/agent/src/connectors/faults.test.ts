@@ -1,0 +1,165 @@
+/** What goes wrong at the other end: each is bounded and said, and nothing is half loaded. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { createEndpointFixture } from '../engine/endpoint-fixture.ts';
+import type { Answer } from '../testing/fake-api.ts';
+
+const fixture = await createEndpointFixture(undefined, {
+  bounds: {
+    responseBytes: 1_048_576,
+    answerMilliseconds: 200,
+    idleMilliseconds: 200,
+    totalMilliseconds: 900,
+    totalBytes: 3_145_728,
+  },
+});
+after(() => fixture.dispose());
+const { api } = fixture;
+
+/** One good page comes before the fault. */
+async function loadAfterOnePage(second: Answer, endpoint: object = {}): Promise<string> {
+  await fixture.connection.run('create or replace table loaded as select 7 as id');
+  await fixture.publishProfile({ paging: { type: 'cursor', parameter: 'c', path: 'next' }, ...endpoint });
+  api.requests.length = 0;
+  api.answer((request, response) =>
+    request.query.has('c') ? second(request, response) : { data: [{ id: 1 }], next: 'x' },
+  );
+  const { status, message } = await fixture.load({}, { createTableMode: 'TRUNCATE_AND_INSERT' });
+  assert.equal(status, 'FAILED');
+  assert.deepEqual(await fixture.rows('select id from loaded'), [[7]]);
+  return message ?? '';
+}
+
+const answerText =
+  (text: string | Buffer, headers: Record<string, string> = {}): Answer =>
+  (_, response) => {
+    response.writeHead(200, headers).end(text);
+  };
+
+const faults: [string, Answer, RegExp][] = [
+  ['a server that hangs', () => undefined, /did not answer within 0 s/],
+  [
+    'a server that hangs in its answer',
+    (_, response) => {
+      response.writeHead(200).write('{"data": [');
+    },
+    /the response stopped for 0 s before its end/,
+  ],
+  [
+    'a server that answers a byte at a time',
+    (_, response) => {
+      response.writeHead(200);
+      const drip = setInterval(() => response.write(' '), 50);
+      response.once('close', () => clearInterval(drip));
+    },
+    /not complete after 1 s/,
+  ],
+  [
+    'a server that cuts',
+    (_, response) => {
+      response.writeHead(200, { 'content-length': '100' }).write('{"data": [');
+      setTimeout(() => response.destroy(), 20);
+    },
+    /cut before its end/,
+  ],
+  [
+    'HTML',
+    answerText('<html><body>Sign in</body></html>', { 'content-type': 'text/html' }),
+    /page 2 .* is not JSON \(status 200, text\/html\); it begins with: <html><body>Sign in/,
+  ],
+  ['a JSON text that ends too early', answerText('{"data": [{"id": 2}'), /is not JSON/],
+  [
+    'JSON without end',
+    (_, response) => {
+      response.writeHead(200);
+      const chunk = Buffer.alloc(65_536, ' ');
+      const more = () => {
+        while (!response.destroyed && response.write(chunk));
+      };
+      response.on('drain', more);
+      more();
+    },
+    /larger than 1 MiB/,
+  ],
+  [
+    'a gzip bomb',
+    answerText(gzipSync(Buffer.alloc(50 * 1_048_576, ' ')), { 'content-encoding': 'gzip' }),
+    /larger than 1 MiB/,
+  ],
+  ['what is not gzip', answerText('{"data": []}', { 'content-encoding': 'gzip' }), /cannot be decompressed/],
+  ['an unknown compression', answerText('x', { 'content-encoding': 'zip' }), /compressed by "zip"/],
+  ['a page that points to itself', () => ({ data: [{ id: 2 }], next: 'x' }), /was already read \(x\)/],
+  [
+    'pages in a circle',
+    ({ query }) => ({ data: [{ id: 2 }], next: query.get('c') === 'x' ? 'y' : 'x' }),
+    /leads in a circle/,
+  ],
+  [
+    'more bytes than a load may have',
+    ({ query }) => ({ data: [{ id: 2, fill: 'x'.repeat(1_000_000) }], next: `${query.get('c')}x` }),
+    /more than 3 MiB, which is the limit of a load/,
+  ],
+  ['another structure', () => ({ error: { code: 17 } }), /the response has no "data"; it has "error"/],
+  [
+    'a redirect into a private range',
+    (_, response) => {
+      response.writeHead(302, { location: 'http://169.254.169.254/latest/meta-data/' }).end();
+    },
+    /redirects to another server are not followed/,
+  ],
+  [
+    'redirects without end',
+    (_, response) => {
+      response.writeHead(302, { location: '?c=y' }).end();
+    },
+    /redirects more than 5 times/,
+  ],
+  [
+    'a refusal',
+    (_, response) => {
+      response.statusCode = 401;
+      return { message: 'no' };
+    },
+    /answered 401 \(the server does not accept the credentials.*"no"/,
+  ],
+];
+
+for (const [what, answer, says] of faults)
+  test(`${what} fails the load and loads nothing`, async () =>
+    assert.match(await loadAfterOnePage(answer), says));
+
+test('the metadata service of a cloud is never called', async () => {
+  await fixture.publishProfile({ url: 'http://169.254.169.254/latest' });
+  assert.match((await fixture.load()).message ?? '', /where a cloud gives out credentials/);
+});
+
+test('a safe request is sent again, another one only if nothing of it was sent or it was refused', async () => {
+  const failTwice =
+    (status: number): Answer =>
+    (_, response) => {
+      if (api.requests.length > 2) return { data: [{ id: api.requests.length }] };
+      response.statusCode = status;
+      return {};
+    };
+  for (const [httpMethod, status, count] of [
+    ['GET', 503, 3],
+    ['POST', 429, 3],
+    ['POST', 503, 1],
+  ] as const) {
+    await fixture.publishProfile({ httpMethod });
+    api.requests.length = 0;
+    api.answer(failTwice(status));
+    const { status: end } = await fixture.load();
+    assert.equal(api.requests.length, count, `${httpMethod} ${status}`);
+    assert.equal(end, count === 3 ? 'SUCCESS' : 'FAILED');
+  }
+});
+
+test('a pause that is too long ends the load and is said', async () => {
+  await fixture.publishProfile();
+  api.answer((_, response) => {
+    response.writeHead(429, { 'retry-after': '86400' }).end();
+  });
+  assert.match((await fixture.load()).message ?? '', /asks for a pause of 86400 s/);
+});

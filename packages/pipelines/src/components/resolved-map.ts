@@ -1,0 +1,5 @@
+import type { Resolved, ResolvedMap } from '../resolve.ts';
+
+export function isResolvedMap(value: Resolved | undefined): value is ResolvedMap {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { chooseAuthentication } from './connection.ts';
+import { createEndpointRequest } from './endpoint-request.ts';
+import type { ConnectorEndpoint } from './profile.ts';
+import { readProfile } from './read-profile.ts';
+
+function readEndpoint(members: object): ConnectorEndpoint {
+  const read = readProfile({
+    name: 'p',
+    endpoints: [{ name: 'e', url: 'https://api.example.com/{a}', ...members }],
+  });
+  assert.deepEqual(read.findings, []);
+  return read.profile?.endpoints[0] as ConnectorEndpoint;
+}
+
+test('each type of authentication takes its properties; secrets are names of references', () => {
+  assert.deepEqual(
+    chooseAuthentication(readEndpoint({ auth: 'BASIC' }), { username: 'me', password: 'pw-ref' }),
+    {
+      type: 'BASIC',
+      username: { text: 'me' },
+      password: { secretName: 'pw-ref' },
+    },
+  );
+  assert.deepEqual(chooseAuthentication(readEndpoint({ auth: 'BEARER' }), { token: { secretName: 't' } }), {
+    type: 'BEARER',
+    token: { secretName: 't' },
+  });
+  assert.deepEqual(
+    chooseAuthentication(readEndpoint({ auth: 'API_KEY' }), {
+      keyName: 'k',
+      addTo: 'Query Parameter',
+      apiKey: 'ref',
+    }),
+    {
+      type: 'API_KEY',
+      keys: [{ name: 'k', addTo: 'QUERY', value: { secretName: 'ref' } }],
+    },
+  );
+  assert.deepEqual(chooseAuthentication(readEndpoint({ auth: 'NONE' }), { authType: 'NONE' }), {
+    type: 'NONE',
+  });
+  assert.throws(() => chooseAuthentication(readEndpoint({ auth: 'BASIC' }), {}), /has no "username"/);
+  assert.throws(() => chooseAuthentication(readEndpoint({}), { authType: 'BASIC' }), /its profile has NONE/);
+});
+
+test('the connection selects one of the OAuth configurations of the endpoint', () => {
+  const endpoint = readEndpoint({
+    auth: 'OAUTH',
+    authenticationOptions: [
+      {
+        type: 'OAUTH',
+        parameters: [
+          { name: 'oauth', value: 'EU' },
+          { name: 'oauth', value: 'US' },
+        ],
+      },
+    ],
+  });
+  assert.deepEqual(chooseAuthentication(endpoint), { type: 'OAUTH', name: 'EU' });
+  assert.deepEqual(chooseAuthentication(endpoint, { oauth: 'US' }), { type: 'OAUTH', name: 'US' });
+  assert.throws(() => chooseAuthentication(endpoint, { oauth: 'XX' }), /has "EU", "US"/);
+});
+
+const nothing = { headers: [], query: [], uri: [] };
+
+test('a request has the values of the profile, of the pipeline and of the page, in this order', () => {
+  const endpoint = readEndpoint({
+    httpMethod: 'POST',
+    headerParameters: [{ name: 'Accept', value: 'application/json' }],
+    queryParameters: [
+      { name: 'kind', value: 'all' },
+      { name: 'page', value: '9' },
+    ],
+    body: { filter: { city: 'x' } },
+  });
+  const page = {
+    parameters: [
+      { at: { in: 'query', name: 'page' }, value: 2 },
+      { at: { in: 'body', path: ['filter', 'token'] }, value: 't' },
+    ],
+  } as const;
+  const values = {
+    headers: [['ACCEPT', 'text/json']],
+    query: [['kind', 'new & old']],
+    uri: [['a', 'x/../y']],
+  } as const;
+  assert.deepEqual(createEndpointRequest(endpoint, values, page), {
+    method: 'POST',
+    url: 'https://api.example.com/x%2F..%2Fy?page=2&kind=new+%26+old',
+    headers: [
+      ['accept', 'text/json'],
+      ['content-type', 'application/json'],
+    ],
+    body: '{"filter":{"city":"x","token":"t"}}',
+  });
+});
+
+test('a value cannot leave its segment of the path, and a missing one stops the request', () => {
+  const send = (value: string) => () =>
+    createEndpointRequest(readEndpoint({}), { ...nothing, uri: [['a', value]] }, { parameters: [] });
+  assert.throws(send('..'), /not a segment of a path/);
+  assert.throws(send(''), /"a" has no value/);
+  assert.equal(send('?#@evil.example')().url, 'https://api.example.com/%3F%23%40evil.example');
+  assert.throws(
+    () =>
+      createEndpointRequest(
+        readEndpoint({ queryParameters: [{ name: 'q', required: true }] }),
+        { ...nothing, uri: [['a', '1']] },
+        { parameters: [] },
+      ),
+    /the query parameter "q" has no value/,
+  );
+});

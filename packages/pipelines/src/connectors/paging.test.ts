@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { nextPage, type PageResponse, startPaging } from './paging.ts';
+import type { Paging } from './profile.ts';
+import { readProfile } from './read-profile.ts';
+
+function readPaging(paging: object): Paging {
+  const read = readProfile({
+    name: 'p',
+    endpoints: [{ name: 'e', url: 'https://api.example.com/a', paging }],
+  });
+  assert.deepEqual(read.findings, []);
+  return read.profile?.endpoints[0]?.paging as Paging;
+}
+
+/** The parameters, or the address, of each request until the last page. */
+function walk(paging: Paging, pages: (Partial<PageResponse> & { rowCount: number })[], rowsPerPage?: number) {
+  const asked: unknown[] = [];
+  let state = startPaging(paging, rowsPerPage);
+  for (const page of pages) {
+    asked.push(
+      state.page.url ??
+        state.page.parameters.map(({ at, value }) =>
+          'name' in at ? `${at.name}=${value}` : `${at.path.join('.')}=${value}`,
+        ),
+    );
+    const response = {
+      url: 'https://api.example.com/a',
+      link: undefined,
+      body: {},
+      lastRow: undefined,
+      ...page,
+    };
+    const next = nextPage(paging, state, response, rowsPerPage);
+    if (next === undefined) return { asked, ended: true };
+    state = next;
+  }
+  return { asked, ended: false };
+}
+
+test('without paging there is one page', () => {
+  assert.deepEqual(walk(readPaging({ type: 'none' }), [{ rowCount: 5 }]), { asked: [[]], ended: true });
+});
+
+test('pages are counted until one is empty, is not full, or the total is reached', () => {
+  const sized = readPaging({ type: 'page', sizeParameter: 'per_page', size: 2 });
+  assert.deepEqual(walk(sized, [{ rowCount: 2 }, { rowCount: 1 }]), {
+    asked: [
+      ['per_page=2', 'page=1'],
+      ['per_page=2', 'page=2'],
+    ],
+    ended: true,
+  });
+  assert.deepEqual(walk(sized, [{ rowCount: 3 }, { rowCount: 2 }], 3).asked[0], ['per_page=3', 'page=1']);
+  const plain = readPaging({ type: 'page', parameter: 'p', first: 0 });
+  assert.deepEqual(walk(plain, [{ rowCount: 9 }, { rowCount: 1 }, { rowCount: 0 }]).asked, [
+    ['p=0'],
+    ['p=1'],
+    ['p=2'],
+  ]);
+  const total = readPaging({ type: 'page', totalPath: 'meta.pages' });
+  const body = { meta: { pages: '2' } };
+  assert.equal(
+    walk(total, [
+      { rowCount: 1, body },
+      { rowCount: 1, body },
+    ]).ended,
+    true,
+  );
+  assert.throws(() => walk(total, [{ rowCount: 1, body: {} }]), /no number at "meta\.pages"/);
+});
+
+test('offsets count the rows that came', () => {
+  const paging = readPaging({ type: 'offset', sizeParameter: 'limit', size: 10, totalPath: ['total'] });
+  const body = { total: 23 };
+  const pages = [10, 10, 3].map((rowCount) => ({ rowCount, body }));
+  assert.deepEqual(walk(paging, pages), {
+    asked: [
+      ['limit=10', 'offset=0'],
+      ['limit=10', 'offset=10'],
+      ['limit=10', 'offset=20'],
+    ],
+    ended: true,
+  });
+});
+
+test('a cursor comes from the response or from its last row', () => {
+  const paging = readPaging({ type: 'cursor', parameter: 'cursor', path: 'meta.next' });
+  const pages = [
+    { rowCount: 1, body: { meta: { next: 'b' } } },
+    { rowCount: 1, body: { meta: { next: null } } },
+  ];
+  assert.deepEqual(walk(paging, pages), { asked: [[], ['cursor=b']], ended: true });
+  const last = readPaging({
+    type: 'cursor',
+    parameter: 'starting_after',
+    path: 'id',
+    from: 'last-row',
+    hasMorePath: 'has_more',
+  });
+  assert.deepEqual(
+    walk(last, [
+      { rowCount: 1, body: { has_more: true }, lastRow: { id: 7 } },
+      { rowCount: 1, body: { has_more: false }, lastRow: { id: 8 } },
+    ]),
+    { asked: [[], ['starting_after=7']], ended: true },
+  );
+});
+
+test('a link header leads on, also by a relative address', () => {
+  const paging = readPaging({ type: 'link-header' });
+  const link = '<https://api.example.com/a?page=1>; rel="prev", </a?page=3>; title="x, y"; rel="last next"';
+  assert.deepEqual(walk(paging, [{ rowCount: 1, link }, { rowCount: 1 }]), {
+    asked: [[], 'https://api.example.com/a?page=3'],
+    ended: true,
+  });
+});
+
+test('a next page on another server is refused by name', () => {
+  const paging = readPaging({ type: 'next-url', path: 'next' });
+  for (const next of ['http://api.example.com/a', '//evil.example/a', 'https://api.example.com:444/a'])
+    assert.throws(
+      () => walk(paging, [{ rowCount: 1, body: { next } }]),
+      /pages of another server are not read/,
+    );
+  assert.deepEqual(
+    walk(paging, [{ rowCount: 1, body: { next: '?p=2' } }, { rowCount: 0 }]).asked[1],
+    'https://api.example.com/a?p=2',
+  );
+});
+
+test('a token goes into the body', () => {
+  const paging = readPaging({ type: 'token-in-body', parameter: 'page.token', path: 'nextPageToken' });
+  const pages = [{ rowCount: 1, body: { nextPageToken: 't' } }, { rowCount: 1 }];
+  assert.deepEqual(walk(paging, pages), { asked: [[], ['page.token=t']], ended: true });
+});
+
+test('a page that points to itself, or into a circle of pages, ends the reading', () => {
+  const paging = readPaging({ type: 'cursor', parameter: 'c', path: 'next' });
+  const page = (next: string) => ({ rowCount: 1, body: { next } });
+  assert.throws(() => walk(paging, [page('a'), page('a')]), /already read \(a\)/);
+  const circle = Array.from({ length: 60 }, (_, index) => page(`c${index % 5}`));
+  assert.throws(() => walk(paging, circle), /leads in a circle/);
+});

@@ -1,0 +1,200 @@
+/** Which request follows a page. */
+import { shorten } from '../template.ts';
+import { pageCountLimit, pagePositionLimit } from './bounds.ts';
+import { readScalarText } from './json-text.ts';
+import { findLink } from './link-header.ts';
+import { ConnectorError, type Paging, type RequestPlace } from './profile.ts';
+import { readAt } from './rows.ts';
+
+/** What a page adds to the endpoint's request. */
+export interface PageRequest {
+  /** Counts from 1. */
+  number: number;
+  parameters: readonly { at: RequestPlace; value: string | number }[];
+  /** Replaces the endpoint's address. */
+  url?: string;
+}
+
+export interface PageResponse {
+  /** The address of the request. */
+  url: string;
+  /** The `Link` header. */
+  link: string | undefined;
+  body: unknown;
+  rowCount: number;
+  lastRow: unknown;
+}
+
+export interface PagingState {
+  readonly page: PageRequest;
+  /** Rows of this page and those before it. */
+  readonly rows: number;
+  /** A position of an earlier page. It moves on at powers of two, so every circle is found. */
+  readonly checkpoint: string;
+}
+
+/** @param rowsPerPage replaces the profile's `size` */
+export function startPaging(paging: Paging, rowsPerPage?: number): PagingState {
+  const page: PageRequest = { number: 1, parameters: [...listSize(paging, rowsPerPage)] };
+  if (paging.type === 'page' || paging.type === 'offset')
+    return {
+      page: { ...page, parameters: [...page.parameters, { at: paging.at, value: paging.first }] },
+      rows: 0,
+      checkpoint: '',
+    };
+  return { page, rows: 0, checkpoint: '' };
+}
+
+function* listSize({ size }: Paging, rowsPerPage: number | undefined) {
+  const rows = rowsPerPage ?? size?.rows;
+  if (size !== undefined && rows !== undefined) yield { at: size.at, value: rows };
+}
+
+/**
+ * The state for the next request; undefined after the last page.
+ *
+ * @throws ConnectorError if the pages lead in a circle or to another server, or are too many
+ */
+export function nextPage(
+  paging: Paging,
+  state: PagingState,
+  response: PageResponse,
+  rowsPerPage?: number,
+): PagingState | undefined {
+  const rows = state.rows + response.rowCount;
+  if (paging.hasMorePath !== undefined && !isTrue(readAt(response.body, paging.hasMorePath)))
+    return undefined;
+  const position = findPosition(paging, { ...state, rows }, response, rowsPerPage);
+  if (position === undefined) return undefined;
+  const number = state.page.number + 1;
+  if (number > pageCountLimit)
+    throw new ConnectorError(
+      `the API has more than ${pageCountLimit} pages, which is the limit: ask for larger pages or fewer rows`,
+    );
+  const key = String(position.url ?? position.value);
+  const before = findCurrentKey(paging, state);
+  if (key === before || key === state.checkpoint)
+    throw new ConnectorError(
+      `page ${number} is one that was already read (${shorten(key)}): the API leads in a circle, or the paging of the profile is wrong`,
+    );
+  // Brent: a checkpoint at each power of two meets every circle.
+  const isPower = (state.page.number & (state.page.number - 1)) === 0;
+  const page = { number, ...createRequest(paging, position, rowsPerPage) };
+  return { page, rows, checkpoint: isPower ? key : state.checkpoint };
+}
+
+interface Position {
+  value?: string | number;
+  url?: string;
+}
+
+function createRequest(
+  paging: Paging,
+  position: Position,
+  rowsPerPage: number | undefined,
+): Omit<PageRequest, 'number'> {
+  // An address of the API is complete.
+  if (position.url !== undefined) return { parameters: [], url: position.url };
+  const size = [...listSize(paging, rowsPerPage)];
+  if ('at' in paging && position.value !== undefined)
+    return { parameters: [...size, { at: paging.at, value: position.value }] };
+  return { parameters: size };
+}
+
+function findCurrentKey(paging: Paging, { page }: PagingState): string | undefined {
+  if (page.url !== undefined) return page.url;
+  if (!('at' in paging)) return undefined;
+  const current = page.parameters.find(({ at }) => at === paging.at)?.value;
+  return current === undefined ? undefined : String(current);
+}
+
+function findPosition(
+  paging: Paging,
+  state: PagingState,
+  response: PageResponse,
+  rowsPerPage: number | undefined,
+): Position | undefined {
+  switch (paging.type) {
+    case 'none':
+      return undefined;
+    case 'page':
+    case 'offset':
+      return findCountedPosition(paging, state, response, rowsPerPage);
+    case 'cursor':
+    case 'token-in-body': {
+      const from = paging.type === 'cursor' && paging.from === 'last-row' ? response.lastRow : response.body;
+      const value = readScalarText(readAt(from, paging.path));
+      return value === undefined || value === '' || value === 'false'
+        ? undefined
+        : { value: checkLength(value) };
+    }
+    case 'link-header': {
+      const target = response.link === undefined ? undefined : findLink(response.link, paging.relation);
+      return target === undefined ? undefined : { url: resolveUrl(target, response.url) };
+    }
+    case 'next-url': {
+      const target = readScalarText(readAt(response.body, paging.path));
+      return target === undefined || target === '' || target === 'false'
+        ? undefined
+        : { url: resolveUrl(target, response.url) };
+    }
+  }
+}
+
+function findCountedPosition(
+  paging: Extract<Paging, { type: 'page' | 'offset' }>,
+  { page, rows }: PagingState,
+  { rowCount, body }: PageResponse,
+  rowsPerPage: number | undefined,
+): Position | undefined {
+  if (rowCount === 0) return undefined;
+  const total = readTotal(body, paging.totalPath);
+  const pages = page.number;
+  if (total !== undefined && (paging.type === 'page' ? pages : rows) >= total) return undefined;
+  const size = rowsPerPage ?? paging.size?.rows;
+  // Without a total, a page that is not full is the last one.
+  if (total === undefined && paging.hasMorePath === undefined && size !== undefined && rowCount < size)
+    return undefined;
+  return { value: paging.first + (paging.type === 'page' ? pages : rows) };
+}
+
+function readTotal(body: unknown, path: readonly string[] | undefined): number | undefined {
+  if (path === undefined) return undefined;
+  const text = readScalarText(readAt(body, path));
+  if (text !== undefined && /^\d{1,15}$/.test(text)) return Number(text);
+  throw new ConnectorError(
+    `the response has no number at "${path.join('.')}", the totalPath of the paging: correct the profile`,
+  );
+}
+
+function isTrue(value: unknown): boolean {
+  return (
+    value !== undefined &&
+    value !== null &&
+    value !== false &&
+    value !== 0 &&
+    value !== '' &&
+    value !== 'false'
+  );
+}
+
+function checkLength(position: string): string {
+  if (position.length <= pagePositionLimit) return position;
+  throw new ConnectorError(
+    `what leads to the next page has ${position.length} characters; the limit is ${pagePositionLimit}`,
+  );
+}
+
+/** @throws ConnectorError if it leads to another server: the request may hold a secret */
+function resolveUrl(target: string, base: string): string {
+  const url = URL.parse(checkLength(target), base);
+  if (url === null)
+    throw new ConnectorError(`the address of the next page is not valid: "${shorten(target)}"`);
+  const { origin } = new URL(base);
+  if (url.origin !== origin)
+    throw new ConnectorError(
+      `the next page is at ${url.origin}, but the endpoint is at ${origin}: pages of another server are not read`,
+    );
+  url.hash = '';
+  return url.href;
+}

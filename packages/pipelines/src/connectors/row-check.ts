@@ -1,0 +1,132 @@
+/** Fits the rows of an endpoint into columns, as the profile's schema and the component's `schemaChange` say. */
+import { shorten } from '../template.ts';
+import { connectorColumnLimit } from './bounds.ts';
+import type { ChildList, EndpointLoad } from './endpoint-load.ts';
+import { isRawNumber } from './json-text.ts';
+import { ConnectorError, type JsonSchema } from './profile.ts';
+import { isJsonMap, type JsonMap } from './profile-reader.ts';
+import { type ConnectorColumn, type ConnectorColumnType, listColumns } from './schema.ts';
+
+/** The column of rows that are no objects. */
+const valueColumn = 'value';
+
+export interface RowCheck {
+  /** Returns the row as an object. @throws ConnectorError if it does not fit */
+  take(row: unknown): JsonMap;
+  listColumns(): ConnectorColumn[];
+  readonly children: readonly ChildList[];
+  /** Members that the rows have and the table does not get. */
+  listLeftOut(): string[];
+}
+
+export function createRowCheck(rowSchema: JsonSchema | undefined, load: EndpointLoad): RowCheck {
+  const { primaryKeys, selection } = load;
+  const children = load.childTables ? listChildren(rowSchema) : [];
+  const isChild = (name: string) => children.some(({ member }) => member === name);
+  const isSelected = (name: string) => selection.length === 0 || selection.includes(name);
+  const known = rowSchema === undefined ? [] : listColumns(rowSchema);
+  const columns = new Map(
+    known
+      .filter(({ name }) => !isChild(name) && isSelected(name))
+      .map(({ name, type }) => [name, type as ConnectorColumnType | undefined]),
+  );
+  const isOpen = rowSchema === undefined || known.length === 0;
+  const change = isOpen ? 'widen' : load.schemaChange;
+  const leftOut = new Set<string>();
+  let count = 0;
+
+  function checkMember(name: string, value: unknown): void {
+    const has = columns.has(name);
+    if (!has && (isChild(name) || !isSelected(name))) return;
+    if (!has && change === 'stop-on-new')
+      throw new ConnectorError(
+        `row ${count} has "${shorten(name)}", which the schema of the profile does not have: add it to the schema, or set schemaChange to Stop or Widen`,
+      );
+    if (!has && change === 'stop') {
+      if (leftOut.size < connectorColumnLimit) leftOut.add(name);
+      return;
+    }
+    if (value === null || value === undefined) {
+      if (!has) addColumn(name, undefined);
+      return;
+    }
+    const type = columns.get(name);
+    if (type !== undefined && fits(value, type)) return;
+    if (has && change !== 'widen')
+      throw new ConnectorError(
+        `"${shorten(name)}" of row ${count} is ${describe(value)}, but the schema of the profile says ${type}: correct the schema, or set schemaChange to Widen`,
+      );
+    addColumn(name, widen(type, typeOf(value)));
+  }
+
+  function addColumn(name: string, type: ConnectorColumnType | undefined): void {
+    if (columns.size >= connectorColumnLimit && !columns.has(name))
+      throw new ConnectorError(
+        `the rows have more than ${connectorColumnLimit} members, which is the limit: select columns`,
+      );
+    columns.set(name, type);
+  }
+
+  return {
+    children,
+    take(row) {
+      count += 1;
+      const object = isJsonMap(row) && !isRawNumber(row) ? row : { [valueColumn]: row };
+      for (const name in object) checkMember(name, object[name]);
+      for (const key of primaryKeys)
+        if (object[key] === null || object[key] === undefined)
+          throw new ConnectorError(
+            `row ${count} has no "${shorten(key)}", which is one of primaryKeys: correct primaryKeys`,
+          );
+      return object;
+    },
+    listColumns() {
+      const missing = selection.filter((name) => !columns.has(name) && !isChild(name));
+      if (missing.length > 0 && (count > 0 || !isOpen))
+        throw new ConnectorError(
+          `the rows have no ${missing.map((name) => `"${shorten(name)}"`).join(', ')}: correct the selection of columns`,
+        );
+      return [...columns].map(([name, type = 'text']) => ({ name, type }));
+    },
+    listLeftOut: () => [...leftOut],
+  };
+}
+
+/** Lists of objects. */
+function listChildren(rowSchema: JsonSchema | undefined): ChildList[] {
+  return Object.entries(rowSchema?.properties ?? {}).flatMap(([member, { items }]) => {
+    const columns = items === undefined ? [] : listColumns(items);
+    return columns.length === 0 ? [] : [{ member, columns }];
+  });
+}
+
+function fits(value: unknown, type: ConnectorColumnType): boolean {
+  const own = typeOf(value);
+  if (own === type || type === 'json') return true;
+  if (type === 'number') return own === 'integer' || isRawNumber(value);
+  return false;
+}
+
+/** A number that is no 64-bit integer and has more digits than a double is a text. */
+function typeOf(value: unknown): ConnectorColumnType {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? 'integer' : 'number';
+  if (typeof value === 'string') return 'text';
+  if (typeof value === 'boolean') return 'boolean';
+  if (!isRawNumber(value)) return 'json';
+  if (!/^-?\d+$/.test(value.rawJSON)) return 'number';
+  const whole = BigInt(value.rawJSON);
+  return whole === BigInt.asIntN(64, whole) ? 'integer' : 'text';
+}
+
+function widen(known: ConnectorColumnType | undefined, own: ConnectorColumnType): ConnectorColumnType {
+  if (known === undefined || known === own) return own;
+  const both = [known, own];
+  if (both.includes('json')) return 'json';
+  return both.every((type) => type === 'integer' || type === 'number') ? 'number' : 'text';
+}
+
+function describe(value: unknown): string {
+  if (isRawNumber(value)) return value.rawJSON;
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object' ? 'an object' : JSON.stringify(shorten(String(value)));
+}

@@ -1,0 +1,63 @@
+/** Finds the rows of a page. */
+import { shorten } from '../template.ts';
+import { ConnectorError, type ConnectorStructure, type JsonSchema } from './profile.ts';
+import { isJsonMap } from './profile-reader.ts';
+
+/**
+ * The elements at `repeatingElementPath`, in order. A list on the way is walked element by element.
+ *
+ * @throws ConnectorError if the page has another structure. A member may be absent if the schema does not
+ * require it: some APIs leave empty lists out.
+ */
+export function rowsOf(page: unknown, structure: ConnectorStructure): unknown[] {
+  const { containedInOuterArray, repeatingElementPath: path, schema } = structure;
+  if (containedInOuterArray && !Array.isArray(page))
+    throw new ConnectorError(`the response is ${describe(page)}, but its profile says that it is a list`);
+  let level: unknown[] = Array.isArray(page) ? page : [page];
+  let levelSchema: JsonSchema | undefined = schema?.items ?? schema;
+  for (const [index, name] of path.entries()) {
+    const isRequired = levelSchema?.properties?.[name] === undefined || isIn(levelSchema.required, name);
+    const place = path.slice(0, index + 1).join('.');
+    level = level.flatMap((value) => readMember(value, name, place, isRequired));
+    const next = levelSchema?.properties?.[name];
+    levelSchema = next?.items ?? next;
+  }
+  return level;
+}
+
+const isIn = (names: readonly string[] | undefined, name: string) => names?.includes(name) ?? false;
+
+function readMember(value: unknown, name: string, place: string, isRequired: boolean): unknown[] {
+  if (!isJsonMap(value))
+    throw new ConnectorError(
+      `the response has no "${place}": it is ${describe(value)} there: correct repeatingElementPath`,
+    );
+  if (!Object.hasOwn(value, name)) {
+    if (!isRequired) return [];
+    const members = Object.keys(value)
+      .slice(0, 10)
+      .map((each) => `"${shorten(each)}"`);
+    throw new ConnectorError(
+      `the response has no "${place}"; it has ${members.length === 0 ? 'no members' : members.join(', ')}: correct repeatingElementPath`,
+    );
+  }
+  const member = value[name];
+  if (member === null) return [];
+  return Array.isArray(member) ? member : [member];
+}
+
+function describe(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
+/** The member at a path of names; undefined if there is none. */
+export function readAt(value: unknown, path: readonly string[]): unknown {
+  let at = value;
+  for (const name of path) {
+    if (!isJsonMap(at) || !Object.hasOwn(at, name)) return undefined;
+    at = at[name];
+  }
+  return at;
+}

@@ -1,0 +1,173 @@
+/** The JSON schema of a response: reading, inference from samples, and the columns of a row. */
+import { connectorColumnLimit, pathDepthLimit } from './bounds.ts';
+import type { ConnectorStructure, JsonSchema } from './profile.ts';
+import { isJsonMap, type MemberReader } from './profile-reader.ts';
+
+/** Checks the keywords that are used. */
+export function readSchema(reader: MemberReader, member: string): JsonSchema | undefined {
+  const written = reader.child(member)?.map;
+  if (written === undefined || Object.keys(written).length === 0) return undefined;
+  const fault = findSchemaFault(written, 0);
+  if (fault === undefined) return written;
+  reader.refuse(member, fault);
+  return undefined;
+}
+
+function findSchemaFault(schema: unknown, depth: number): string | undefined {
+  if (depth > pathDepthLimit) return `is nested deeper than ${pathDepthLimit} levels`;
+  if (!isJsonMap(schema)) return typeof schema === 'boolean' ? undefined : 'is not a JSON schema';
+  const { type, properties, items, required } = schema;
+  const types = Array.isArray(type) ? type : [type ?? 'object'];
+  if (types.some((each) => typeof each !== 'string' || !schemaTypes.includes(each.toLowerCase())))
+    return `has the type ${JSON.stringify(type)}: use ${schemaTypes.join(', ')}`;
+  if (required !== undefined && !isListOfTexts(required))
+    return 'has a "required" that is not a list of names';
+  if (properties !== undefined) {
+    if (!isJsonMap(properties)) return 'has "properties" that are not an object';
+    if (Object.keys(properties).length > connectorColumnLimit)
+      return `has ${Object.keys(properties).length} properties in one object; the limit is ${connectorColumnLimit}`;
+    for (const each of Object.values(properties)) {
+      const fault = findSchemaFault(each, depth + 1);
+      if (fault !== undefined) return fault;
+    }
+  }
+  return items === undefined || Array.isArray(items) ? undefined : findSchemaFault(items, depth + 1);
+}
+
+const schemaTypes = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'];
+
+const isListOfTexts = (value: unknown) =>
+  Array.isArray(value) && value.every((each) => typeof each === 'string');
+
+/** The schema that all of the samples conform to. Each sample is a page. */
+export function inferSchema(samples: readonly unknown[]): JsonSchema {
+  return samples.map((sample) => describeValue(sample, 0)).reduce(mergeSchemas, {});
+}
+
+/** The structure of the pages: where their rows are, and their schema. */
+export function inferStructure(samples: readonly unknown[]): ConnectorStructure {
+  const schema = inferSchema(samples);
+  const path = findRepeatingElement(schema, 0);
+  return { schema, containedInOuterArray: false, repeatingElementPath: path ?? [] };
+}
+
+function describeValue(value: unknown, depth: number): JsonSchema {
+  if (value === null || value === undefined) return { type: 'null' };
+  if (typeof value === 'string' || typeof value === 'boolean') return { type: typeof value };
+  if (typeof value === 'number') return { type: Number.isInteger(value) ? 'integer' : 'number' };
+  if (depth >= pathDepthLimit) return {};
+  if (Array.isArray(value)) {
+    if (value.length === 0) return { type: 'array' };
+    return { type: 'array', items: value.map((each) => describeValue(each, depth + 1)).reduce(mergeSchemas) };
+  }
+  const entries = Object.entries(value).slice(0, connectorColumnLimit);
+  return {
+    type: 'object',
+    properties: Object.fromEntries(entries.map(([name, each]) => [name, describeValue(each, depth + 1)])),
+    required: entries.map(([name]) => name),
+  };
+}
+
+const listTypes = ({ type }: JsonSchema): readonly string[] =>
+  type === undefined ? [] : Array.isArray(type) ? type : [type as string];
+
+/** A schema that allows what either allows. */
+export function mergeSchemas(one: JsonSchema, other: JsonSchema): JsonSchema {
+  if (Object.keys(one).length === 0) return other;
+  if (Object.keys(other).length === 0) return one;
+  const types = new Set([...listTypes(one), ...listTypes(other)]);
+  if (types.has('number')) types.delete('integer');
+  const [type, ...more] = schemaTypes.filter((each) => types.has(each));
+  const properties = mergeProperties(one, other);
+  const items =
+    one.items === undefined || other.items === undefined
+      ? (one.items ?? other.items)
+      : mergeSchemas(one.items, other.items);
+  return {
+    ...(type === undefined ? {} : { type: more.length === 0 ? type : [type, ...more] }),
+    ...properties,
+    ...(items === undefined ? {} : { items }),
+  };
+}
+
+function mergeProperties(one: JsonSchema, other: JsonSchema): Pick<JsonSchema, 'properties' | 'required'> {
+  if (one.properties === undefined || other.properties === undefined) {
+    const { properties, required } = one.properties === undefined ? other : one;
+    return { ...(properties && { properties }), ...(required && { required }) };
+  }
+  const merged: Record<string, JsonSchema> = { ...one.properties };
+  for (const [name, schema] of Object.entries(other.properties)) {
+    const known = Object.hasOwn(merged, name) ? merged[name] : undefined;
+    merged[name] = known === undefined ? schema : mergeSchemas(known, schema);
+  }
+  const inOther = new Set(other.required ?? []);
+  return { properties: merged, required: (one.required ?? []).filter((name) => inOther.has(name)) };
+}
+
+/** The first list of objects, nearest to the top. */
+function findRepeatingElement(schema: JsonSchema, depth: number): string[] | undefined {
+  if (listTypes(schema).includes('array')) return [];
+  const properties = Object.entries(schema.properties ?? {});
+  const list = properties.find(
+    ([, each]) => listTypes(each).includes('array') && each.items?.properties !== undefined,
+  );
+  if (list !== undefined) return [list[0]];
+  if (depth >= pathDepthLimit) return undefined;
+  for (const [name, each] of properties) {
+    if (!listTypes(each).includes('object')) continue;
+    const path = findRepeatingElement(each, depth + 1);
+    if (path !== undefined && path.length > 0) return [name, ...path];
+  }
+  return undefined;
+}
+
+/** The schema of one row: of the page's schema the part at the path, or the schema itself if it lacks the path. */
+export function getRowSchema({
+  schema,
+  containedInOuterArray,
+  repeatingElementPath,
+}: ConnectorStructure): JsonSchema | undefined {
+  if (schema === undefined) return undefined;
+  let at: JsonSchema = containedInOuterArray ? getElement(schema) : schema;
+  for (const name of repeatingElementPath) {
+    const next = getElement(at).properties?.[name];
+    if (next === undefined)
+      return getElement(schema).properties === undefined ? undefined : getElement(schema);
+    at = next;
+  }
+  return getElement(at);
+}
+
+const getElement = (schema: JsonSchema): JsonSchema => schema.items ?? schema;
+
+export const columnTypes = ['text', 'integer', 'number', 'boolean', 'json'] as const;
+export type ConnectorColumnType = (typeof columnTypes)[number];
+
+export interface ConnectorColumn {
+  name: string;
+  type: ConnectorColumnType;
+}
+
+/** The columns of a row: one for each member. Objects and lists stay JSON. */
+export function listColumns(rowSchema: JsonSchema): ConnectorColumn[] {
+  return Object.entries(rowSchema.properties ?? {}).map(([name, schema]) => ({
+    name,
+    type: chooseColumnType(listTypes(schema).map((type) => type.toLowerCase())),
+  }));
+}
+
+function chooseColumnType(types: readonly string[]): ConnectorColumnType {
+  const given = types.filter((type) => type !== 'null');
+  const [only] = given;
+  if (given.includes('object') || given.includes('array')) return 'json';
+  if (given.length === 1 && only !== undefined) return typeOfWord[only] ?? 'text';
+  if (given.length === 2 && given.every((type) => type === 'integer' || type === 'number')) return 'number';
+  return 'text';
+}
+
+const typeOfWord: Readonly<Record<string, ConnectorColumnType>> = {
+  string: 'text',
+  integer: 'integer',
+  number: 'number',
+  boolean: 'boolean',
+};
