@@ -77,7 +77,7 @@ export async function loadEndpoint(
     const plan = planEndpointLoad(
       load,
       {
-        path: await file.finish(),
+        file: await file.finish(),
         columns: load.wholePages ? [pageColumn] : gathering.check.listColumns(),
         children: gathering.check.children,
         existing,
