@@ -2,8 +2,8 @@
 import type { MigrationMode } from '@headgate/contract';
 import { problem } from '../../kernel/http/problems.ts';
 import { makePlace, openSource, openTarget, type Project, type TargetPlan } from './hosts.ts';
-import { readSource } from './migration-work.store.ts';
 import type { MigrationServices } from './migration-work.ts';
+import { readSource } from './moved-repository.store.ts';
 import { checkBefore, type Preflight } from './preflight.ts';
 import { countRefs } from './ref-rules.ts';
 

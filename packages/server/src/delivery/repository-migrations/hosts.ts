@@ -8,7 +8,7 @@ import type { ProviderCall } from '../git-providers/index.ts';
 import { type Credential, createCredential, unsealCredential } from '../git-remotes/index.ts';
 import { fetchRefs, listOwnRefs, listRemoteRefs, type Place, type Reached } from './git-calls.ts';
 import { explainGitFailure } from './migration-failure.ts';
-import type { SourceRow } from './migration-work.store.ts';
+import type { SourceRow } from './moved-repository.store.ts';
 import type { RemoteRefs } from './remote-refs.ts';
 import {
   findProvider,

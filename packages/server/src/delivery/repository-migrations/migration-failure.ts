@@ -1,4 +1,5 @@
 /** Why a migration fails, in words: each reason has its own code, and says what to grant or to change. */
+import { isUnavailable } from '../../kernel/database/database.ts';
 import { Problem } from '../../kernel/http/problems.ts';
 import type { GitProvider, ProviderFindingCode } from '../git-providers/index.ts';
 import { ProviderRefused } from '../git-providers/index.ts';
@@ -121,6 +122,11 @@ export function toMigrationFailed(at: Side, failure: unknown): unknown {
 function shorten(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
   return line.length <= 300 ? line : `…${line.slice(-299)}`;
+}
+
+/** Whether the database or the turns of git are the reason, and not the migration. */
+export function isPassing(failure: unknown): boolean {
+  return isUnavailable(failure) || (failure instanceof Problem && failure.code === 'git-busy');
 }
 
 /** What is not known is not shown: the log has it. */

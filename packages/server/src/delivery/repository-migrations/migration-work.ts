@@ -7,8 +7,6 @@
 import type { MigrationPhase, MigrationReport } from '@headgate/contract';
 import { migrationDetailLimit, reportListLimit } from '@headgate/contract';
 import { addSeconds, type Clock } from '../../kernel/clock.ts';
-import { isUnavailable } from '../../kernel/database/database.ts';
-import { Problem } from '../../kernel/http/problems.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { Scratch } from '../git/index.ts';
@@ -23,9 +21,10 @@ import {
   type Project,
 } from './hosts.ts';
 import { type EndOfMigration, endMigration, type MovedProject } from './migration-end.ts';
-import { MigrationFailed, type MigrationFailureCode, toFailure } from './migration-failure.ts';
-import { extendLease, type MigrationJob, readSource, type SourceRow } from './migration-work.store.ts';
+import { isPassing, MigrationFailed, type MigrationFailureCode, toFailure } from './migration-failure.ts';
+import { extendLease, type MigrationJob } from './migration-work.store.ts';
 import { type Moved, moveRepository } from './move.ts';
+import { readSource, type SourceRow } from './moved-repository.store.ts';
 import { checkBefore, type Preflight } from './preflight.ts';
 import { compareDefaultBranches, countRefs } from './ref-rules.ts';
 import { showRef } from './remote-refs.ts';
@@ -41,11 +40,6 @@ export interface MigrationServices extends HostServices {
 }
 
 export const leaseSeconds = 20;
-
-/** Whether the database or the turns of git are the reason, and not the migration. */
-export function isPassing(failure: unknown): boolean {
-  return isUnavailable(failure) || (failure instanceof Problem && failure.code === 'git-busy');
-}
 
 /** The state of one migration on this server. */
 export class MigrationWork {

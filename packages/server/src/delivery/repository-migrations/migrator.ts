@@ -4,8 +4,9 @@
  */
 import { addSeconds } from '../../kernel/clock.ts';
 import { type EndServices, failAbandoned } from './migration-end.ts';
+import { isPassing } from './migration-failure.ts';
 import { claimMigrations, type MigrationJob, releaseMigration } from './migration-work.store.ts';
-import { isPassing, leaseSeconds, type MigrationServices, MigrationWork } from './migration-work.ts';
+import { leaseSeconds, type MigrationServices, MigrationWork } from './migration-work.ts';
 import { LeaseLost } from './target-token.ts';
 
 export interface MigratorServices extends MigrationServices, EndServices {
