@@ -35,6 +35,8 @@ export interface Operation {
    * parameter `projectId`, where the path has one.
    */
   projectFrom?: `body.${string}`;
+  /** A permission that a role in the account gives, and that the caller must have too. */
+  alsoRequires?: Permission;
   params?: TObject;
   query?: TObject;
   headers?: TObject;

@@ -13,7 +13,7 @@ import {
   ConnectorParameters,
   connectorKinds,
 } from '../connector-profile/connector-test.ts';
-import { DateTime, EnvironmentName, mapOf, Name, oneOf, ProjectId, Uuid } from '../primitives.ts';
+import { EnvironmentName, mapOf, Name, oneOf, ProjectId, Uuid } from '../primitives.ts';
 import { SecretCoordinates } from '../secret/secret-value.ts';
 import { Holding } from './work.ts';
 
@@ -68,7 +68,6 @@ export const ConnectorOauthPlan = Type.Object({
         code: ConnectorOauthText,
         codeVerifier: Type.String({ maxLength: 128, description: 'RFC 7636' }),
         redirectUri: ConnectorOauthText,
-        expiresAt: DateTime,
       },
       { description: 'Only for work of the kind connector-authorization' },
     ),

@@ -171,6 +171,7 @@ export const authorizeConnectorOauth = operation({
     'Open `authorizationUrl` in a browser, and allow access there. The provider then leads the browser to a page of this server, and an agent exchanges the code for tokens (RFC 6749, with PKCE) and stores them in its vault. The address works once, for ten minutes, and as long as the caller has the permission. Starting again makes the earlier address void.',
   permission: 'project:configure',
   params: oneParams,
+  answerHoldsSecret: true,
   success: {
     status: 201,
     body: named(

@@ -55,11 +55,11 @@ export const connectorProfileOutcomes = {
       'The agent could not test the endpoint, for example because a secret cannot be read.',
       ({ reason }) => `The agent could not test the endpoint: ${reason}`,
     ),
-    'connector-test-timeout': kind<{ agentName: string; seconds: number }>(
+    'connector-test-timeout': kind<{ profileName: string; seconds: number }>(
       504,
       'The agent did not answer in time.',
-      ({ agentName, seconds }) =>
-        `The agent ${quoted(agentName)} did not answer within ${seconds} s. Try again, or test with another agent.`,
+      ({ profileName, seconds }) =>
+        `The agent did not answer within ${seconds} s for the connector profile ${quoted(profileName)}. Try again, or test with another agent.`,
     ),
   },
 } as const satisfies Outcomes;

@@ -26,9 +26,7 @@ const list = {
   description:
     'All of them, newest first, as an array without pages. Deleted ones only with `includeDeleted=true`.',
   query: Type.Object({
-    includeDeleted: Type.Optional(
-      Type.Boolean({ description: 'Also list deleted profiles', default: false }),
-    ),
+    includeDeleted: Type.Boolean({ default: false, description: 'Also list deleted profiles' }),
   }),
   success: { status: 200, body: Type.Array(ConnectorProfile, { maxItems: connectorProfileLimit }) },
   problems: [],

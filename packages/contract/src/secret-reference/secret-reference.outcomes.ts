@@ -23,7 +23,7 @@ export const secretReferenceOutcomes = {
     ),
     'secret-reference-in-use': kind<{ name: string; users: readonly string[]; more: boolean }>(
       409,
-      'Connections or streaming pipelines use the secret reference, by its name or by the name of the secret in the vault. `force=true` deletes it anyway.',
+      'Connections, streaming pipelines or OAuth configurations use the secret reference, by its name or by the name of the secret in the vault. `force=true` deletes it anyway.',
       ({ name, users, more }) =>
         `The secret reference ${quoted(name)} is used by ${users.join(', ')}${more ? ' and others' : ''}; ` +
         'change them first, or send force=true.',

@@ -142,8 +142,8 @@ export const deleteSecretReference = operation({
   path: onePath,
   summary: 'Delete a secret reference',
   description:
-    'Refused if a connection or a streaming pipeline uses the reference, unless `force` is true. The secret in the vault is never deleted. A connection uses a reference if a secret name in its properties ' +
-    'or in an override is the name of the reference or its `secretName`, with the same `secretKey` if both have one. A streaming pipeline uses it in the same way.',
+    'Refused if a connection, a streaming pipeline or an OAuth configuration uses the reference, unless `force` is true. The secret in the vault is never deleted. A connection uses a reference if a secret name in its properties ' +
+    'or in an override is the name of the reference or its `secretName`, with the same `secretKey` if both have one. A streaming pipeline uses it in the same way, an OAuth configuration by its name only.',
   permission: 'project:configure',
   params: oneParams,
   query: Type.Object({ force: Type.Boolean({ default: false }) }),

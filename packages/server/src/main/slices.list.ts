@@ -8,6 +8,8 @@ import { tokens } from '../access/tokens/index.ts';
 import { users } from '../access/users/index.ts';
 import { agents } from '../workspace/agents/index.ts';
 import { connections } from '../workspace/connections/index.ts';
+import { connectorOauths } from '../workspace/connector-oauths/index.ts';
+import { connectorProfiles } from '../workspace/connector-profiles/index.ts';
 import { environments } from '../workspace/environments/index.ts';
 import { projectTags } from '../workspace/project-tags/index.ts';
 import { projects } from '../workspace/projects/index.ts';
@@ -30,6 +32,8 @@ import { webhooks } from '../records/webhooks/index.ts';
 import { agentLink } from '../runtime/agent-link/index.ts';
 import { alerts } from '../runtime/alerts/index.ts';
 import { backfills } from '../runtime/backfills/index.ts';
+import { connectorAuthorizations } from '../runtime/connector-authorizations/index.ts';
+import { connectorTests } from '../runtime/connector-tests/index.ts';
 import { executions } from '../runtime/executions/index.ts';
 import { schedules } from '../runtime/schedules/index.ts';
 import { secretChecks } from '../runtime/secret-checks/index.ts';
@@ -46,6 +50,8 @@ export const slices = [
   users,
   agents,
   connections,
+  connectorOauths,
+  connectorProfiles,
   environments,
   projectTags,
   projects,
@@ -68,6 +74,8 @@ export const slices = [
   agentLink,
   alerts,
   backfills,
+  connectorAuthorizations,
+  connectorTests,
   executions,
   schedules,
   secretChecks,

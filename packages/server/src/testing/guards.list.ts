@@ -6,6 +6,8 @@ import { groupGuards } from '../access/groups/group.guards.ts';
 import { userGuards } from '../access/users/user.guards.ts';
 import { agentGuards } from '../workspace/agents/agent.guards.ts';
 import { connectionGuards } from '../workspace/connections/connection.guards.ts';
+import { connectorOauthGuards } from '../workspace/connector-oauths/connector-oauth.guards.ts';
+import { connectorProfileGuards } from '../workspace/connector-profiles/connector-profile.guards.ts';
 import { environmentGuards } from '../workspace/environments/environment.guards.ts';
 import { projectTagGuards } from '../workspace/project-tags/project-tag.guards.ts';
 import { projectGuards } from '../workspace/projects/project.guards.ts';
@@ -23,6 +25,8 @@ import { webhookGuards } from '../records/webhooks/webhook.guards.ts';
 import { agentLinkGuards } from '../runtime/agent-link/agent-link.guards.ts';
 import { alertGuards } from '../runtime/alerts/alert.guards.ts';
 import { backfillGuards } from '../runtime/backfills/backfill.guards.ts';
+import { connectorAuthorizationGuards } from '../runtime/connector-authorizations/connector-authorization.guards.ts';
+import { connectorTestGuards } from '../runtime/connector-tests/connector-test.guards.ts';
 import { executionGuards } from '../runtime/executions/execution.guards.ts';
 import { scheduleGuards } from '../runtime/schedules/schedule.guards.ts';
 import { secretCheckGuards } from '../runtime/secret-checks/secret-check.guards.ts';
@@ -37,6 +41,8 @@ export const guards = [
   userGuards,
   agentGuards,
   connectionGuards,
+  connectorOauthGuards,
+  connectorProfileGuards,
   environmentGuards,
   projectTagGuards,
   projectGuards,
@@ -54,6 +60,8 @@ export const guards = [
   agentLinkGuards,
   alertGuards,
   backfillGuards,
+  connectorAuthorizationGuards,
+  connectorTestGuards,
   executionGuards,
   scheduleGuards,
   secretCheckGuards,

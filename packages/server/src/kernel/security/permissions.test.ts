@@ -10,6 +10,7 @@ import {
   type EnvironmentRole,
   environmentRoles,
   type Grant,
+  isOfProject,
   type Operation,
   operations,
   permissions,
@@ -78,8 +79,9 @@ async function send(
   projectId?: string,
 ): Promise<Answer> {
   const { path, ...asked } = await makeRequest(operation, place);
-  const at = projectId === undefined ? path : path.replace(place.project.projectId, projectId);
-  return actor.send(operation.method, at, asked);
+  if (projectId === undefined) return actor.send(operation.method, path, asked);
+  if (operation.projectFrom !== undefined) asked.body = { ...(asked.body as object), projectId };
+  return actor.send(operation.method, path.replace(place.project.projectId, projectId), asked);
 }
 
 /** Members that could name another place than the one the operation declares. */
@@ -129,9 +131,21 @@ function findExpected(
   role: AccountRole,
   standing: Standing,
 ): 'permitted' | 'forbidden' | 'unknown' {
+  const expected = findExpectedByRow(operation, role, standing);
+  const { alsoRequires } = operation;
+  if (expected !== 'permitted' || alsoRequires === undefined) return expected;
+  const { account }: Grant = permissions[alsoRequires];
+  return account.includes(role) ? 'permitted' : 'forbidden';
+}
+
+function findExpectedByRow(
+  operation: Operation,
+  role: AccountRole,
+  standing: Standing,
+): 'permitted' | 'forbidden' | 'unknown' {
   const { account, project = [], environment = [] } = findRow(operation);
   if (account.includes(role)) return 'permitted';
-  if (!operation.path.includes('{projectId}')) return 'forbidden';
+  if (!isOfProject(operation)) return 'forbidden';
   const list: readonly string[] =
     standing.in === 'project' ? project : standing.in === 'dev' ? environment : [];
   if (standing.in !== 'nothing' && list.includes(standing.role)) return 'permitted';
@@ -262,7 +276,7 @@ for (const { kind, role } of callers.filter((each) => each.role !== 'SUPER_ADMIN
   const who = kind === 'user' ? `a user, ${role}` : role;
   test(`${who}: no unknown header, query or body member changes the place of a check`, async () => {
     const place = await createPlace(await server.account());
-    const inProject = shown.filter((operation) => operation.path.includes('{projectId}'));
+    const inProject = shown.filter(isOfProject);
     for (const [standingNumber, standing] of elsewhereOnly.entries()) {
       const grants = await listGrants(standing, place);
       const actor =
@@ -344,7 +358,7 @@ test('only callers with a role in the environment see its executions', async () 
 test('for every operation a project of another account looks like one that does not exist', async () => {
   const place = await createPlace(await server.account());
   const stranger = (await server.account()).admin;
-  for (const operation of shown.filter((each) => each.path.includes('{projectId}'))) {
+  for (const operation of shown.filter(isOfProject)) {
     const foreign = (await send(operation, place, stranger)).problem;
     const unknown = (await send(operation, place, stranger, never)).problem;
     const bare = ({ traceId: _, ...rest }: typeof foreign) =>

@@ -15,9 +15,8 @@ type Parts = Readonly<Record<'params' | 'query' | 'headers' | 'body', unknown>>;
  * validated.
  */
 export function createPlaceReader(operation: Operation): (request: Parts) => Place {
-  const projectOf = operation.path.includes('{projectId}')
-    ? createTextReader('params.projectId')
-    : () => null;
+  const { path, projectFrom = path.includes('{projectId}') ? 'params.projectId' : undefined } = operation;
+  const projectOf = projectFrom === undefined ? () => null : createTextReader(projectFrom);
   const environmentOf = isMember(operation.environmentFrom)
     ? createTextReader(operation.environmentFrom)
     : () => null;

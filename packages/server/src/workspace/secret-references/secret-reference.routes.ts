@@ -12,6 +12,7 @@ import { problem } from '../../kernel/http/problems.ts';
 import { requireWord } from '../../kernel/http/words.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { listConnectionsNaming } from '../connections/index.ts';
+import { listConnectorOauthsNaming } from '../connector-oauths/index.ts';
 import { listStreamingPipelinesNaming } from '../streaming-pipelines/index.ts';
 import {
   deleteSecretReferenceRow,
@@ -68,11 +69,13 @@ export function secretReferenceRoutes({ read, write }: Endpoints): void {
     const { projectId, secretReferenceName: name } = params;
     const before = await lockSecretReference(tx, scope, projectId, name);
     if (!query.force) {
-      const [connections, streamingPipelines] = await Promise.all([
-        listConnectionsNaming(tx, scope, projectId, before, toldUsers + 1),
-        listStreamingPipelinesNaming(tx, scope, projectId, before, toldUsers + 1),
-      ]);
-      const users = [...connections, ...streamingPipelines];
+      const users = (
+        await Promise.all([
+          listConnectionsNaming(tx, scope, projectId, before, toldUsers + 1),
+          listStreamingPipelinesNaming(tx, scope, projectId, before, toldUsers + 1),
+          listConnectorOauthsNaming(tx, scope, projectId, before, toldUsers + 1),
+        ])
+      ).flat();
       const more = users.length > toldUsers;
       if (users.length > 0)
         throw problem('secret-reference-in-use', { name, users: users.slice(0, toldUsers), more });

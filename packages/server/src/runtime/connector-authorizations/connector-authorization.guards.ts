@@ -1,0 +1,14 @@
+/** What the tests over all operations need from this slice. */
+import type { SliceGuards } from '../../testing/slice-guards.ts';
+import {
+  connectorAuthorizationExamples,
+  connectorAuthorizationMessageExamples,
+} from './connector-authorization.examples.ts';
+
+export const connectorAuthorizationGuards: SliceGuards = {
+  examples: connectorAuthorizationExamples,
+  protocolExamples: connectorAuthorizationMessageExamples,
+  permissions: {
+    'create and change variables, connections, secret references': ['authorizeConnectorOauth'],
+  },
+};
