@@ -2,9 +2,8 @@
  * 1,000 pages of 100 rows from a local server into a table, against a loop of `fetch` that only parses, in turn.
  * The load goes through all processes of an agent; this process is its own.
  */
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import { openConnectorScene } from '../packages/agent/src/testing/connector-scene.ts';
+import { startChild } from './child.ts';
 import { type Finding, median, spread, verdictAtLeast, verdictAtMost } from './finding.ts';
 import type { Work } from './work.ts';
 
@@ -72,9 +71,10 @@ const readMebibytes = () => process.memoryUsage().rss / 1_048_576;
 
 export const connectors: Work = async ({ rounds }) => {
   await using ending = new AsyncDisposableStack();
-  const api = ending.adopt(fork(new URL('api-process.ts', import.meta.url)), (child) => child.disconnect());
-  const [port] = (await once(api, 'message')) as [number];
-  const origin = `http://127.0.0.1:${port}`;
+  const api = ending.adopt(await startChild(new URL('api-process.ts', import.meta.url)), (child) =>
+    child.stop(),
+  );
+  const origin = `http://127.0.0.1:${api.first}`;
   const scene = ending.adopt(await openConnectorScene(), (opened) => opened.close());
   const files = renderFiles(origin);
   const load = async () => {

@@ -36,6 +36,8 @@ export interface Operation {
    * `resource`: the project of the resource that the path names.
    */
   projectFrom?: `body.${string}` | 'resource';
+  /** A permission that a role in the account gives, and that the caller must have too. */
+  alsoRequires?: Permission;
   params?: TObject;
   query?: TObject;
   headers?: TObject;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventNames } from './event.ts';
 import { publishedExamples } from './example.ts';
-import { type Operation, ProblemDetail, problemsOf } from './operation.ts';
+import { isOfProject, type Operation, ProblemDetail, problemsOf } from './operation.ts';
 import { permissions } from './permission.ts';
 import { problems, problemTypeName, statusTitles } from './problem.ts';
 import { operations } from './resources.ts';
@@ -113,7 +113,7 @@ test('a permission that environments give says where its environment is: in a re
 });
 
 test('an operation in a project may answer that there is none', () => {
-  for (const operation of operations.filter((each) => each.path.includes('{projectId}'))) {
+  for (const operation of operations.filter(isOfProject)) {
     assert.ok(problemsOf(operation).includes('project-not-found'), operation.id);
   }
 });

@@ -1,4 +1,5 @@
 /** What validation reports about one file, and the questions that only other files can answer. */
+import { connectorProfileName } from './connectors/profile-file.ts';
 import type { SharedPipelineUse } from './shared-pipeline-use.ts';
 
 export const findingCodes = [
@@ -61,7 +62,7 @@ export interface Finding {
   level: FindingLevel;
 }
 
-/** Why a pipeline file cannot be read. `reason` names the line and column if they are known. */
+/** Why a pipeline file or connector profile cannot be read. `reason` names the line and column if they are known. */
 export interface Unreadable {
   reason: string;
   /** Counts from 1. */
@@ -69,7 +70,8 @@ export interface Unreadable {
 }
 
 export function createUnreadableFinding(path: string, { reason, line }: Unreadable): Finding {
-  const message = `the pipeline cannot be read: ${reason}: correct the file`;
+  const what = connectorProfileName(path) === undefined ? 'pipeline' : 'connector profile';
+  const message = `the ${what} cannot be read: ${reason}: correct the file`;
   return { path, line, code: 'syntax-error', message, level: 'error' };
 }
 

@@ -77,8 +77,9 @@ export const createArtifact = operation({
   summary: 'Publish an artifact version',
   description:
     'Send a multipart form with one part for each file. The name of a part is the path of its file. The version is stored completely or not at all. ' +
-    '`ignoredResources` lists the files that are not stored: files that are not text, pipeline files that cannot be read, and files in `.git/`. ' +
-    'A form without any file to store is refused. `warnings` lists pipeline files that cannot be read, pipelines that have component types that agents do not support or that name ' +
+    '`ignoredResources` lists the files that are not stored: files that are not text, pipeline files and connector profiles that cannot be read, and files in `.git/`. ' +
+    'A part named `connector-profile:flex-{alternateId}.json` or `connector-profile:custom-{id}.json` is a connector profile of the version. ' +
+    'A form without any file to store is refused. `warnings` lists pipeline files and connector profiles that cannot be read, pipelines that have component types that agents do not support or that name ' +
     'a missing component, pipeline, file or variable, and files that look like pipelines but do not end in `.orch.yaml` or `.tran.yaml`. ' +
     `It has up to ${uploadWarningLimit.toLocaleString('en')} items, errors first; \`warningsTotal\` is the number of all. ` +
     'An execution of a pipeline that has errors fails before its first step. With `strict=true`, an upload that has errors is refused. ' +

@@ -52,7 +52,9 @@ const ConnectorAuthenticationOption = named(
           'API_KEY: for each key its `name`, and `addTo`, which is QUERY or HEADER. OAUTH: the names of OAuth configurations of the projects that use the profile',
       }),
     ),
-    additionalParameters: nullable(Type.Union([Type.Array(Type.Unknown()), anyObject('By name')])),
+    additionalParameters: nullable(
+      Type.Union([Type.Array(Type.Unknown(), { maxItems: 200 }), anyObject('By name')]),
+    ),
   }),
 );
 

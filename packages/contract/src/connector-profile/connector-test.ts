@@ -103,10 +103,11 @@ const connectorTest = {
   tag: 'Connector profiles',
   method: 'POST',
   permission: 'environment:run',
+  alsoRequires: 'agents:list',
   projectFrom: 'body.projectId',
   environmentFrom: 'body.environmentName',
   description:
-    'Sends one request of one endpoint, from an agent of the environment and under its allowlist, and waits for the response. Also requires permission to read connector profiles. ' +
+    'Sends one request of one endpoint, from an agent of the environment and under its allowlist, and waits for the response. ' +
     'Secrets are secret references of the project; the agent reads them and sends them only to the host of the endpoint’s own address, over https. ' +
     'The status is 200 also if the endpoint refuses the request: see `status` and `problem` in the response.',
   params: Type.Object({ connectorProfileId: OpaqueId }),

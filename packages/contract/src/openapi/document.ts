@@ -101,7 +101,8 @@ function writeOperation(
 
 function description(operation: Operation): string {
   const parts = operation.description === undefined ? [] : [operation.description];
-  if (operation.permission !== undefined) parts.push(permissionSentence(permissions[operation.permission]));
+  for (const permission of [operation.permission, operation.alsoRequires])
+    if (permission !== undefined) parts.push(permissionSentence(permissions[permission]));
   return parts.join('\n\n');
 }
 
@@ -117,11 +118,13 @@ function permissionSentence({ may, account, project, environment }: Grant): stri
   return `Requires permission to ${may}. Roles that have it: ${roles.join('; ')}.`;
 }
 
-function permissionNote({ permission, environmentFrom }: Operation): object {
+function permissionNote({ permission, environmentFrom, projectFrom, alsoRequires }: Operation): object {
   if (permission === undefined) return {};
   return {
     'x-permission': permission,
     ...(environmentFrom === undefined ? {} : { 'x-environment-from': environmentFrom }),
+    ...(projectFrom === undefined ? {} : { 'x-project-from': projectFrom }),
+    ...(alsoRequires === undefined ? {} : { 'x-also-requires': alsoRequires }),
   };
 }
 

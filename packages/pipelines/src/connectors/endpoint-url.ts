@@ -13,7 +13,7 @@ export function listPlaceholders(url: string): string[] {
 
 /** Why an address cannot be used; undefined if it can. */
 export function describeUrlFault(url: string): string | undefined {
-  const origin = /^https?:\/\/[^/?#]*/i.exec(url)?.[0];
+  const origin = /^https?:\/\/[^/?#]+/i.exec(url)?.[0];
   if (origin === undefined) return `must be an absolute address that begins with https:// or http://`;
   if (/[{}]/.test(origin)) return 'has a parameter in its host: only the path and the query may have one';
   if (origin.includes('@')) return 'holds a user name: use authentication instead';

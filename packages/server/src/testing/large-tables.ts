@@ -57,6 +57,14 @@ const values: Readonly<Record<string, string>> = {
   'directory_group.role': "'VIEWER'",
   'directory_member.group_id': 'md5((n / 100)::text)::uuid',
   'directory_role.group_id': 'md5(n::text)::uuid',
+  'connector_authorization.work_id': 'case when n % 2 = 0 then md5(n::text)::uuid end',
+  'connector_oauth.grant_type': "'AUTHORIZATION_CODE'",
+  'connector_oauth.state': "'AUTHORIZED'",
+  // An account has 500 of a kind at most.
+  'connector_profile.account_id': 'case when n <= 500 then $1 else md5((n / 500)::text) end::uuid',
+  'connector_profile.kind': "'flex'",
+  'connector_test.state': "'ANSWERED'",
+  'connector_test.request': "'{}'",
   'directory_role.role': "'VIEWER'",
   // An account has 100 at most.
   'enterprise_oauth.account_id': 'case when n <= 100 then $1 else md5((n / 100)::text) end::uuid',

@@ -4,13 +4,15 @@ import {
   type AccountRole,
   accountRoles,
   environmentRoles,
+  type Grant,
   isOfProject,
   type Operation,
   operations,
   type ProblemCode,
+  permissions,
   projectRoles,
 } from '@headgate/contract';
-import type { Actor, Grant } from './account.ts';
+import type { Actor, Grant as RoleGrant } from './account.ts';
 import { type Answer, requireProblem } from './client.ts';
 import { examples, permissionRowOf, takesPlaceAway } from './guards.ts';
 import { type PermissionRow, permissionRows } from './permission-rows.ts';
@@ -69,7 +71,7 @@ export function isChecked(
   return (kind === 'actor' && role === 'MEMBER') || isInTurn(operation + standing, count, 1);
 }
 
-export async function listGrants(standing: Standing, { account, project }: Place): Promise<Grant[]> {
+export async function listGrants(standing: Standing, { account, project }: Place): Promise<RoleGrant[]> {
   if (standing.in === 'nothing') return [];
   const role = standing.role as 'OWNER';
   if (standing.in === 'another project') return [{ projectId: (await account.project()).projectId, role }];
@@ -81,7 +83,7 @@ export async function listGrants(standing: Standing, { account, project }: Place
 
 interface Caller {
   actor: Actor;
-  grants: Grant[];
+  grants: RoleGrant[];
 }
 
 /** Returns the caller with a standing in each place. */
@@ -145,6 +147,14 @@ function changesNothing({ method }: Operation, expected: Expected): boolean {
 
 /** The expected result by the table; the requests are about dev. */
 export function findExpected(operation: Operation, role: AccountRole, standing: Standing): Expected {
+  const expected = findExpectedByRow(operation, role, standing);
+  const { alsoRequires } = operation;
+  if (expected !== 'permitted' || alsoRequires === undefined) return expected;
+  const { account }: Grant = permissions[alsoRequires];
+  return account.includes(role) ? 'permitted' : 'forbidden';
+}
+
+function findExpectedByRow(operation: Operation, role: AccountRole, standing: Standing): Expected {
   const { account, project = [], environment = [] } = findRow(operation);
   if (account.includes(role)) return 'permitted';
   if (!isOfProject(operation)) return 'forbidden';

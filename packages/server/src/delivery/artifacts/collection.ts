@@ -9,9 +9,11 @@
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import type { IgnoredPipeline, IgnoredResource } from '@headgate/contract';
+import { connectorProfileName, type Unreadable } from '@headgate/pipelines';
 import { problem } from '../../kernel/http/problems.ts';
 import type { BlobWriter, KeptBlobs } from '../blobs/index.ts';
 import { findAssetNameFault, normalizeName, requireNoFileAsFolder } from './asset-name.ts';
+import { findProfileFault } from './connector-profile-file.ts';
 import { createGitFiles, isGitFile } from './git-files.ts';
 import { buildManifest, type Manifest, type ManifestFile } from './manifest.ts';
 import type { PipelineChecks } from './pipeline-checks.ts';
@@ -21,7 +23,7 @@ export interface Upload {
   manifest: Manifest;
   pipelines: PipelineDescription[];
   ignored: IgnoredResource[];
-  /** The pipelines among the ignored files. */
+  /** The pipelines and connector profiles among the ignored files. */
   unreadable: IgnoredPipeline[];
   blobs: KeptBlobs;
 }
@@ -66,6 +68,19 @@ export function createCollection(writer: BlobWriter, checks: PipelineChecks): Co
     await store(path, bytes);
   }
 
+  function storeProfile(path: string, bytes: Buffer): Promise<void> | undefined {
+    const fault = findProfileFault(bytes);
+    if (fault === undefined) return store(path, bytes);
+    ignored.push({ name: path, reason: `The connector profile cannot be read: ${fault.reason}` });
+    leaveOutUnreadable(path, fault);
+    return undefined;
+  }
+
+  function leaveOutUnreadable(path: string, fault: Unreadable): void {
+    unreadable.push({ path, ...fault });
+    checks.leaveOut(path, fault);
+  }
+
   return {
     add(name, bytes) {
       const fault = findAssetNameFault(name);
@@ -84,13 +99,11 @@ export function createCollection(writer: BlobWriter, checks: PipelineChecks): Co
           name,
           reason: 'It is not a text file: its bytes are not valid UTF-8 or contain NUL.',
         });
-        if (isPipelinePath(name)) {
-          const fault = { reason: 'line 1: it is not a text file', line: 1 };
-          unreadable.push({ path: name, ...fault });
-          checks.leaveOut(name, fault);
-        }
+        if (isPipelinePath(name) || connectorProfileName(name) !== undefined)
+          leaveOutUnreadable(name, { reason: 'line 1: it is not a text file', line: 1 });
         return undefined;
       }
+      if (connectorProfileName(name) !== undefined) return storeProfile(name, bytes);
       return isPipelinePath(name) ? storePipeline(name, bytes) : store(name, bytes);
     },
     leaveOut(name, reason) {

@@ -1,7 +1,7 @@
 /** Every committed write leaves its event, and nothing else does. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Operation, operations } from '@headgate/contract';
+import { isOfProject, type Operation, operations } from '@headgate/contract';
 import { examples, protocolExamples, sortGuards, takesPlaceAway } from '../../testing/guards.ts';
 import { createPlace, type Place } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
@@ -63,7 +63,7 @@ test('every write operation records one of its declared events, with actor, subj
       assert.equal(event.request_id, answer.headers['x-request-id'], what);
       assert.ok(Number(event.sequence) > 0, what);
       assert.ok(event.subject_name !== null, what);
-      if (operation.path.includes('{projectId}')) assert.equal(event.project_id, at.project.projectId, what);
+      if (isOfProject(operation)) assert.equal(event.project_id, at.project.projectId, what);
       if (/-(updated|cancel-requested)$/.test(event.name))
         assert.ok(event.state_before && event.state_after, what);
       else if (/-deleted$/.test(event.name))

@@ -1,7 +1,7 @@
 /** Checks what a caller with a role in one place finds out about another: environments, projects, accounts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { environmentRoles } from '@headgate/contract';
+import { environmentRoles, isOfProject, type Operation } from '@headgate/contract';
 import { requireProblem } from '../../testing/client.ts';
 import { examples } from '../../testing/guards.ts';
 import { createRequests, findUnknown, shown } from '../../testing/permission-walk.ts';
@@ -71,12 +71,14 @@ test('for every operation a project of another account looks like one that does 
   const createOwnPlace = async () => createPlace(await server.account());
   const findRequest = await createRequests(createOwnPlace);
   const changed = await createOwnPlace();
-  for (const operation of shown.filter((each) => each.path.includes('{projectId}'))) {
+  const named = shown.filter((each) => isOfProject(each) && each.projectFrom !== 'resource');
+  for (const operation of named) {
     const { place, request } = await findRequest(operation, 'unknown', changed);
     const { path, ...asked } = request;
     const foreign = (await stranger.send(operation.method, path, asked)).problem;
-    const nowhere = path.replace(place.project.projectId, never);
-    const unknown = (await stranger.send(operation.method, nowhere, asked)).problem;
+    const { projectId } = place.project;
+    const nowhere = { ...asked, ...(isNamedInBody(operation) && { body: renameIn(asked.body, projectId) }) };
+    const unknown = (await stranger.send(operation.method, path.replace(projectId, never), nowhere)).problem;
     const bare = ({ traceId: _, ...rest }: typeof foreign) =>
       JSON.stringify(rest)
         .replaceAll(place.project.projectId, never)
@@ -85,6 +87,10 @@ test('for every operation a project of another account looks like one that does 
     assert.equal(foreign.code, 'project-not-found', operation.id);
   }
 });
+
+const isNamedInBody = ({ projectFrom }: Operation) => projectFrom !== undefined;
+const renameIn = (body: unknown, projectId: string): unknown =>
+  JSON.parse(JSON.stringify(body).replaceAll(projectId, never));
 
 test('a resource of another account that names no project looks like one that does not exist', async () => {
   const stranger = (await server.account()).admin;

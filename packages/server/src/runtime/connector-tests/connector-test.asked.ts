@@ -1,11 +1,11 @@
 /** Reads what a test needs: the profile, the environment with its agent, and what the connection names. */
-import { type ConnectorOauthState, permissions } from '@headgate/contract';
+import { type ConnectorOauthState, permissions, testFlexConnector } from '@headgate/contract';
 import { type ColumnTypes, type RowOf, typed } from '../../kernel/database/database.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
 import { connectedSeconds } from '../../workspace/agents/index.ts';
 
-/** The roles that may read profiles: a test needs them beside the permission to run in the environment. */
-const readers = permissions['agents:list'].account.map((role) => `'${role}'`).join(', ');
+/** The roles that may read profiles. */
+const readers = permissions[testFlexConnector.alsoRequires].account.map((role) => `'${role}'`).join(', ');
 
 export const testedProfile = guardedRead(
   {

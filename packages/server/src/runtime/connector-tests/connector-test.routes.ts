@@ -61,7 +61,7 @@ async function readTestedProfile(
   const { connectorProfileId: id } = params;
   const [row] = await rows(testedProfile, { kind, profile_id: toUuid(id) });
   if (row?.may_read !== true)
-    throw await explainForbidden(database.read, scope, 'agents:list', {
+    throw await explainForbidden(database.read, scope, testFlexConnector.alsoRequires, {
       projectId: null,
       environmentName: null,
     });

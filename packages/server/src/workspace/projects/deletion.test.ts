@@ -123,6 +123,11 @@ async function fillTables(place: Place): Promise<void> {
      select account_id, task_id, 1, gen_random_uuid(), 'ANSWERED', 1, creator_id, 1, now() from ai_task where task_id = $1`,
     [task.body.taskId],
   );
+  await server.database.query(
+    `insert into connector_test (account_id, work_id, project_id, profile_name, request, state, created_at)
+     select account_id, gen_random_uuid(), project_id, 'x', '{}', 'ANSWERED', now() from project where project_id = $1`,
+    [project.projectId],
+  );
   const ofRepository = [
     `delivery_rule (account_id, project_id, branch_name, environment_name, written_by, written_at, due_at)
      select account_id, project_id, 'main', 'dev', created_by, now(), now()`,
