@@ -2,6 +2,7 @@ import { spawn as spawnChild } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chownSync, existsSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { constants, setPriority } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -162,6 +163,7 @@ function startProcess(
       ? { uid: options.user.uid, gid: options.user.gid }
       : {}),
   });
+  if (call.isBackground === true) lowerPriority(child.pid);
   let isTimedOut = false;
   let isKilled = false;
   let hasEnded = false;
@@ -201,6 +203,16 @@ function startProcess(
   });
   ended.catch(() => undefined);
   return { stdin: child.stdin, stdout: child.stdout, ended, kill };
+}
+
+/** Before git has started others, which inherit it. */
+function lowerPriority(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    setPriority(pid, constants.priority.PRIORITY_LOW);
+  } catch {
+    // It has ended.
+  }
 }
 
 function killGroup(pid: number | undefined): void {
