@@ -138,7 +138,10 @@ async function startProcess(
   options: GitOptions & { home: string; isRepository: boolean },
 ): Promise<GitProcess> {
   const { timeoutMilliseconds = defaultTimeoutMilliseconds } = call;
-  const launched = await launchProgram(describeLaunch(program, args, call, options));
+  const fail = (failure: Error): never => {
+    throw problem('git-failed', { command: args[0] ?? '', words: failure.message });
+  };
+  const launched = await launchProgram(describeLaunch(program, args, call, options)).catch(fail);
   const { stdin, stdout } = launched;
   let isTimedOut = false;
   let isKilled = false;
@@ -160,6 +163,7 @@ async function startProcess(
     if (errors.length < mostErrorBytes) errors = (errors + text).slice(0, mostErrorBytes);
   });
   const ended = launched.ended
+    .catch(fail)
     .then((code) => {
       if (isTimedOut) throw problem('git-timeout', { seconds: Math.ceil(timeoutMilliseconds / 1_000) });
       if (isKilled && options.stopping.aborted) throw problem('shutting-down');

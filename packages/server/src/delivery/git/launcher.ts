@@ -55,18 +55,24 @@ export async function launchProgram(launch: Launch): Promise<Launched> {
   const send = (request: LauncherRequest) => child.connected && child.send(request, () => undefined);
   programs.set(id, program);
   child.channel?.ref();
-  const exited = program.ended.promise.finally(() => {
+  const forget = () => {
     programs.delete(id);
     if (programs.size === 0) child.channel?.unref();
-  });
-  exited.catch(() => undefined);
+  };
   if (!send({ kind: 'start', id, launch })) program.ended.reject(new Error('The launcher of git has ended.'));
-  await program.connected.promise;
+  try {
+    // The report of a short program may arrive before its connections.
+    await program.connected.promise;
+  } catch (failure) {
+    forget();
+    for (const socket of program.sockets) socket?.destroy();
+    throw failure;
+  }
   const [stdin, stdout, stderr] = program.sockets as [Socket, Socket, Socket];
   // Read, so that its end is seen.
   stdin.resume();
   const closed = [stdout, stderr].map((socket) => new Promise((resolve) => socket.once('close', resolve)));
-  const ended = exited.then((code) => Promise.all(closed).then(() => code));
+  const ended = program.ended.promise.finally(forget).then((code) => Promise.all(closed).then(() => code));
   ended.catch(() => undefined);
   return { stdin, stdout, stderr, ended, kill: () => send({ kind: 'kill', id }) };
 }
