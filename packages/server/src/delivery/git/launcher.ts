@@ -12,11 +12,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { type Launch, type LauncherReport, type LauncherRequest, nameBytes } from './launch-messages.ts';
 
 export interface Launched {
-  stdin: Socket;
+  /** Fails with EPIPE if the program reads no more. */
+  stdin: Writable;
   stdout: Socket;
   stderr: Socket;
   /** Resolves with the exit code when the program has ended and its output was read; undefined: a signal ended it. */
@@ -68,13 +70,33 @@ export async function launchProgram(launch: Launch): Promise<Launched> {
     for (const socket of program.sockets) socket?.destroy();
     throw failure;
   }
-  const [stdin, stdout, stderr] = program.sockets as [Socket, Socket, Socket];
-  // Read, so that its end is seen.
-  stdin.resume();
+  const [input, stdout, stderr] = program.sockets as [Socket, Socket, Socket];
+  const stdin = openInput(input);
   const closed = [stdout, stderr].map((socket) => new Promise((resolve) => socket.once('close', resolve)));
-  const ended = program.ended.promise.finally(forget).then((code) => Promise.all(closed).then(() => code));
+  const ended = program.ended.promise
+    .finally(() => {
+      forget();
+      // Nothing reads it any more.
+      stdin.destroy();
+    })
+    .then((code) => Promise.all(closed).then(() => code));
   ended.catch(() => undefined);
   return { stdin, stdout, stderr, ended, kill: () => send({ kind: 'kill', id }) };
+}
+
+/** The socket without its readable half, whose errors would hide those of writing. */
+function openInput(socket: Socket): Writable {
+  const input = new Writable({
+    write: (chunk, _, done) =>
+      socket.write(chunk, (failure) => done(failure && Object.assign(new Error('EPIPE'), { code: 'EPIPE' }))),
+    final: (done) => socket.end(done),
+    destroy: (failure, done) => {
+      socket.destroy();
+      done(failure);
+    },
+  });
+  // The program may end before it has read everything.
+  return input.on('error', () => undefined);
 }
 
 async function startLauncher(): Promise<Launcher> {
