@@ -8,7 +8,7 @@ const endWithinMilliseconds = 3_000;
 export interface Child {
   pid: number;
   /** Sends a message and returns the next one that arrives. */
-  ask(message: object): Promise<unknown>;
+  ask(message: object | string): Promise<unknown>;
   stop(): Promise<void>;
 }
 

@@ -1,40 +1,35 @@
 /** Repository migrations: beside the same by hand, and what four of them cost the requests of others. */
 import { execFile } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import {
-  commitFiles,
-  type GitHost,
-  gitEnvironment,
-  type HostedOnHost,
-  runGit,
-  startGitHost,
-} from '../packages/server/src/testing/git-host.ts';
+import { gitEnvironment } from '../packages/server/src/testing/git-host.ts';
+import { startChild } from './child.ts';
 import { type Finding, median, percentile, spread, verdictAtMost } from './finding.ts';
 import { type MeasuredServer, removeFolder, startServer, temporaryFolder } from './server-process.ts';
 import type { Work } from './work.ts';
 
-const files = 40;
-const fileBytes = 500_000;
-const tags = 450;
-const branches = 50;
 const besideMigrations = 4;
 const allowed = { HEADGATE_EGRESS_ALLOW: '127.0.0.0/8', HEADGATE_RATE_LIMIT: 'off' };
 
-/** 500 refs and 20 MB that do not compress. */
-function fill({ folder }: HostedOnHost): void {
-  for (let file = 0; file < files; file += 1)
-    commitFiles(folder, { files: { [`data/${file}.bin`]: randomBytes(fileBytes) } });
-  const head = runGit(folder, ['rev-parse', 'main']).trim();
-  const refs = [
-    ...Array.from({ length: tags }, (_, number) => `create refs/tags/v${number} ${head}\n`),
-    ...Array.from({ length: branches - 1 }, (_, number) => `create refs/heads/b${number} ${head}\n`),
-  ];
-  runGit(folder, ['update-ref', '--stdin'], refs.join(''));
-  runGit(folder, ['repack', '-adq']);
+interface Host {
+  pid: number;
+  source: string;
+  addTarget(): Promise<string>;
+  removeTargets(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+async function startHost(): Promise<Host> {
+  const child = await startChild(new URL('git-host-process.ts', import.meta.url));
+  return {
+    pid: child.pid,
+    source: String(child.first),
+    addTarget: async () => String(await child.ask('add')),
+    removeTargets: async () => void (await child.ask('clear')),
+    stop: child.stop,
+  };
 }
 
 let projects = 0;
@@ -87,24 +82,15 @@ async function moveByHand(source: string, target: string): Promise<number> {
   }
 }
 
-let targets = 0;
-function addTarget(host: GitHost): HostedOnHost {
-  targets += 1;
-  return host.addRepository(`target-${targets}.git`);
-}
-
 export const migration: Work = async (settings) => {
   await using ending = new AsyncDisposableStack();
   const server = ending.adopt(await startServer(settings.profileFolder, allowed), (each) => each.stop());
-  const host = ending.adopt(await startGitHost(), (each) => each.close());
-  const source = host.addRepository('source.git');
-  fill(source);
+  const host = ending.adopt(await startHost(), (each) => each.stop());
   const [ours, hands]: [number[], number[]] = [[], []];
   for (let round = 0; round < settings.rounds; round += 1) {
-    const made = [addTarget(host), addTarget(host)] as const;
-    hands.push(await moveByHand(source.cloneUrl, made[0].cloneUrl));
-    ours.push(await migrate(server, source.cloneUrl, made[1].cloneUrl));
-    for (const { folder } of made) rmSync(folder, { recursive: true });
+    hands.push(await moveByHand(host.source, await host.addTarget()));
+    ours.push(await migrate(server, host.source, await host.addTarget()));
+    await host.removeTargets();
   }
   const ratios = ours.map((each, round) => each / (hands[round] ?? Number.NaN));
   console.log(`  ${spread(ours, 0)} ms, by hand ${spread(hands, 0)} ms`);
@@ -130,26 +116,30 @@ async function readUntil(server: MeasuredServer, isOver: () => boolean): Promise
   return latencies;
 }
 
+function readFor(server: MeasuredServer, milliseconds: number): Promise<number[]> {
+  const until = performance.now() + milliseconds;
+  return readUntil(server, () => performance.now() > until);
+}
+
 export const migrationsBeside: Work = async (settings) => {
   await using ending = new AsyncDisposableStack();
   const server = ending.adopt(await startServer(settings.profileFolder, allowed), (each) => each.stop());
-  const host = ending.adopt(await startGitHost(), (each) => each.close());
-  const source = host.addRepository('source.git');
-  fill(source);
+  const host = ending.adopt(await startHost(), (each) => each.stop());
+  // The host would be another machine: its work must not compete with the server's.
+  setPriority(host.pid, constants.priority.PRIORITY_LOW);
+  await readFor(server, settings.milliseconds);
   const found: number[] = [];
   for (let round = 0; round < settings.rounds; round += 1) {
-    const until = performance.now() + settings.milliseconds;
-    const idle = await readUntil(server, () => performance.now() > until);
-    const made = Array.from({ length: besideMigrations }, () => addTarget(host));
+    const idle = await readFor(server, settings.milliseconds);
+    const targets: string[] = [];
+    while (targets.length < besideMigrations) targets.push(await host.addTarget());
     let isOver = false;
-    const moving = Promise.all(
-      made.map(({ cloneUrl }) => migrate(server, source.cloneUrl, cloneUrl)),
-    ).finally(() => {
+    const moving = Promise.all(targets.map((target) => migrate(server, host.source, target))).finally(() => {
       isOver = true;
     });
     const beside = await readUntil(server, () => isOver);
     await moving;
-    for (const { folder } of made) rmSync(folder, { recursive: true });
+    await host.removeTargets();
     found.push(percentile(beside, 0.99) / percentile(idle, 0.99));
   }
   const finding: Finding = {

@@ -36,13 +36,39 @@ export function makeCommitObject(treeId: string, extra = ''): RawObject {
 
 /** @param count what the header says */
 export function makePack(objects: readonly RawObject[], count = objects.length): Buffer {
+  return closePack(
+    count,
+    objects.flatMap(({ type, content }) => [sizeOf(types[type], content.length), deflateSync(content)]),
+  );
+}
+
+function closePack(count: number, entries: readonly Buffer[]): Buffer {
   const head = Buffer.from('PACK\0\0\0\x02\0\0\0\0');
   head.writeUInt32BE(count, 8);
-  const body = Buffer.concat([
-    head,
-    ...objects.flatMap(({ type, content }) => [sizeOf(types[type], content.length), deflateSync(content)]),
-  ]);
+  const body = Buffer.concat([head, ...entries]);
   return Buffer.concat([body, createHash('sha1').update(body).digest()]);
+}
+
+/** A pack of 64 KiB and `count` objects of 16 MiB, each of which says only: the 64 KiB, 256 times. */
+export function makeDeltaBomb(count: number): Buffer {
+  const base = makeObject('blob', Buffer.alloc(65_536, 'zeros'));
+  const refDelta = 7;
+  const deltas = Array.from({ length: count }, (_, index) => {
+    const target = 256 * 65_536 + 4;
+    const inserted = Buffer.from([4, 0, 0, 0, 0]);
+    inserted.writeUInt32BE(index, 1);
+    const delta = Buffer.concat([varint(65_536), varint(target), Buffer.alloc(256, 0x80), inserted]);
+    return Buffer.concat([sizeOf(refDelta, delta.length), Buffer.from(base.id, 'hex'), deflateSync(delta)]);
+  });
+  return closePack(count + 1, [sizeOf(types.blob, 65_536), deflateSync(base.content), ...deltas]);
+}
+
+function varint(value: number): Buffer {
+  const bytes: number[] = [];
+  for (let rest = value; ; rest = Math.floor(rest / 128)) {
+    if (rest < 128) return Buffer.from([...bytes, rest]);
+    bytes.push((rest % 128) | 0x80);
+  }
 }
 
 function sizeOf(type: number, size: number): Buffer {

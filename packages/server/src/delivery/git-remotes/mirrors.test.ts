@@ -70,6 +70,32 @@ test('a push does not let a second fetch begin while one is under way', async ()
   assert.equal(most, 1);
 });
 
+test('a mirror that is too large is repacked, and made again if it stays too large', async () => {
+  let kibibytes = 10;
+  let after = 10;
+  const commands: string[] = [];
+  const { mirrors, of } = openMirrors('large', async (command) => {
+    commands.push(command);
+    if (command === 'repack') kibibytes = after;
+    return command === 'count-objects'
+      ? { ...done, stdout: Buffer.from(`size: 0\nsize-pack: ${kibibytes}\nsize-garbage: 0\n`) }
+      : done;
+  });
+  const { folder: at } = await mirrors.refresh(of);
+  await writeFile(join(at, 'kept'), '');
+  kibibytes = 2_000;
+  await mirrors.refresh(of, performance.now());
+  assert.deepEqual(
+    commands.filter((each) => ['repack', 'prune'].includes(each)),
+    ['repack', 'prune'],
+  );
+  assert.ok(existsSync(join(at, 'kept')));
+  kibibytes = 2_000;
+  after = 2_000;
+  await mirrors.refresh(of, performance.now());
+  assert.equal(existsSync(join(at, 'kept')), false);
+});
+
 test('a mirror that a killed git left locked is made again, once', async () => {
   const words =
     "error: cannot lock ref 'refs/heads/main': Unable to create '(repository)/main.lock': File exists.";

@@ -65,6 +65,8 @@ export interface Mirrors {
 const reuseMilliseconds = 2_000;
 const refreshMilliseconds = 10 * 60_000;
 const pushMilliseconds = 2 * 60_000;
+/** A date of git. */
+const spared = '1.hour.ago';
 /** The file beside the repository that says what it mirrors. */
 const sourceFile = 'headgate-source';
 const heads = '+refs/heads/*:refs/heads/*';
@@ -88,8 +90,7 @@ export function createMirrors(options: MirrorOptions): Mirrors {
   /** A mirror that a killed git left damaged is made again. */
   async function fetch(of: Mirrored, folder: string, source: string): Promise<Mirror> {
     await prepare(folder, source);
-    if ((await measure(of, folder)) > options.mostBytes) {
-      // Old objects are never collected, and what a failed fetch has left neither.
+    if ((await measure(of, folder)) > options.mostBytes && !(await shrink(of, folder))) {
       await removeFolder(folder);
       await prepare(folder, source);
     }
@@ -145,6 +146,17 @@ export function createMirrors(options: MirrorOptions): Mirrors {
     const { stdout } = await git.run(['count-objects', '-v'], { folder, accountId });
     const sizes = stdout.toString('latin1').matchAll(/^size[\w-]*: (\d+)$/gm);
     return [...sizes].reduce((sum, [, kibibytes]) => sum + Number(kibibytes) * 1_024, 0);
+  }
+
+  /** Removes old objects that no ref reaches, and what failed fetches have left. False: it is still too large. */
+  async function shrink(of: Mirrored, folder: string): Promise<boolean> {
+    const call = { folder, accountId: of.accountId, kind: 'long', isBackground: true } as const;
+    const timeoutMilliseconds = refreshMilliseconds;
+    // A commit on its way to the host is not reached yet.
+    const repack = ['repack', '-A', '-d', '-q', `--unpack-unreachable=${spared}`];
+    for (const args of [repack, ['prune', `--expire=${spared}`]])
+      if ((await git.run(args, { ...call, timeoutMilliseconds })).code !== 0) return false;
+    return (await measure(of, folder)) <= options.mostBytes;
   }
 
   async function readDefaultBranch(

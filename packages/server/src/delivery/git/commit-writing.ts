@@ -1,98 +1,79 @@
-/** Writes commits with a temporary index, and moves refs. */
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+/** Writes commits, and moves refs. */
+import { createInterface } from 'node:readline';
+import type { Writable } from 'node:stream';
 import { problem } from '../../kernel/http/problems.ts';
 import type { Git, GitCall } from './git.ts';
-import type { CommitWrite, FileWrite } from './git-repository.ts';
-import { splitByNul } from './tree-reading.ts';
+import type { CommitWrite, FileWrite, WrittenCommit } from './git-repository.ts';
 
 const noObject = '0'.repeat(40);
+/** Nothing is written to it: the name that `git fast-import` needs. */
+const unwritten = 'refs/headgate/commit';
 
-/** @returns the id of the commit, to which nothing points yet */
+/**
+ * Writes a commit to which nothing points yet: one process of git, which is asked for the modes of existing
+ * files, and then given the commit.
+ */
 export async function writeCommitObject(
   git: Git,
   call: GitCall,
   { expectedHead, files, message, author, at }: Omit<CommitWrite, 'branch'>,
-): Promise<string> {
-  const scratch = await git.makeScratch();
-  const environment = { ...call.environment, GIT_INDEX_FILE: join(scratch.folder, 'index') };
-  const withIndex = { ...call, environment };
+): Promise<WrittenCommit> {
+  const importing = await git.spawn(['fast-import', '--quiet', '--done', '--date-format=raw'], call);
+  const { stdin, stdout } = importing;
+  const lines = createInterface({ input: stdout })[Symbol.asyncIterator]();
+  const readLine = async () => {
+    const next = await lines.next();
+    if (next.done !== true) return next.value;
+    const { stderr } = await importing.ended;
+    throw problem('git-failed', { command: 'fast-import', words: stderr || 'it ended too early' });
+  };
   try {
-    const modes =
-      expectedHead === null ? new Map<string, string>() : await readIndex(git, withIndex, expectedHead);
-    const ids = await hashFiles(git, call, scratch.folder, files);
-    const lines = files.map(({ path, executable }, index) => {
-      const id = ids[index];
-      if (id === undefined) return `0 ${noObject}\t${path}\0`;
-      const kept = modes.get(path) === '100755';
-      return `${(executable ?? kept) ? '100755' : '100644'} ${id}\t${path}\0`;
-    });
-    await runOrFail(git, ['update-index', '-z', '--index-info'], { ...withIndex, stdin: lines.join('') });
-    const treeId = await runOrFail(git, ['write-tree'], withIndex);
-    const date = `${Math.floor(at.getTime() / 1_000)} +0000`;
-    const person = {
-      GIT_AUTHOR_NAME: cleanName(author.name),
-      GIT_AUTHOR_EMAIL: cleanName(author.email),
-      GIT_AUTHOR_DATE: date,
-      GIT_COMMITTER_NAME: cleanName(author.name),
-      GIT_COMMITTER_EMAIL: cleanName(author.email),
-      GIT_COMMITTER_DATE: date,
-    };
-    const parents = expectedHead === null ? [] : ['-p', expectedHead];
-    const stdin = message.endsWith('\n') ? message : `${message}\n`;
-    return await runOrFail(git, ['commit-tree', treeId, ...parents], {
-      ...call,
-      environment: { ...call.environment, ...person },
-      stdin,
-    });
+    const asked = expectedHead === null ? [] : files.filter(({ executable }) => executable === undefined);
+    for (const { path } of asked) stdin.write(`ls ${expectedHead} ${quote(path)}\n`);
+    const executables = new Set<string>();
+    for (const { path } of asked) if ((await readLine()).startsWith('100755 ')) executables.add(path);
+
+    const person = `${cleanName(author.name)} <${cleanName(author.email)}> ${Math.floor(at.getTime() / 1_000)} +0000`;
+    stdin.write(`commit ${unwritten}\nmark :1\nauthor ${person}\ncommitter ${person}\n`);
+    writeData(stdin, Buffer.from(message.endsWith('\n') ? message : `${message}\n`));
+    if (expectedHead !== null) stdin.write(`from ${expectedHead}\n`);
+    for (const file of files) writeFile(stdin, file, executables.has(file.path));
+    stdin.end(
+      `\nget-mark :1\nls :1 ""\n${expectedHead === null ? '' : `ls ${expectedHead} ""\n`}reset ${unwritten}\ndone\n`,
+    );
+    const [commitId, tree] = [await readLine(), await readLine()];
+    const isChange = expectedHead === null || tree !== (await readLine());
+    const { code, stderr } = await importing.ended;
+    if (code !== 0) throw problem('git-failed', { command: 'fast-import', words: stderr });
+    return { commitId, isChange };
   } finally {
-    await scratch.remove();
+    importing.kill();
   }
+}
+
+function writeFile(stdin: Writable, { path, content, executable }: FileWrite, wasExecutable: boolean): void {
+  if (content === undefined) {
+    stdin.write(`D ${quote(path)}\n`);
+    return;
+  }
+  stdin.write(`M ${(executable ?? wasExecutable) ? '100755' : '100644'} inline ${quote(path)}\n`);
+  writeData(stdin, content);
+}
+
+function writeData(stdin: Writable, content: Uint8Array): void {
+  stdin.write(`data ${content.length}\n`);
+  stdin.write(content);
+  stdin.write('\n');
+}
+
+/** Git reads a quoted path as a string of C. */
+function quote(path: string): string {
+  return `"${path.replaceAll(/["\\]/g, '\\$&').replaceAll('\n', '\\n')}"`;
 }
 
 /** Git ends a name at these characters, and refuses one of nothing else. */
 function cleanName(name: string): string {
   return name.replaceAll(/[\p{Cc}<>]/gu, '').trim() || 'unknown';
-}
-
-/** Reads a commit into the index. Returns the modes of its files. */
-async function readIndex(git: Git, call: GitCall, commitId: string): Promise<Map<string, string>> {
-  await runOrFail(git, ['read-tree', commitId], call);
-  const { stdout } = await git.run(['ls-files', '-s', '-z'], call);
-  const modes = new Map<string, string>();
-  for (const line of splitByNul(stdout)) {
-    const tab = line.indexOf(9);
-    modes.set(line.subarray(tab + 1).toString('utf8'), line.subarray(0, 6).toString('latin1'));
-  }
-  return modes;
-}
-
-async function hashFiles(
-  git: Git,
-  call: GitCall,
-  folder: string,
-  files: readonly FileWrite[],
-): Promise<(string | undefined)[]> {
-  const paths: string[] = [];
-  for (const [index, { content }] of files.entries()) {
-    if (content === undefined) continue;
-    const path = join(folder, `file-${index}`);
-    // Only the user of git can enter the folder.
-    await writeFile(path, content, { mode: 0o644 });
-    paths.push(path);
-  }
-  if (paths.length === 0) return files.map(() => undefined);
-  const stdin = paths.map((path) => `${path}\n`).join('');
-  const ids = (
-    await runOrFail(git, ['hash-object', '-w', '--no-filters', '--stdin-paths'], { ...call, stdin })
-  ).split('\n');
-  return files.map(({ content }) => (content === undefined ? undefined : ids.shift()));
-}
-
-async function runOrFail(git: Git, args: readonly string[], call: GitCall): Promise<string> {
-  const { code, stdout, stderr } = await git.run(args, call);
-  if (code !== 0) throw problem('git-failed', { command: args[0] ?? '', words: stderr });
-  return stdout.toString('utf8').trim();
 }
 
 export interface RefMove {

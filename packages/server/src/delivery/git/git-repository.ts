@@ -79,6 +79,12 @@ export interface CommitWrite {
   at: Date;
 }
 
+export interface WrittenCommit {
+  commitId: string;
+  /** False: the files are those of `expectedHead`. */
+  isChange: boolean;
+}
+
 /** One use of a bare repository. Ids and names that a caller gives are checked: an unknown one is undefined. */
 export interface GitRepository {
   readonly folder: string;
@@ -108,8 +114,8 @@ export interface GitRepository {
   diffCommits(from: string, to: string, mostBytes: number): Promise<Difference>;
   /** Files that differ, without contents. */
   listChanges(from: string, to: string): Promise<FileChange[]>;
-  /** Writes a commit to which nothing points yet. @returns its id */
-  writeCommitObject(write: Omit<CommitWrite, 'branch'>): Promise<string>;
+  /** Writes a commit to which nothing points yet. */
+  writeCommitObject(write: Omit<CommitWrite, 'branch'>): Promise<WrittenCommit>;
   /**
    * Writes a commit and moves the branch to it.
    * @returns undefined if the branch is no longer at `expectedHead`; nothing was moved then

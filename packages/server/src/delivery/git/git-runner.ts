@@ -1,4 +1,3 @@
-import { spawn as spawnChild } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chownSync, existsSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
@@ -12,6 +11,8 @@ import { cleanGitWords } from './clean-words.ts';
 import type { Git, GitCall, GitProcess, GitResult, Scratch } from './git.ts';
 import { createGitEnvironment } from './git-environment.ts';
 import { findGitProgram, type GitProgram, type GitUser } from './git-program.ts';
+import type { Launch } from './launch-messages.ts';
+import { launchProgram } from './launcher.ts';
 import { protectSettings } from './repository-settings.ts';
 
 export interface GitOptions {
@@ -78,7 +79,7 @@ export function createGit(options: GitOptions): Git {
       if (options.stopping.aborted) throw problem('shutting-down');
       const isRepository = existsSync(join(call.folder, 'HEAD'));
       if (isRepository) await protectSettings(call.folder, user);
-      const started = startProcess(program, args, call, { ...options, home, isRepository });
+      const started = await startProcess(program, args, call, { ...options, home, isRepository });
       void started.ended.finally(endTurn).catch(() => undefined);
       return started;
     } catch (failure) {
@@ -130,48 +131,25 @@ function createTurns({ ofServer, ofAccount }: GitOptions['processes']) {
     });
 }
 
-function startProcess(
+async function startProcess(
   program: GitProgram,
   args: readonly string[],
   call: GitCall,
   options: GitOptions & { home: string; isRepository: boolean },
-): GitProcess {
-  const { remote, local, timeoutMilliseconds = defaultTimeoutMilliseconds } = call;
-  const words = [...program.launcher[remote === undefined ? 'closed' : 'open'], program.path, ...args];
-  const protocols = remote === undefined ? (local === true ? 'file' : '') : 'http';
-  const child = spawnChild(words[0] as string, words.slice(1), {
-    cwd: call.folder,
-    env: {
-      ...createGitEnvironment({
-        programFolder: dirname(program.path),
-        home: options.home,
-        mostBytes: options.mostBytes,
-        protocols,
-      }),
-      // No folder above is taken for a repository.
-      ...(options.isRepository
-        ? { GIT_DIR: call.folder }
-        : { GIT_CEILING_DIRECTORIES: dirname(call.folder) }),
-      ...call.environment,
-      ...remote?.environment,
-    },
-    // Its own process group, so that git's children end with it. Without setpriv, Node changes the user.
-    detached: true,
-    stdio: ['pipe', 'pipe', 'pipe'],
-    ...(options.user !== undefined && program.launcher.open.length === 0
-      ? { uid: options.user.uid, gid: options.user.gid }
-      : {}),
-  });
+): Promise<GitProcess> {
+  const { timeoutMilliseconds = defaultTimeoutMilliseconds } = call;
+  const fail = (failure: Error): never => {
+    throw problem('git-failed', { command: args[0] ?? '', words: failure.message });
+  };
+  const launched = await launchProgram(describeLaunch(program, args, call, options)).catch(fail);
+  const { stdin, stdout } = launched;
   let isTimedOut = false;
   let isKilled = false;
-  let hasEnded = false;
   const kill = () => {
-    // Another process may have its number by now.
-    if (hasEnded) return;
     isKilled = true;
-    killGroup(child.pid);
-    // Output that nobody reads would keep the process from having ended.
-    child.stdout.destroy();
+    launched.kill();
+    // Output that is not read would keep the process from having ended.
+    stdout.destroy();
   };
   const timer = setTimeout(() => {
     isTimedOut = true;
@@ -179,37 +157,48 @@ function startProcess(
   }, timeoutMilliseconds);
   const stops = [call.signal, options.stopping].filter((each) => each !== undefined);
   for (const each of stops) each.addEventListener('abort', kill, { once: true });
+  if (stops.some(({ aborted }) => aborted)) kill();
   let errors = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+  launched.stderr.setEncoding('utf8').on('data', (text: string) => {
     if (errors.length < mostErrorBytes) errors = (errors + text).slice(0, mostErrorBytes);
   });
-  // The process may end before it has read everything.
-  child.stdin.on('error', () => undefined);
-  const ended = new Promise<{ code: number | undefined; stderr: string }>((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code) => {
-      hasEnded = true;
-      // What it left behind, such as a child that ignored the end of its input.
-      if (isKilled) killGroup(child.pid);
-      if (isTimedOut) reject(problem('git-timeout', { seconds: Math.ceil(timeoutMilliseconds / 1_000) }));
-      else if (isKilled && options.stopping.aborted) reject(problem('shutting-down'));
-      else resolve({ code: code ?? undefined, stderr: cleanGitWords(errors, [call.folder, options.folder]) });
+  const ended = launched.ended
+    .catch(fail)
+    .then((code) => {
+      if (isTimedOut) throw problem('git-timeout', { seconds: Math.ceil(timeoutMilliseconds / 1_000) });
+      if (isKilled && options.stopping.aborted) throw problem('shutting-down');
+      return { code, stderr: cleanGitWords(errors, [call.folder, options.folder]) };
+    })
+    .finally(() => {
+      clearTimeout(timer);
+      for (const each of stops) each.removeEventListener('abort', kill);
     });
-  }).finally(() => {
-    clearTimeout(timer);
-    for (const each of stops) each.removeEventListener('abort', kill);
-  });
   ended.catch(() => undefined);
-  return { stdin: child.stdin, stdout: child.stdout, ended, kill };
+  return { stdin, stdout, ended, kill };
 }
 
-function killGroup(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // It has ended.
-  }
+function describeLaunch(
+  program: GitProgram,
+  args: readonly string[],
+  { remote, local, folder, environment, isBackground = false }: GitCall,
+  { home, mostBytes, isRepository, user }: GitOptions & { home: string; isRepository: boolean },
+): Launch {
+  const protocols = remote === undefined ? (local === true ? 'file' : '') : 'http';
+  return {
+    words: [...program.launcher[remote === undefined ? 'closed' : 'open'], program.path, ...args],
+    cwd: folder,
+    env: {
+      ...createGitEnvironment({ programFolder: dirname(program.path), home, mostBytes, protocols }),
+      // No folder above is taken for a repository.
+      ...(isRepository ? { GIT_DIR: folder } : { GIT_CEILING_DIRECTORIES: dirname(folder) }),
+      ...environment,
+      ...remote?.environment,
+    },
+    // Without setpriv, the launcher changes the user.
+    user:
+      user !== undefined && program.launcher.open.length === 0 ? { uid: user.uid, gid: user.gid } : undefined,
+    isBackground,
+  };
 }
 
 async function collect(started: GitProcess, args: readonly string[], call: GitCall): Promise<GitResult> {

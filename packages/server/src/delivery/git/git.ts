@@ -23,6 +23,8 @@ export interface GitCall {
   accountId: string;
   /** `long`: it lasts as long as a client of a network; such calls take turns of their own. */
   kind?: 'short' | 'long';
+  /** Nobody waits for it: it gets the processors when requests leave them free. */
+  isBackground?: boolean;
   stdin?: string | Uint8Array | Readable;
   timeoutMilliseconds?: number;
   /** More standard output than this ends the call with `git-answer-too-large`. */

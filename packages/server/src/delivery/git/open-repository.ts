@@ -121,7 +121,7 @@ export function openGitRepository(git: Git, use: RepositoryUse): GitRepository {
     listChanges: (from, to) => listChanges(git, call, [from, to], false),
     writeCommitObject: (write) => writeCommitObject(git, call, write),
     async writeCommit({ branch, ...write }) {
-      const commitId = await writeCommitObject(git, call, write);
+      const { commitId } = await writeCommitObject(git, call, write);
       const move = { name: `refs/heads/${branch}`, from: write.expectedHead, to: commitId };
       return (await updateRefs([move])) ? commitId : undefined;
     },

@@ -8,6 +8,7 @@ import { type HostedProject, makeHostedProject, makeUserGit } from '../../testin
 import {
   makeCommands,
   makeCommitObject,
+  makeDeltaBomb,
   makeObject,
   makePack,
   makeTreeObject,
@@ -16,6 +17,7 @@ import {
 } from '../../testing/raw-push.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { waitUntil } from '../../testing/waiting.ts';
+import { openQuarantine } from './quarantine.ts';
 
 const server = await startTestServer({ settings: { HEADGATE_REPOSITORY_MB: '20' } });
 const base = await server.listen();
@@ -147,6 +149,28 @@ describe('a pack', () => {
     assert.ok(process.memoryUsage().rss - before < 400_000_000);
   });
 
+  test('of 64 KiB in which 2,000 objects say that they are 16 MiB is given up', async () => {
+    const hosted = await makeHostedProject(server, base);
+    const { folder, account } = hosted;
+    await pushMain(hosted, good);
+    const quarantine = await openQuarantine(server.deps.git, {
+      folder,
+      accountId: account.accountId,
+      id: 'bomb',
+      limits: { bytes: 20_000_000, objects: 10_000, resolveMilliseconds: 200 },
+      signal: new AbortController().signal,
+    });
+    const began = performance.now();
+    async function* send() {
+      yield makeDeltaBomb(2_000);
+    }
+    await assert.rejects(quarantine.unpack(send()), /far larger than the pack/);
+    // All of it takes minutes.
+    assert.ok(performance.now() - began < 20_000);
+    await quarantine.remove();
+    assert.deepEqual((await readdir(join(folder, 'objects'))).toSorted(), ['info', 'pack']);
+  });
+
   test('of 30,000 folders in each other does not end the server', async () => {
     const hosted = await makeHostedProject(server, base);
     const trees = [tree];
@@ -260,16 +284,23 @@ describe('the commands', () => {
   test('make no branch below the name of another one', async () => {
     const hosted = await makeHostedProject(server, base);
     await pushMain(hosted, good);
+    const others = Array.from({ length: 63 }, (_, index) => ({
+      to: commit.id,
+      name: `refs/heads/other-${index}`,
+    }));
     const body = Buffer.concat([
-      makeCommands([
-        { to: commit.id, name: 'refs/heads/main/below' },
-        { to: commit.id, name: 'refs/heads/other' },
-      ]),
+      makeCommands([{ to: commit.id, name: 'refs/heads/main/below' }, ...others]),
       makePack([]),
     ]);
     const { text } = await push(hosted, body);
     assert.match(text, /ng refs\/heads\/main\/below The branch or tag cannot be written/);
-    assert.match(text, /ok refs\/heads\/other/);
+    assert.equal(text.match(/ok refs\/heads\/other-/g)?.length, 63);
+    // The first push, and the halves of this one that could be moved: 32, 16, 8, 4, 2 and 1 branches.
+    const events = await server.database.query(
+      `select from event where project_id = $1 and name = 'repository-pushed'`,
+      [hosted.project.projectId],
+    );
+    assert.equal(events.length, 1 + 6);
   });
 });
 

@@ -25,6 +25,7 @@ export interface PushAbout extends Mover {
 
 /** Objects of one push. */
 const mostObjects = 2_000_000;
+const resolveMilliseconds = 10_000;
 
 /** @returns the answer to the client @throws BadPacket, and problems of the server */
 export async function receivePush(services: PushServices, about: PushAbout): Promise<Buffer> {
@@ -44,7 +45,7 @@ async function answerPush(services: PushServices, about: PushAbout, request: Pus
     folder,
     accountId: about.scope.accountId,
     id: services.newId(),
-    limits: { bytes: services.config.git.mostBytes, objects: mostObjects },
+    limits: { bytes: services.config.git.mostBytes, objects: mostObjects, resolveMilliseconds },
     signal: about.signal,
   });
   try {
@@ -85,24 +86,25 @@ async function moveJudged(
   });
 }
 
-/** Moves all; if that fails and the push is not atomic, one after the other. */
+/**
+ * Moves all. If that fails and the push is not atomic, each half, and so on: one ref of many that cannot be
+ * moved costs few attempts.
+ */
 async function moveOrExplain(
-  { hosted }: PushServices,
+  services: PushServices,
   about: PushAbout,
   changes: readonly JudgedChange[],
   isAtomic: boolean,
 ): Promise<Map<string, string>> {
   const moves = changes.map(({ name, from, to }) => ({ name, from, to }));
-  const refused = await tryToMove(hosted, about, moves);
+  const refused = await tryToMove(services.hosted, about, moves);
   if (refused === undefined) return new Map();
   if (isAtomic || moves.length === 1 || !refused.isOfRefs)
     return new Map(moves.map(({ name }) => [name, refused.reason]));
-  const refusals = new Map<string, string>();
-  for (const move of moves) {
-    const reason = (await tryToMove(hosted, about, [move]))?.reason;
-    if (reason !== undefined) refusals.set(move.name, reason);
-  }
-  return refusals;
+  const middle = Math.ceil(changes.length / 2);
+  const first = await moveOrExplain(services, about, changes.slice(0, middle), isAtomic);
+  const second = await moveOrExplain(services, about, changes.slice(middle), isAtomic);
+  return new Map([...first, ...second]);
 }
 
 async function tryToMove(

@@ -15,6 +15,12 @@ export const quarantinePrefix = 'incoming-';
 const headerBytes = 12;
 const checksumBytes = 20;
 const longestUnpackMilliseconds = 900_000;
+/** Codes of writing to a program that reads no more, or has ended. */
+const stoppedReading = new Set<string | undefined>([
+  'EPIPE',
+  'ERR_STREAM_PREMATURE_CLOSE',
+  'ERR_STREAM_UNABLE_TO_PIPE',
+]);
 const longestCheckMilliseconds = 300_000;
 
 export interface PackLimits {
@@ -22,6 +28,11 @@ export interface PackLimits {
   bytes: number;
   /** Of one pack. */
   objects: number;
+  /**
+   * After the last byte has arrived, and as much again for each MB: a small pack can say that its objects are
+   * the same bytes many times over.
+   */
+  resolveMilliseconds: number;
 }
 
 /** Why a pack was not taken, for the user. */
@@ -118,10 +129,12 @@ async function unpack(
     timeoutMilliseconds: longestUnpackMilliseconds,
   });
   let unread = 0;
+  let bytes = head.length;
   async function* feed() {
     yield head;
     for await (const chunk of content) {
       unread = chunk.length;
+      bytes += chunk.length;
       yield chunk;
     }
   }
@@ -132,15 +145,24 @@ async function unpack(
   const feeding = pipeline(Readable.from(feed(), { objectMode: false }), indexing.stdin).catch(
     (failure: NodeJS.ErrnoException) => {
       // Git stopped reading; its own words say why.
-      if (failure.code === 'EPIPE' || failure.code === 'ERR_STREAM_PREMATURE_CLOSE') isAllRead = unread === 0;
+      if (stoppedReading.has(failure.code)) isAllRead = unread === 0;
       else {
         sourceFailure = failure;
         indexing.kill();
       }
     },
   );
-  const { code, stderr } = await indexing.ended;
-  await feeding;
+  let isSlow = false;
+  let timer: NodeJS.Timeout | undefined;
+  const bounded = feeding.then(() => {
+    const milliseconds = limits.resolveMilliseconds * (1 + Math.ceil(bytes / 1_048_576));
+    timer = setTimeout(() => {
+      isSlow = true;
+      indexing.kill();
+    }, milliseconds);
+  });
+  const { code, stderr } = await indexing.ended.finally(() => bounded.then(() => clearTimeout(timer)));
+  if (isSlow) throw new PackRefusal('its objects take too long to unpack: they are far larger than the pack');
   if (sourceFailure !== undefined) throw sourceFailure;
   if (code !== 0) {
     const isTooLarge = /exceeds maximum allowed size/.test(stderr) || code === undefined;

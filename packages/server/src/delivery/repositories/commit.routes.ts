@@ -72,14 +72,14 @@ export function commitRoutes({ read, long }: Endpoints, repositories: Repository
     const opened = await repositories.open({ ...scope, ...params }, row);
     const head = await findExpectedHead(opened, branch, body.expectedHead);
     await files.checkAgainst(opened.content, head);
-    const commitId = await opened.content.writeCommitObject({
+    const { commitId, isChange } = await opened.content.writeCommitObject({
       expectedHead: head,
       files: files.writes,
       message,
       author: { name: caller?.name ?? 'Headgate', email: `${scope.actorId}@noreply.headgate` },
       at: now,
     });
-    await requireChange(opened, branch, head, commitId);
+    if (!isChange) throw problem('nothing-to-commit', { branch });
     const change = { name: branchPrefix + branch, from: head, to: commitId };
     if (!(await opened.move({ scope, requestId }, change)))
       throw problem('branch-has-moved', { branch, head: undefined });
@@ -113,18 +113,6 @@ async function findExpectedHead(
   if (branches.length === 0 && expected === undefined) return null;
   const nearest = await findNearestBranch(opened, branch);
   throw problem('unknown-branch', { name: branch, nearest });
-}
-
-/** @throws `nothing-to-commit` */
-async function requireChange(
-  { content }: OpenedRepository,
-  branch: string,
-  head: string | null,
-  commitId: string,
-): Promise<void> {
-  if (head === null) return;
-  const [before, after] = [await content.readCommit(head), await content.readCommit(commitId)];
-  if (before?.treeId === after?.treeId) throw problem('nothing-to-commit', { branch });
 }
 
 async function isShown(content: GitRepository, commitId: string): Promise<boolean> {

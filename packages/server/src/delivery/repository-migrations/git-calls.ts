@@ -4,6 +4,8 @@
  * Only branches and tags are fetched and pushed: providers keep others for themselves (refs/pull/*,
  * refs/merge-requests/*) and refuse them.
  */
+import { rm } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Git, GitCall, GitResult } from '../git/index.ts';
 import type { OpenedRemote, RemoteFailure } from '../git-remotes/index.ts';
@@ -56,7 +58,12 @@ const mostListBytes = 64 * 1024 * 1024;
 const longMilliseconds = 6 * 3_600_000;
 const listMilliseconds = 120_000;
 
-const buildCall = ({ folder, accountId, signal }: Place): GitCall => ({ folder, accountId, signal });
+const buildCall = ({ folder, accountId, signal }: Place): GitCall => ({
+  folder,
+  accountId,
+  signal,
+  isBackground: true,
+});
 
 export async function listRemoteRefs(place: Place, reached: Reached, mostRefs: number): Promise<RemoteRefs> {
   const result = await runWithRemote(place, reached, ['ls-remote', '--symref'], [], listMilliseconds);
@@ -74,15 +81,25 @@ function requireFewRefs({ side }: Side, found: RemoteRefs, mostRefs: number): Re
 
 /** The refs of a repository in a folder of ours. */
 export async function listOwnRefs(place: Place, mostRefs: number): Promise<RemoteRefs> {
-  const format = '%(objectname)%09%(refname)';
+  // As `git ls-remote --symref` writes them.
+  const format = '%(if)%(HEAD)%(then)ref: %(refname)%09HEAD%0a%(end)%(objectname)%09%(refname)';
   const listed = await place.git.run(['for-each-ref', `--format=${format}`], {
     ...buildCall(place),
     mostOutputBytes: mostListBytes,
   });
-  const head = await place.git.run(['symbolic-ref', '--quiet', 'HEAD'], buildCall(place));
-  const headLine = head.code === 0 ? `ref: ${head.stdout.toString('latin1').trim()}\tHEAD\n` : '';
-  const found = parseRemoteRefs(Buffer.concat([Buffer.from(headLine, 'latin1'), listed.stdout]));
-  return requireFewRefs({ side: 'source' } as Side, found, mostRefs);
+  return requireFewRefs({ side: 'source' } as Side, parseRemoteRefs(listed.stdout), mostRefs);
+}
+
+/**
+ * Makes the place a copy of all branches and tags. Unlike a fetch, a clone writes all refs into one file and
+ * checks the objects once. Nothing is synced to disk: after a crash another server begins again.
+ */
+export async function cloneRefs(place: Place, reached: Reached): Promise<void> {
+  await rm(place.folder, { recursive: true, force: true, maxRetries: 3 });
+  const beside = { ...place, folder: dirname(place.folder) };
+  const args = ['-c', 'core.fsync=none', 'clone', '--bare', '--quiet'];
+  const result = await runWithRemote(beside, reached, args, [basename(place.folder)], longMilliseconds);
+  if (result.code !== 0) throw explainGitFailure(reached, result.failure, result);
 }
 
 /** Fetches all branches and tags, or those that are named. */
@@ -174,20 +191,18 @@ function explainRejection(
   return new MigrationFailed(code, `The target refused ${names}: ${detail} ${remedy}`);
 }
 
+/** Git knows this object, so it need not be written. */
+const emptyTree = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
+
 /**
  * Asks whether the credential may push: git connects for a push of one new branch and sends nothing. It
  * proves that the host lets the credential begin a push. It does not prove what the rules of branches and
  * hooks allow.
  */
 export async function pushDry(place: Place, reached: Reached): Promise<void> {
-  const { git } = place;
-  const tree = await git.run(['hash-object', '-w', '-t', 'tree', '--stdin'], {
-    ...buildCall(place),
-    stdin: '',
-  });
   const person = { GIT_AUTHOR_NAME: 'Headgate', GIT_AUTHOR_EMAIL: 'headgate@localhost' };
   const committer = { GIT_COMMITTER_NAME: 'Headgate', GIT_COMMITTER_EMAIL: 'headgate@localhost' };
-  const made = await git.run(['commit-tree', '-m', 'preflight', tree.stdout.toString().trim()], {
+  const made = await place.git.run(['commit-tree', '-m', 'preflight', emptyTree], {
     ...buildCall(place),
     environment: { ...person, ...committer },
   });

@@ -4,6 +4,7 @@
  * Each step can be repeated: another server begins again with what the row says. The project points at its
  * old repository until the last transaction, which also ends the migration.
  */
+import { join } from 'node:path';
 import type { MigrationPhase, MigrationReport } from '@headgate/contract';
 import { migrationDetailLimit, reportListLimit } from '@headgate/contract';
 import { addSeconds, type Clock } from '../../kernel/clock.ts';
@@ -136,7 +137,7 @@ export class MigrationWork {
             scratch,
             limits,
             retryMilliseconds,
-            place: await makePlace(git, scratch, 'source', at),
+            place: { git, folder: join(scratch.folder, 'source.git'), ...at },
             pushing: { force: job.overwrite, leases: preflight.replaceable },
             enter: (phase, percent) => this.#enter(phase, percent),
             show: (percent) => {

@@ -5,6 +5,7 @@ import type { MigrationPhase } from '@headgate/contract';
 import { openGitRepository, type Scratch } from '../git/index.ts';
 import type { Remotes } from '../git-remotes/index.ts';
 import {
+  cloneRefs,
   countObjects,
   fetchRefs,
   listOwnRefs,
@@ -22,7 +23,7 @@ import { nameSome, type RemoteRefs } from './remote-refs.ts';
 
 export interface Mover extends Opened {
   remotes: Remotes;
-  /** An empty repository for what is fetched. */
+  /** For what is fetched. The folder need not exist. */
   place: Place;
   scratch: Scratch;
   limits: Limits;
@@ -49,8 +50,7 @@ const mostRounds = 3;
 
 export async function moveRepository(mover: Mover): Promise<Moved> {
   for (let round = 1; ; round += 1) {
-    const moved = await moveOnce(mover);
-    const changed = await findChanged(mover, moved.refs);
+    const { moved, changed } = await moveOnce(mover, round === 1);
     if (changed.length === 0) return moved;
     if (round === mostRounds)
       throw new MigrationFailed(
@@ -66,43 +66,42 @@ export async function moveRepository(mover: Mover): Promise<Moved> {
   }
 }
 
-async function moveOnce(mover: Mover): Promise<Moved> {
+async function moveOnce(mover: Mover, isFirst: boolean): Promise<{ moved: Moved; changed: string[] }> {
   await mover.enter('FETCHING', 10);
-  const { place, refs } = await fetchSource(mover);
+  const place = await fetchSource(mover, isFirst);
   await mover.enter('LFS', 45);
-  const lfs = await moveLfs(mover, place);
+  const [refs, lfs] = await Promise.all([listOwnRefs(place, mover.limits.mostRefs), moveLfs(mover, place)]);
   await mover.enter('PUSHING', 60);
   const pushedAtomically = refs.refs.size === 0 ? undefined : await pushAll(mover, place, refs);
   await mover.enter('VERIFYING', 95);
-  const found = await retry(mover, () =>
-    listRemoteRefs(place, mover.target.reached, mover.limits.mostRefs * 2),
-  );
+  const [found, changed, objects] = await Promise.all([
+    retry(mover, () => listRemoteRefs(place, mover.target.reached, mover.limits.mostRefs * 2)),
+    findChanged(mover, refs),
+    countObjects(place),
+  ]);
   const wrong = findUnverified(refs.refs, found);
   if (wrong.length > 0)
     throw new MigrationFailed(
       'verification-failed',
       `After the push ${wrong.length} refs of the target are not at the object of the source: ${nameSome(wrong)}. The project still uses the source.`,
     );
-  return { refs, objects: await countObjects(place), ...lfs, pushedAtomically };
+  return { moved: { refs, objects, ...lfs, pushedAtomically }, changed };
 }
 
 /** A repository that is hosted here is pushed from where it is: nothing can change it during a migration. */
-async function fetchSource(mover: Mover): Promise<{ place: Place; refs: RemoteRefs }> {
-  const { source, place, limits } = mover;
-  if (source.reached === undefined) {
-    const hosted = { ...place, folder: source.folder ?? place.folder };
-    return { place: hosted, refs: await listOwnRefs(hosted, limits.mostRefs) };
-  }
+async function fetchSource(mover: Mover, isFirst: boolean): Promise<Place> {
+  const { source, place } = mover;
+  if (source.reached === undefined) return { ...place, folder: source.folder ?? place.folder };
   const { reached } = source;
-  await retry(mover, () => fetchRefs(place, reached));
-  return { place, refs: await listOwnRefs(place, limits.mostRefs) };
+  await retry(mover, () => (isFirst ? cloneRefs(place, reached) : fetchRefs(place, reached)));
+  return place;
 }
 
 async function moveLfs(mover: Mover, place: Place): Promise<Pick<Moved, 'lfsObjects' | 'lfsBytes'>> {
   const repository = openGitRepository(place.git, place);
-  const isHosted = mover.source.reached === undefined;
   const all = await findPointers(place, repository);
-  const pointers = isHosted && all.length > 0 ? await keepReachable(place, all) : all;
+  // A hosted repository also has objects that no ref reaches, a clone those of a detached HEAD.
+  const pointers = all.length > 0 ? await keepReachable(place, all) : all;
   if (pointers.length === 0) return { lfsObjects: 0, lfsBytes: 0 };
   const { source, target, remotes } = mover;
   if (source.reached === undefined || source.cloneUrl === undefined)

@@ -78,15 +78,15 @@ export async function checkBefore(plan: PreflightPlan, hosts: PreflightHosts): P
     }
   };
   const { place, target, provider } = hosts;
+  const dryPush = plan.mode === 'MIRROR_PUSH' ? pushDry(place, target).then(() => true) : undefined;
   const [source, there, description] = await Promise.all([
     collect(hosts.listSource()),
     collect(listRemoteRefs(place, target, plan.mostRefs)),
     provider === undefined ? undefined : target.provider.describeRepository(provider),
+    Promise.allSettled([dryPush]),
   ]);
-  const letsPush =
-    plan.mode === 'MIRROR_PUSH' &&
-    there !== undefined &&
-    (await collect(pushDry(place, target).then(() => true)));
+  // Where the target cannot even be listed, that is the finding.
+  const letsPush = dryPush !== undefined && there !== undefined && (await collect(dryPush));
   const hasOwnCommit =
     there === undefined || plan.overwrite
       ? undefined

@@ -1,0 +1,100 @@
+/** The process that starts git; see launcher.ts. Its argument is the socket of the server. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { constants, setPriority } from 'node:os';
+import {
+  type Launch,
+  type LauncherReport,
+  type LauncherRequest,
+  nameOfConnection,
+} from './launch-messages.ts';
+
+const [, , socketPath = ''] = process.argv;
+/** Undefined: it is not started yet. */
+const running = new Map<string, { child: ChildProcess | undefined; isKilled: boolean }>();
+
+const report = (message: LauncherReport) => process.send?.(message, () => undefined);
+
+/** Paused, so that this process reads nothing that is for the program. */
+async function openConnection(descriptor: number, id: string): Promise<Socket> {
+  const socket = connect(socketPath);
+  socket.pause();
+  await once(socket, 'connect');
+  await new Promise((resolve) => socket.write(nameOfConnection(descriptor, id), resolve));
+  return socket;
+}
+
+async function start(id: string, launch: Launch): Promise<void> {
+  const program: { child: ChildProcess | undefined; isKilled: boolean } = {
+    child: undefined,
+    isKilled: false,
+  };
+  running.set(id, program);
+  const end = (end: Omit<LauncherReport, 'id'>) => {
+    running.delete(id);
+    report({ id, ...end });
+  };
+  let sockets: Socket[] = [];
+  try {
+    sockets = await Promise.all([0, 1, 2].map((descriptor) => openConnection(descriptor, id)));
+    if (program.isKilled) return end({ code: null });
+    const { words, cwd, env, user, isBackground } = launch;
+    const [name = '', ...args] = words;
+    // Its own process group, so that what git starts ends with it.
+    const child = spawn(name, args, { cwd, env: { ...env }, detached: true, stdio: sockets, ...user });
+    program.child = child;
+    if (isBackground) lowerPriority(child.pid);
+    child.on('error', ({ message }) => end({ code: null, fault: message }));
+    child.on('exit', (code) => {
+      // What it left behind.
+      killGroup(child.pid);
+      end({ code });
+    });
+  } catch (failure) {
+    end({ code: null, fault: failure instanceof Error ? failure.message : String(failure) });
+  } finally {
+    for (const socket of sockets) socket.destroy();
+  }
+}
+
+/** At once, so that what git starts inherits it. */
+function lowerPriority(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    setPriority(pid, constants.priority.PRIORITY_LOW);
+    // Linux may weigh sessions instead of processes, and git has a session of its own; see sched(7).
+    if (process.platform === 'linux')
+      writeFileSync(`/proc/${pid}/autogroup`, String(constants.priority.PRIORITY_LOW));
+  } catch {
+    // It has ended, or this Linux weighs processes only.
+  }
+}
+
+function kill(id: string): void {
+  const program = running.get(id);
+  if (program === undefined) return;
+  program.isKilled = true;
+  killGroup(program.child?.pid);
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
+}
+
+process.on('message', (message: LauncherRequest) => {
+  if (message.kind === 'kill') kill(message.id);
+  else void start(message.id, message.launch);
+});
+// It ends with the server, not by a Ctrl-C that both get: the server still uses git while it stops.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
+process.on('disconnect', () => {
+  for (const id of running.keys()) kill(id);
+  process.exit();
+});
