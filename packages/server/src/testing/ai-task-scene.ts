@@ -80,6 +80,8 @@ export interface SceneOptions {
   /** Without a model the rule-based assistant answers. */
   hasModel?: boolean;
   settings?: Record<string, string>;
+  /** The tools of the platform in place of those of the test. */
+  hasPlatformTools?: boolean;
 }
 
 /** Starts everything, and closes it after the tests of the file. */
@@ -87,12 +89,13 @@ export async function startAiScene({
   provider = 'openai',
   hasModel = true,
   settings = {},
+  hasPlatformTools = false,
 }: SceneOptions = {}): Promise<AiScene> {
   const model = await startModelServer(provider);
   after(() => model.close());
   const tools = createTestTools();
   const server = await startTestServer({
-    aiTools: tools.list,
+    ...(hasPlatformTools ? {} : { aiTools: tools.list }),
     settings: { ...(hasModel ? nameModel(model, provider) : {}), ...settings },
   });
   const account = await server.account();
