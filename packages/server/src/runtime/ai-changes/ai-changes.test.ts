@@ -118,6 +118,7 @@ test('without a repository a merge publishes a version over the newest one', asy
   const { account, project, taskId } = scene;
   await scene.write('write_file', noteOf('new\n'));
   await scene.write('commit', { message: 'New note' });
+  server.clock.advance(1);
   const merged = await scene.merge();
   assert.equal(merged.body.versionName, `ai-task-${taskId.slice(-12)}`);
   const asset = `${project.path}/artifacts/assets?environmentName=dev&path=notes.md`;
