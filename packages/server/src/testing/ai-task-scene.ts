@@ -4,7 +4,7 @@ import { after } from 'node:test';
 import type { AiMessageData, AiTask, AiTaskMessage } from '@headgate/contract';
 import { Type } from 'typebox';
 import { createRunner, type Runner } from '../runtime/ai-tasks/index.ts';
-import type { Tool, ToolContext, ToolInput, ToolResult } from '../runtime/ai-tools/tool.ts';
+import type { Tool, ToolContext, ToolInput, ToolResult } from '../runtime/ai-tools/index.ts';
 import type { Account, Actor } from './account.ts';
 import { type ModelServer, modelKey, modelName, startModelServer } from './model-server.ts';
 import type { TestServer } from './open-server.ts';
@@ -79,6 +79,8 @@ export interface SceneOptions {
   provider?: 'openai' | 'anthropic';
   /** Without a model the rule-based assistant answers. */
   hasModel?: boolean;
+  /** The tools of the platform in place of those of the test. */
+  hasPlatformTools?: boolean;
   settings?: Record<string, string>;
   /** The tools of the platform in place of those of the test. */
   hasPlatformTools?: boolean;
@@ -88,6 +90,7 @@ export interface SceneOptions {
 export async function startAiScene({
   provider = 'openai',
   hasModel = true,
+  hasPlatformTools = false,
   settings = {},
   hasPlatformTools = false,
 }: SceneOptions = {}): Promise<AiScene> {
