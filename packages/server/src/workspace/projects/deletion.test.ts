@@ -123,6 +123,12 @@ async function fillTables(place: Place): Promise<void> {
      select account_id, task_id, 1, gen_random_uuid(), 'ANSWERED', 1, creator_id, 1, now() from ai_task where task_id = $1`,
     [task.body.taskId],
   );
+  await account.endTaskWithEdit(task.body.taskId);
+  await server.database.query(
+    `insert into ai_run (account_id, task_id, execution_id, kind, started_at)
+     select account_id, task_id, gen_random_uuid(), 'PIPELINE', now() from ai_task where task_id = $1`,
+    [task.body.taskId],
+  );
   const ofRepository = [
     `delivery_rule (account_id, project_id, branch_name, environment_name, written_by, written_at, due_at)
      select account_id, project_id, 'main', 'dev', created_by, now(), now()`,
