@@ -82,6 +82,8 @@ export interface SceneOptions {
   /** The tools of the platform in place of those of the test. */
   hasPlatformTools?: boolean;
   settings?: Record<string, string>;
+  /** The tools of the platform in place of those of the test. */
+  hasPlatformTools?: boolean;
 }
 
 /** Starts everything, and closes it after the tests of the file. */
@@ -90,6 +92,7 @@ export async function startAiScene({
   hasModel = true,
   hasPlatformTools = false,
   settings = {},
+  hasPlatformTools = false,
 }: SceneOptions = {}): Promise<AiScene> {
   const model = await startModelServer(provider);
   after(() => model.close());
