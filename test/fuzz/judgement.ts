@@ -103,6 +103,7 @@ function faultsOfRefusal({ wire, answer, changed }: Judged, operation: Described
 const stricterThanSchema: ReadonlySet<string> = new Set([
   'listEvents',
   'streamEvents',
+  'streamAiTaskMessages',
   'createRepository',
   'startRepositoryMigration',
 ]);

@@ -32,6 +32,8 @@ const known: Record<string, readonly string[]> = {
   sharedPipelineIdPrefix: ['Checks'],
   pipelineExecutionId: ['{{execution}}'],
   testExecutionId: ['{{testExecution}}'],
+  taskId: ['{{aiTask}}'],
+  toolName: ['write_file', 'run_pipeline'],
   testName: ['tests/main counts'],
   'If-Match': ['*', '"1"', '{{etag}}'],
   role: ['Member', 'SUPER_ADMIN', 'OWNER', 'viewer', 'OPERATOR'],

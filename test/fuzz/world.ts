@@ -96,6 +96,11 @@ async function furnished(server: TestServer): Promise<Furnished> {
   await admin.post(executions, start);
   const { pipelineExecutionId } = (await admin.post<{ pipelineExecutionId: string }>(executions, start)).body;
   const testExecution = (await createTestExecution(place)).split('/').at(-1) ?? '';
+  const asked = {
+    agentConfig: { name: 'data_engineer_agent', projectId, environmentName: 'dev' },
+    message: 'List the pipelines.',
+  };
+  const { taskId } = (await admin.post<{ taskId: string }>('/ai/agents/tasks', asked)).body;
   const { more = '' } = (await admin.get<{ more?: string }>('/pipeline-executions?limit=1')).body;
   const ids = {
     account: account.accountId,
@@ -105,6 +110,8 @@ async function furnished(server: TestServer): Promise<Furnished> {
     credential: credentialId,
     execution: pipelineExecutionId,
     testExecution,
+    aiTask: taskId,
+    'more.listAiTaskMessages': makePagingToken('1'),
     'more.listPipelineExecutions': more,
     'more.listPipelineExecutionLogs': makePagingToken('1'),
     etag: (await admin.get(`${path}/variables/city`)).etag,

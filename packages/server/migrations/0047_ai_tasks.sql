@@ -55,7 +55,6 @@ create table ai_task (
 create index ai_task_due on ai_task (due_at) where due_at is not null;
 -- Serves: lists, the last modified first; the deletion of a project and of an environment.
 create index ai_task_of_project on ai_task (account_id, project_id, modified_at desc);
-create index ai_task_modified on ai_task (account_id, modified_at desc);
 
 -- A task without its environment is taken at once, and ended.
 create function end_ai_task_without_environment() returns trigger

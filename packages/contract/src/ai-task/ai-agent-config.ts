@@ -39,7 +39,7 @@ export const AiAgentConfig = named(
     workingDirectory: Type.Optional(
       Type.String({
         maxLength: 1_024,
-        pattern: '^(?!/)(?!(?:.*/)?\\.\\.(?:/|$))[^\\\\\\u0000-\\u001f\\u007f]*$',
+        pattern: '^(?!/)(?!\\.\\.$)(?!\\.\\./)(?!.*/\\.\\.$)(?!.*/\\.\\./)[^\\\\\\u0000-\\u001f\\u007f]*$',
         'x-form': 'a folder of the project such as loads/daily, without .., backslashes and a leading /',
         description: 'The task sees and changes only files of this folder',
       }),

@@ -7,6 +7,7 @@ import { EnvironmentName, OpaqueId, oneOf, Uuid } from '../primitives.ts';
 import { projectPath } from '../project/project.ts';
 
 export const queryRowLimit = 1_000;
+export const queryDefaultRows = 100;
 const sqlLimit = 100_000;
 /** Of all rows as JSON. */
 export const queryBytesLimit = 262_144;
@@ -58,7 +59,9 @@ export const queryWarehouse = operation({
   body: Type.Object({
     environmentName: EnvironmentName,
     sql: Sql,
-    maxRows: Type.Integer({ minimum: 1, maximum: queryRowLimit, default: 100 }),
+    maxRows: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: queryRowLimit, description: `Default: ${queryDefaultRows}` }),
+    ),
     agentId: Type.Optional({ ...OpaqueId, description: 'Default: the agent of the environment' }),
   }),
   success: { status: 200, body: WarehouseRows },

@@ -54,6 +54,11 @@ const exempt: readonly (readonly [part: string, reason: string])[] = [
     'estimated for a third of the backfills under way, of which there are few, each looked up by an index',
   ],
   ['select w.account_id, w.webhook_id from webhook w join', 'estimated for all webhooks of an account: 100'],
+  ['select count(*) from project p join ai_task t', 'an exact total of the tasks of an account'],
+  [
+    'coalesce($agent_id::uuid, e.default_agent_id, ( select min(',
+    'an account has few environments and agents',
+  ],
   ['coalesce(e.default_agent_id, (select min(agent_id::text)', 'an account has few environments and agents'],
 ];
 

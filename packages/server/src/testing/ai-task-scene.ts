@@ -4,7 +4,7 @@ import { after } from 'node:test';
 import type { AiMessageData, AiTask, AiTaskMessage } from '@headgate/contract';
 import { Type } from 'typebox';
 import { createRunner, type Runner } from '../runtime/ai-tasks/index.ts';
-import type { Tool, ToolContext, ToolInput, ToolResult } from '../runtime/ai-tools/tool.ts';
+import type { Tool, ToolContext, ToolInput, ToolResult } from '../runtime/ai-tools/index.ts';
 import type { Account, Actor } from './account.ts';
 import { type ModelServer, modelKey, modelName, startModelServer } from './model-server.ts';
 import type { TestServer } from './open-server.ts';
@@ -79,6 +79,8 @@ export interface SceneOptions {
   provider?: 'openai' | 'anthropic';
   /** Without a model the rule-based assistant answers. */
   hasModel?: boolean;
+  /** The tools of the platform in place of those of the test. */
+  hasPlatformTools?: boolean;
   settings?: Record<string, string>;
 }
 
@@ -86,13 +88,14 @@ export interface SceneOptions {
 export async function startAiScene({
   provider = 'openai',
   hasModel = true,
+  hasPlatformTools = false,
   settings = {},
 }: SceneOptions = {}): Promise<AiScene> {
   const model = await startModelServer(provider);
   after(() => model.close());
   const tools = createTestTools();
   const server = await startTestServer({
-    aiTools: tools.list,
+    ...(hasPlatformTools ? {} : { aiTools: tools.list }),
     settings: { ...(hasModel ? nameModel(model, provider) : {}), ...settings },
   });
   const account = await server.account();

@@ -16,7 +16,7 @@ import { type Config, loadConfig } from '../main/config.ts';
 import { createDependencies, type Dependencies } from '../main/deps.ts';
 import type { Certificate } from '../main/http/certificate.ts';
 import { sweepAgents } from '../runtime/agent-link/agent-sweep.ts';
-import type { Tool } from '../runtime/ai-tools/tool.ts';
+import type { Tool } from '../runtime/ai-tools/index.ts';
 import { type Account, createAccount } from './account.ts';
 import type { Transport } from './client.ts';
 import { createMovableClock, type MovableClock } from './clock.ts';

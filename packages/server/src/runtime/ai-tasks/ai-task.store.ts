@@ -80,13 +80,15 @@ const itemRow = {
   branch_name: 'text?',
 } satisfies ColumnTypes;
 
-const isListed = `t.account_id = $account_id and (${callerSeesAll} or t.project_id in (
+/** SQL: what the caller may read and asks for, of the projects `p` and their tasks `t`. */
+const isProjectListed = `p.account_id = $account_id and (${callerSeesAll} or p.project_id in (
       select g.project_id from granted_role g
       where g.account_id = $account_id and g.principal_id = $principal_id and g.environment_name is null))
-    and ($in_project_id::uuid is null or t.project_id = $in_project_id)
-    and ($branch_name::text is null or t.branch_name = $branch_name)
-    and ($status::text is null or t.status = $status)`;
+    and ($in_project_id::uuid is null or p.project_id = $in_project_id)`;
+const isTaskListed = `t.account_id = p.account_id and t.project_id = p.project_id
+    and ($branch_name::text is null or t.branch_name = $branch_name) and ($status::text is null or t.status = $status)`;
 
+// The last tasks of each project, of which an account has few, by the index of the project.
 export const taskPage = guardedPage(
   {
     parameters: {
@@ -100,9 +102,15 @@ export const taskPage = guardedPage(
     alone: true,
   },
   {
-    rows: `select t.task_id, t.status, t.agent_config, t.description, t.modified_at, t.project_id, t.branch_name
-      from ai_task t where ${isListed} order by t.modified_at desc, t.task_id desc limit $limit offset $offset`,
-    total: `select count(*) from ai_task t where ${isListed}`,
+    rows: `
+      select last.task_id, last.status, last.agent_config, last.description, last.modified_at, last.project_id, last.branch_name
+      from project p cross join lateral (
+        select t.task_id, t.status, t.agent_config, t.description, t.modified_at, t.project_id, t.branch_name
+        from ai_task t where ${isTaskListed}
+        order by t.modified_at desc, t.task_id desc limit $limit::bigint + $offset::bigint) last
+      where ${isProjectListed}
+      order by last.modified_at desc, last.task_id desc limit $limit offset $offset`,
+    total: `select count(*) from project p join ai_task t on ${isTaskListed} where ${isProjectListed}`,
   },
 );
 

@@ -4,14 +4,21 @@ import { aiTextLimit } from '@headgate/contract';
 import { addSeconds } from '../../kernel/clock.ts';
 import { isUnavailable } from '../../kernel/database/database.ts';
 import { Problem } from '../../kernel/http/problems.ts';
-import type { ToolContext, ToolResult } from '../ai-tools/tool.ts';
+import type { ToolContext, ToolResult } from '../ai-tools/index.ts';
 import { addUsage } from './budget.ts';
 import { digestText, digestTool, findGrant } from './grant.ts';
 import { addTaskUsage, type OpenCall, readGrants } from './held-task.store.ts';
 import type { NewMessage } from './message.store.ts';
 import { encodeJson, toStoredText } from './stored-text.ts';
 import { buildTaskEvent, describeTask } from './task-event.ts';
-import { addMessages, type NextStep, recordTaskEvents, type Step, writeStep } from './task-run.ts';
+import {
+  addMessages,
+  type NextStep,
+  recordTaskEvents,
+  type Step,
+  writeFreshStep,
+  writeStep,
+} from './task-run.ts';
 import { askUser, parseInput } from './tool-set.ts';
 import { writeCallEnd, writeCallStart, writeWait } from './turn.store.ts';
 
@@ -89,7 +96,7 @@ function judgeCall({ services, task }: Step, call: OpenCall, now: Date): Judged 
 
 function askForDecisions(step: Step, calls: readonly OpenCall[], until: Date, now: Date): Promise<void> {
   const { services, key, task } = step;
-  return writeStep(step, (tx) => {
+  return writeFreshStep(step, (tx) => {
     const messages: NewMessage[] = calls.flatMap((call) => {
       const input = parseInput(call.input) ?? {};
       const message = services.tools.find(call.toolName)?.permissionMessage(input);
@@ -127,7 +134,7 @@ function askForDecisions(step: Step, calls: readonly OpenCall[], until: Date, no
 
 /** Ends calls that do not run. */
 export function writeCallEnds(step: Step, ends: readonly CallEnd[], now: Date): Promise<NextStep> {
-  return writeStep(step, (tx) => {
+  return writeFreshStep(step, (tx) => {
     for (const { call, outcome } of ends) writeCallEnd(tx, step.key, { callId: call.callId, outcome }, now);
     addMessages(step, tx, ends.map(describeEnd), now);
     return 'again' as const;
@@ -153,7 +160,9 @@ export async function makeCall(step: Step, call: OpenCall, grantNumber?: number)
     return writeCallEnds(step, [{ call, outcome: 'FAILED', text }], services.clock.now());
   }
   const startedAt = services.clock.now();
-  await writeStep(step, (tx) => writeCallStart(tx, key, { callId: call.callId, grantNumber }, startedAt));
+  await writeFreshStep(step, (tx) =>
+    writeCallStart(tx, key, { callId: call.callId, grantNumber }, startedAt),
+  );
   const began = performance.now();
   const result = await runTool(step, call);
   const milliseconds = Math.round(performance.now() - began);

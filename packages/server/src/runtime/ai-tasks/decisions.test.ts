@@ -227,3 +227,18 @@ test('stop drops what waits, a message resumes, and a stopped task cannot be sto
   ]);
   assert.deepEqual(listEffects(), []);
 });
+
+test('a decision and a stop at the same time leave one result for each call', async () => {
+  model.play([{ calls: [change('a'), change('b')] }, { text: 'Done.' }]);
+  const path = await scene.create('Change things.');
+  const [one] = (await scene.settled(path)).pendingDecisions.map(({ toolId }) => toolId);
+  const decisions = [{ type: 'DENY', id: one }];
+  const [, decided] = await Promise.all([
+    admin.post(`${path}/stop`),
+    admin.post(`${path}/decisions`, { decisions }),
+    scene.settle(),
+  ]);
+  assert.ok(decided.status === 200 || decided.status === 409, decided.text);
+  assert.equal((await scene.settled(path)).status, 'STOPPED');
+  assert.equal((await readResults(path)).length, 2);
+});

@@ -10,7 +10,7 @@ import { statement, type Transaction, typed } from '../../kernel/database/databa
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
-import type { PermissionMessage } from '../ai-tools/tool.ts';
+import type { PermissionMessage } from '../ai-tools/index.ts';
 import type { NewMessage } from './message.store.ts';
 import { encodeJson } from './stored-text.ts';
 import { askUser, type Questions } from './tool-set.ts';

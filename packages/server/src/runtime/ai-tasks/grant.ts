@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { AiGrantedPermission } from '@headgate/contract';
-import type { Tool, ToolInput } from '../ai-tools/tool.ts';
+import type { Tool, ToolInput } from '../ai-tools/index.ts';
 
 export interface Grant {
   number: number;

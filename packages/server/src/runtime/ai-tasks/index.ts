@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { Slice } from '../../kernel/slice/slice.ts';
-import type { Tool } from '../ai-tools/tool.ts';
+import type { Tool } from '../ai-tools/index.ts';
 import type { AiSettings } from './ai-settings.ts';
 import { createTaskRetention, createUsageRemoval } from './ai-task.retention.ts';
 import { aiTaskRoutes, type RouteServices } from './ai-task.routes.ts';

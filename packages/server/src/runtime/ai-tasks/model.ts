@@ -5,7 +5,7 @@
  *   conversation   what was said, in the order that models want: the results of calls follow the calls
  *   ask            one request for an answer: text, calls of tools, or both
  */
-import type { Tool } from '../ai-tools/tool.ts';
+import type { Tool } from '../ai-tools/index.ts';
 
 export interface AskedCall {
   /** The id of the call, as the model gets it in the conversation. */

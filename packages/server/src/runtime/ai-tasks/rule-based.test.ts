@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { listKinds, listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
+import { smallPipeline, upload } from '../../testing/project.ts';
 import type { Ask, ModelAnswer, Said } from './model.ts';
 import { ruleBasedModel } from './rule-based.ts';
 
@@ -26,6 +27,26 @@ test('another instruction is answered with what the assistant understands', asyn
   assert.ok(last?.type === 'assistant');
   assert.match(last.text, /I understand these instructions:\n- list the pipelines/);
   assert.equal(scene.model.requests.length, 0);
+});
+
+test('with the tools of the platform: a list, an explanation, findings, a run that waits for a decision', async () => {
+  const real = await startAiScene({ hasModel: false, hasPlatformTools: true });
+  await upload(real.admin, real.project, [{ name: 'daily/load.orch.yaml', content: smallPipeline }]);
+  const ask = async (message: string) => {
+    const path = await real.create(message, { config: { environmentName: 'dev' } });
+    const task = await real.settled(path);
+    const last = (await listMessages(real.admin, path)).at(-1);
+    return { task, text: last?.type === 'assistant' ? last.text : '' };
+  };
+  assert.match((await ask('List the pipelines')).text, /daily\/load\.orch\.yaml: orchestration/);
+  assert.match((await ask('Explain load')).text, /Its file:\ntype: "orchestration"/);
+  assert.match((await ask('Validate load')).text, /No findings/);
+  assert.match((await ask('Why did load fail?')).text, /I find no failed run of load/);
+  const { task } = await ask('Run daily/load');
+  assert.deepEqual(
+    task.pendingDecisions.map(({ toolName, toolInput }) => [toolName, toolInput]),
+    [['run_pipeline', { pipelineName: 'daily/load' }]],
+  );
 });
 
 const toolNames = [

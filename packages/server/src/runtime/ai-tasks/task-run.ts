@@ -53,16 +53,32 @@ export interface Step {
 /** `again`: there is more to do. A date: the task waits until then. `ended`: the task has ended. */
 export type NextStep = 'again' | 'ended' | Date;
 
+type Locked = Awaited<ReturnType<typeof requireHeld>>;
+
+/** People have sent something since the task was read: the step must be chosen again. */
+class StaleStep extends Error {}
+
 /** Runs a transaction of the server that has the task. @throws LeaseLost */
 export function writeStep<Result>(
   { services, key }: Pick<Step, 'services' | 'key'>,
-  work: (tx: Transaction, locked: Awaited<ReturnType<typeof requireHeld>>) => Result | Promise<Result>,
+  work: (tx: Transaction, locked: Locked) => Result | Promise<Result>,
 ): Promise<Result> {
   return services.database.transaction(async (tx) => {
     const locked = await requireHeld(tx, key);
     const result = await work(tx, locked);
     tx.afterCommit(() => services.wakes.wake(keyOfTask(key.task_id), 'all'));
     return result;
+  });
+}
+
+/** The same for a step that depends on what people decided: with what was read, or not at all. */
+export function writeFreshStep<Result>(
+  step: Pick<Step, 'services' | 'key' | 'task'>,
+  work: (tx: Transaction, locked: Locked) => Result | Promise<Result>,
+): Promise<Result> {
+  return writeStep(step, (tx, locked) => {
+    if (locked.news !== step.task.news) throw new StaleStep();
+    return work(tx, locked);
   });
 }
 
@@ -109,7 +125,7 @@ export function endWith(
 ): Promise<'ended'> {
   const { services, key, task } = step;
   const now = services.clock.now();
-  return writeStep(step, (tx, { status: from }) => {
+  return writeFreshStep(step, (tx, { status: from }) => {
     const messages: NewMessage[] = task.calls.map(({ callId, groupId, toolName }) => {
       writeCallEnd(tx, key, { callId, outcome: 'STOPPED' }, now);
       const text = 'The call was not made, because the task has ended.';
@@ -140,7 +156,7 @@ export async function runTask(
       const task = await readHeld(services.database.read, key, services.clock.now());
       stop.see(task);
       const signal = AbortSignal.any([lost, stop.signal]);
-      const next = await takeStep({ services, key, task, lost, signal });
+      const next = await takeStep({ services, key, task, lost, signal }).catch(repeatIfStale);
       if (next === 'ended') return;
       if (next === 'again') continue;
       if (await releaseTask(services.database.read, key, next, task.news)) return;
@@ -148,6 +164,11 @@ export async function runTask(
   } finally {
     stop.end();
   }
+}
+
+function repeatIfStale(failure: unknown): 'again' {
+  if (failure instanceof StaleStep) return 'again';
+  throw failure;
 }
 
 interface StopWatch {

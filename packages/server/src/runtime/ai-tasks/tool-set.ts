@@ -1,7 +1,7 @@
 /** The tools that a task may use, and the question to a person, which is no tool of the platform. */
 import { type Static, Type } from 'typebox';
 import { bodySchemas, compileOnUse } from '../../kernel/http/schemas.ts';
-import type { Tool, ToolInput } from '../ai-tools/tool.ts';
+import type { Tool, ToolInput } from '../ai-tools/index.ts';
 
 export const askUser = 'ask_user';
 

@@ -1,5 +1,5 @@
 /** Runs a query by the agent of an environment. The request waits for the agent. */
-import { queryBytesLimit, querySecondsLimit, queryWarehouse } from '@headgate/contract';
+import { queryBytesLimit, queryDefaultRows, querySecondsLimit, queryWarehouse } from '@headgate/contract';
 import { requireRow } from '../../kernel/database/database.ts';
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Endpoints, LongCall, Services } from '../../kernel/endpoint/endpoint.ts';
@@ -71,7 +71,7 @@ function findHindrance({ paused, connected, able }: QueriedPlaceRow): string | u
 function begin(call: QueryCall, services: WarehouseQueryServices, { agent_id: agentId }: QueriedAgent) {
   const { scope, params, body, now } = call;
   const { projectId } = params;
-  const { environmentName, sql, maxRows } = body;
+  const { environmentName, sql, maxRows = queryDefaultRows } = body;
   const queryId = call.newId();
   const until = new Date(now.getTime() + services.secretWaitSeconds * 1_000);
   const pendingUntil = new Date(until.getTime() + querySecondsLimit * 1_000);

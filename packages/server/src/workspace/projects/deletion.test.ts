@@ -118,6 +118,12 @@ async function fillTables(place: Place): Promise<void> {
   };
   const task = await account.admin.post<{ taskId: string }>('/ai/agents/tasks', asked);
   await account.waitingCall(task.body.taskId);
+  await account.endTaskWithEdit(task.body.taskId);
+  await server.database.query(
+    `insert into ai_run (account_id, task_id, execution_id, kind, started_at)
+     select account_id, task_id, gen_random_uuid(), 'PIPELINE', now() from ai_task where task_id = $1`,
+    [task.body.taskId],
+  );
   await server.database.query(
     `insert into ai_turn (account_id, task_id, turn, group_id, status, through_position, sender_id, attempts, started_at)
      select account_id, task_id, 1, gen_random_uuid(), 'ANSWERED', 1, creator_id, 1, now() from ai_task where task_id = $1`,

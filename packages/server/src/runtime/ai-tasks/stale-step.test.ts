@@ -1,0 +1,74 @@
+/** What people send between the read of a step and its write is not overwritten. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { Database } from '../../kernel/database/database.ts';
+import { listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
+import { createRunner } from './index.ts';
+import { createLiveTexts } from './live-text.ts';
+
+const scene = await startAiScene();
+const { admin, model, tools, server } = scene;
+after(() => assert.deepEqual(model.faults, []));
+
+/** Runs `between` once, after the first read of a task and before the transaction of its step. */
+function createGap(real: Database, between: () => Promise<void>): Database {
+  let hasRead = false;
+  let isDone = false;
+  return {
+    ...real,
+    async read(query, parameters) {
+      const rows = await real.read(query, parameters);
+      if (/from ai_task t\s+left join ai_usage/.test(query.source)) hasRead = true;
+      return rows;
+    },
+    async transaction(work, opening) {
+      if (hasRead && !isDone) {
+        isDone = true;
+        await between();
+      }
+      return real.transaction(work, opening);
+    },
+  };
+}
+
+async function workWithGap(between: () => Promise<void>): Promise<void> {
+  const { deps } = server;
+  const database = createGap(deps.database, between);
+  const runner = createRunner({ ...deps, ...deps.ai, database, live: createLiveTexts() });
+  await runner.look();
+  await runner.wait();
+}
+
+const change = { name: 'change', input: { text: 'a' } };
+
+test('a call that is denied just before it begins does not run', async () => {
+  tools.effects.clear();
+  model.play([{ calls: [change] }, { text: 'Done.' }]);
+  const path = await scene.create('Change.');
+  const [call] = (await scene.settled(path)).pendingDecisions;
+  // The grant lets it begin; the denial comes between.
+  await admin.send('PUT', `${path}/permissions`, { body: { grantedPermissions: [{ toolName: 'change' }] } });
+  await workWithGap(async () => {
+    const decisions = [{ type: 'DENY', id: call?.toolId }];
+    assert.equal((await admin.post(`${path}/decisions`, { decisions })).status, 200);
+  });
+  assert.equal((await scene.settled(path)).status, 'STOPPED');
+  assert.equal(tools.effects.size, 0);
+  const results = (await listMessages(admin, path)).filter(({ type }) => type === 'tool-result');
+  assert.equal(results.length, 1);
+});
+
+test('a call that is denied just before a stop ends it has one result', async () => {
+  tools.effects.clear();
+  model.play([{ calls: [change] }, { text: 'Done.' }]);
+  const path = await scene.create('Change.');
+  const [call] = (await scene.settled(path)).pendingDecisions;
+  await admin.post(`${path}/stop`);
+  await workWithGap(async () => {
+    const decisions = [{ type: 'DENY', id: call?.toolId }];
+    assert.equal((await admin.post(`${path}/decisions`, { decisions })).status, 200);
+  });
+  assert.equal((await scene.settled(path)).status, 'STOPPED');
+  const results = (await listMessages(admin, path)).filter(({ type }) => type === 'tool-result');
+  assert.equal(results.length, 1);
+});
