@@ -7,6 +7,7 @@ import { artifactComparison } from './artifact-comparison.ts';
 import { artifactList } from './artifact-list.ts';
 import { claimLatency } from './claim-latency.ts';
 import { cloneHere } from './clone-here.ts';
+import { connectors } from './connectors.ts';
 import { directory } from './directory.ts';
 import { eventStream } from './event-stream.ts';
 import { eventsByTime } from './events-by-time.ts';
@@ -68,6 +69,7 @@ const works: Record<string, Work> = {
   'clone-here': cloneHere,
   'sql-rewriting': sqlRewriting,
   transformation,
+  connectors,
 };
 
 const { values, positionals, count, refuse } = readCommandLine(

@@ -35,6 +35,7 @@ export {
   createMarkTable,
   type EndpointLoad,
   type EndpointSource,
+  type GatheredRows,
   type Incremental,
   pageColumn,
   planEndpointLoad,

@@ -137,7 +137,7 @@ export function createEndpointCall(options: EndpointCallOptions): EndpointCall {
     async fetch(page, signal) {
       const { sent, ...response } = await send(page, signal);
       if (response.status >= 200 && response.status < 300) return response;
-      throw new ConnectorError(options.conceal(describeStatus(sent, response)));
+      throw new ConnectorError(describeStatus(sent, response, options.conceal));
     },
   };
 }
@@ -196,15 +196,18 @@ const advice: Readonly<Record<number, string>> = {
   429: 'the server still asks to wait after several attempts: call it less often',
 };
 
-/** What an unsuccessful response means. */
+/** What an unsuccessful response means. `conceal`: removes secrets from what it quotes. */
 export function describeStatus(
   { method }: Pick<EndpointRequest, 'method'>,
-  { url, status, text }: FetchedPage,
+  { url, status, text }: Pick<FetchedPage, 'url' | 'status' | 'text'>,
+  conceal: (text: string) => string,
 ): string {
   const { origin, pathname } = new URL(url);
   const remedy =
     advice[status] ?? (status >= 500 ? 'the server has a fault: try again later' : 'see what it says');
-  const said = text.replaceAll(/\s+/g, ' ').trim();
+  const said = conceal(text.slice(0, 4 * quoteLength))
+    .replaceAll(/\s+/g, ' ')
+    .trim();
   const quote = said === '' ? '' : `: ${said.length > quoteLength ? `${said.slice(0, quoteLength)}…` : said}`;
   return `${method} ${origin}${pathname} answered ${status} (${remedy})${quote}`;
 }

@@ -132,9 +132,10 @@ export function createExchange(egress: Egress, bounds: ExchangeBounds): Exchange
       signal.addEventListener('abort', abort, { once: true });
       sent.once('socket', (socket) => {
         isConnected = !socket.connecting;
-        socket.once('connect', () => {
-          isConnected = true;
-        });
+        if (socket.connecting)
+          socket.once('connect', () => {
+            isConnected = true;
+          });
       });
       const settle = () => {
         clearTimeout(late);

@@ -17,6 +17,7 @@ import type { ArtifactFiles } from './ports.ts';
 
 export interface EndpointFixture extends Fixture {
   api: FakeApi;
+  connectors: Connectors;
   /** Publishes a profile `flex-api` with one endpoint, `Rows`, at `/rows`. */
   publishProfile(endpoint?: object, name?: string): Promise<void>;
   /** Runs one component, `Load`, of the newer type. */
@@ -51,6 +52,7 @@ export async function createEndpointFixture(
   return {
     ...fixture,
     api,
+    connectors,
     publishProfile: (endpoint = {}, name = 'flex-api') =>
       fixture.publish({ [`connector-profile:${name}.json`]: JSON.stringify(renderProfile(api, endpoint)) }),
     async load(input = {}, output = {}, more = {}) {

@@ -77,7 +77,7 @@ export async function loadEndpoint(
     const plan = planEndpointLoad(
       load,
       {
-        path: await file.finish(),
+        file: await file.finish(),
         columns: load.wholePages ? [pageColumn] : gathering.check.listColumns(),
         children: gathering.check.children,
         existing,
@@ -126,21 +126,31 @@ async function readPages(
   limit: AbortSignal | undefined,
 ): Promise<void> {
   const { endpoint, load, mark } = gathering;
-  const { paging } = endpoint;
+  const { paging, structure } = endpoint;
   const sent = mark?.parameters ?? [];
-  for (let state: PagingState | undefined = startPaging(paging, rowsPerPage); state !== undefined; ) {
-    const { page }: PagingState = state;
+  const ask = ({ page }: PagingState): Promise<AnsweredPage> => {
     const request = page.url === undefined ? { parameters: [...sent, ...page.parameters] } : page;
-    const response = await port.fetch(request, limit);
-    const body = readBody(response, page.number);
-    const found = body === undefined ? [] : rowsOf(body, endpoint.structure);
-    gathering.pages += 1;
-    const isFull = await (load.wholePages ? takePage(response, gathering) : takeRows(found, gathering));
-    print(`page ${page.number}: ${found.length} rows`);
-    if (isFull || body === undefined) return;
+    const asked = port.fetch(request, limit);
+    // The rows of the page before may end the load while this one comes.
+    asked.catch(() => undefined);
+    return asked;
+  };
+  let state: PagingState | undefined = startPaging(paging, rowsPerPage);
+  let coming: Promise<AnsweredPage> | undefined = ask(state);
+  while (state !== undefined) {
+    const { number }: PagingState['page'] = state.page;
+    const response: AnsweredPage = await (coming ?? ask(state));
+    const body = readBody(response, number);
+    const found = body === undefined ? [] : rowsOf(body, structure);
     const { url, link } = response;
     const given = { url, link, body, rowCount: found.length, lastRow: found.at(-1) };
-    state = nextPage(paging, state, given, rowsPerPage);
+    state = body === undefined ? undefined : nextPage(paging, state, given, rowsPerPage);
+    // The next page comes while the rows of this one are read. With a limit it may not be needed.
+    coming = state === undefined || load.rowLimit !== undefined ? undefined : ask(state);
+    gathering.pages += 1;
+    const isFull = await (load.wholePages ? takePage(response, gathering) : takeRows(found, gathering));
+    print(`page ${number}: ${found.length} rows`);
+    if (isFull) return;
   }
 }
 

@@ -1,4 +1,5 @@
 /** A file with the rows of a load: on each line a JSON object with `n`, which counts them, and `r`, the row. */
+import type { GatheredRows } from '@headgate/pipelines';
 import type { RunPorts } from './ports.ts';
 
 /** Characters that are sent to the agent at once. */
@@ -7,8 +8,8 @@ const name = 'headgate-connector-rows.json';
 
 export interface RowFile {
   add(row: unknown): Promise<void>;
-  /** Writes what waits. Returns the path; undefined if there is no row. */
-  finish(): Promise<string | undefined>;
+  /** Writes what waits. Undefined if there is no row. */
+  finish(): Promise<GatheredRows['file']>;
   remove(): Promise<void>;
 }
 
@@ -17,6 +18,7 @@ export async function createRowFile(files: RunPorts['files']): Promise<RowFile> 
   let waiting: string[] = [];
   let length = 0;
   let rows = 0;
+  let lineBytes = 0;
   /** The previous part is written while the next one is read. */
   let writing: Promise<void> = Promise.resolve();
 
@@ -34,6 +36,8 @@ export async function createRowFile(files: RunPorts['files']): Promise<RowFile> 
     async add(row) {
       rows += 1;
       const line = `{"n":${rows},"r":${JSON.stringify(row)}}\n`;
+      // No character has more than three bytes for each of its units.
+      if (line.length * 3 > lineBytes) lineBytes = Math.max(lineBytes, Buffer.byteLength(line));
       waiting.push(line);
       length += line.length;
       if (length >= chunkLength) await flush();
@@ -42,7 +46,7 @@ export async function createRowFile(files: RunPorts['files']): Promise<RowFile> 
       if (rows === 0) return undefined;
       await flush();
       await writing;
-      return path;
+      return { path, lineBytes };
     },
     async remove() {
       await writing.catch(() => undefined);

@@ -109,15 +109,15 @@ function describeResponse(
     headers: Object.fromEntries(shown.map(([name, value]) => [name, cut(value)])),
     request,
   };
-  const read = readRows(response, endpoint.structure);
-  const problem = isSuccess(status) ? read.problem : describeStatus(sent, response);
+  const read = readRows(response, endpoint.structure, conceal);
+  const problem = isSuccess(status) ? read.problem : describeStatus(sent, response, conceal);
   return {
     ...frame,
     rows: read.rows.slice(0, rowLimit).map((row) => maskJson(row, mask)),
     ...(read.structure === undefined
       ? {}
       : { structure: maskJson({ ...read.structure }, mask) as Record<string, unknown> }),
-    ...(problem === undefined ? {} : { problem: conceal(problem).slice(0, problemLimit) }),
+    ...(problem === undefined ? {} : { problem: mask(problem).slice(0, problemLimit) }),
   };
 }
 
@@ -126,6 +126,7 @@ const isSuccess = (status: number) => status >= 200 && status < 300;
 function readRows(
   { text, headers }: FetchedPage,
   structure: ConnectorStructure,
+  conceal: Mask,
 ): { rows: unknown[]; structure?: ConnectorStructure; problem?: string } {
   if (text.trim() === '') return { rows: [] };
   let page: unknown;
@@ -133,7 +134,10 @@ function readRows(
     page = parseJson(text);
   } catch {
     const kind = headers['content-type'] ?? 'no content type';
-    return { rows: [], problem: `the response is not JSON (${kind}); it begins with: ${text.slice(0, 200)}` };
+    return {
+      rows: [],
+      problem: `the response is not JSON (${kind}); it begins with: ${conceal(text.slice(0, 200))}`,
+    };
   }
   const inferred = inferStructure([page]);
   const hasOwn = structure.schema !== undefined || structure.repeatingElementPath.length > 0;

@@ -13,6 +13,7 @@ import {
 import type { EndpointCall } from '../connectors/endpoint-call.ts';
 import { readTextFile } from '../engine/run-files.ts';
 import type { Questions } from '../engine/run-messages.ts';
+import { followSignals } from '../followed-signals.ts';
 import type { RunOptions } from './run-options.ts';
 
 export interface RunConnectors {
@@ -64,7 +65,8 @@ export function createRunConnectors(
     async fetch({ call, page }, interrupt) {
       const opened = calls.get(call);
       if (opened === undefined) throw new ConnectorError('the endpoint is not open');
-      const { url, status, headers, text } = await opened.fetch(page, AbortSignal.any([interrupt, kill]));
+      const { controller, release } = followSignals([interrupt, kill]);
+      const { url, status, headers, text } = await opened.fetch(page, controller.signal).finally(release);
       const { link, 'content-type': contentType } = headers;
       return {
         url,

@@ -35,7 +35,7 @@ export async function startFakeApi(by: Answer = () => ({})): Promise<FakeApi> {
     const { method = '', url = '', headers } = request;
     const seen = { method, url, path: pathname, query: searchParams, headers, body };
     requests.push(seen);
-    const answered = current(seen, response);
+    const answered = await current(seen, response);
     if (answered === undefined) return;
     if (!response.hasHeader('content-type')) response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify(answered));

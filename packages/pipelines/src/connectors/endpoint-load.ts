@@ -70,8 +70,8 @@ export interface ChildList {
 
 /** What has been read. */
 export interface GatheredRows {
-  /** The file; undefined if there is no row. */
-  path: string | undefined;
+  /** The file and the bytes of its longest line; undefined if there is no row. */
+  file: { path: string; lineBytes: number } | undefined;
   columns: readonly ConnectorColumn[];
   children: readonly ChildList[];
   /** The columns of the table before the load; undefined if it did not exist. */
@@ -136,7 +136,7 @@ export function planEndpointLoad(load: EndpointLoad, rows: GatheredRows, dialect
   if (!isNew) before.push(...alterColumns(load, rows, dialect));
   if (load.mode === 'truncate' && !isNew) before.push(`DELETE FROM ${table}`);
   const marks = rows.mark === undefined ? [] : writeMark(rows.mark, dialect);
-  if (rows.path === undefined)
+  if (rows.file === undefined)
     return { statements: [...before, ...childTables(load, rows, dialect), ...marks], counted: -1 };
   const query = selectRows(load, rows, dialect);
   if (load.mode === 'append' && load.primaryKeys.length > 0) {
@@ -207,12 +207,16 @@ function writeMark({ key, value }: { key: string; value: string }, dialect: Dial
   ];
 }
 
+function readFile({ file }: GatheredRows, type: string, dialect: Dialect): string {
+  return dialect.readRecords(file?.path ?? '', type, file?.lineBytes ?? 0);
+}
+
 function selectRows(load: EndpointLoad, rows: GatheredRows, dialect: Dialect): string {
-  const { path = '', columns } = rows;
+  const { columns } = rows;
   if (load.wholePages)
-    return `SELECT CAST(r AS JSON) AS ${dialect.name(pageColumn.name)} FROM ${dialect.readRecords(path, 'VARCHAR')}`;
+    return `SELECT CAST(r AS JSON) AS ${dialect.name(pageColumn.name)} FROM ${readFile(rows, 'VARCHAR', dialect)}`;
   const list = columns.map(({ name }) => `r.${dialect.name(name)} AS ${dialect.name(name)}`).join(', ');
-  const query = `SELECT ${list} FROM ${dialect.readRecords(path, rowType(columns, dialect))}${keepLast(load, dialect)}`;
+  const query = `SELECT ${list} FROM ${readFile(rows, rowType(columns, dialect), dialect)}${keepLast(load, dialect)}`;
   return load.condition === undefined ? query : `SELECT * FROM (\n${query}\n) WHERE ${load.condition}`;
 }
 
@@ -238,9 +242,9 @@ function childTables(load: EndpointLoad, rows: GatheredRows, dialect: Dialect): 
     const all = [...parents, { name: 'position', type: 'integer' } as const, ...child.columns];
     const created = createTable(load.mode, table, all, dialect);
     const emptied = load.mode === 'truncate' ? [`DELETE FROM ${table}`] : [];
-    if (rows.path === undefined) return [created, ...emptied];
+    if (rows.file === undefined) return [created, ...emptied];
     const list = `${dialect.name(child.member)} ${rowType(child.columns, dialect)}[]`;
-    const source = `(SELECT * FROM ${dialect.readRecords(rows.path, rowType(keys, dialect, list))}${keepLast(load, dialect)})`;
+    const source = `(SELECT * FROM ${readFile(rows, rowType(keys, dialect, list), dialect)}${keepLast(load, dialect)})`;
     const parentKeys = keys.map(
       ({ name }) => `s.r.${dialect.name(name)} AS ${dialect.name(`parent_${name}`)}`,
     );
@@ -250,7 +254,7 @@ function childTables(load: EndpointLoad, rows: GatheredRows, dialect: Dialect): 
     const replaced =
       load.mode === 'append'
         ? [
-            `DELETE FROM ${table} WHERE (${parents.map(({ name }) => dialect.name(name)).join(', ')}) IN (SELECT ${keys.map(({ name }) => `r.${dialect.name(name)}`).join(', ')} FROM ${dialect.readRecords(rows.path, rowType(keys, dialect))})`,
+            `DELETE FROM ${table} WHERE (${parents.map(({ name }) => dialect.name(name)).join(', ')}) IN (SELECT ${keys.map(({ name }) => `r.${dialect.name(name)}`).join(', ')} FROM ${readFile(rows, rowType(keys, dialect), dialect)})`,
           ]
         : [];
     return [created, ...emptied, ...replaced, dialect.insertRows(table, select, undefined)];

@@ -121,8 +121,10 @@ export interface Dialect {
   readJsonMembers(path: string): string;
   /**
    * A relation over a file with a JSON object on each line: `n`, which counts them, and `r` of the given SQL type.
+   *
+   * @param lineBytes of the longest line
    */
-  readRecords(path: string, type: string): string;
+  readRecords(path: string, type: string, lineBytes: number): string;
   /** Writes a query's rows to one file. */
   writeFile(query: string, path: string, format: FileFormat): string;
 }

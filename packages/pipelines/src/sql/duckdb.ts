@@ -178,12 +178,13 @@ function writeFile(query: string, path: string, format: FileFormat): string {
   return `COPY (\n${query}\n) TO ${quoteText(path)} (${options})`;
 }
 
-/** A line may be as long as the longest page, with each character escaped. */
-const longestLine = 128 * 1_048_576;
+/** DuckDB takes twice the largest object for each thread. */
+const leastObjectBytes = 1_048_576;
 
-function readRecords(path: string, rowType: string): string {
+function readRecords(path: string, rowType: string, lineBytes: number): string {
   const columns = `{n: 'BIGINT', r: ${quoteText(rowType)}}`;
-  return `read_json(${quotePath(path)}, format = 'newline_delimited', columns = ${columns}, maximum_object_size = ${longestLine})`;
+  const bytes = Math.max(leastObjectBytes, lineBytes);
+  return `read_json(${quotePath(path)}, format = 'newline_delimited', columns = ${columns}, maximum_object_size = ${bytes})`;
 }
 
 export const duckdb: Dialect = {
