@@ -6,6 +6,8 @@ import { createPlace, type Place } from '../../packages/server/src/testing/place
 import { sharedPipeline } from '../../packages/server/src/testing/project.ts';
 import { publishShared } from '../../packages/server/src/testing/shared-pipelines.ts';
 import { createTestExecution } from '../../packages/server/src/testing/tested-project.ts';
+import { createConnectorOauth } from '../../packages/server/src/workspace/connector-oauths/connector-oauth.examples.ts';
+import { buildConnectorProfile } from '../../packages/server/src/workspace/connector-profiles/connector-profile.examples.ts';
 import type { Caller, Draft } from './draft.ts';
 import type { Wire } from './sending.ts';
 
@@ -101,6 +103,9 @@ async function furnished(server: TestServer): Promise<Furnished> {
     message: 'List the pipelines.',
   };
   const { taskId } = (await admin.post<{ taskId: string }>('/ai/agents/tasks', asked)).body;
+  const profile = buildConnectorProfile('Shop');
+  const connector = (await admin.post<{ id: string }>('/flex-connectors', profile)).body.id;
+  const oauth = await createConnectorOauth(place);
   const { more = '' } = (await admin.get<{ more?: string }>('/pipeline-executions?limit=1')).body;
   const ids = {
     account: account.accountId,
@@ -112,9 +117,11 @@ async function furnished(server: TestServer): Promise<Furnished> {
     testExecution,
     aiTask: taskId,
     'more.listAiTaskMessages': makePagingToken('1'),
+    connectorProfile: connector,
+    connectorOauth: oauth.oauth.connectorOauthId,
     'more.listPipelineExecutions': more,
     'more.listPipelineExecutionLogs': makePagingToken('1'),
-    etag: (await admin.get(`${path}/variables/city`)).etag,
+    etag: (await admin.get(`$path/variables/city`)).etag,
   };
   return { place, ids };
 }

@@ -45,7 +45,7 @@ export async function mergeBranch(
     author: { name: merger.name, email: `${merger.by.scope.actorId}@noreply.headgate` },
     at: merger.now,
   });
-  return moveTo(opened, merger, branch, head, merged);
+  return moveTo(opened, merger, branch, head, merged.commitId);
 }
 
 async function isFastForward({ content }: OpenedRepository, head: string | null, commit: string) {
