@@ -6,6 +6,8 @@ import { createPlace, type Place } from '../../packages/server/src/testing/place
 import { sharedPipeline } from '../../packages/server/src/testing/project.ts';
 import { publishShared } from '../../packages/server/src/testing/shared-pipelines.ts';
 import { createTestExecution } from '../../packages/server/src/testing/tested-project.ts';
+import { createConnectorOauth } from '../../packages/server/src/workspace/connector-oauths/connector-oauth.examples.ts';
+import { buildConnectorProfile } from '../../packages/server/src/workspace/connector-profiles/connector-profile.examples.ts';
 import type { Caller, Draft } from './draft.ts';
 import type { Wire } from './sending.ts';
 
@@ -96,6 +98,9 @@ async function furnished(server: TestServer): Promise<Furnished> {
   await admin.post(executions, start);
   const { pipelineExecutionId } = (await admin.post<{ pipelineExecutionId: string }>(executions, start)).body;
   const testExecution = (await createTestExecution(place)).split('/').at(-1) ?? '';
+  const profile = buildConnectorProfile('Shop');
+  const connector = (await admin.post<{ id: string }>('/flex-connectors', profile)).body.id;
+  const oauth = await createConnectorOauth(place);
   const { more = '' } = (await admin.get<{ more?: string }>('/pipeline-executions?limit=1')).body;
   const ids = {
     account: account.accountId,
@@ -105,6 +110,8 @@ async function furnished(server: TestServer): Promise<Furnished> {
     credential: credentialId,
     execution: pipelineExecutionId,
     testExecution,
+    connectorProfile: connector,
+    connectorOauth: oauth.oauth.connectorOauthId,
     'more.listPipelineExecutions': more,
     'more.listPipelineExecutionLogs': makePagingToken('1'),
     etag: (await admin.get(`${path}/variables/city`)).etag,

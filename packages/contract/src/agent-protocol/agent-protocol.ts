@@ -232,7 +232,6 @@ export const agentConnectorOauth = operation({
   summary: 'Look up an OAuth configuration',
   body: ConnectorOauthLookup,
   success: { status: 200, body: ConnectorOauthPlan },
-  answerHoldsSecret: true,
   problems: [
     'work-not-held',
     'connector-oauth-not-found',

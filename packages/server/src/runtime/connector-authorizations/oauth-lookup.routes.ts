@@ -17,10 +17,12 @@ import {
 
 export function connectorOauthLookupRoutes({ app }: Endpoints, services: Services & { wakes: Wakes }): void {
   const serve = createAgentEndpoints(app, services);
-  serve(agentConnectorOauth, async ({ agent, body }) => {
+  serve(agentConnectorOauth, async ({ agent, body, reply }) => {
     const { name, ...held } = body;
     const found = await lookUpOauth(services.database.read, createHeld(agent, held), name);
     if (found === undefined) throw problem('work-not-held', { id: held.workId, epoch: held.epoch });
+    // It may have a code.
+    reply.header('cache-control', 'no-store');
     return buildPlan(found, name, agent.agentId, services.sealer);
   });
 
