@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Problem } from '../../kernel/http/problems.ts';
 import { createLog } from '../../kernel/log.ts';
+import type { GitOptions } from './git-runner.ts';
 import { createGit, type Git, type GitRepository, openGitRepository } from './index.ts';
 
+const rootOnly = { skip: process.getuid?.() === 0 ? false : 'needs root' };
 const accountId = 'an account';
 const author = { name: 'Ada', email: 'ada@example.com' };
 const at = new Date('2026-01-02T03:04:05Z');
@@ -14,9 +16,10 @@ let folder: string;
 let git: Git;
 const stopping = new AbortController();
 
-function createTestGit(own: { searchPath?: string; ofAccount?: number } = {}): Git {
+function createTestGit(own: Partial<GitOptions> & { ofAccount?: number } = {}): Git {
   return createGit({
-    folder: join(folder, 'git'),
+    folder: own.folder ?? join(folder, 'git'),
+    user: own.user,
     searchPath: own.searchPath ?? process.env.PATH,
     mostBytes: 100_000_000,
     processes: { ofServer: 4, ofAccount: own.ofAccount ?? 2 },
@@ -54,6 +57,7 @@ describe('a bare repository', () => {
       expectedHead: null,
       files: [
         { path: 'Load.orch.yaml', content: text('type: orchestration\n') },
+        { path: 'quo"ted\\n', content: text('') },
         { path: 'folder/ünï.sql', content: text('select 1\n') },
         { path: 'run.sh', content: text('true\n'), executable: true },
       ],
@@ -91,6 +95,7 @@ describe('a bare repository', () => {
       [
         ['folder/more.sql', 'file', 9],
         ['folder/ünï.sql', 'file', 9],
+        ['quo"ted\\n', 'file', 0],
         ['run.sh', 'executable', 6],
       ],
     );
@@ -98,6 +103,7 @@ describe('a bare repository', () => {
       (await repository.listTree(second, { recursive: false })).map(({ path, kind }) => [path, kind]),
       [
         ['folder', 'folder'],
+        ['quo"ted\\n', 'file'],
         ['run.sh', 'executable'],
       ],
     );
@@ -272,6 +278,37 @@ describe('the git program', () => {
     assert.equal(isThird, false);
     for (const each of held) each.kill();
     await third;
+  });
+
+  test('reads no files of other users', rootOnly, async () => {
+    const user = { name: 'nobody', uid: 65_534, gid: 65_534 };
+    const own = await mkdtemp(join(tmpdir(), 'headgate-git-test-'));
+    await chmod(own, 0o711);
+    const secret = join(own, 'secret');
+    await writeFile(secret, '[a]\n\tb = c\n', { mode: 0o600 });
+    const confined = createTestGit({ user, folder: join(own, 'git') });
+    await confined.makeFolder(join(own, 'git'));
+    const at = await confined.makeScratch();
+    const read = (file: string) =>
+      confined.run(['config', '--file', file, '--list'], { folder: at.folder, accountId });
+    const refused = await read(secret);
+    assert.notEqual(refused.code, 0);
+    assert.match(refused.stderr, /Permission denied|unable to access/);
+    await chmod(secret, 0o644);
+    assert.equal((await read(secret)).stdout.toString(), 'a.b=c\n');
+    await rm(own, { recursive: true });
+  });
+
+  test('works in the background at a low priority', async () => {
+    const repository = await openNew('priority');
+    const call = { folder: repository.folder, accountId };
+    const readPriority = async (isBackground: boolean) => {
+      // Git runs what an alias names, and so says what it has given to it.
+      const args = ['-c', 'alias.priority=!nice', 'priority'];
+      return Number((await git.run(args, { ...call, isBackground })).stdout);
+    };
+    const usual = await readPriority(false);
+    assert.deepEqual([usual, await readPriority(true)], [getPriority(), 19]);
   });
 
   test('is missing: every call says what to install', async () => {

@@ -6,6 +6,7 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { runGit } from '../../testing/git-host.ts';
 import {
   associateHosted,
   type HostedProject,
@@ -13,9 +14,11 @@ import {
   makeUserGit,
 } from '../../testing/hosted-project.ts';
 import type { TestServer } from '../../testing/open-server.ts';
+import { makeObject, makePack } from '../../testing/raw-push.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { waitUntil } from '../../testing/waiting.ts';
 import { writeLeaseMilliseconds } from './hosted-repositories.ts';
+import { withIdleLimit } from './idle-limit.ts';
 import { hostedRepositories } from './index.ts';
 
 const server = await startTestServer();
@@ -175,4 +178,33 @@ describe('the folder of hosted repositories', () => {
     await waitUntil('the folder', 20, async () => (await git.run(['ls-remote', hosted.url])).code === 0);
     assert.match(await readFile(join(folder, 'headgate-repositories'), 'utf8'), /^[0-9a-f-]{36}\n$/);
   });
+});
+
+test('a repository with more than 50 packs is repacked after a push, and keeps its files', async () => {
+  const { folder, head, url } = await arrange();
+  for (let index = 0; index < 51; index += 1)
+    runGit(folder, ['index-pack', '--stdin'], makePack([makeObject('blob', `blob ${index}`)]));
+  const countPacks = async () =>
+    (await readdir(join(folder, 'objects', 'pack'))).filter((name) => name.endsWith('.pack')).length;
+  assert.equal(await countPacks(), 52);
+  const tree = await git.makeTree('repacked');
+  await git.ok(['push', '-q', url, 'main:other'], { cwd: tree });
+  await waitUntil('the packs are joined', 20, async () => (await countPacks()) <= 2);
+  assert.match(runGit(folder, ['fsck', '--strict', '--connectivity-only']), /^(dangling .*\n)*$/);
+  assert.equal(runGit(folder, ['rev-parse', 'main']).trim(), head);
+});
+
+test('a client that sends nothing for too long is refused', async () => {
+  async function* bring() {
+    yield Buffer.from('a');
+    await new Promise(() => undefined);
+  }
+  const read: string[] = [];
+  await assert.rejects(
+    async () => {
+      for await (const chunk of withIdleLimit(bring(), 20)) read.push(String(chunk));
+    },
+    { code: 'request-timeout' },
+  );
+  assert.deepEqual(read, ['a']);
 });
