@@ -121,7 +121,7 @@ async function furnished(server: TestServer): Promise<Furnished> {
     connectorOauth: oauth.oauth.connectorOauthId,
     'more.listPipelineExecutions': more,
     'more.listPipelineExecutionLogs': makePagingToken('1'),
-    etag: (await admin.get(`$path/variables/city`)).etag,
+    etag: (await admin.get(`${path}/variables/city`)).etag,
   };
   return { place, ids };
 }
