@@ -27,12 +27,14 @@ const MOST_FILES = 16;
 export const LONGEST: readonly string[] = [
   'packages/server/src/kernel/security/permissions.test.ts',
   'packages/server/src/main/plans.test.ts',
+  'packages/server/src/main/backup/backup.test.ts',
   'packages/agent/src/agent.test.ts',
   'test/acceptance/first-run.test.ts',
   'test/acceptance/packed-agent.test.ts',
   'test/acceptance/never-ending.test.ts',
   'test/acceptance/backup.test.ts',
   'test/acceptance/schedules.test.ts',
+  'test/acceptance/kill-anything.test.ts',
 ];
 
 /** Whether a test file of the tier "slices" may share a process with others. */
