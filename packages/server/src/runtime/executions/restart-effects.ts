@@ -17,7 +17,7 @@ const whyOf = {
 
 /**
  * @param kept the steps that are kept, of all runs
- * @param dropped the open components of the base that start from their beginning
+ * @param dropped what the base kept or had open, and that starts from its beginning
  */
 export function listRepeated(
   execution: EndedExecution,
@@ -55,7 +55,7 @@ export function listRepeated(
   const hasInside = (step: RecordedStep) =>
     steps.inside(step.id).length > 0 || (step.childId !== null && steps.of(step.childId).length > 0);
   visit(execution.id);
-  for (const name of dropped) add(name, 'was under way before, and may have changed data');
+  for (const name of dropped) add(name, 'ended or was under way before, and may have changed data');
   for (const name of execution.base?.repeats ?? []) {
     const own = execution.steps.filter((step) => step.name === name && step.record !== null);
     if (own.length === 0) add(name, 'may have changed data before, and was not reached again');

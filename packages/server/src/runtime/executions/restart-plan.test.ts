@@ -314,6 +314,17 @@ describe('the plan of a restart', () => {
     assert.equal(next.plan.repeats, undefined);
   });
 
+  it('names what the restart before kept, even if the agent did not report it as kept', () => {
+    const { plan: base } = planned([step('A', { began: 1, ended: 2, next: [], effect: true })]);
+    const steps = [
+      failed('A', { id: '1', began: 1, ended: 2, next: ['End'] }),
+      step('End', { type: 'end-failure', began: 2, ended: 3 }),
+    ];
+    const { kept, named } = planned(steps, { base });
+    assert.deepEqual(kept, []);
+    assert.deepEqual(named, ['A']);
+  });
+
   it('names what may have run without a report when the agent was lost', () => {
     const steps = [
       begin,
@@ -391,9 +402,12 @@ describe('the plan of a restart', () => {
         const kept = found.plan.runs[0]?.kept.map(({ component }) => component) ?? [];
         for (const component of kept) assert.ok(names.has(component));
         const named = new Set([...kept, ...found.repeated.map(({ component }) => component)]);
-        for (const { runId, name: each, record } of [...all, ...earlier])
-          if (runId === root && record?.effect === true && record.parent === undefined)
-            assert.ok(named.has(each), each);
+        // A plan keeps names only: an end of the same name in a called pipeline or an iterator settles an effect.
+        const isTop = ({ runId, record }: RecordedStep) => runId === root && record?.parent === undefined;
+        const inside = new Set(all.filter((each) => !isTop(each)).map((each) => each.name));
+        const before = earlier.filter((each) => !inside.has(each.name));
+        for (const each of [...all, ...before])
+          if (isTop(each) && each.record?.effect === true) assert.ok(named.has(each.name), each.name);
       }),
     );
   });

@@ -95,6 +95,7 @@ function planRun(
   const components = new Map((base?.kept ?? []).map((each) => [each.component, each]));
   for (const { name, end, next } of keptTops) components.set(name, { component: name, end, next: [...next] });
   for (const name of findUndone(tops, components)) components.delete(name);
+  planning.dropped.push(...listUnreported(planning, runId, base?.kept ?? [], components));
   const kept = new Set(keptTops.filter(({ name }) => components.has(name)).map(({ id }) => id));
   const left = tops.filter(({ name }) => !components.has(name));
   // What began after `from` starts as it did then: from its beginning, or from where the base was.
@@ -112,6 +113,19 @@ function planRun(
   }
   runs[index] = { variables, kept: [...components.values()], open: open.map(({ node }) => node) };
   return { index, kept };
+}
+
+/** What the base kept and the plan does not. What the agent reported as kept is judged by its type instead. */
+function listUnreported(
+  { steps }: Planning,
+  runId: string | undefined,
+  before: readonly { component: string }[],
+  components: ReadonlyMap<string, unknown>,
+): string[] {
+  const reported = new Set((runId === undefined ? [] : steps.kept(runId)).map(({ name }) => name));
+  return before
+    .map(({ component }) => component)
+    .filter((name) => !components.has(name) && !reported.has(name));
 }
 
 /** The steps that the base kept, and that stay kept. With `from`, each call continues where the base was. */

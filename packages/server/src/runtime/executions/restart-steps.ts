@@ -53,7 +53,7 @@ export interface Planning {
   readonly steps: RunSteps;
   /** The runs of the plan so far. */
   readonly runs: RestartPlan['runs'][number][];
-  /** The open components of the base that have to start from their beginning. */
+  /** What the base kept or had open, and that has to start from its beginning. */
   readonly dropped: string[];
   /** Plans the run of a called pipeline; undefined if it has to start from its beginning. */
   planCalled(runId: string | undefined, baseIndex: number | undefined): PlannedRun | undefined;
