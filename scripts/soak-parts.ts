@@ -20,8 +20,10 @@ interface PartCommand {
 export const ROUND_TESTS: Readonly<Record<string, number>> = {
   'acceptance/kill-anything': 5,
   'acceptance/acknowledged-writes': 4,
-  'kernel/security/permissions': 5,
+  'kernel/security/permissions.test': 5,
+  'kernel/security/permissions-strays': 3,
   'acceptance/event-log': 5,
+  'acceptance/killed-migration': 8,
   'postgres/embedded-postgres': 2,
   'blobs/collection-race': 0.5,
   'agent-link/fencing': 0.5,
@@ -33,7 +35,7 @@ export const ROUND_TESTS: Readonly<Record<string, number>> = {
   'hosted-repositories/clone-and-push': 5,
 };
 /** A shorter turn has one of these files, a longer one all. */
-const SECONDS_PER_FILE = 25;
+const SECONDS_PER_FILE = 20;
 
 export const PARTS = {
   fuzz: (seconds: number, seed: number): PartCommand => ({

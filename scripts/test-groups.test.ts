@@ -7,9 +7,9 @@ import {
   ALONE,
   canShareProcess,
   dealIntoGroups,
+  findSharedInstallation,
   groupTestFiles,
   LONGEST,
-  usesSharedInstallation,
 } from './test-groups.ts';
 
 const path = 'packages/server/src/workspace/a.test.ts';
@@ -35,10 +35,12 @@ test('a file that measures or changes the whole process has its own', () => {
     assert.equal(canShareProcess(path, text), false, text);
 });
 
-test('acceptance tests on the shared installation share a process', () => {
+test('acceptance tests on one installation share a process', () => {
   const text = `import { sharedInstallation } from './harness/shared-installation.ts';`;
-  assert.equal(usesSharedInstallation('test/acceptance/a.test.ts', text), true);
-  assert.equal(usesSharedInstallation('test/acceptance/a.test.ts', ''), false);
+  assert.equal(findSharedInstallation('test/acceptance/a.test.ts', text), 'shared-installation');
+  const other = text.replaceAll('shared', 'impatient');
+  assert.equal(findSharedInstallation('test/acceptance/a.test.ts', other), 'impatient-installation');
+  assert.equal(findSharedInstallation('test/acceptance/a.test.ts', ''), undefined);
 });
 
 test('the files that are listed to run alone or first exist', () => {

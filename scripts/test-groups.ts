@@ -2,7 +2,7 @@
  * Test files that share a process. Loading the server or DuckDB takes longer than the tests of most files, so
  * the slice tests of the server and of the agent's engine run in groups: one file after the other, each with its
  * own servers and databases (`startTestServer`). A file that measures or changes the whole process runs alone.
- * So do acceptance tests, except those that use the shared installation.
+ * So do acceptance tests, except those that share an installation.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,12 +27,14 @@ const MOST_FILES = 16;
 export const LONGEST: readonly string[] = [
   'packages/server/src/kernel/security/permissions.test.ts',
   'packages/server/src/main/plans.test.ts',
+  'packages/server/src/main/backup/backup.test.ts',
   'packages/agent/src/agent.test.ts',
   'test/acceptance/first-run.test.ts',
   'test/acceptance/packed-agent.test.ts',
   'test/acceptance/never-ending.test.ts',
   'test/acceptance/backup.test.ts',
   'test/acceptance/schedules.test.ts',
+  'test/acceptance/kill-anything.test.ts',
 ];
 
 /** Whether a test file of the tier "slices" may share a process with others. */
@@ -45,9 +47,10 @@ export function canShareProcess(path: string, text: string): boolean {
   );
 }
 
-/** Whether an acceptance test uses the installation of its process (shared-installation.ts). */
-export function usesSharedInstallation(path: string, text: string): boolean {
-  return path.startsWith('test/acceptance/') && text.includes("'./harness/shared-installation.ts'");
+/** Which installation of its process an acceptance test uses, if any: a name in the folder harness. */
+export function findSharedInstallation(path: string, text: string): string | undefined {
+  if (!path.startsWith('test/acceptance/')) return undefined;
+  return /'\.\/harness\/((?:shared|impatient)-installation)\.ts'/.exec(text)?.[1];
 }
 
 /**
@@ -70,14 +73,15 @@ export function groupTestFiles(
 ): string[] {
   const textOf = (path: string) => readFileSync(join(checkout, path), 'utf8');
   const sharing = files.filter((path) => canShareProcess(path, textOf(path)));
-  const onInstallation = files.filter((path) => usesSharedInstallation(path, textOf(path)));
+  const installationOf = (path: string) => findSharedInstallation(path, textOf(path));
+  const onInstallation = files.filter((path) => installationOf(path) !== undefined);
   const longest = LONGEST.filter((path) => files.includes(path));
   const grouped = new Set([...longest, ...sharing, ...onInstallation]);
   mkdirSync(folder, { recursive: true });
   const runner = JSON.stringify(new URL('run-test-group.ts', import.meta.url).href);
   const groups = [
     ...longest.map((path) => [path]),
-    ...dealIntoGroups(onInstallation, 1),
+    ...Map.groupBy(onInstallation, installationOf).values(),
     // A process loads the server or the engine, which takes a second each.
     ...[...Map.groupBy(sharing, (path) => path.split('/')[1]).values()].flatMap((each) =>
       dealIntoGroups(each, atOnce),

@@ -1,25 +1,25 @@
 // `npm test [-- --unit --slices --acceptance part-of-a-path … --slowest --test-…]` runs the named tiers
 // (test-tiers.ts), by default all. The unit tests run in one process, the other files on a PostgreSQL of this
-// run. The tiers run at the same time: slices need the processors, and acceptance tests mostly wait. The last
+// run. All run at the same time: slices need the processors, and acceptance tests mostly wait. The last
 // line is `N passed, N failed`.
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { prepareRunCode } from '../packages/agent/src/pool/run-code.ts';
-import { createOutputTurns } from './output-turns.ts';
+import { createOutputTurns, type OutputTurn } from './output-turns.ts';
 import { onOwnPostgres, THROWAWAY_SETTINGS } from './own-postgres.ts';
 import { groupTestFiles } from './test-groups.ts';
 import { runTests } from './test-run.ts';
 import { readTestSelection, selectTestFiles } from './test-selection.ts';
-import { createTierSorter, TIERS, type Tier } from './test-tiers.ts';
+import { createTierSorter, TIERS } from './test-tiers.ts';
 import type { TestTotals } from './test-totals.ts';
 
 const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
 const TEST_FILES = ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts', 'scripts/**/*.test.*'];
 /**
- * Files of a tier at one time: one more than there are processors. A test file waits for PostgreSQL, processes
- * and clocks about half of its time, so twice as many keep the processors busy while two tiers run.
+ * Files of one tier at one time: one more than there are processors. A test file waits for PostgreSQL, processes
+ * and clocks about half of its time, and acceptance tests wait more: with both tiers, twice as many.
  */
 const AT_ONCE = availableParallelism() + 1;
 /** All in one process: most files take less time than the start of a process. */
@@ -34,16 +34,17 @@ async function main(args: readonly string[]): Promise<TestTotals> {
   const files = globSync(TEST_FILES, { cwd: checkout });
   const selected = selectTestFiles(selection, files, createTierSorter(checkout));
   const chosen = TIERS.filter((tier) => selected[tier].length > 0);
+  const others = chosen.filter((tier) => tier !== 'unit');
+  const isTurned = chosen.includes('unit') && others.length > 0;
   const createTurn = createOutputTurns((text) => void process.stdout.write(text));
-  const turns = new Map(chosen.length === 1 ? [] : chosen.map((tier) => [tier, createTurn()]));
+  const [unitTurn, otherTurn] = isTurned ? [createTurn(), createTurn()] : [];
 
-  function runTier(
-    tier: Tier,
+  function runFiles(
     files: readonly string[],
     options: string[],
+    output: OutputTurn | undefined,
     environment: Record<string, string> = {},
   ) {
-    const output = turns.get(tier);
     return runTests({
       checkout,
       args: [...options, ...selection.nodeOptions, ...files],
@@ -53,28 +54,24 @@ async function main(args: readonly string[]): Promise<TestTotals> {
     });
   }
 
-  const others = chosen.filter((tier) => tier !== 'unit');
   async function runOthers(url: string, folder: string): Promise<TestTotals[]> {
     // Agents that may not write into the checkout would each make it.
     await prepareRunCode(join(folder, 'code'));
     if (stopping.signal.aborted) return [];
     const environment = {
       HEADGATE_TEST_DATABASE_URL: url,
-      // One for both tiers, which load the same sources.
       NODE_COMPILE_CACHE: join(folder, 'compiled'),
     };
-    return Promise.all(
-      others.map((tier) => {
-        const groups = join(folder, `groups-of-${tier}`);
-        const files = groupTestFiles(checkout, selected[tier], { folder: groups, atOnce: AT_ONCE });
-        return runTier(tier, files, [`--test-concurrency=${AT_ONCE}`], environment);
-      }),
-    );
+    // In one run: when one tier has no more files, the other one goes on with the processors of both.
+    const files = others.flatMap((tier) => selected[tier]);
+    const programs = groupTestFiles(checkout, files, { folder: join(folder, 'groups'), atOnce: AT_ONCE });
+    const concurrency = AT_ONCE * others.length;
+    return [await runFiles(programs, [`--test-concurrency=${concurrency}`], otherTurn, environment)];
   }
 
   const running: Promise<TestTotals[]>[] = [];
   if (chosen.includes('unit'))
-    running.push(runTier('unit', selected.unit, UNIT_OPTIONS).then((totals) => [totals]));
+    running.push(runFiles(selected.unit, UNIT_OPTIONS, unitTurn).then((totals) => [totals]));
   if (others.length > 0) running.push(onOwnPostgres(stopping.signal, runOthers, THROWAWAY_SETTINGS));
   const totals = sumOf((await settleAll(running)).flat());
   if (selection.showsSlowest) printSlowest(totals);

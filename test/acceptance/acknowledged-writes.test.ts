@@ -15,7 +15,7 @@ import { Installation } from './harness/installation.ts';
 import { Project } from './harness/project.ts';
 
 const writers = 16;
-const rounds = roundsOr(2);
+const rounds = roundsOr(1);
 const minute = 60_000;
 
 interface Written {

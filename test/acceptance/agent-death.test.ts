@@ -1,13 +1,12 @@
 /** The agent dies or freezes during a run: the execution ends in time, and the next one runs. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
-import { Installation } from './harness/installation.ts';
+import { graceSeconds, impatientInstallation, leaseSeconds } from './harness/impatient-installation.ts';
+import type { Installation } from './harness/installation.ts';
 import { isAlive, signal } from './harness/processes.ts';
 import { endlessSql, Project, sqlScript } from './harness/project.ts';
 
-const leaseSeconds = 2;
-const graceSeconds = 2;
 /** The sweep runs every second; the rest is for a busy machine. */
 const marginSeconds = 4;
 
@@ -15,21 +14,13 @@ describe('an agent that is lost during a run', { timeout: 120_000 }, () => {
   let headgate: Installation;
   let project: Project;
   before(async () => {
-    headgate = await Installation.create({
-      environment: {
-        HEADGATE_LEASE_SECONDS: String(leaseSeconds),
-        HEADGATE_HEARTBEAT_SECONDS: '1',
-        HEADGATE_GRACE_SECONDS: String(graceSeconds),
-      },
-    });
-    await headgate.start('node');
+    headgate = await impatientInstallation();
     project = await Project.create(headgate.client());
     await project.publish({
       'endless.orch.yaml': sqlScript(endlessSql),
       'short.orch.yaml': sqlScript('select 1'),
     });
   });
-  after(() => headgate.remove());
 
   async function lostInMidRun(how: 'SIGKILL' | 'SIGSTOP'): Promise<void> {
     const id = await project.start('endless');

@@ -1,8 +1,9 @@
 /** Cancelling a running execution, gracefully and by force. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
-import { Installation } from './harness/installation.ts';
+import { impatientInstallation } from './harness/impatient-installation.ts';
+import type { Installation } from './harness/installation.ts';
 import { isAlive } from './harness/processes.ts';
 import { endlessSql, Project, steps } from './harness/project.ts';
 
@@ -18,21 +19,13 @@ describe('a running execution', { timeout: 120_000 }, () => {
   let headgate: Installation;
   let project: Project;
   before(async () => {
-    headgate = await Installation.create({
-      environment: {
-        HEADGATE_LEASE_SECONDS: '2',
-        HEADGATE_HEARTBEAT_SECONDS: '1',
-        HEADGATE_GRACE_SECONDS: '2',
-      },
-    });
-    await headgate.start('node');
+    headgate = await impatientInstallation();
     project = await Project.create(headgate.client());
     await project.publish({
       'endless.orch.yaml': steps(['Script', 'sql-script', { sqlScript: endlessSql }], afterwards),
       'slow.orch.yaml': steps(['Script', 'sql-script', { sqlScript: slowSql }], afterwards),
     });
   });
-  after(() => headgate.remove());
 
   async function running(pipelineName: string): Promise<string> {
     const id = await project.start(pipelineName);

@@ -17,7 +17,7 @@ import { Installation } from './harness/installation.ts';
 import { Project } from './harness/project.ts';
 
 const writers = 16;
-const rounds = roundsOr(2);
+const rounds = roundsOr(1);
 
 interface Seen {
   cursor: string;

@@ -19,7 +19,7 @@ describe('the weather project', { timeout: 120_000 }, () => {
   let project: Project;
   before(async () => {
     headgate = await Installation.create();
-    await headgate.start('npm');
+    await headgate.start('node');
     client = headgate.client();
     assert.equal((await publishShared(client, exampleFiles('checks'), 'Checks', '1.0.0')).status, 201);
     project = await Project.create(client, ['dev', 'prod']);

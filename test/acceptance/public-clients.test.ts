@@ -4,11 +4,11 @@
  * shows a change.
  */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
-import { Installation } from './harness/installation.ts';
 import { endlessSql, sqlScript } from './harness/project.ts';
+import { sharedInstallation } from './harness/shared-installation.ts';
 
 type Json = Record<string, unknown>;
 
@@ -31,14 +31,11 @@ function requireNoDrift(read: Json, written: Json, computed: readonly string[]):
 }
 
 describe('public clients', { timeout: 120_000 }, () => {
-  let headgate: Installation;
   let client: ApiClient;
   let agentId: string;
   let path: string;
   before(async () => {
-    headgate = await Installation.create();
-    await headgate.start();
-    client = headgate.client();
+    client = (await sharedInstallation()).client();
     agentId = (await client.ask('GET', '/v1/agents')).results[0].agentId;
     const project = { name: 'Orders', description: 'of the shop', agentDeploymentType: 'HYBRID' };
     const { projectId } = await client.ask('POST', '/v1/projects', project);
@@ -47,7 +44,6 @@ describe('public clients', { timeout: 120_000 }, () => {
       'id',
     ]);
   });
-  after(() => headgate.remove());
 
   it('declare an environment, which has the only agent as its default', async () => {
     const dev = { name: 'dev', displayName: 'Development', description: 'for trials' };

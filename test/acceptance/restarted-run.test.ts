@@ -1,10 +1,11 @@
 /** A failed, cancelled or lost execution is restarted: what runs again, with which values, and what is named. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import type { Answer, ApiClient } from './harness/client.ts';
-import { Installation } from './harness/installation.ts';
+import { impatientInstallation } from './harness/impatient-installation.ts';
+import type { Installation } from './harness/installation.ts';
 import { endlessSql, Project, pipelineFile, sqlScript } from './harness/project.ts';
 
 const start = (...unconditional: string[]) => ({ type: 'start', transitions: { unconditional } });
@@ -130,14 +131,7 @@ describe('a restarted execution', { timeout: 180_000 }, () => {
   let client: ApiClient;
   let project: Project;
   before(async () => {
-    headgate = await Installation.create({
-      environment: {
-        HEADGATE_LEASE_SECONDS: '2',
-        HEADGATE_HEARTBEAT_SECONDS: '1',
-        HEADGATE_GRACE_SECONDS: '2',
-      },
-    });
-    await headgate.start('node');
+    headgate = await impatientInstallation();
     client = headgate.client();
     project = await Project.create(client);
     await project.publish({
@@ -169,7 +163,6 @@ describe('a restarted execution', { timeout: 180_000 }, () => {
       ),
     });
   });
-  after(() => headgate.remove());
 
   const execute = async (text: string) => {
     const run = await project.ended(await project.start('sql', 'dev', { scalarVariables: { text } }));
