@@ -192,7 +192,6 @@ test('an authorization exchanges its code once, with its verifier, and the token
       code: 'correct-code',
       codeVerifier: 'correct-verifier',
       redirectUri: 'https://h.example/cb',
-      expiresAt: '2030-01-01T00:00:00Z',
     },
   });
   serve(

@@ -21,11 +21,11 @@ import {
   startPaging,
 } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from './action-context.ts';
+import type { AnsweredPage } from './asked-endpoint.ts';
 import { findEndpoint } from './endpoint-profile.ts';
 import { createHighWaterMark, type HighWaterMark } from './high-water-mark.ts';
 import type { EndpointPort } from './ports.ts';
 import { createRowFile, type RowFile } from './row-file.ts';
-import type { AnsweredPage } from './run-messages.ts';
 
 type LoadAction = Extract<Action, { action: 'load-endpoint' }>;
 

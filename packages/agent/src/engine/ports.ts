@@ -18,8 +18,8 @@ import type {
 } from '@headgate/contract';
 import type { PageRequest, QuickJsSource, SharedPipelineUse, Unreadable } from '@headgate/pipelines';
 import type { RunScript } from '../scripts/script-job.ts';
+import type { AnsweredPage, AskedEndpoint } from './asked-endpoint.ts';
 import type { KeptBetweenRuns } from './kept-between-runs.ts';
-import type { AnsweredPage, AskedEndpoint } from './run-messages.ts';
 
 /**
  * The database in which a run executes its SQL. A session has its own transaction, temporary tables and settings.

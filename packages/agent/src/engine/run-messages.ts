@@ -3,8 +3,9 @@
  * time. Every message of a run has its number in the process; messages of another number are dropped.
  */
 import type { IgnoredPipeline, RunVariables, Step } from '@headgate/contract';
-import type { EndpointValues, PageRequest, SharedPipelineUse } from '@headgate/pipelines';
+import type { PageRequest, SharedPipelineUse } from '@headgate/pipelines';
 import type { ScriptEnd, ScriptJob, ScriptStream, SentRequest } from '../scripts/script-job.ts';
+import type { AnsweredPage, AskedEndpoint } from './asked-endpoint.ts';
 import type { LogSource, RunOutcome, RunRequest } from './ports.ts';
 
 /** Sessions of the warehouse for one run. */
@@ -86,25 +87,6 @@ export interface Questions {
   /** More text at the end of a file that is being written. */
   'file-append': { asked: { partial: string; text: string }; answer: undefined };
   'file-end': { asked: { partial: string; isComplete: boolean }; answer: undefined };
-}
-
-/** An endpoint of a profile of the run's version, by the number of its artifact. */
-export interface AskedEndpoint {
-  artifact: number;
-  path: string;
-  /** Its id. */
-  endpoint: string;
-  connection: Readonly<Record<string, unknown>>;
-  values: EndpointValues;
-}
-
-export interface AnsweredPage {
-  /** The address of the request, without secrets. */
-  url: string;
-  status: number;
-  link?: string;
-  contentType?: string;
-  text: string;
 }
 
 export type QuestionName = keyof Questions;

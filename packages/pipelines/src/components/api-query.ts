@@ -142,7 +142,7 @@ export const apiExtract: OrchestrationDefinition = {
       otherNames: ['api', 'apiProfile'],
     }),
     dataSource: textParameter('The endpoint.', { required: true, otherNames: ['endpoint'] }),
-    postBody: textParameter('The body, in place of that of the profile.', { otherNames: ['requestBody'] }),
+    postBody: textParameter('The body, instead of that of the profile.', { otherNames: ['requestBody'] }),
     pageLimit: numberParameter('How many rows a page has.'),
     loadSelectedData: choiceParameter(
       'No: each page is one row. Yes: the repeating element of the profile becomes rows.',

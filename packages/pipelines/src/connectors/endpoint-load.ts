@@ -4,7 +4,6 @@
  * The rows wait in a file, one JSON object a line: `n`, which counts them, and `r`, the row. One transaction then
  * makes the table, fills it and moves the high-water mark, so that nothing is ever half loaded.
  */
-import { isSameName } from '../components/component.ts';
 import { ParameterError } from '../parameters.ts';
 import type { Dialect, StatementList, TableReference } from '../sql/dialect.ts';
 import type { EndpointValues } from './endpoint-request.ts';
@@ -86,6 +85,9 @@ const typeWords: Readonly<Record<ConnectorColumnType, string>> = {
   boolean: 'BOOLEAN',
   json: 'JSON',
 };
+
+/** The warehouse does not tell names apart by case. */
+const isSameName = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
 
 const sqlType = (dialect: Dialect, type: ConnectorColumnType): string =>
   dialect.type({ type: typeWords[type] });
