@@ -136,7 +136,12 @@ function objectOf({ properties = {}, required = [], additionalProperties, maxPro
 }
 
 function stringOf(schema: Schema, name: string): fc.Arbitrary<string> {
-  const words = known[name] ?? [];
+  const { pattern } = schema;
+  const form = pattern === undefined ? undefined : new RegExp(pattern, 'u');
+  // An id of the world is inserted later.
+  const words = (known[name] ?? []).filter(
+    (word) => form === undefined || word.startsWith('{{') || form.test(word),
+  );
   const random = randomString(schema);
   if (words.length === 0) return random;
   return fc.oneof({ weight: 2, arbitrary: fc.constantFrom(...words) }, { weight: 1, arbitrary: random });

@@ -96,7 +96,7 @@ const ConnectorEndpoint = named(
         description: 'NONE, BASIC, BEARER, API_KEY or OAUTH; not case-sensitive',
       }),
     ),
-    authTemplate: nullable(Type.Unknown()),
+    authTemplate: Type.Optional(Type.Unknown()),
     authenticationOptions: nullable(Type.Array(ConnectorAuthenticationOption, { maxItems: 200 })),
     paging: nullable(
       openObject(
@@ -116,7 +116,7 @@ const ConnectorEndpoint = named(
     queryParameters: parameters('Sent in the query'),
     uriParameters: parameters('Put into the address'),
     structure: nullable(ConnectorStructure),
-    body: nullable(Type.Unknown()),
+    body: Type.Optional(Type.Unknown()),
   }),
 );
 

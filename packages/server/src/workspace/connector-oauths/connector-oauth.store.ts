@@ -20,7 +20,7 @@ import { guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import { refuse, secretTypesOf } from './connector-oauth.ts';
 
-export const connectorOauthRow = {
+const connectorOauthRow = {
   connector_oauth_id: 'uuid',
   name: 'text',
   grant_type: typed<ConnectorGrantType>('text'),

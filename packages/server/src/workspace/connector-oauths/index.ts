@@ -3,10 +3,8 @@ import { connectorOauthRoutes } from './connector-oauth.routes.ts';
 
 export {
   type ConnectorOauthRow,
-  connectorOauthRow,
   listConnectorOauthsNaming,
   lockConnectorOauth,
-  presentConnectorOauth,
 } from './connector-oauth.store.ts';
 export { listMissing } from './connector-oauth.ts';
 
