@@ -55,12 +55,14 @@ export const apiExtractInput: OrchestrationDefinition = {
       },
     ),
     dataLoading: mapParameter(
-      '`loadType` (FULL_LOAD or INCREMENTAL_LOAD) and `incrementalLoading`: `highWaterMarkSelection` (the column whose largest value is kept), `parameter` and `parameterIn` (where the next load sends it).',
+      'What an incremental load needs: `loadType` (FULL_LOAD or INCREMENTAL_LOAD) and `incrementalLoading`: `highWaterMarkSelection` (the column whose largest value is kept), `parameter` and `parameterIn` (where the next load sends it).',
     ),
     componentId: textParameter('Has no effect here.'),
     inputId: textParameter('Has no effect here.'),
     outputId: textParameter('Has no effect here.'),
   },
+  // The suffix of another version is dropped before the type is looked up.
+  aliases: ['modular-api-extract-input'],
   example: `type: modular-api-extract-input-v2
 parameters:
   api-extract-input-v2:

@@ -112,7 +112,7 @@ export const plainLoad: Omit<EndpointLoad, 'target' | 'mode'> = {
 };
 
 /** Whether each page is a line of the run's log. */
-export function readIsVerbose(parameters: Parameters): boolean {
+export function readIsVerbose(given: Parameters): boolean {
   const levels = {
     ERROR: false,
     WARN: false,
@@ -122,7 +122,7 @@ export function readIsVerbose(parameters: Parameters): boolean {
     DEBUG: true,
     TRACE: true,
   };
-  return parameters.choice('logLevel', levels, false);
+  return given.choice('logLevel', levels, false);
 }
 
 /** @throws ParameterError if it is not positive */

@@ -1,7 +1,8 @@
 /** The component types of orchestrations. A new type is one file, and one entry here. */
 
+import { apiExtract } from './api-extract.ts';
 import { apiExtractInput } from './api-extract-input.ts';
-import { apiExtract, apiQuery } from './api-query.ts';
+import { apiQuery } from './api-query.ts';
 import { appendToGrid } from './append-to-grid.ts';
 import { assertScalar } from './assert-scalar.ts';
 import { assertTable } from './assert-table.ts';
@@ -81,7 +82,7 @@ export const orchestrationDefinitions = {
   'assert-scalar': assertScalar,
   'file-load': fileLoad,
   'file-unload': fileUnload,
-  'modular-api-extract-input': apiExtractInput,
+  'modular-api-extract-input-v2': apiExtractInput,
   'api-extract': apiExtract,
   'api-query': apiQuery,
   'python-script': pythonScript,
