@@ -132,6 +132,7 @@ test('no document has a phrase that hides who does what', () => {
 const settingsIn = (text: string): string[] =>
   [...text.matchAll(/\b(?:HEADGATE_[A-Z_]*[A-Z]|DATABASE_URL)\b/g)].map(([name]) => name);
 const sources = [
+  'packages/server/src/main/ai-settings.ts',
   'packages/server/src/main/config.ts',
   'packages/server/src/main/git-settings.ts',
   'packages/server/src/main/mail-settings.ts',

@@ -1,6 +1,6 @@
 /** Reads the settings of AI tasks: HEADGATE_AI_…. */
 import { Secret } from '../kernel/security/sealed.ts';
-import type { AiSettings, Budget, ModelSettings } from '../runtime/ai-tasks/index.ts';
+import type { AiSettings, ModelSettings } from '../runtime/ai-tasks/index.ts';
 import type { Reader } from './setting-reader.ts';
 
 const defaultAddresses = {
@@ -8,12 +8,26 @@ const defaultAddresses = {
   anthropic: 'https://api.anthropic.com/v1',
 } as const;
 
+const mostTurns = 1_000_000_000;
+const mostTokens = 1_000_000_000_000;
+const mostMinutes = 1_000_000_000;
+
 export function readAiSettings(read: Reader, faults: string[]): AiSettings {
   return {
     model: readModel(read, faults),
     concurrency: read.integer('HEADGATE_AI_TASKS', 200, 1, 1_000),
-    ofTask: readBudget(read, 'TASK', { turns: 100, tokens: 2_000_000, minutes: 120 }),
-    ofAccount: readBudget(read, 'ACCOUNT', { turns: 10_000, tokens: 100_000_000, minutes: 10_000 }),
+    ofTask: {
+      turns: read.integer('HEADGATE_AI_TASK_TURNS', 100, 1, mostTurns),
+      tokens: read.integer('HEADGATE_AI_TASK_TOKENS', 2_000_000, 1, mostTokens),
+      minutes: read.integer('HEADGATE_AI_TASK_MINUTES', 120, 1, mostMinutes),
+      cost: readCost(read, 'HEADGATE_AI_TASK_COST'),
+    },
+    ofAccount: {
+      turns: read.integer('HEADGATE_AI_ACCOUNT_TURNS', 10_000, 1, mostTurns),
+      tokens: read.integer('HEADGATE_AI_ACCOUNT_TOKENS', 100_000_000, 1, mostTokens),
+      minutes: read.integer('HEADGATE_AI_ACCOUNT_MINUTES', 10_000, 1, mostMinutes),
+      cost: readCost(read, 'HEADGATE_AI_ACCOUNT_COST'),
+    },
     decisionHours: read.integer('HEADGATE_AI_DECISION_HOURS', 168, 1, 8_760),
     callSeconds: read.integer('HEADGATE_AI_CALL_SECONDS', 600, 1, 3_600),
     stopSeconds: read.integer('HEADGATE_AI_STOP_SECONDS', 20, 0, 600),
@@ -53,18 +67,7 @@ function readModel(read: Reader, faults: string[]): ModelSettings | undefined {
   };
 }
 
-function readBudget(
-  read: Reader,
-  of: 'TASK' | 'ACCOUNT',
-  preset: { turns: number; tokens: number; minutes: number },
-): Budget {
-  return {
-    turns: read.integer(`HEADGATE_AI_${of}_TURNS`, preset.turns, 1, 1_000_000_000),
-    tokens: read.integer(`HEADGATE_AI_${of}_TOKENS`, preset.tokens, 1, 1_000_000_000_000),
-    minutes: read.integer(`HEADGATE_AI_${of}_MINUTES`, preset.minutes, 1, 1_000_000_000),
-    cost:
-      read.text(`HEADGATE_AI_${of}_COST`) === undefined
-        ? undefined
-        : read.integerOrOff(`HEADGATE_AI_${of}_COST`, 1, 1, 1_000_000_000),
-  };
+/** Undefined, for no limit, unless it is set. */
+function readCost(read: Reader, name: string): number | undefined {
+  return read.text(name) === undefined ? undefined : read.integerOrOff(name, 1, 1, 1_000_000_000);
 }

@@ -14,7 +14,7 @@ import type { RunServices } from './task-run.ts';
 import { tasksKey } from './task-state.ts';
 import { createTools, type Tools } from './tool-set.ts';
 
-export type { AiSettings, Budget, ModelSettings } from './ai-settings.ts';
+export type { AiSettings, ModelSettings } from './ai-settings.ts';
 export { createPlaceFinder } from './ai-task.routes.ts';
 export { createRunner, type Runner } from './runner.ts';
 export { buildTaskEvent, describeTask } from './task-event.ts';
