@@ -10,6 +10,7 @@ import type { Tool } from './tool.ts';
 import type { ToolServices } from './tool-kit.ts';
 
 export { createCommitFiles, createVersionFiles } from './base-files.ts';
+export type { CopyServices } from './copy-services.ts';
 export { judgeCopy } from './findings.ts';
 export { createPlatform, type Platform } from './platform.ts';
 export { listRuns } from './run.store.ts';
@@ -22,7 +23,7 @@ export {
   removeEdits,
   storeState,
 } from './working-copy.store.ts';
-export { type CopyServices, decodeText, readCopy, type WorkingCopy } from './working-copy.ts';
+export { decodeText, readCopy, type WorkingCopy } from './working-copy.ts';
 
 /** All tools. */
 export function createPlatformTools(services: ToolServices): Tool[] {

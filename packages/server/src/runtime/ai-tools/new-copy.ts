@@ -3,10 +3,10 @@ import { getRepositoryFile } from '@headgate/contract';
 import { findRepository, type OpenedRepository } from '../../delivery/repositories/index.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { actForBoth } from './actors.ts';
+import type { CopyServices } from './copy-services.ts';
 import type { ToolContext } from './tool.ts';
 import { ToolFault } from './tool-fault.ts';
 import { type CopyRow, findCopy, insertCopy, type NewCopy, newestVersion } from './working-copy.store.ts';
-import type { CopyServices } from './working-copy.ts';
 
 export async function beginCopy(services: CopyServices, context: ToolContext): Promise<CopyRow> {
   const { accountId, projectId, taskId } = context.task;

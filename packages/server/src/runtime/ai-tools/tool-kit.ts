@@ -3,11 +3,11 @@ import { type Static, type TObject, type TProperties, Type } from 'typebox';
 import type { PipelineReader, UploadLimits } from '../../delivery/artifacts/index.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { Problem } from '../../kernel/http/problems.ts';
+import type { CopyServices } from './copy-services.ts';
 import { maskSecrets } from './masking.ts';
 import type { Platform } from './platform.ts';
 import type { PermissionMessage, Tool, ToolContext, ToolInput, ToolResult } from './tool.ts';
 import { ToolFault } from './tool-fault.ts';
-import type { CopyServices } from './working-copy.ts';
 
 export interface ToolServices extends CopyServices {
   platform: Platform;

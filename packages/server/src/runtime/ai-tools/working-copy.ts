@@ -10,11 +10,10 @@
 import { isUtf8 } from 'node:buffer';
 import { createCommit, getRepositoryFile } from '@headgate/contract';
 import { findAssetNameFault, normalizeName } from '../../delivery/artifacts/index.ts';
-import type { Blobs } from '../../delivery/blobs/index.ts';
-import type { RepositoryUse } from '../../delivery/repositories/index.ts';
-import type { Database, Transaction } from '../../kernel/database/database.ts';
+import type { Transaction } from '../../kernel/database/database.ts';
 import { actForBoth, requireRights } from './actors.ts';
 import { type BaseFile, type BaseFiles, createCommitFiles, createVersionFiles } from './base-files.ts';
+import type { CopyServices } from './copy-services.ts';
 import { beginCopy } from './new-copy.ts';
 import type { ToolContext } from './tool.ts';
 import { ToolFault } from './tool-fault.ts';
@@ -26,12 +25,6 @@ import {
   lockCopy,
   storeEdit,
 } from './working-copy.store.ts';
-
-export interface CopyServices {
-  database: Database;
-  blobs: Blobs;
-  repositories: RepositoryUse;
-}
 
 export interface CopyFile {
   path: string;
