@@ -2,7 +2,7 @@
 import { shorten } from '../template.ts';
 import { connectorColumnLimit } from './bounds.ts';
 import type { ChildList, EndpointLoad } from './endpoint-load.ts';
-import { isRawNumber } from './json-text.ts';
+import { isRawNumber, type RawNumber } from './json-text.ts';
 import { ConnectorError, type JsonSchema } from './profile.ts';
 import { isJsonMap, type JsonMap } from './profile-reader.ts';
 import { type ConnectorColumn, type ConnectorColumnType, listColumns } from './schema.ts';
@@ -103,17 +103,20 @@ function listChildren(rowSchema: JsonSchema | undefined): ChildList[] {
 function fits(value: unknown, type: ConnectorColumnType): boolean {
   const own = typeOf(value);
   if (own === type || type === 'json') return true;
-  if (type === 'number') return own === 'integer' || isRawNumber(value);
+  if (type === 'number') return own === 'integer' || (isRawNumber(value) && isInRange(value));
   return false;
 }
 
-/** A number that is no 64-bit integer and has more digits than a double is a text. */
+/** A double would be infinite. */
+const isInRange = ({ rawJSON }: RawNumber) => Number.isFinite(Number(rawJSON));
+
+/** A number that is no 64-bit integer and has more digits than a double, or is larger, is a text. */
 function typeOf(value: unknown): ConnectorColumnType {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? 'integer' : 'number';
   if (typeof value === 'string') return 'text';
   if (typeof value === 'boolean') return 'boolean';
   if (!isRawNumber(value)) return 'json';
-  if (!/^-?\d+$/.test(value.rawJSON)) return 'number';
+  if (!/^-?\d+$/.test(value.rawJSON)) return isInRange(value) ? 'number' : 'text';
   const whole = BigInt(value.rawJSON);
   return whole === BigInt.asIntN(64, whole) ? 'integer' : 'text';
 }
