@@ -13,7 +13,7 @@ import {
 } from '@headgate/pipelines';
 import type { Time } from '../time.ts';
 import { type CredentialSources, type Credentials, createCredentials } from './authentication.ts';
-import type { Exchange, ReceivedResponse } from './exchange.ts';
+import { type Exchange, ExchangeError, type ReceivedResponse } from './exchange.ts';
 import type { Paces } from './rate.ts';
 import {
   attemptLimit,
@@ -127,7 +127,13 @@ export function createEndpointCall(options: EndpointCallOptions): EndpointCall {
 
   async function send(page: Omit<PageRequest, 'number'>, signal: AbortSignal) {
     const request = createEndpointRequest(endpoint, options.values, page);
-    const { status, headers, text } = await sendPatiently(request, signal);
+    const { status, headers, text, isUtf8 } = await sendPatiently(request, signal);
+    // Other characters would be loaded as replacement characters.
+    if (status >= 200 && status < 300 && !isUtf8)
+      throw new ExchangeError(
+        `the response of ${origin} is not UTF-8 (${options.conceal(headers['content-type'] ?? 'no content type').slice(0, quoteLength)}), as JSON must be: ask for UTF-8 with a header in the profile`,
+        { isTransient: false },
+      );
     const sent = credentials === undefined ? request : maskCredentials(request, credentials);
     return { url: request.url, status, headers, text, sent };
   }

@@ -2,6 +2,8 @@
  * One HTTP request of a connector and its response, as text within bounds. Not `fetch`: it cannot connect to a
  * checked address (egress.ts).
  */
+
+import { isUtf8 } from 'node:buffer';
 import {
   type IncomingMessage,
   Agent as PlainAgent,
@@ -37,7 +39,9 @@ export interface ReceivedResponse {
   /** Names in lower case. A repeated header is joined by commas. */
   headers: Readonly<Record<string, string>>;
   text: string;
-  /** As they came over the network. */
+  /** Whether the text has all bytes of the response. */
+  isUtf8: boolean;
+  /** After decompression. */
   bytes: number;
 }
 
@@ -191,21 +195,17 @@ async function read(
 ): Promise<ReceivedResponse> {
   const abort = () => response.destroy(signal.reason);
   signal.addEventListener('abort', abort, { once: true });
-  let bytes = 0;
   let size = 0;
   const seconds = Math.round(idleMilliseconds / 1_000);
   const idle = setTimeout(
     () => response.destroy(new ExchangeError(`the response stopped for ${seconds} s before its end`)),
     idleMilliseconds,
   );
-  response.on('data', (chunk: Buffer) => {
-    bytes += chunk.byteLength;
-    idle.refresh();
-  });
+  response.on('data', () => idle.refresh());
   const chunks: Buffer[] = [];
-  const body = decode(response);
+  const decoded = decode(response);
   try {
-    for await (const chunk of body) {
+    for await (const chunk of decoded) {
       size += chunk.byteLength;
       if (size > responseBytes)
         throw new ExchangeError(
@@ -222,8 +222,10 @@ async function read(
     if (!response.complete || size > responseBytes) response.destroy();
   }
   if (!response.complete) throw new ExchangeError('the response was cut before its end');
-  const text = new TextDecoder('utf-8').decode(Buffer.concat(chunks));
-  return { status: response.statusCode ?? 0, headers: joinHeaders(response), text, bytes };
+  const body = Buffer.concat(chunks);
+  const text = new TextDecoder('utf-8').decode(body);
+  const status = response.statusCode ?? 0;
+  return { status, headers: joinHeaders(response), text, isUtf8: isUtf8(body), bytes: size };
 }
 
 function decode(response: IncomingMessage): AsyncIterable<Buffer> {

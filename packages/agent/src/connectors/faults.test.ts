@@ -100,6 +100,26 @@ const faults: [string, Answer, RegExp][] = [
     ({ query }) => ({ data: [{ id: 2, fill: 'x'.repeat(1_000_000) }], next: `${query.get('c')}x` }),
     /more than 3 MiB, which is the limit of a load/,
   ],
+  [
+    'more bytes than a load may have, after decompression',
+    ({ query }, response) => {
+      const page = JSON.stringify({
+        data: [{ id: 2, fill: 'x'.repeat(1_000_000) }],
+        next: `${query.get('c')}x`,
+      });
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(page));
+    },
+    /more than 3 MiB, which is the limit of a load/,
+  ],
+  [
+    'text that is not UTF-8',
+    answerText(Buffer.from('{"data": [{"id": 2, "city": "K\xf6ln"}]}', 'latin1'), {
+      'content-type': 'application/json; charset=iso-8859-1',
+    }),
+    /is not UTF-8 \(application\/json; charset=iso-8859-1\)/,
+  ],
+  ['an empty page', answerText(''), /page 2 .* is empty \(status 200\), so rows may be missing/],
+  ['a number larger than a double', answerText('{"data": [{"id": 1e400}]}'), /1e400/],
   ['another structure', () => ({ error: { code: 17 } }), /the response has no "data"; it has "error"/],
   [
     'a redirect into a private range',

@@ -212,6 +212,18 @@ test('an authorization exchanges its code once, with its verifier, and the token
   await assert.rejects(fixture.connectors.tokens.authorize(work, 'crm', signal), /invalid_grant/);
 });
 
+test('an authorization does not replace a secret that holds no tokens', async () => {
+  const grant = { code: 'correct-code', codeVerifier: 'v', redirectUri: 'https://h.example/cb' };
+  configure({ grant, tokens: { secretName: 'client' } });
+  serve('correct-none', 'correct-first', () => true);
+  await assert.rejects(
+    fixture.connectors.tokens.authorize(work, 'crm', signal),
+    /the secret "client" holds something else than tokens/,
+  );
+  assert.equal(countTokenRequests(), 0);
+  assert.equal((await readStored('client')).clientId, 'me');
+});
+
 test('a token server that answers something else gives no token, and is not quoted', async () => {
   configure({ grantType: 'CLIENT_CREDENTIALS' });
   for (const [text, says] of [

@@ -14,6 +14,7 @@ import type { WorkKey } from '../session/outbox.ts';
 import type { Time } from '../time.ts';
 import { findNamedVault } from '../vaults/named-vault.ts';
 import type { Vaults } from '../vaults/registry.ts';
+import { VaultError } from '../vaults/vault.ts';
 import type { Exchange } from './exchange.ts';
 import { GrantRefused, type OAuthClient, type ReceivedTokens, requestTokens } from './token-request.ts';
 
@@ -162,6 +163,7 @@ export function createOAuthTokens(options: OAuthTokensOptions): OAuthTokens {
       if (grant === undefined) throw new ConnectorError('the authorization is over: start it again');
       await runAlone(plan.connectorOauthId, async () => {
         const client = await readClient(options.vaults, plan, signal);
+        await requireTokenPlace(options.vaults, plan, signal);
         const parameters = {
           ...plan.additionalParameters,
           grant_type: 'authorization_code',
@@ -220,6 +222,27 @@ async function readTokens(vaults: Vaults, { tokens: at }: ConnectorOauthPlan, si
       `the secret ${JSON.stringify(at.secretName)} has no accessToken: authorize the configuration`,
     );
   return { accessToken, refreshToken: typeof refreshToken === 'string' ? refreshToken : undefined };
+}
+
+/**
+ * Who configures a project may name any secret of the vault, but only an administrator may write secrets.
+ *
+ * @throws ConnectorError if tokens would replace another secret
+ */
+async function requireTokenPlace(vaults: Vaults, { tokens: at }: ConnectorOauthPlan, signal: AbortSignal) {
+  if (at === undefined) return;
+  const found = await readSecret(vaults, at, signal).catch((error) => {
+    signal.throwIfAborted();
+    if (error instanceof VaultError && error.fault === 'not-found') return undefined;
+    throw error;
+  });
+  const text = found?.reveal().trim() ?? '';
+  if (text === '' || text === '{}') return;
+  const { accessToken } = await readMembers(vaults, at, signal);
+  if (typeof accessToken === 'string') return;
+  throw new ConnectorError(
+    `the secret ${JSON.stringify(at.secretName)} holds something else than tokens, which would be lost: create the OAuth configuration with another tokenSecretReference`,
+  );
 }
 
 /** @param before the refresh token that stays if the server gave no other one */

@@ -1,6 +1,6 @@
 /** How fast one server is called: all loads of this agent share the pace, and pauses that the server asks for. */
 import type { RateLimit } from '@headgate/pipelines';
-import type { Time } from '../time.ts';
+import { longestTimer, type Time } from '../time.ts';
 
 export interface Pace {
   /** Resolves when the next request may be sent. @throws the reason of the signal */
@@ -42,7 +42,7 @@ function createPace({ now, sleep }: Pick<Time, 'now' | 'sleep'>): Pace {
       if (interval > 0) next = at + interval;
       // A pause may come while it waits.
       for (let due = at; due > now(); due = Math.max(due, interval > 0 ? due : next)) {
-        await sleep(due - now(), signal);
+        await sleep(Math.min(due - now(), longestTimer), signal);
         signal.throwIfAborted();
       }
     },

@@ -8,6 +8,7 @@ const respond = (status: number, headers: Record<string, string> = {}) => ({
   status,
   headers,
   text: '',
+  isUtf8: true,
   bytes: 0,
 });
 
@@ -46,4 +47,9 @@ test('all loads share the rate of a server, and its pauses', async () => {
   assert.equal(slept.length, 2);
   await paces.find('a').wait(undefined, signal);
   assert.equal(clock, 5_000);
+  // A longer timer ends at once, and the wait would spin.
+  const yearly = { requests: 1, seconds: 31_536_000 };
+  for (let request = 0; request < 2; request += 1) await paces.find('c').wait(yearly, signal);
+  assert.ok(Math.max(...slept) < 2 ** 31);
+  assert.ok(clock > 31_536_000_000);
 });

@@ -66,6 +66,19 @@ test('without a schema the columns are those of the rows', async () => {
   ]);
 });
 
+test('large integers keep their digits, also beside one that a double holds exactly', async () => {
+  await fixture.publishProfile({});
+  api.answer((_, response) => {
+    response.end('{"data": [{"id": 1234567890123456789}, {"id": 1234567890123456800}]}');
+  });
+  const { status, message } = await fixture.load({}, { tableName: 'large' });
+  assert.equal(status, 'SUCCESS', message);
+  assert.deepEqual(await rows('select id::varchar from large order by id'), [
+    ['1234567890123456789'],
+    ['1234567890123456800'],
+  ]);
+});
+
 test('modes: append adds, truncate keeps the table, fail-if-exists sends nothing', async () => {
   await fixture.publishProfile({ structure: schema({ id: { type: 'integer' } }) });
   api.answer(() => ({ data: [{ id: 1 }] }));
@@ -158,6 +171,22 @@ test('lists of objects become child tables', async () => {
     [1, 1, 'a', 1],
     [1, 2, 'b', 2],
   ]);
+  const answerLines = (more: unknown) => api.answer(() => ({ data: [{ id: 3, lines: more }] }));
+  const strictly = { nestedData: 'Child tables', schemaChange: 'Stop on new members' };
+  for (const [more, says] of [
+    [[{ sku: 'c', n: 1.7 }], /"n" of element 1 of "lines" of row 1 is "1.7", but the schema/],
+    [[{ sku: 'c' }, { sku: 'd', kind: 7 }], /element 2 of "lines" of row 1 has "kind"/],
+    [[5], /element 1 of "lines" of row 1 is "5", not an object/],
+    [{ sku: 'c' }, /"lines" of row 1 is an object, not a list/],
+  ] as const) {
+    answerLines(more);
+    const { status, message } = await fixture.load(strictly, output);
+    assert.equal(status, 'FAILED');
+    assert.match(message ?? '', says);
+  }
+  answerLines([{ sku: 'c', kind: 7 }]);
+  const left = await fixture.load({ nestedData: 'Child tables' }, output);
+  assert.match(left.message ?? '', /left out: lines\.kind/);
 });
 
 test('an incremental load sends the mark of the last one and keeps it with the rows', async () => {

@@ -141,6 +141,7 @@ async function readPages(
     const { number }: PagingState['page'] = state.page;
     const response: AnsweredPage = await (coming ?? ask(state));
     const body = readBody(response, number);
+    if (body === undefined && number > 1) requireNoContent(response, number);
     const found = body === undefined ? [] : rowsOf(body, structure);
     const { url, link } = response;
     const given = { url, link, body, rowCount: found.length, lastRow: found.at(-1) };
@@ -189,6 +190,15 @@ function readBody({ text, status, contentType, url }: AnsweredPage, page: number
       `page ${page} of ${origin}${pathname} is not JSON (status ${status}, ${kind}); it begins with: ${start}`,
     );
   }
+}
+
+/** The page before has led here, so rows may be missing. */
+function requireNoContent({ status, url }: AnsweredPage, page: number): void {
+  if (status === 204) return;
+  const { origin, pathname } = new URL(url);
+  throw new ConnectorError(
+    `page ${page} of ${origin}${pathname} is empty (status ${status}), so rows may be missing: load again`,
+  );
 }
 
 const namedMembers = 20;

@@ -42,6 +42,11 @@ test('each type of authentication takes its properties; secrets are names of ref
     type: 'NONE',
   });
   assert.throws(() => chooseAuthentication(readEndpoint({ auth: 'BASIC' }), {}), /has no "username"/);
+  for (const keyName of ['Host', 'a\r\nb'])
+    assert.throws(
+      () => chooseAuthentication(readEndpoint({ auth: 'API_KEY' }), { keyName, apiKey: 'ref' }),
+      /"keyName" of the connection is refused/,
+    );
   assert.throws(() => chooseAuthentication(readEndpoint({}), { authType: 'BASIC' }), /its profile has NONE/);
 });
 

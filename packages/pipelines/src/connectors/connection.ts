@@ -1,5 +1,6 @@
 /** With what an endpoint's request authenticates. Secrets are named here, never held. */
 import { shorten } from '../template.ts';
+import { describeHeaderFault } from './header.ts';
 import {
   type ApiKey,
   type AuthenticationOption,
@@ -122,8 +123,11 @@ function readKeyOfConnection(overrides: JsonMap, { name: endpoint }: ConnectorEn
     throw new ConnectorError(
       `the profile does not name the API key of the endpoint "${shorten(endpoint)}": set "keyName" in the connection`,
     );
-  const addTo = String(findProperty(overrides, ['addTo']) ?? 'HEADER');
-  return { name, addTo: foldWord(addTo).startsWith('query') ? 'QUERY' : 'HEADER' };
+  const place = String(findProperty(overrides, ['addTo']) ?? 'HEADER');
+  const addTo = foldWord(place).startsWith('query') ? 'QUERY' : 'HEADER';
+  const fault = addTo === 'HEADER' ? describeHeaderFault(name, undefined) : undefined;
+  if (fault !== undefined) throw new ConnectorError(`"keyName" of the connection is refused: ${fault}`);
+  return { name, addTo };
 }
 
 function readOAuthName(names: readonly string[], overrides: JsonMap, endpoint: ConnectorEndpoint): string {

@@ -26,6 +26,8 @@ export function parseJson(text: string): unknown {
 function keepDigits(_key: string, value: unknown, context?: { source?: string }): unknown {
   if (typeof value !== 'number' || context?.source === undefined) return value;
   const { source } = context;
+  // A number larger than a double becomes infinite, which JSON cannot write: it would be loaded as NULL.
+  if (!Number.isFinite(value)) return JSON.rawJSON(source);
   return source.length > 15 && String(value) !== source ? JSON.rawJSON(source) : value;
 }
 

@@ -107,6 +107,27 @@ test('a cursor comes from the response or from its last row', () => {
   );
 });
 
+test('an API that says that there is more, and not where, does not end the load', () => {
+  const cursor = readPaging({ type: 'cursor', parameter: 'c', path: 'next', hasMorePath: 'more' });
+  const more = /page 1 says at "more" that there are more pages, but has no way to the next one/;
+  assert.throws(() => walk(cursor, [{ rowCount: 1, body: { more: true, next: null } }]), more);
+  const counted = readPaging({ type: 'page', hasMorePath: 'more' });
+  assert.throws(() => walk(counted, [{ rowCount: 0, body: { more: true } }]), more);
+  const offset = readPaging({ type: 'offset', totalPath: 'total' });
+  const body = { total: 9 };
+  assert.throws(
+    () =>
+      walk(offset, [
+        { rowCount: 3, body },
+        { rowCount: 0, body },
+      ]),
+    /page 2 has no rows, but the API says that it has 9 rows and 3 have come/,
+  );
+  assert.equal(walk(offset, [{ rowCount: 0 }]).ended, true);
+  const pages = readPaging({ type: 'page', totalPath: 'pages' });
+  assert.equal(walk(pages, [{ rowCount: 0, body: { pages: 1 } }]).ended, true);
+});
+
 test('a link header leads on, also by a relative address', () => {
   const paging = readPaging({ type: 'link-header' });
   const link = '<https://api.example.com/a?page=1>; rel="prev", </a?page=3>; title="x, y"; rel="last next"';

@@ -65,7 +65,10 @@ export function nextPage(
   if (paging.hasMorePath !== undefined && !isTrue(readAt(response.body, paging.hasMorePath)))
     return undefined;
   const position = findPosition(paging, { ...state, rows }, response, rowsPerPage);
-  if (position === undefined) return undefined;
+  if (position === undefined) {
+    requireEnd(paging, { ...state, rows }, response);
+    return undefined;
+  }
   const number = state.page.number + 1;
   if (number > pageCountLimit)
     throw new ConnectorError(
@@ -81,6 +84,23 @@ export function nextPage(
   const isPower = (state.page.number & (state.page.number - 1)) === 0;
   const page = { number, ...createRequest(paging, position, rowsPerPage) };
   return { page, rows, checkpoint: isPower ? key : state.checkpoint };
+}
+
+/** @throws ConnectorError if the response says that rows are missing, and does not say where they are */
+function requireEnd(paging: Paging, { page, rows }: PagingState, { body }: PageResponse): void {
+  // The caller has read it: it is true.
+  if (paging.hasMorePath !== undefined && paging.type !== 'none')
+    throw new ConnectorError(
+      `page ${page.number} says at "${paging.hasMorePath.join('.')}" that there are more pages, but has no way to the next one: correct the paging of the profile`,
+    );
+  if (!('totalPath' in paging) || paging.totalPath === undefined) return;
+  // An empty page may lack the total.
+  const total = Number(readScalarText(readAt(body, paging.totalPath)) ?? 0);
+  const count = paging.type === 'page' ? page.number : rows;
+  if (count < total)
+    throw new ConnectorError(
+      `page ${page.number} has no rows, but the API says that it has ${total} ${paging.type === 'page' ? 'pages' : 'rows'} and ${count} have come: load again, or correct totalPath`,
+    );
 }
 
 interface Position {

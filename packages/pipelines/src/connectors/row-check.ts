@@ -2,7 +2,7 @@
 import { shorten } from '../template.ts';
 import { connectorColumnLimit } from './bounds.ts';
 import type { ChildList, EndpointLoad } from './endpoint-load.ts';
-import { isRawNumber } from './json-text.ts';
+import { isRawNumber, type RawNumber } from './json-text.ts';
 import { ConnectorError, type JsonSchema } from './profile.ts';
 import { isJsonMap, type JsonMap } from './profile-reader.ts';
 import { type ConnectorColumn, type ConnectorColumnType, listColumns } from './schema.ts';
@@ -21,54 +21,52 @@ export interface RowCheck {
 
 export function createRowCheck(rowSchema: JsonSchema | undefined, load: EndpointLoad): RowCheck {
   const { primaryKeys, selection } = load;
-  const children = load.childTables ? listChildren(rowSchema) : [];
-  const isChild = (name: string) => children.some(({ member }) => member === name);
+  const lists = load.childTables ? listChildren(rowSchema) : [];
   const isSelected = (name: string) => selection.length === 0 || selection.includes(name);
   const known = rowSchema === undefined ? [] : listColumns(rowSchema);
-  const columns = new Map(
-    known
-      .filter(({ name }) => !isChild(name) && isSelected(name))
-      .map(({ name, type }) => [name, type as ConnectorColumnType | undefined]),
-  );
   const isOpen = rowSchema === undefined || known.length === 0;
   const change = isOpen ? 'widen' : load.schemaChange;
   const leftOut = new Set<string>();
+  const leaveOut = (name: string) => {
+    if (leftOut.size < connectorColumnLimit) leftOut.add(name);
+  };
+  const children = new Map(
+    lists.map(({ member, columns }) => [
+      member,
+      createColumnCheck(columns, change, (name) => leaveOut(`${member}.${name}`)),
+    ]),
+  );
+  const rows = createColumnCheck(
+    known.filter(({ name }) => !children.has(name) && isSelected(name)),
+    change,
+    leaveOut,
+  );
   let count = 0;
 
   function checkMember(name: string, value: unknown): void {
-    const has = columns.has(name);
-    if (!has && (isChild(name) || !isSelected(name))) return;
-    if (!has && change === 'stop-on-new')
-      throw new ConnectorError(
-        `row ${count} has "${shorten(name)}", which the schema of the profile does not have: add it to the schema, or set schemaChange to Stop or Widen`,
-      );
-    if (!has && change === 'stop') {
-      if (leftOut.size < connectorColumnLimit) leftOut.add(name);
-      return;
-    }
-    if (value === null || value === undefined) {
-      if (!has) addColumn(name, undefined);
-      return;
-    }
-    const type = columns.get(name);
-    if (type !== undefined && fits(value, type)) return;
-    if (has && change !== 'widen')
-      throw new ConnectorError(
-        `"${shorten(name)}" of row ${count} is ${describe(value)}, but the schema of the profile says ${type}: correct the schema, or set schemaChange to Widen`,
-      );
-    addColumn(name, widen(type, typeOf(value)));
+    const child = children.get(name);
+    if (child !== undefined) checkList(name, value, child);
+    else if (rows.has(name) || isSelected(name)) rows.check(name, value, () => `row ${count}`);
   }
 
-  function addColumn(name: string, type: ConnectorColumnType | undefined): void {
-    if (columns.size >= connectorColumnLimit && !columns.has(name))
-      throw new ConnectorError(
-        `the rows have more than ${connectorColumnLimit} members, which is the limit: select columns`,
-      );
-    columns.set(name, type);
+  function checkList(name: string, value: unknown, child: ColumnCheck): void {
+    if (value === null || value === undefined) return;
+    const place = `"${shorten(name)}" of row ${count}`;
+    if (!Array.isArray(value))
+      throw new ConnectorError(`${place} is ${describe(value)}, not a list: set nestedData to JSON`);
+    for (const [index, element] of value.entries()) {
+      if (element === null) continue;
+      const where = () => `element ${index + 1} of ${place}`;
+      if (!isJsonMap(element) || isRawNumber(element))
+        throw new ConnectorError(`${where()} is ${describe(element)}, not an object: set nestedData to JSON`);
+      for (const member in element) child.check(member, element[member], where);
+    }
   }
 
   return {
-    children,
+    get children() {
+      return [...children].map(([member, child]) => ({ member, columns: child.list() }));
+    },
     take(row) {
       count += 1;
       const object = isJsonMap(row) && !isRawNumber(row) ? row : { [valueColumn]: row };
@@ -81,14 +79,65 @@ export function createRowCheck(rowSchema: JsonSchema | undefined, load: Endpoint
       return object;
     },
     listColumns() {
-      const missing = selection.filter((name) => !columns.has(name) && !isChild(name));
+      const missing = selection.filter((name) => !rows.has(name) && !children.has(name));
       if (missing.length > 0 && (count > 0 || !isOpen))
         throw new ConnectorError(
           `the rows have no ${missing.map((name) => `"${shorten(name)}"`).join(', ')}: correct the selection of columns`,
         );
-      return [...columns].map(([name, type = 'text']) => ({ name, type }));
+      return rows.list();
     },
     listLeftOut: () => [...leftOut],
+  };
+}
+
+/** The columns of one table. */
+interface ColumnCheck {
+  has(name: string): boolean;
+  /** `where`: the object with the member, for messages. @throws ConnectorError if it does not fit */
+  check(name: string, value: unknown, where: () => string): void;
+  list(): ConnectorColumn[];
+}
+
+function createColumnCheck(
+  known: readonly ConnectorColumn[],
+  change: EndpointLoad['schemaChange'],
+  leaveOut: (name: string) => void,
+): ColumnCheck {
+  const columns = new Map<string, ConnectorColumnType | undefined>(
+    known.map(({ name, type }) => [name, type]),
+  );
+
+  function setColumn(name: string, type: ConnectorColumnType | undefined): void {
+    if (columns.size >= connectorColumnLimit && !columns.has(name))
+      throw new ConnectorError(
+        `the rows have more than ${connectorColumnLimit} members, which is the limit: select columns`,
+      );
+    columns.set(name, type);
+  }
+
+  function checkNew(name: string, where: () => string): void {
+    if (change === 'stop-on-new')
+      throw new ConnectorError(
+        `${where()} has "${shorten(name)}", which the schema of the profile does not have: add it to the schema, or set schemaChange to Stop or Widen`,
+      );
+    if (change === 'stop') leaveOut(name);
+    else setColumn(name, undefined);
+  }
+
+  return {
+    has: (name) => columns.has(name),
+    check(name, value, where) {
+      if (!columns.has(name)) checkNew(name, where);
+      if (value === null || value === undefined || !columns.has(name)) return;
+      const type = columns.get(name);
+      if (type !== undefined && fits(value, type)) return;
+      if (change !== 'widen')
+        throw new ConnectorError(
+          `"${shorten(name)}" of ${where()} is ${describe(value)}, but the schema of the profile says ${type}: correct the schema, or set schemaChange to Widen`,
+        );
+      setColumn(name, widen(type, typeOf(value)));
+    },
+    list: () => [...columns].map(([name, type = 'text']) => ({ name, type })),
   };
 }
 
@@ -103,17 +152,22 @@ function listChildren(rowSchema: JsonSchema | undefined): ChildList[] {
 function fits(value: unknown, type: ConnectorColumnType): boolean {
   const own = typeOf(value);
   if (own === type || type === 'json') return true;
-  if (type === 'number') return own === 'integer' || isRawNumber(value);
+  if (type === 'number') return own === 'integer' || (isRawNumber(value) && isInRange(value));
   return false;
 }
 
-/** A number that is no 64-bit integer and has more digits than a double is a text. */
+/** A double would be infinite. */
+const isInRange = ({ rawJSON }: RawNumber) => Number.isFinite(Number(rawJSON));
+
+/** A number that is no 64-bit integer and has more digits than a double, or is larger, is a text. */
 function typeOf(value: unknown): ConnectorColumnType {
-  if (typeof value === 'number') return Number.isSafeInteger(value) ? 'integer' : 'number';
+  // A large integer that a double holds exactly stands among others that it does not: all are integers.
+  if (typeof value === 'number')
+    return Number.isInteger(value) && Math.abs(value) < 2 ** 63 ? 'integer' : 'number';
   if (typeof value === 'string') return 'text';
   if (typeof value === 'boolean') return 'boolean';
   if (!isRawNumber(value)) return 'json';
-  if (!/^-?\d+$/.test(value.rawJSON)) return 'number';
+  if (!/^-?\d+$/.test(value.rawJSON)) return isInRange(value) ? 'number' : 'text';
   const whole = BigInt(value.rawJSON);
   return whole === BigInt.asIntN(64, whole) ? 'integer' : 'text';
 }

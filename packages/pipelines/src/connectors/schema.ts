@@ -1,5 +1,6 @@
 /** The JSON schema of a response: reading, inference from samples, and the columns of a row. */
 import { connectorColumnLimit, pathDepthLimit } from './bounds.ts';
+import { isRawNumber } from './json-text.ts';
 import type { ConnectorStructure, JsonSchema } from './profile.ts';
 import { isJsonMap, type MemberReader } from './profile-reader.ts';
 
@@ -41,7 +42,7 @@ const isListOfTexts = (value: unknown) =>
 
 /** The schema that all of the samples conform to. Each sample is a page. */
 export function inferSchema(samples: readonly unknown[]): JsonSchema {
-  return samples.map((sample) => describeValue(sample, 0)).reduce(mergeSchemas, {});
+  return describeValues(samples, 0);
 }
 
 /** The structure of the pages: where their rows are, and their schema. */
@@ -51,58 +52,58 @@ export function inferStructure(samples: readonly unknown[]): ConnectorStructure 
   return { schema, containedInOuterArray: false, repeatingElementPath: path ?? [] };
 }
 
-function describeValue(value: unknown, depth: number): JsonSchema {
-  if (value === null || value === undefined) return { type: 'null' };
-  if (typeof value === 'string' || typeof value === 'boolean') return { type: typeof value };
-  if (typeof value === 'number') return { type: Number.isInteger(value) ? 'integer' : 'number' };
-  if (depth >= pathDepthLimit) return {};
-  if (Array.isArray(value)) {
-    if (value.length === 0) return { type: 'array' };
-    return { type: 'array', items: value.map((each) => describeValue(each, depth + 1)).reduce(mergeSchemas) };
+/** Reads each value once: a response chooses how many rows and members it has, and must not choose the time. */
+function describeValues(values: readonly unknown[], depth: number): JsonSchema {
+  const types = new Set<string>();
+  const lists: unknown[][] = [];
+  const objects: object[] = [];
+  for (const value of values) {
+    const isNested = typeof value === 'object' && value !== null && !isRawNumber(value);
+    if (!isNested) types.add(nameType(value));
+    else if (depth >= pathDepthLimit) continue;
+    else if (Array.isArray(value)) lists.push(value);
+    else objects.push(value);
   }
-  const entries = Object.entries(value).slice(0, connectorColumnLimit);
+  if (lists.length > 0) types.add('array');
+  if (objects.length > 0) types.add('object');
+  if (types.has('number')) types.delete('integer');
+  const [type, ...more] = schemaTypes.filter((each) => types.has(each));
+  const items = lists.flat();
   return {
-    type: 'object',
-    properties: Object.fromEntries(entries.map(([name, each]) => [name, describeValue(each, depth + 1)])),
-    required: entries.map(([name]) => name),
+    ...(type === undefined ? {} : { type: more.length === 0 ? type : [type, ...more] }),
+    ...(objects.length === 0 ? {} : describeMembers(objects, depth)),
+    ...(items.length === 0 ? {} : { items: describeValues(items, depth + 1) }),
+  };
+}
+
+function nameType(value: unknown): string {
+  if (value === null || value === undefined) return 'null';
+  if (typeof value === 'string' || typeof value === 'boolean') return typeof value;
+  return Number.isInteger(isRawNumber(value) ? Number(value.rawJSON) : value) ? 'integer' : 'number';
+}
+
+function describeMembers(
+  objects: readonly object[],
+  depth: number,
+): Pick<JsonSchema, 'properties' | 'required'> {
+  const members = new Map<string, unknown[]>();
+  for (const object of objects)
+    for (const [name, value] of Object.entries(object)) {
+      const known = members.get(name);
+      if (known !== undefined) known.push(value);
+      else if (members.size < connectorColumnLimit) members.set(name, [value]);
+    }
+  const entries = [...members];
+  return {
+    properties: Object.fromEntries(
+      entries.map(([name, values]) => [name, describeValues(values, depth + 1)]),
+    ),
+    required: entries.filter(([, values]) => values.length === objects.length).map(([name]) => name),
   };
 }
 
 const listTypes = ({ type }: JsonSchema): readonly string[] =>
   type === undefined ? [] : Array.isArray(type) ? type : [type as string];
-
-/** A schema that allows what either allows. */
-export function mergeSchemas(one: JsonSchema, other: JsonSchema): JsonSchema {
-  if (Object.keys(one).length === 0) return other;
-  if (Object.keys(other).length === 0) return one;
-  const types = new Set([...listTypes(one), ...listTypes(other)]);
-  if (types.has('number')) types.delete('integer');
-  const [type, ...more] = schemaTypes.filter((each) => types.has(each));
-  const properties = mergeProperties(one, other);
-  const items =
-    one.items === undefined || other.items === undefined
-      ? (one.items ?? other.items)
-      : mergeSchemas(one.items, other.items);
-  return {
-    ...(type === undefined ? {} : { type: more.length === 0 ? type : [type, ...more] }),
-    ...properties,
-    ...(items === undefined ? {} : { items }),
-  };
-}
-
-function mergeProperties(one: JsonSchema, other: JsonSchema): Pick<JsonSchema, 'properties' | 'required'> {
-  if (one.properties === undefined || other.properties === undefined) {
-    const { properties, required } = one.properties === undefined ? other : one;
-    return { ...(properties && { properties }), ...(required && { required }) };
-  }
-  const merged: Record<string, JsonSchema> = { ...one.properties };
-  for (const [name, schema] of Object.entries(other.properties)) {
-    const known = Object.hasOwn(merged, name) ? merged[name] : undefined;
-    merged[name] = known === undefined ? schema : mergeSchemas(known, schema);
-  }
-  const inOther = new Set(other.required ?? []);
-  return { properties: merged, required: (one.required ?? []).filter((name) => inOther.has(name)) };
-}
 
 /** The first list of objects, nearest to the top. */
 function findRepeatingElement(schema: JsonSchema, depth: number): string[] | undefined {
