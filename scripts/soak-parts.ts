@@ -28,6 +28,7 @@ export const ROUND_TESTS: Readonly<Record<string, number>> = {
   'blobs/collection-race': 0.5,
   'agent-link/fencing': 0.5,
   'ai-tasks/kills': 1,
+  'connector-profiles/connector-properties': 0.5,
   'acceptance/directory-sync': 4,
   'endpoint/unique-names': 1,
   'http/bad-input': 5,
@@ -35,7 +36,7 @@ export const ROUND_TESTS: Readonly<Record<string, number>> = {
   'hosted-repositories/clone-and-push': 5,
 };
 /** A shorter turn has one of these files, a longer one all. */
-const SECONDS_PER_FILE = 20;
+const SECONDS_PER_FILE = 18;
 
 export const PARTS = {
   fuzz: (seconds: number, seed: number): PartCommand => ({

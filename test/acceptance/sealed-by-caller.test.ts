@@ -16,7 +16,7 @@ import { filesHolding } from './harness/secrets.ts';
 import { sharedInstallation } from './harness/shared-installation.ts';
 
 const canary = 'a canary that only the caller and the vault know, 51c9';
-/** No other test on the shared installation writes a secret. */
+/** No other test on the shared installation writes this secret. */
 const place = { name: 'orders', key: 'password', type: 'PASSWORD', vaultName: 'default' } as const;
 const secret = { ...place, value: { password: canary } };
 

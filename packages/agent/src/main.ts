@@ -7,7 +7,7 @@ import { ArtifactCache } from './artifacts/artifact-cache.ts';
 import { Certificates } from './certificates/certificates.ts';
 import { type AgentConfig, ConfigError, loadConfig } from './config.ts';
 import { openConfinement } from './confinement/confinement.ts';
-import { createConnectors } from './connectors/connectors.ts';
+import { createLazyConnectors } from './connectors/lazy-connectors.ts';
 import { createHandlers } from './handlers/registry.ts';
 import { lockFolder } from './host/folder-lock.ts';
 import { createFolders, makePrivateFolder } from './host/folders.ts';
@@ -89,7 +89,7 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
     });
     const takenValues = await TakenValues.open(folders.values);
     const vaults = createVaults(config.vaults, folders.vaults);
-    const connectors = createConnectors({ controlPlane, instanceId, vaults, allow: config.egressAllow });
+    const connectors = createLazyConnectors({ controlPlane, instanceId, vaults, allow: config.egressAllow });
     const session = new Session({
       controlPlane,
       handlers: createHandlers({

@@ -14,7 +14,9 @@ export function sharedInstallation(): Promise<Installation> {
 }
 
 async function start(): Promise<Installation> {
-  const headgate = await Installation.create();
+  // The APIs that connectors call are on loopback.
+  const environment = { HEADGATE_AGENT_EGRESS_ALLOW: '127.0.0.1/32' };
+  const headgate = await Installation.create({ environment });
   afterTestGroup(() => headgate.remove());
   await headgate.start();
   return headgate;

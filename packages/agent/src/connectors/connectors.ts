@@ -31,7 +31,7 @@ export interface OpenedEndpoint {
 
 export interface Connectors {
   /** @throws ConnectorError if the connection does not fit the endpoint */
-  open(opened: OpenedEndpoint, use: ConnectorUse): EndpointCall & { close(): void };
+  open(opened: OpenedEndpoint, use: ConnectorUse): Promise<EndpointCall & { close(): void }>;
   tokens: OAuthTokens;
 }
 
@@ -71,7 +71,7 @@ export function createConnectors(options: ConnectorsOptions): Connectors {
 
   return {
     tokens,
-    open({ endpoint, connection, values }, use) {
+    async open({ endpoint, connection, values }, use) {
       const exchange = createExchange(
         egress,
         use.isTest === true ? { ...bounds, responseBytes: testBytes } : bounds,

@@ -99,10 +99,10 @@ test('a refusal, HTML, another structure and an unreachable server are problems 
   api.answer(() => ({ items: [] }));
   assert.match((await run()).problem ?? '', /the response has no "data"; it has "items"/);
   assert.match(
-    (await run({ url: 'http://127.0.0.1:9/' })).problem ?? '',
+    (await run({ url: 'http://127.0.0.1:9/{shop}' })).problem ?? '',
     /cannot be reached \(ECONNREFUSED\)/,
   );
-  assert.match((await run({ url: 'https://10.0.0.1/' })).problem ?? '', /is not a public address/);
+  assert.match((await run({ url: 'https://10.0.0.1/{shop}' })).problem ?? '', /is not a public address/);
 });
 
 test('large rows are left out, and it is said', async () => {

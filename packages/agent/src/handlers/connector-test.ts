@@ -39,7 +39,7 @@ export function createConnectorTestHandler(dependencies: ConnectorDependencies):
     const use = createConnectorUse(work, payload, context, dependencies, masking);
     await context.reportStarted();
     const opened = { endpoint, connection: payload.connection, values: readValues(payload) };
-    const call = dependencies.connectors.open(opened, { ...use, isTest: true });
+    const call = await dependencies.connectors.open(opened, { ...use, isTest: true });
     const began = performance.now();
     const measure = () => Math.round(performance.now() - began);
     const mask: Mask = (text) => masking.mask(text);

@@ -1,5 +1,4 @@
 import { createConnectorAuthorizationHandler } from './connector-authorization.ts';
-import { createConnectorTestHandler } from './connector-test.ts';
 import type { Handlers } from './handler.ts';
 import { createPipelineExecutionHandler, type PipelineExecutionDependencies } from './pipeline-execution.ts';
 import { createSecretCheckHandler, type SecretCheckDependencies } from './secret-check.ts';
@@ -18,7 +17,11 @@ export function createHandlers(dependencies: HandlerDependencies): Handlers {
     'secret-check': createSecretCheckHandler(dependencies),
     'warehouse-query': createWarehouseQueryHandler(dependencies),
     'test-execution': createTestExecutionHandler(dependencies),
-    'connector-test': createConnectorTestHandler(dependencies),
+    // Needed rarely, and loads the code of profiles.
+    async 'connector-test'(work, context) {
+      const { createConnectorTestHandler } = await import('./connector-test.ts');
+      return createConnectorTestHandler(dependencies)(work, context);
+    },
     'connector-authorization': createConnectorAuthorizationHandler(dependencies),
   };
 }

@@ -6,7 +6,7 @@ import type { RunOutcome } from '../engine/ports.ts';
 import { createRunFiles, readTextFile } from '../engine/run-files.ts';
 import type { OfRun, PlacedArtifact, Question, ToRun } from '../engine/run-messages.ts';
 import { getReason } from '../log.ts';
-import { createRunConnectors } from './run-connectors.ts';
+import type { RunConnectors } from './run-connectors.ts';
 import type { RunOptions } from './run-options.ts';
 import { createRunScripts } from './run-scripts.ts';
 
@@ -37,7 +37,7 @@ export function createConversation(
   const scripts = createRunScripts(options.runScript, send);
   let place = options.files;
   const files = createRunFiles(() => place);
-  const connectors = createRunConnectors(options, locate);
+  let connectors: Promise<RunConnectors> | undefined;
   /** The questions that are being answered. */
   const open = new Map<number, AbortController>();
   const ended = Promise.withResolvers<{ outcome: RunOutcome; faults: readonly string[] }>();
@@ -49,6 +49,14 @@ export function createConversation(
   async function readSecret(name: string): Promise<string> {
     gotSecret = true;
     return (await options.readSecret(name)).reveal();
+  }
+
+  /** Loaded at the first use: most runs call no API. */
+  function openConnectors(): Promise<RunConnectors> {
+    connectors ??= import('./run-connectors.ts').then(({ createRunConnectors }) =>
+      createRunConnectors(options, locate),
+    );
+    return connectors;
   }
 
   async function enterScratch(): Promise<undefined> {
@@ -93,11 +101,11 @@ export function createConversation(
       case 'file-append':
         return files.append(asked.partial, asked.text);
       case 'connector-open':
-        return connectors.open(asked);
+        return (await openConnectors()).open(asked);
       case 'connector-page':
-        return connectors.fetch(asked, interrupt);
+        return (await openConnectors()).fetch(asked, interrupt);
       case 'connector-close':
-        return connectors.close(asked.call);
+        return (await openConnectors()).close(asked.call);
       case 'file-end':
         return files.endWrite(asked.partial, asked.isComplete);
       default:
@@ -165,7 +173,7 @@ export function createConversation(
     },
     async close() {
       isOver = true;
-      connectors.closeAll();
+      (await connectors)?.closeAll();
       await scripts.close();
       await files.close();
     },

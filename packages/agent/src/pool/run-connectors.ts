@@ -59,8 +59,9 @@ export function createRunConnectors(
       if (calls.size >= openLimit)
         throw new ConnectorError(`the run calls more than ${openLimit} endpoints at the same time`);
       last += 1;
-      calls.set(last, openEndpoint({ endpoint, connection, values }));
-      return last;
+      const call = last;
+      calls.set(call, await openEndpoint({ endpoint, connection, values }));
+      return call;
     },
     async fetch({ call, page }, interrupt) {
       const opened = calls.get(call);

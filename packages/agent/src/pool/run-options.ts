@@ -19,7 +19,7 @@ export interface RunOptions {
   enterScratch(): Promise<string>;
   runScript: StartScript;
   /** Opens an endpoint of a connector. The run's process never gets its secrets. */
-  openEndpoint(opened: OpenedEndpoint): EndpointCall & { close(): void };
+  openEndpoint(opened: OpenedEndpoint): Promise<EndpointCall & { close(): void }>;
   /** Removes the run's secrets from the last output of the process. */
   conceal(text: string): string;
   /** Graceful: the run ends after the running steps. */

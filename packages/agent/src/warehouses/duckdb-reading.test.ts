@@ -54,6 +54,8 @@ test('a query returns its first rows, and says whether there are more', async ()
   assert.deepEqual([two.rows.length, two.isCut], [2, true]);
   const few = await read("select repeat('x', 500) from range(100)", { maxRows: 100, maxBytes: 2_000 });
   assert.deepEqual([few.rows.length, few.isCut], [3, true]);
+  const wide = `select ${Array.from({ length: 30 }, (_, number) => `1 as ${'c'.repeat(90)}${number}`).join()}`;
+  await assert.rejects(read(wide, { ...bounds, maxBytes: 2_000 }), /the result has 30 columns/);
 });
 
 const refused = [

@@ -51,6 +51,10 @@ async function readFirstRows(
 ): Promise<ReadRows> {
   const result = await statement.stream();
   const columns = result.deduplicatedColumnNames();
+  if (Buffer.byteLength(JSON.stringify(columns)) > maxBytes)
+    throw new Error(
+      `the result has ${columns.length} columns, more than an answer holds: name those to read`,
+    );
   const types = result.columnTypes();
   const rows: ReadRows['rows'] = [];
   let size = 0;

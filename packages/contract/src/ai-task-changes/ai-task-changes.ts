@@ -41,7 +41,7 @@ export const AiTaskChanges = named(
     message: Type.Optional(Type.String({ maxLength: 5_000, description: 'Of the last commit' })),
     files: Type.Array(AiTaskFile, { maxItems: shownFileLimit }),
     filesTotal: Type.Integer({ minimum: 0 }),
-    patch: Type.String({ description: 'A unified diff of the text files' }),
+    patch: Type.String({ maxLength: shownPatchLimit, description: 'A unified diff of the text files' }),
     isCut: Type.Boolean({ description: 'The patch leaves out files' }),
     findings: Type.Array(UploadWarning, { maxItems: uploadWarningLimit }),
     findingsTotal: Type.Integer({ minimum: 0 }),

@@ -42,7 +42,7 @@ export const connectorProfileOutcomes = {
     ),
     'connector-connection-invalid': kind<{ field: string; reason: string }>(
       422,
-      'A property of the connection of a test is a plain secret, or names no secret reference or OAuth configuration of the project.',
+      'A property of the connection of a test is a plain secret, or names no secret reference or OAuth configuration of the project; or a parameter has no value, or no place in the address.',
       ({ field, reason }) => `${field}: ${reason}`,
     ),
     'connector-agent-unavailable': kind<{ reason: string }>(

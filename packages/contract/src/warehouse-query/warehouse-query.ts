@@ -9,7 +9,7 @@ import { projectPath } from '../project/project.ts';
 export const queryRowLimit = 1_000;
 export const queryDefaultRows = 100;
 const sqlLimit = 100_000;
-/** Of all rows as JSON. */
+/** Of the names of the columns, and of all rows, as JSON. */
 export const queryBytesLimit = 262_144;
 export const querySecondsLimit = 30;
 
@@ -26,12 +26,13 @@ export const WarehouseQueryWork = Type.Object({
 });
 export type WarehouseQueryWork = Static<typeof WarehouseQueryWork>;
 
-const Cell = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]);
+const Text = Type.String({ maxLength: queryBytesLimit });
+const Cell = Type.Union([Text, Type.Number(), Type.Boolean(), Type.Null()]);
 export const WarehouseRows = named(
   'WarehouseRows',
   Type.Object({
-    columns: Type.Array(Type.String()),
-    rows: Type.Array(Type.Array(Cell), {
+    columns: Type.Array(Text, { maxItems: queryBytesLimit }),
+    rows: Type.Array(Type.Array(Cell, { maxItems: queryBytesLimit }), {
       maxItems: queryRowLimit,
       description:
         'In the order of the columns. Dates and times are texts, like numbers that a double cannot hold',

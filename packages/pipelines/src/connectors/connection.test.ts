@@ -113,3 +113,14 @@ test('a value cannot leave its segment of the path, and a missing one stops the 
     /the query parameter "q" has no value/,
   );
 });
+
+test('a URI parameter that the address lacks is refused, because it would have no effect', () => {
+  const uri = [
+    ['a', '1'],
+    ['b', '2'],
+  ] as const;
+  assert.throws(
+    () => createEndpointRequest(readEndpoint({}), { ...nothing, uri }, { parameters: [] }),
+    /has no URI parameter "b": it has "a"/,
+  );
+});

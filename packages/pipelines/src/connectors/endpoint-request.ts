@@ -1,6 +1,7 @@
 /** The request of one page: the endpoint with the values of the pipeline and of the paging. No secret is in it. */
 
-import { expandUrl } from './endpoint-url.ts';
+import { shorten } from '../template.ts';
+import { expandUrl, listPlaceholders } from './endpoint-url.ts';
 import { describeHeaderFault } from './header.ts';
 import type { PageRequest } from './paging.ts';
 import {
@@ -11,7 +12,7 @@ import {
 } from './profile.ts';
 import { isJsonMap } from './profile-reader.ts';
 
-/** What a pipeline or a test gives for one endpoint. A name that the endpoint lacks is sent too. */
+/** What a pipeline or a test gives for one endpoint. A header or query parameter that it lacks is sent too. */
 export interface EndpointValues {
   headers: readonly (readonly [name: string, value: string])[];
   query: readonly (readonly [name: string, value: string])[];
@@ -50,6 +51,7 @@ function createUrl(
   page: Omit<PageRequest, 'number'>,
 ): string {
   if (page.url !== undefined) return page.url;
+  requirePlaces(endpoint, values);
   const uri = new Map(mergeValues(endpoint.uriParameters, values.uri, 'URI parameter'));
   const url = expandUrl(endpoint.url, uri);
   for (const [name, value] of mergeValues(endpoint.queryParameters, values.query, 'query parameter'))
@@ -59,6 +61,17 @@ function createUrl(
     if (at.in === 'query') url.searchParams.set(at.name, String(value));
   }
   return url.href;
+}
+
+/** A value without a place in the address would have no effect. @throws ConnectorError */
+function requirePlaces({ url }: ConnectorEndpoint, values: EndpointValues): void {
+  const places = listPlaceholders(url);
+  const strange = values.uri.find(([name]) => !places.includes(name))?.[0];
+  if (strange === undefined) return;
+  const known = places.map((name) => `"${shorten(name)}"`).join(', ') || 'none';
+  throw new ConnectorError(
+    `the address of the endpoint has no URI parameter "${shorten(strange)}": it has ${known}`,
+  );
 }
 
 /** The profile's values, and those of the pipeline, which replace them. */

@@ -1,7 +1,8 @@
 /** A successful request for each operation on the changes of AI tasks. */
 import type { Examples, Place } from '../../testing/place.ts';
 
-async function createEdited({ account, project }: Place): Promise<string> {
+/** Creates a task that has ended with an edit. Returns its path. */
+export async function createEdited({ account, project }: Place): Promise<string> {
   const { projectId } = project;
   const body = {
     agentConfig: { name: 'data_engineer_agent', projectId, environmentName: 'dev', mode: 'ACT' },

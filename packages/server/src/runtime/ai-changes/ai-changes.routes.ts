@@ -179,7 +179,11 @@ async function discardChanges(services: ChangeServices, call: DiscardCall): Prom
     removeEdits(tx, key);
     return {
       body: { taskId: row.task_id, state: 'DISCARDED' as const },
-      events: [buildTaskEvent('ai-task-discarded', row.task_id, describeTask(task))],
+      events: [
+        buildTaskEvent('ai-task-discarded', row.task_id, describeTask(task), {
+          after: { state: 'DISCARDED' },
+        }),
+      ],
     };
   });
 }

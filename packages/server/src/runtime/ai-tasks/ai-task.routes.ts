@@ -113,7 +113,8 @@ export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): voi
     tx.send(requestStop, { account_id: scope.accountId, task_id: taskId, now });
     announce(tx, taskId);
     tx.afterCommit(() => services.wakes.wake(stopKeyOf(taskId), 'all'));
-    const events = [buildTaskEvent('ai-task-stop-requested', taskId, describeTask(task))];
+    const states = { before: { status: task.status }, after: { status: 'STOPPING' } };
+    const events = [buildTaskEvent('ai-task-stop-requested', taskId, describeTask(task), states)];
     return { body: { taskId, status: 'STOPPING' as const }, events };
   });
 
@@ -137,7 +138,8 @@ export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): voi
     if (task.is_at_work) throw problem('ai-task-running', { id: params.taskId });
     tx.send(deleteTask, { account_id: scope.accountId, task_id: taskId });
     announce(tx, taskId);
-    return { events: [buildTaskEvent('ai-task-deleted', taskId, describeTask(task))] };
+    const before = { status: task.status };
+    return { events: [buildTaskEvent('ai-task-deleted', taskId, describeTask(task), { before })] };
   });
 
   ofTask.read(listAiTaskMessages, async ({ params, query, rows }) => {
@@ -181,7 +183,8 @@ export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): voi
     const { grantedPermissions: grants } = body;
     if (grants !== undefined) replaceGrants(tx, { scope, taskId, grants, tools, now });
     announce(tx, taskId);
-    const events = [buildTaskEvent('ai-task-message-sent', taskId, { ...task, config })];
+    const states = { before: { status: task.status }, after: { status: 'RUNNING' } };
+    const events = [buildTaskEvent('ai-task-message-sent', taskId, { ...task, config }, states)];
     return { body: { taskId }, events };
   });
 

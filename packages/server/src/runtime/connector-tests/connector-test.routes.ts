@@ -77,7 +77,7 @@ async function begin(
 ) {
   const { body, scope, now } = call;
   const { projectId, environmentName, parameters = {}, connection = {} } = body;
-  const tested = findTestedEndpoint(profile.text, body.endpointId, connection);
+  const tested = findTestedEndpoint(profile.text, body);
   await requireNamed(call, tested);
   const { agentId } = await readAgent(call);
   const workId = call.newId();

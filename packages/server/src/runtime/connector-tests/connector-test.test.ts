@@ -101,6 +101,18 @@ test('what cannot work is refused before an agent is asked', async () => {
     'connector-connection-invalid',
     /no secret reference "gone"/,
   );
+  await refuse(
+    { parameters: {} },
+    422,
+    'connector-connection-invalid',
+    /^body\.parameters: the URI parameter "shop" has no value/,
+  );
+  await refuse(
+    { parameters: { uriParameters: { shop: 'oslo', shopp: 'bergen' } } },
+    422,
+    'connector-connection-invalid',
+    /^body\.parameters: .* no URI parameter "shopp": it has "shop"/,
+  );
   await refuse({ environmentName: 'moon' }, 422, 'unknown-environment', /moon/);
   await refuse({ agentId: 'nowhere' }, 422, 'unknown-agent', /nowhere/);
   await refuse({ projectId: '0198c2f4-5d1e-7c3a-9b42-6f0e8d7c1a23' }, 404, 'project-not-found', /0198c2f4/);

@@ -1,10 +1,11 @@
 /** The rules of a test, as pure functions. */
-import type { ConnectorConnection } from '@headgate/contract';
+import type { ConnectorConnection, ConnectorParameters } from '@headgate/contract';
 import {
   type Authentication,
   type ConnectionValue,
   ConnectorError,
   chooseAuthentication,
+  createEndpointRequest,
   readProfile,
 } from '@headgate/pipelines';
 import { isPlainObject } from '../../kernel/http/json-schema.ts';
@@ -19,6 +20,12 @@ export interface TestedEndpoint {
   oauthName: string | undefined;
 }
 
+interface TestedRequest {
+  endpointId: string;
+  parameters?: ConnectorParameters;
+  connection?: ConnectorConnection;
+}
+
 const toldEndpoints = 10;
 
 /**
@@ -27,8 +34,7 @@ const toldEndpoints = 10;
  */
 export function findTestedEndpoint(
   text: string,
-  endpointId: string,
-  connection: ConnectorConnection,
+  { endpointId, parameters = {}, connection = {} }: TestedRequest,
 ): TestedEndpoint {
   const json = JSON.parse(text) as { endpoints: Record<string, unknown>[] };
   const { profile, findings } = readProfile(json);
@@ -47,17 +53,26 @@ export function findTestedEndpoint(
     const known = profile.endpoints.slice(0, toldEndpoints).map(({ id }) => id);
     throw problem('connector-endpoint-not-found', { id: endpointId, known });
   }
-  const authentication = readAuthentication(() => chooseAuthentication(read, connection));
+  const authentication = refuseFault('body.connection', () => chooseAuthentication(read, connection));
+  const { headerParameters = {}, queryParameters = {}, uriParameters = {}, body } = parameters;
+  const values = {
+    headers: Object.entries(headerParameters),
+    query: Object.entries(queryParameters),
+    uri: Object.entries(uriParameters),
+    ...(body === undefined ? {} : { body }),
+  };
+  // The agent makes the request. Here a missing value is found before an agent is asked.
+  refuseFault('body.parameters', () => createEndpointRequest(read, values, { parameters: [] }));
   const oauthName = authentication.type === 'OAUTH' ? authentication.name : undefined;
   return { endpoint, name: read.name, secretNames: listSecrets(authentication, connection), oauthName };
 }
 
-function readAuthentication(choose: () => Authentication): Authentication {
+function refuseFault<Result>(field: string, work: () => Result): Result {
   try {
-    return choose();
+    return work();
   } catch (failure) {
     if (!(failure instanceof ConnectorError)) throw failure;
-    throw problem('connector-connection-invalid', { field: 'body.connection', reason: failure.message });
+    throw problem('connector-connection-invalid', { field, reason: failure.message });
   }
 }
 

@@ -1,0 +1,17 @@
+/** Connectors whose code is loaded at their first use: most agents call no API. */
+import type { Connectors, ConnectorsOptions } from './connectors.ts';
+
+export function createLazyConnectors(options: ConnectorsOptions): Connectors {
+  let loading: Promise<Connectors> | undefined;
+  function load(): Promise<Connectors> {
+    loading ??= import('./connectors.ts').then(({ createConnectors }) => createConnectors(options));
+    return loading;
+  }
+  return {
+    open: async (opened, use) => (await load()).open(opened, use),
+    tokens: {
+      read: async (...asked) => (await load()).tokens.read(...asked),
+      authorize: async (...asked) => (await load()).tokens.authorize(...asked),
+    },
+  };
+}
