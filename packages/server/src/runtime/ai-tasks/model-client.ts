@@ -34,7 +34,26 @@ async function openAdapter({ provider, baseUrl, model, apiKey }: ModelSettings):
 }
 
 /** A redirect would send the conversation to an address that the operator did not set. */
-const fetchWithoutRedirect: typeof fetch = (input, init) => fetch(input, { ...init, redirect: 'error' });
+const fetchWithoutRedirect: typeof fetch = async (input, init) => {
+  const response = await fetch(input, { ...init, redirect: 'error' });
+  return new Response(response.body?.pipeThrough(boundBytes()), response);
+};
+
+/** Of one response: events are much larger than the text that they bring. */
+const mostBytes = 16 * 1_048_576;
+
+/** The adapters keep a response until its end, or until a line of it ends. */
+function boundBytes(): TransformStream<Uint8Array, Uint8Array> {
+  let bytes = 0;
+  return new TransformStream({
+    transform(chunk, controller) {
+      bytes += chunk.byteLength;
+      if (bytes <= mostBytes) controller.enqueue(chunk);
+      else
+        controller.error(new ModelFailed('answer-too-long', 'The answer of the model server was too long.'));
+    },
+  });
+}
 
 export function createModelClient(settings: ModelSettings): Model {
   let opened: Promise<Adapter> | undefined;
@@ -147,6 +166,9 @@ interface Judged {
 
 function judgeFailure(failure: unknown): Judged {
   if (failure instanceof ModelFailed) return { failure, isPassing: false };
+  // The adapters wrap what a body fails with.
+  const { cause } = failure as { cause?: unknown };
+  if (cause instanceof ModelFailed) return { failure: cause, isPassing: false };
   const {
     statusCode: status,
     responseHeaders: headers,

@@ -58,6 +58,7 @@ for (const provider of ['openai', 'anthropic'] as const)
           ],
         },
         { calls: [look('x')], rawInput: '{"text": "x' },
+        { calls: [look('x')], rawInput: `{"text": ${'['.repeat(40_000)}${']'.repeat(40_000)}}` },
         { text: 'I give up.' },
       ]);
       const path = await scene.create('Do it.');
@@ -67,7 +68,21 @@ for (const provider of ['openai', 'anthropic'] as const)
       assert.match(texts[1] ?? '', /must NOT have additional properties/);
       assert.match(texts[2] ?? '', /There is no tool "drop_everything"\. The tools are .*look/);
       assert.match(texts[3] ?? '', /not a JSON object/);
+      assert.match(texts[4] ?? '', /nested too deeply/);
       assert.equal(scene.tools.runs.length, before);
+    });
+
+    test('an answer with very many calls does not fill the task, and one without end is given up', async () => {
+      scene.model.play([
+        { calls: Array.from({ length: 1_000 }, () => ({ name: 'drop_everything', input: {} })) },
+        { text: Array.from({ length: 20 }, () => 'x'.repeat(1_048_576)) },
+      ]);
+      const path = await scene.create('Do it.');
+      assert.equal((await scene.settled(path)).status, 'ERRORED');
+      const messages = await listMessages(scene.admin, path);
+      assert.equal(listResults(messages).length, 40);
+      const last = messages.at(-1);
+      assert.equal(last?.type === 'error' ? last.code : last, 'answer-too-long');
     });
 
     test('429, 5xx and a stream that is cut off are repeated; the text begins again', async () => {

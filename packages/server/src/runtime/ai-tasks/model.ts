@@ -44,7 +44,11 @@ export interface Model {
   ask(request: Ask): Promise<ModelAnswer>;
 }
 
-export type ModelFailureCode = 'model-unavailable' | 'model-refused-request' | 'context-too-long';
+export type ModelFailureCode =
+  | 'model-unavailable'
+  | 'model-refused-request'
+  | 'context-too-long'
+  | 'answer-too-long';
 
 /** The model gave no answer. The message is for people, and names neither addresses nor keys. */
 export class ModelFailed extends Error {

@@ -1,5 +1,6 @@
 /** The tools that a task may use, and the question to a person, which is no tool of the platform. */
 import { type Static, Type } from 'typebox';
+import { findStructureFault } from '../../kernel/http/json-body.ts';
 import { bodySchemas, compileOnUse } from '../../kernel/http/schemas.ts';
 import type { Tool, ToolInput } from '../ai-tools/index.ts';
 
@@ -64,10 +65,11 @@ export function createTools(platform: readonly Tool[]): Tools {
   };
 }
 
-/** The input as an object. The model may leave out an empty one. */
+/** The input as an object. The model may leave out an empty one. One that is nested too deeply is no input. */
 export function parseInput(text: string): ToolInput | undefined {
   try {
     const parsed: unknown = text.trim() === '' ? {} : JSON.parse(text);
+    if (findStructureFault(text) !== undefined) return undefined;
     return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)
       ? (parsed as ToolInput)
       : undefined;

@@ -18,6 +18,8 @@ import { type NewCall, writeCall, writeTextSoFar, writeTurn, writeTurnEnd } from
 /** A turn whose servers die this often is given up: the answer may be what kills them. */
 const mostAttempts = 5;
 const mostCalls = 20;
+/** Calls beyond the limit that the model hears of; those after them are left out of the messages. */
+const mostRefusedCalls = 20;
 const mostInputLength = 100_000;
 
 interface Turn {
@@ -182,7 +184,9 @@ function writeAnswer(step: Step, turn: Turn, answer: ModelAnswer, measured: Meas
   const { services, key, task } = step;
   const now = services.clock.now();
   const groupId = turn.groupId;
-  const calls = answer.calls.map((call, index) => judgeProposed(step, turn, call, index, now));
+  const calls = answer.calls
+    .slice(0, mostCalls + mostRefusedCalls)
+    .map((call, index) => judgeProposed(step, turn, call, index, now));
   const { input: inputTokens, output: outputTokens, cost, milliseconds } = measured;
   const usage: AiMessageData = { type: 'usage', inputTokens, outputTokens, milliseconds };
   const text = chooseText(answer);
@@ -284,7 +288,7 @@ function findFault({ services, task }: Step, asked: AskedCall, index: number): s
     return `The input has ${asked.input.length} characters; ${mostInputLength} is the limit.`;
   const input = parseInput(asked.input);
   if (input === undefined)
-    return 'The input is not a JSON object. Send one that fits the schema of the tool.';
+    return 'The input is not a JSON object, or is nested too deeply. Send one that fits the schema of the tool.';
   if (encodeJson(input) !== JSON.stringify(input))
     return 'The input holds characters that cannot be stored, such as NUL.';
   const fault = services.tools.findFault(tool, input);

@@ -54,6 +54,8 @@ test('a secret in a file is not shown, stays when the file is written back, and 
   assert.equal(shown, 'DATABASE_PASSWORD=[secret 1]\nHOST=db.example.com\n');
   assert.match(done(await call('search_files', { text: 'hunter' })), /No line/);
   done(await call('write_file', { path: 'other/keys.env', content: shown.replace('db.', 'eu.') }));
+  const moved = await call('write_file', { path: 'other/keys.env', content: 'NOTE [secret 1]' });
+  assert.match(failed(moved), /secret 1\] stands where its secret could be read/);
   const [edit] = await server.database.query<{ content: string }>(
     'select content from ai_edit where task_id = $1',
     [taskId],
@@ -99,4 +101,38 @@ test('a task may edit so many files and bytes', async () => {
   assert.match(failed(await call('write_file', { path: 'e', content })), /bytes/);
   done(await call('write_file', { path: 'd', content: 'small' }));
   done(await call('write_file', { path: 'e', content }));
+});
+
+test('the SQL of a transformation does not grow without bound with the values of its variables', async () => {
+  const names = `\${x}`.repeat(4_000);
+  const path = 'jobs/large.tran.yaml';
+  const content = `type: "transformation"
+version: "1.0"
+pipeline:
+  components:
+    In:
+      type: "table-input"
+      parameters: {componentName: "In", targetTable: "city", columnNames: ["name"]}
+    Few:
+      type: "filter"
+      sources: ["In"]
+      parameters:
+        componentName: "Few"
+        filterConditions: [["name", "Is", "Equal to", "${names}"]]
+        combineCondition: "And"
+    Out:
+      type: "table-output"
+      sources: ["Few"]
+      parameters: {componentName: "Out", targetTable: "other", columnMapping: [["name", "name"]]}
+  variables:
+    x:
+      metadata: {type: "TEXT", scope: "COPIED", visibility: "PUBLIC"}
+      defaultValue: "${'v'.repeat(90_000)}"
+`;
+  const { call } = await createToolScene(server, { files: { [path]: content } });
+  const planned = done(await call('plan_sql', { path }));
+  assert.match(
+    planned,
+    /Few cannot be planned: the values of the variables have more than 1000000 characters/,
+  );
 });

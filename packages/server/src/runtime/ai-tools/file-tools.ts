@@ -146,11 +146,7 @@ function createWriteTool(services: ToolServices): Tool {
       const found = findPath(copy, path);
       const bytes = found === undefined ? undefined : await copy.read(found);
       const earlier = bytes === undefined ? '' : (decodeText(bytes) ?? '');
-      const restored = restoreSecrets(content, earlier);
-      if (restored === undefined)
-        throw new ToolFault(
-          `the content has a mark such as [secret 1] that ${quote(path)} does not have: a secret cannot be copied from another file`,
-        );
+      const restored = requireRestored(path, content, earlier);
       if (restored.includes('\0') || !restored.isWellFormed())
         throw new ToolFault('the content is not a text');
       requireRoom(copy, path);
@@ -159,6 +155,18 @@ function createWriteTool(services: ToolServices): Tool {
       return `${bytes === undefined ? 'Created' : 'Changed'} ${quote(found ?? path)}.`;
     },
   });
+}
+
+/** @throws ToolFault */
+function requireRestored(path: string, content: string, earlier: string): string {
+  const restored = restoreSecrets(content, earlier);
+  if ('text' in restored) return restored.text;
+  const { fault, mark } = restored;
+  throw new ToolFault(
+    fault === 'unknown'
+      ? `the content has a mark such as ${mark} that ${quote(path)} does not have: a secret cannot be copied from another file`
+      : `${mark} stands where its secret could be read: leave it behind the name that it had`,
+  );
 }
 
 /** A file must not stand where a folder is, nor below a file. */

@@ -15,6 +15,10 @@ test('what looks like a secret is masked', () => {
     ['postgres://ada:pa55@db.example.com/x', 'postgres://ada:[secret 1]@db.example.com/x'],
     ['-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----\nrest', '[secret 1]\nrest'],
     ['eyJhbGciOiJI.eyJzdWIiOiIx.sig', '[secret 1]'],
+    ['password: correct horse battery # x\nb: 1', 'password: [secret 1] # x\nb: 1'],
+    ['db:\n  password: pa#ss,w;rd\n  size: 1', 'db:\n  password: [secret 1]\n  size: 1'],
+    ['- secret: >-\n    one\n\n    two\n- size: 1', '- secret: >-\n[secret 1]\n- size: 1'],
+    ['"token": "a\\"bcd", x', '"token": [secret 1], x'],
     ['token: a_b_c\nDB_PASSWORD = xyz9', 'token: [secret 1]\nDB_PASSWORD = [secret 2]'],
   ];
   for (const [text, expected] of masked) assert.equal(mask(text), expected);
@@ -39,11 +43,30 @@ test('a masked text is restored exactly, also one that has a mark itself', () =>
     'a [secret 1] b',
     'nothing',
     'password: abc, password: abd',
+    'password: correct horse battery # staple\nkey: |\n  x\nclient_secret: |-\n  one\n  two\nnext: 1',
   ])
-    assert.equal(restoreSecrets(mask(text), text), text);
-  assert.equal(
-    restoreSecrets('new [secret 2] first [secret 1]', 'password: abc token: def'),
-    'new def first abc',
-  );
-  assert.equal(restoreSecrets('[secret 2]', 'password: abc'), undefined);
+    assert.deepEqual(restoreSecrets(mask(text), text), { text });
+  const earlier = 'password: abc token: def';
+  assert.deepEqual(restoreSecrets('token: [secret 2], pwd=[secret 1]', 'pwd=abc; token=def'), {
+    text: 'token: def, pwd=abc',
+  });
+  assert.deepEqual(restoreSecrets('password: [secret 2]', 'password: abc'), {
+    fault: 'unknown',
+    mark: '[secret 2]',
+  });
+  assert.deepEqual(restoreSecrets('x', earlier), { text: 'x' });
+});
+
+test('a mark cannot be moved to where its secret could be read', () => {
+  for (const text of [
+    'note: [secret 1]',
+    'password: "x[secret 1]" [secret 1]',
+    'password: "[secret 1]"',
+    'password=xyz[secret 1]',
+    'token: [secret 2]\nb: [secret 2]',
+  ])
+    assert.ok(
+      'fault' in restoreSecrets(text, 'password: "hunter2"\nurl: postgres://ada:pa55;word@db/x'),
+      text,
+    );
 });

@@ -5,7 +5,7 @@
  * The mask is numbered by its place, so that a file can be written back without the model knowing the secret.
  */
 
-const value = String.raw`(?:"[^"\n]{3,}"|'[^'\n]{3,}'|[^\s"'#,;)\]}]{3,})`;
+const value = String.raw`(?:"(?:[^"\\\n]|\\.){3,}"|'(?:[^'\n]|''){3,}'|[^\s"'#,;)\]}]{3,})`;
 const names =
   'password|passwd|pwd|secret|client_?secret|api_?key|access_?key|private_?key|auth_?token|access_?token|refresh_?token|token|credential';
 
@@ -20,6 +20,15 @@ const forms: readonly RegExp[] = [
   /\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g,
   /(\b(?:Bearer|Basic)\s+)[\w.~+/=-]{12,}/gi,
   /(\b[a-z][a-z0-9+.-]*:\/\/[^\s:/@"']*:)[^\s@/"']+(?=@)/gi,
+  // YAML: an unquoted value goes on to the end of the line, and the lines of a block are below it.
+  new RegExp(
+    String.raw`(^[ \t-]*[\w.-]*(?:${names}):[ \t]+)[^\s"'[{$|>&*#](?:[^\n#]|(?<=\S)#)*[^\s#]`,
+    'gim',
+  ),
+  new RegExp(
+    String.raw`(^([ \t]*)(?:- +)?[\w.-]*(?:${names}):[ \t]*[|>][-+\d]*[ \t]*\n)(?:\2[ \t]+\S.*(?:\n+(?=\2[ \t]+\S))?)+`,
+    'gim',
+  ),
   // An expression such as ${secret("name")} names a secret and is none.
   new RegExp(String.raw`((?:["']?\b[\w.-]*(?:${names})["']?)\s*[:=]\s*)(?!\s*["']?\$\{)${value}`, 'gi'),
 ];
@@ -32,18 +41,9 @@ export interface Masked {
 
 export function maskSecrets(text: string): Masked {
   const secrets: string[] = [];
-  // Each form works on what the earlier ones left, and numbers follow the places in the end.
-  const spans: { start: number; end: number }[] = [];
-  for (const form of forms)
-    for (const match of text.matchAll(form)) {
-      const start = match.index + (match[1]?.length ?? 0);
-      spans.push({ start, end: match.index + match[0].length });
-    }
-  spans.sort((one, other) => one.start - other.start || other.end - one.end);
   let masked = '';
   let at = 0;
-  for (const { start, end } of spans) {
-    if (start < at) continue;
+  for (const { start, end } of findSpans(text)) {
     secrets.push(text.slice(start, end));
     masked += `${text.slice(at, start)}[secret ${secrets.length}]`;
     at = end;
@@ -51,17 +51,49 @@ export function maskSecrets(text: string): Masked {
   return { text: masked + text.slice(at), secrets };
 }
 
-/**
- * Puts the secrets of the earlier content back.
- * @returns undefined if the text has a mask that the earlier content does not have
- */
-export function restoreSecrets(text: string, earlier: string): string | undefined {
-  const { secrets } = maskSecrets(earlier);
-  let isKnown = true;
-  const restored = text.replaceAll(maskPattern, (mask) => {
-    const secret = secrets[Number(mask.slice('[secret '.length, -1)) - 1];
-    if (secret === undefined) isKnown = false;
-    return secret ?? mask;
+interface Span {
+  start: number;
+  end: number;
+}
+
+/** What is masked, in the order of the places; the longest of those that begin at the same one. */
+function findSpans(text: string): Span[] {
+  const found: Span[] = [];
+  for (const form of forms)
+    for (const match of text.matchAll(form)) {
+      const start = match.index + (match[1]?.length ?? 0);
+      found.push({ start, end: match.index + match[0].length });
+    }
+  found.sort((one, other) => one.start - other.start || other.end - one.end);
+  let at = 0;
+  return found.filter(({ start, end }) => {
+    if (start < at) return false;
+    at = end;
+    return true;
   });
-  return isKnown ? restored : undefined;
+}
+
+/** A mark that the earlier content does not have, or one whose secret could be read where it stands now. */
+export type Restored = { text: string } | { fault: 'unknown' | 'readable'; mark: string };
+
+/** Puts the secrets of the earlier content back. */
+export function restoreSecrets(text: string, earlier: string): Restored {
+  const { secrets } = maskSecrets(earlier);
+  const places: (Span & { mark: string })[] = [];
+  let restored = '';
+  let at = 0;
+  for (const { 0: mark, index } of text.matchAll(maskPattern)) {
+    const secret = secrets[Number(mark.slice('[secret '.length, -1)) - 1];
+    if (secret === undefined) return { fault: 'unknown', mark };
+    restored += text.slice(at, index);
+    places.push({ start: restored.length, end: restored.length + secret.length, mark });
+    restored += secret;
+    at = index + mark.length;
+  }
+  restored += text.slice(at);
+  const spans = findSpans(restored);
+  const readable = places.find(
+    ({ start, end }) => !spans.some((span) => span.start <= start && end <= span.end),
+  );
+  return readable === undefined ? { text: restored } : { fault: 'readable', mark: readable.mark };
 }

@@ -16,6 +16,8 @@ import { quote, requireEnvironment, type ToolServices } from './tool-kit.ts';
 
 /** Planning takes the server's time. */
 const longestFile = 200_000;
+/** Of all values together: a long default value may be named thousands of times. */
+const mostCharacters = 1_000_000;
 
 export async function planSql(
   services: ToolServices,
@@ -28,8 +30,8 @@ export async function planSql(
   if (pipeline === undefined) throw new ToolFault(`${quote(path)} cannot be read: ${error.message}`);
   if (pipeline.type !== 'transformation')
     throw new ToolFault(`${quote(path)} is an orchestration; only a transformation has SQL of its own`);
-  const defaults = readDefaults(pipeline);
-  const resolve = async ({ parameters }: { parameters: PlainMap }) => replaceInMap(parameters, defaults);
+  const values: Values = { defaults: readDefaults(pipeline), charactersLeft: mostCharacters };
+  const resolve = async ({ parameters }: { parameters: PlainMap }) => replaceInMap(parameters, values);
   const catalog = { query: (sql: string) => askWarehouse(services, context, sql) };
   const { outputs, failures } = await planTransformation(pipeline, duckdb, resolve, catalog);
   const planned = outputs.map(
@@ -52,6 +54,10 @@ async function askWarehouse({ platform }: ToolServices, context: ToolContext, sq
 }
 
 type Defaults = ReadonlyMap<string, string>;
+interface Values {
+  defaults: Defaults;
+  charactersLeft: number;
+}
 
 function readDefaults({ variables }: Transformation): Defaults {
   return new Map(
@@ -63,23 +69,28 @@ function readDefaults({ variables }: Transformation): Defaults {
   );
 }
 
-function replaceInMap(map: PlainMap, defaults: Defaults): PlainMap {
-  return Object.fromEntries(Object.entries(map).map(([name, value]) => [name, replaceIn(value, defaults)]));
+function replaceInMap(map: PlainMap, values: Values): PlainMap {
+  return Object.fromEntries(Object.entries(map).map(([name, value]) => [name, replaceIn(value, values)]));
 }
 
-function replaceIn(value: Plain, defaults: Defaults): Plain {
-  if (typeof value === 'string') return replaceNames(value, defaults);
+function replaceIn(value: Plain, values: Values): Plain {
+  if (typeof value === 'string') return replaceNames(value, values);
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map((each) => replaceIn(each, defaults));
+  if (Array.isArray(value)) return value.map((each) => replaceIn(each, values));
   if ('fromGrid' in value) throw new ParameterError('the rows of a grid variable are known only in a run');
-  return replaceInMap(value as PlainMap, defaults);
+  return replaceInMap(value as PlainMap, values);
 }
 
 /** Expressions are code of a tenant, which only an agent evaluates. */
-function replaceNames(text: string, defaults: Defaults): string {
+function replaceNames(text: string, values: Values): string {
   return text.replaceAll(/\$\{([^}]*)\}/g, (written, inner: string) => {
-    const found = defaults.get(inner.trim());
+    const found = values.defaults.get(inner.trim());
     if (found === undefined) throw new ParameterError(`${written} is known only in a run`);
+    values.charactersLeft -= found.length;
+    if (values.charactersLeft < 0)
+      throw new ParameterError(
+        `the values of the variables have more than ${mostCharacters} characters in all`,
+      );
     return found;
   });
 }
