@@ -60,6 +60,8 @@ export interface EndpointCall {
 
 const redirectLimit = 5;
 const quoteLength = 300;
+/** Of a response that is quoted. */
+const readLength = 65_536;
 
 export function createEndpointCall(options: EndpointCallOptions): EndpointCall {
   const { endpoint, exchange, sources, authentication, time } = options;
@@ -211,9 +213,9 @@ export function describeStatus(
   const { origin, pathname } = new URL(url);
   const remedy =
     advice[status] ?? (status >= 500 ? 'the server has a fault: try again later' : 'see what it says');
-  const said = conceal(text.slice(0, 4 * quoteLength))
-    .replaceAll(/\s+/g, ' ')
-    .trim();
+  // A word that is cut may be a part of a secret, which would not be concealed.
+  const read = text.length > readLength ? text.slice(0, readLength).replace(/\S+$/, '') : text;
+  const said = conceal(read).replaceAll(/\s+/g, ' ').trim();
   const quote = said === '' ? '' : `: ${said.length > quoteLength ? `${said.slice(0, quoteLength)}…` : said}`;
   return `${method} ${origin}${pathname} answered ${status} (${remedy})${quote}`;
 }

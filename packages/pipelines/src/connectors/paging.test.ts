@@ -52,6 +52,12 @@ test('pages are counted until one is empty, is not full, or the total is reached
     ended: true,
   });
   assert.deepEqual(walk(sized, [{ rowCount: 3 }, { rowCount: 2 }], 3).asked[0], ['per_page=3', 'page=1']);
+  // The API gives fewer rows a page than were asked for.
+  const capped = [{ rowCount: 2 }, { rowCount: 2 }, { rowCount: 1 }];
+  assert.deepEqual(walk(sized, capped, 500), {
+    asked: [1, 2, 3].map((page) => ['per_page=500', `page=${page}`]),
+    ended: true,
+  });
   const plain = readPaging({ type: 'page', parameter: 'p', first: 0 });
   assert.deepEqual(walk(plain, [{ rowCount: 9 }, { rowCount: 1 }, { rowCount: 0 }]).asked, [
     ['p=0'],

@@ -31,6 +31,8 @@ export interface PagingState {
   readonly rows: number;
   /** A position of an earlier page. It moves on at powers of two, so every circle is found. */
   readonly checkpoint: string;
+  /** The largest number of rows of an earlier page. */
+  readonly fullest: number;
 }
 
 /** @param rowsPerPage replaces the profile's `size` */
@@ -41,8 +43,9 @@ export function startPaging(paging: Paging, rowsPerPage?: number): PagingState {
       page: { ...page, parameters: [...page.parameters, { at: paging.at, value: paging.first }] },
       rows: 0,
       checkpoint: '',
+      fullest: 0,
     };
-  return { page, rows: 0, checkpoint: '' };
+  return { page, rows: 0, checkpoint: '', fullest: 0 };
 }
 
 function* listSize({ size }: Paging, rowsPerPage: number | undefined) {
@@ -64,7 +67,7 @@ export function nextPage(
   const rows = state.rows + response.rowCount;
   if (paging.hasMorePath !== undefined && !isTrue(readAt(response.body, paging.hasMorePath)))
     return undefined;
-  const position = findPosition(paging, { ...state, rows }, response, rowsPerPage);
+  const position = findPosition(paging, { ...state, rows }, response);
   if (position === undefined) {
     requireEnd(paging, { ...state, rows }, response);
     return undefined;
@@ -83,7 +86,8 @@ export function nextPage(
   // Brent: a checkpoint at each power of two meets every circle.
   const isPower = (state.page.number & (state.page.number - 1)) === 0;
   const page = { number, ...createRequest(paging, position, rowsPerPage) };
-  return { page, rows, checkpoint: isPower ? key : state.checkpoint };
+  const fullest = Math.max(state.fullest, response.rowCount);
+  return { page, rows, checkpoint: isPower ? key : state.checkpoint, fullest };
 }
 
 /** @throws ConnectorError if the response says that rows are missing, and does not say where they are */
@@ -128,18 +132,13 @@ function findCurrentKey(paging: Paging, { page }: PagingState): string | undefin
   return current === undefined ? undefined : String(current);
 }
 
-function findPosition(
-  paging: Paging,
-  state: PagingState,
-  response: PageResponse,
-  rowsPerPage: number | undefined,
-): Position | undefined {
+function findPosition(paging: Paging, state: PagingState, response: PageResponse): Position | undefined {
   switch (paging.type) {
     case 'none':
       return undefined;
     case 'page':
     case 'offset':
-      return findCountedPosition(paging, state, response, rowsPerPage);
+      return findCountedPosition(paging, state, response);
     case 'cursor':
     case 'token-in-body': {
       const from = paging.type === 'cursor' && paging.from === 'last-row' ? response.lastRow : response.body;
@@ -163,18 +162,16 @@ function findPosition(
 
 function findCountedPosition(
   paging: Extract<Paging, { type: 'page' | 'offset' }>,
-  { page, rows }: PagingState,
+  { page, rows, fullest }: PagingState,
   { rowCount, body }: PageResponse,
-  rowsPerPage: number | undefined,
 ): Position | undefined {
   if (rowCount === 0) return undefined;
   const total = readTotal(body, paging.totalPath);
   const pages = page.number;
   if (total !== undefined && (paging.type === 'page' ? pages : rows) >= total) return undefined;
-  const size = rowsPerPage ?? paging.size?.rows;
-  // Without a total, a page that is not full is the last one.
-  if (total === undefined && paging.hasMorePath === undefined && size !== undefined && rowCount < size)
-    return undefined;
+  const isUnknown = total === undefined && paging.hasMorePath === undefined;
+  // Not compared with the size that was asked for: many APIs give at most 100 rows, whatever is asked.
+  if (isUnknown && paging.size !== undefined && rowCount < fullest) return undefined;
   return { value: paging.first + (paging.type === 'page' ? pages : rows) };
 }
 
