@@ -225,7 +225,7 @@ async function readTokens(vaults: Vaults, { tokens: at }: ConnectorOauthPlan, si
 }
 
 /**
- * Who configures a project may name any secret of the vault, but only an administrator may write secrets.
+ * A caller that may configure a project may name any secret of the vault, but only an administrator may write secrets.
  *
  * @throws ConnectorError if tokens would replace another secret
  */

@@ -143,6 +143,19 @@ test('a value that does not fit stops the load, or widens the column', async () 
   ]);
 });
 
+test('fractions are not rounded into a column of integers', async () => {
+  await fixture.publishProfile({ structure: { repeatingElementPath: ['data'] } });
+  const output = { tableName: 'prices', createTableMode: 'APPEND' };
+  api.answer(() => ({ data: [{ price: 20 }] }));
+  await fixture.load({}, output);
+  api.answer(() => ({ data: [{ price: 19.99 }] }));
+  const { status, message } = await fixture.load({}, output);
+  assert.deepEqual([status, await rows('select price from prices')], ['FAILED', [[20]]], message);
+  assert.match(message ?? '', /"price" of the table "prices" is BIGINT/);
+  assert.equal((await fixture.load({ schemaChange: 'Widen' }, output)).status, 'SUCCESS');
+  assert.deepEqual(await rows('select price from prices order by 1'), [[19.99], [20]]);
+});
+
 test('lists of objects become child tables', async () => {
   const lines = {
     type: 'array',

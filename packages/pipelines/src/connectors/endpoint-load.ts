@@ -186,7 +186,15 @@ function alterColumns(
         `the table "${target.table}" has no column "${name}": add it, replace the table, or set schemaChange to Widen`,
       );
     }
-    if (schemaChange !== 'widen' || !isNarrower(known.type, type)) return [];
+    if (schemaChange !== 'widen') {
+      // The warehouse would round the fractions.
+      if (known.type.toUpperCase() === 'BIGINT' && type === 'number')
+        throw new ConnectorError(
+          `the column "${known.name}" of the table "${target.table}" is BIGINT, and the API gives numbers with fractions: replace the table, or set schemaChange to Widen`,
+        );
+      return [];
+    }
+    if (!isNarrower(known.type, type)) return [];
     return [`ALTER TABLE ${table} ALTER COLUMN ${dialect.name(name)} TYPE ${wanted}`];
   });
 }

@@ -16,6 +16,7 @@ test('rows are the elements at the path; an object is one row; null is none', ()
   assert.deepEqual(rowsOf({ a: { b: [1, 2] } }, at(['a', 'b'])), [1, 2]);
   assert.deepEqual(rowsOf({ a: { id: 1 } }, at(['a'])), [{ id: 1 }]);
   assert.deepEqual(rowsOf({ a: null }, at(['a'])), []);
+  assert.deepEqual(rowsOf(null, at([])), []);
   assert.deepEqual(rowsOf([1, 2], at([])), [1, 2]);
   assert.deepEqual(
     rowsOf([{ a: [1] }, { a: [2, 3] }], at(['a'], { containedInOuterArray: true })),

@@ -13,6 +13,8 @@ export function rowsOf(page: unknown, structure: ConnectorStructure): unknown[] 
   const { containedInOuterArray, repeatingElementPath: path, schema } = structure;
   if (containedInOuterArray && !Array.isArray(page))
     throw new ConnectorError(`the response is ${describe(page)}, but its profile says that it is a list`);
+  // Some servers write an empty list as null.
+  if (page === null && path.length === 0) return [];
   let level: unknown[] = Array.isArray(page) ? page : [page];
   let levelSchema: JsonSchema | undefined = schema?.items ?? schema;
   for (const [index, name] of path.entries()) {

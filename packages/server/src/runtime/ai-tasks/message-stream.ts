@@ -137,7 +137,7 @@ interface Shown {
   length: number;
 }
 
-/** The text of the turn that is under way. Another server that asks the model learns that somebody follows. */
+/** The text of the turn that is under way. Another server that asks the model learns that there is a follower. */
 async function readText(
   call: Call,
   { live, wakes }: StreamServices,

@@ -18,7 +18,7 @@ import { type NewCall, writeCall, writeTextSoFar, writeTurn, writeTurnEnd } from
 /** A turn whose servers die this often is given up: the answer may be what kills them. */
 const mostAttempts = 5;
 const mostCalls = 20;
-/** Calls beyond the limit that the model hears of; those after them are left out of the messages. */
+/** Calls beyond the limit whose refusal the model reads; those after them are left out of the messages. */
 const mostRefusedCalls = 20;
 const mostInputLength = 100_000;
 

@@ -25,7 +25,7 @@ export function createCommitTool(services: ToolServices): Tool {
   return declareTool({
     name: 'commit',
     description:
-      'Commit all edits of this task with a message. They reach other people only when a person merges them.',
+      'Commit all edits of this task with a message, to the branch of the task. Without a target branch or a generated one, that is the source branch itself.',
     input: object({ message: Type.String({ minLength: 1, maxLength: 5_000 }) }),
     asks: ({ message }) => ({
       title: 'Commit the changes',

@@ -48,7 +48,7 @@ export interface Platform {
   ): Promise<AnswerOf<Op>>;
 }
 
-/** A timeout of an agent passes only if the agent does, so the model hears of it. */
+/** A timeout of an agent passes only if the agent does, so the model reads it. */
 const passing = [429, 500, 502, 503];
 
 export function createPlatform(tokens: Tokens): Platform {

@@ -100,7 +100,7 @@ function begin(call: QueryCall, services: WarehouseQueryServices, { agent_id: ag
     enqueueWork(tx, work, now, { claimableUntil: until });
     tx.afterCommit(() => services.wakes.wake(agentId, 'all'));
     const subject = { type: 'warehouse-query', id: queryId, name: subjectName };
-    const after = { environmentName, maxRows, agentId, sql: sql.slice(0, 2_000) };
+    const after = { environmentName, maxRows, agentId, sql: sql.slice(0, 2_000).toWellFormed() };
     return [{ name: 'warehouse-query-requested', projectId, environmentName, subject, after }];
   });
 }

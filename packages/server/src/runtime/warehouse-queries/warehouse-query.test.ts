@@ -37,6 +37,10 @@ test('the agent of the environment gets the query with its bounds, and the reque
     [sql, maxRows, environmentName, warehouse],
     ['select a from t', 2, 'dev', { kind: 'duckdb' }],
   );
+  const next = oslo.answerNext(rows);
+  const long = `select '${'x'.repeat(1_991)}😀'`;
+  assert.equal((await query({ sql: long })).status, 200, 'its event is cut within a character');
+  await next;
   const again = await query({ maxRows: 2 }, { 'idempotency-key': 'one' });
   assert.deepEqual([again.status, again.body], [200, rows], 'no second work');
   const events = await server.database.query<{ name: string }>(
@@ -44,7 +48,7 @@ test('the agent of the environment gets the query with its bounds, and the reque
     [projectId, 'warehouse-query'],
   );
   const names = events.map(({ name }) => name.replace('warehouse-query-', ''));
-  assert.deepEqual(names, ['claimed', 'ended', 'requested']);
+  assert.deepEqual(names, ['claimed', 'claimed', 'ended', 'ended', 'requested', 'requested']);
 });
 
 test('a refused query says why, and can be repeated under its key', async () => {

@@ -51,7 +51,7 @@ export function requireValidOauth(body: ConnectorOauthBody): ConnectorGrantType 
   return grantType;
 }
 
-/** The agent checks the host again, after it asked the name server. */
+/** The agent checks the host again, after it has resolved the name. */
 function requireAddress(field: string, text: string): void {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || !/^https?:\/\//i.test(text))
