@@ -29,24 +29,49 @@ export {
   type TransformationType,
   UnknownComponentTypeError,
 } from './components/registry.ts';
-export { type Authentication, type ConnectionValue, chooseAuthentication } from './connectors/connection.ts';
 export {
-  createMarkKey,
-  createMarkTable,
+  addColumn,
+  alterType,
+  convertColumn,
+  describeMisfit,
+  type ExistingColumn,
+  findChangedRow,
+  findMisfits,
+  listConversions,
+  type MatchedColumn,
+  matchColumns,
+} from './connectors/column-change.ts';
+export { type Authentication, type ConnectionValue, chooseAuthentication } from './connectors/connection.ts';
+export { compareDecimals, isDecimal } from './connectors/decimal-text.ts';
+export {
   type EndpointLoad,
   type EndpointSource,
   type GatheredRows,
   type Incremental,
   pageColumn,
-  planEndpointLoad,
-  readMark,
 } from './connectors/endpoint-load.ts';
 export {
   createEndpointRequest,
   type EndpointRequest,
   type EndpointValues,
 } from './connectors/endpoint-request.ts';
-export { parseJson, readScalarText } from './connectors/json-text.ts';
+export { writeExactly } from './connectors/exact-texts.ts';
+export { hasLongNumbers, isRawNumber, parseJson, readScalarText } from './connectors/json-text.ts';
+export {
+  describeChildTable,
+  describeMainTable,
+  keepRows,
+  type LoadTable,
+  listLoadTargets,
+} from './connectors/load-rows.ts';
+export {
+  createLoadTable,
+  createMarkTable,
+  fillTable,
+  lockTable,
+  readMark,
+  writeMark,
+} from './connectors/load-statements.ts';
 export {
   nextPage,
   type PageRequest,
@@ -68,9 +93,10 @@ export {
   type RateLimit,
 } from './connectors/profile.ts';
 export { connectorProfileName, connectorProfilePath } from './connectors/profile-file.ts';
+export type { JsonMap } from './connectors/profile-reader.ts';
 export { describeProfileFinding, readProfile, readProfileText } from './connectors/read-profile.ts';
 export { createRowCheck } from './connectors/row-check.ts';
-export { rowsOf } from './connectors/rows.ts';
+export { type PageRows, readPageRows, rowsOf } from './connectors/rows.ts';
 export { getRowSchema, inferStructure } from './connectors/schema.ts';
 export { renderComponentPages } from './documentation/component-page.ts';
 export { createPipelineSchema } from './documentation/json-schema.ts';
@@ -134,12 +160,14 @@ export {
   type SharedPipelineUse,
 } from './shared-pipeline-use.ts';
 export {
+  type Conversion,
   type Dialect,
   type PreparedStatement,
   type RewrittenStatement,
   SqlError,
   type StatementList,
   type TableReference,
+  type ValueFit,
 } from './sql/dialect.ts';
 export { duckdb } from './sql/duckdb.ts';
 export { environmentDefaults } from './sql/environment-defaults.ts';

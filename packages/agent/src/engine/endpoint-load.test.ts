@@ -41,6 +41,35 @@ test('the rows of all pages are loaded, with the columns of the schema', async (
   assert.equal(first?.headers['x-more'], 'y');
 });
 
+test('offsets count the elements of the outermost list, not the rows in them', async () => {
+  const orders = [1, 2, 3, 4, 5].map((id) => ({ id, lines: id === 4 ? [] : [{ n: id }, { n: -id }] }));
+  await fixture.publishProfile({
+    paging: { type: 'offset', sizeParameter: 'limit', size: 2 },
+    structure: { repeatingElementPath: ['data', 'lines'] },
+  });
+  api.answer(({ query }) => {
+    const offset = Number(query.get('offset'));
+    return { data: orders.slice(offset, offset + 2) };
+  });
+  const { status, message } = await fixture.load({}, { tableName: 'lines' });
+  assert.equal(status, 'SUCCESS', message);
+  assert.deepEqual(
+    await rows('select n from lines order by n'),
+    [-5, -3, -2, -1, 1, 2, 3, 5].map((n) => [n]),
+  );
+});
+
+test('pages that are the same again are not loaded twice', async () => {
+  await fixture.publishProfile({ paging: { type: 'page', totalPath: 'pages' } });
+  api.answer(() => ({ pages: 3, data: [{ id: 1 }] }));
+  const { status, message } = await fixture.load({}, { tableName: 'repeated' });
+  assert.equal(status, 'FAILED');
+  assert.match(
+    message ?? '',
+    /page 2 of .* is the same as page 1: the parameter of the paging has no effect/,
+  );
+});
+
 test('without loadSelectedData each page is one row of DATA_VALUE, as it came', async () => {
   await fixture.publishProfile();
   api.answer((_, response) => {

@@ -6,26 +6,30 @@ import {
   type Action,
   type ConnectorEndpoint,
   ConnectorError,
-  createMarkKey,
   createMarkTable,
   createRowCheck,
   type EndpointLoad,
+  type GatheredRows,
   getRowSchema,
+  hasLongNumbers,
+  type JsonMap,
   nextPage,
   type PagingState,
   pageColumn,
-  parseJson,
-  planEndpointLoad,
   readMark,
-  rowsOf,
   startPaging,
+  writeExactly,
 } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from './action-context.ts';
 import type { AnsweredPage } from './asked-endpoint.ts';
+import { dropMark, isCounted, nameDepth, readPage, requireAnother } from './endpoint-page.ts';
 import { findEndpoint } from './endpoint-profile.ts';
-import { createHighWaterMark, type HighWaterMark } from './high-water-mark.ts';
+import { nameFile } from './files.ts';
+import { createHighWaterMark, createMarkKey, type HighWaterMark } from './high-water-mark.ts';
+import { describeExisting, fillTables, type MovedMark, readColumns } from './load-transaction.ts';
 import type { EndpointPort } from './ports.ts';
-import { createRowFile, type RowFile } from './row-file.ts';
+import { createRowFile, type RowFile, rowFileName } from './row-file.ts';
+import { isConflict } from './session.ts';
 
 type LoadAction = Extract<Action, { action: 'load-endpoint' }>;
 
@@ -51,13 +55,10 @@ export async function loadEndpoint(
     throw new ConnectorError(
       `a test cannot call "${endpoint.name}", which sends a ${endpoint.httpMethod} and may change what is at the other end`,
     );
-  const existing = await readColumns(context, load);
-  if (existing !== undefined && load.mode === 'fail-if-exists')
-    throw new ConnectorError(
-      `the table "${load.target.table}" exists: drop it, or choose another mode of createTableMode`,
-    );
-  const key = createMarkKey(source, load);
-  const mark = await openMark(context, load, key);
+  const existing = await readColumns(warehouse, load.target, dialect);
+  if (existing !== undefined && load.mode === 'fail-if-exists') throw describeExisting(load.target);
+  const key = createMarkKey({ profile: path, endpoint: endpoint.id }, source, load, dialect);
+  const before = await readMarkBefore(context, load, key);
   const asked = { path, endpoint: endpoint.id, connection: source.connection, values: source.values };
   const port = await run.artifact.files.openEndpoint(asked);
   const file = await createRowFile(ports.files);
@@ -66,7 +67,7 @@ export async function loadEndpoint(
       load,
       endpoint,
       check: createRowCheck(load.wholePages ? undefined : getRowSchema(endpoint.structure), load),
-      mark,
+      mark: load.incremental && createHighWaterMark(load.incremental, load.primaryKeys.length > 0, before),
       file,
       rows: 0,
       pages: 0,
@@ -74,18 +75,7 @@ export async function loadEndpoint(
     const print = (line: string) =>
       load.isVerbose ? ports.log(line, { step: step.current().stepId, stream: 'component' }) : undefined;
     await readPages(port, source.rowsPerPage, gathering, print, limit);
-    const plan = planEndpointLoad(
-      load,
-      {
-        file: await file.finish(),
-        columns: load.wholePages ? [pageColumn] : gathering.check.listColumns(),
-        children: gathering.check.children,
-        existing,
-        mark: mark?.value === undefined ? undefined : { key, value: mark.value },
-      },
-      dialect,
-    );
-    const { rowCount } = await warehouse.executeAll(plan);
+    const rowCount = await fill(gathering, { key, before, value: gathering.mark?.value }, context);
     return { status: 'SUCCESS', rowCount, message: describe(gathering, source.rowsPerPage) };
   } finally {
     await port.close();
@@ -93,29 +83,55 @@ export async function loadEndpoint(
   }
 }
 
-async function readColumns({ run }: ActionContext, { target }: EndpointLoad) {
-  const { warehouse, dialect } = run.context;
-  const { rows } = await warehouse.query(dialect.tableColumns(target), columnLimit);
-  return rows.length === 0
-    ? undefined
-    : rows.map(([name, type]) => ({ name: String(name), type: String(type) }));
-}
-
-/** Columns of a table that exists. */
-const columnLimit = 10_000;
-
-async function openMark(
+async function readMarkBefore(
   { run }: ActionContext,
   load: EndpointLoad,
   key: string,
-): Promise<HighWaterMark | undefined> {
+): Promise<string | undefined> {
   const { warehouse, dialect } = run.context;
   if (load.incremental === undefined) return undefined;
   await warehouse.execute(createMarkTable(dialect));
   const { rows } = await warehouse.query(readMark(dialect, key), 1);
   const [before] = rows[0] ?? [];
-  const hasKeys = load.primaryKeys.length > 0;
-  return createHighWaterMark(load.incremental, hasKeys, typeof before === 'string' ? before : undefined);
+  return typeof before === 'string' ? before : undefined;
+}
+
+/** Milliseconds between attempts, while another load of the same table has not ended. */
+const pauses = [50, 100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000, 5_000, 5_000, 5_000];
+
+async function fill(gathering: Gathering, mark: MovedMark, { run, step }: ActionContext): Promise<number> {
+  const { load, check, file } = gathering;
+  const { ports, dialect, limit } = run.context;
+  const rows: GatheredRows = {
+    file: await file.finish(),
+    columns: load.wholePages ? [pageColumn] : check.listColumns(),
+    children: check.children,
+  };
+  const moved = load.incremental === undefined ? undefined : mark;
+  const path = dialect.quotePath(file.path);
+  // The step shows no folder of this machine.
+  const warehouse = run.context.warehouse.watch((sql) =>
+    step.noteStatement(sql.replaceAll(path, dialect.literal(rowFileName))),
+  );
+  const attempt = () =>
+    warehouse.transact((transaction) => fillTables(load, rows, moved, dialect, transaction));
+  try {
+    for (const pause of pauses) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!isConflict(error) || run.context.findHalt() !== undefined) throw error;
+        await ports.wait(pause, limit);
+      }
+    }
+    return await attempt();
+  } catch (error) {
+    if (isConflict(error))
+      throw new ConnectorError(
+        `the table "${load.target.table}" is being changed by another run or statement: load again when it has ended`,
+      );
+    throw nameFile(error, file.path, rowFileName);
+  }
 }
 
 async function readPages(
@@ -137,20 +153,23 @@ async function readPages(
   };
   let state: PagingState | undefined = startPaging(paging, rowsPerPage);
   let coming: Promise<AnsweredPage> | undefined = ask(state);
+  let before = '';
   while (state !== undefined) {
     const { number }: PagingState['page'] = state.page;
     const response: AnsweredPage = await (coming ?? ask(state));
-    const body = readBody(response, number);
-    if (body === undefined && number > 1) requireNoContent(response, number);
-    const found = body === undefined ? [] : rowsOf(body, structure);
-    const { url, link } = response;
-    const given = { url, link, body, rowCount: found.length, lastRow: found.at(-1) };
-    state = body === undefined ? undefined : nextPage(paging, state, given, rowsPerPage);
+    const page = readPage(response, structure, number);
+    if (page.rows.length > 0 && isCounted(paging)) requireAnother(response, before, number);
+    before = response.text;
+    state = nextPage(paging, state, page, rowsPerPage);
     // The next page comes while the rows of this one are read. With a limit it may not be needed.
     coming = state === undefined || load.rowLimit !== undefined ? undefined : ask(state);
     gathering.pages += 1;
-    const isFull = await (load.wholePages ? takePage(response, gathering) : takeRows(found, gathering));
-    print(`page ${number}: ${found.length} rows`);
+    const isFull = load.wholePages
+      ? await takePage(response, gathering)
+      : await takeRows(page.rows, response, gathering).catch((error: unknown) => {
+          throw nameDepth(error, response, number);
+        });
+    print(`page ${number}: ${page.rows.length} rows`);
     if (isFull) return;
   }
 }
@@ -159,46 +178,29 @@ async function readPages(
 async function takePage({ text }: AnsweredPage, gathering: Gathering): Promise<boolean> {
   if (text.trim() === '') return false;
   gathering.rows += 1;
-  await gathering.file.add(text);
+  await gathering.file.add(dropMark(text));
   return gathering.rows === gathering.load.rowLimit;
 }
 
+const asItIs = (row: JsonMap) => ({ row, texts: undefined });
+
 /** Returns whether the load has as many rows as it may have. */
-async function takeRows(rows: readonly unknown[], gathering: Gathering): Promise<boolean> {
+async function takeRows(
+  rows: readonly unknown[],
+  { text }: AnsweredPage,
+  gathering: Gathering,
+): Promise<boolean> {
   const { check, mark, file, load } = gathering;
+  const hasLong = hasLongNumbers(text);
   for (const row of rows) {
     const object = check.take(row);
     if (mark !== undefined && !mark.take(object)) continue;
     gathering.rows += 1;
-    await file.add(object);
+    const { row: written, texts } = hasLong ? writeExactly(object, check.lists) : asItIs(object);
+    await file.add(written, texts);
     if (gathering.rows === load.rowLimit) return true;
   }
   return false;
-}
-
-const quoteLength = 200;
-
-function readBody({ text, status, contentType, url }: AnsweredPage, page: number): unknown {
-  if (text.trim() === '') return undefined;
-  try {
-    return parseJson(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
-  } catch {
-    const { origin, pathname } = new URL(url);
-    const kind = contentType ?? (text.trimStart().startsWith('<') ? 'HTML or XML' : 'no content type');
-    const start = text.slice(0, quoteLength).replaceAll(/\s+/g, ' ').trim();
-    throw new ConnectorError(
-      `page ${page} of ${origin}${pathname} is not JSON (status ${status}, ${kind}); it begins with: ${start}`,
-    );
-  }
-}
-
-/** The page before has led here, so rows may be missing. */
-function requireNoContent({ status, url }: AnsweredPage, page: number): void {
-  if (status === 204) return;
-  const { origin, pathname } = new URL(url);
-  throw new ConnectorError(
-    `page ${page} of ${origin}${pathname} is empty (status ${status}), so rows may be missing: load again`,
-  );
 }
 
 const namedMembers = 20;

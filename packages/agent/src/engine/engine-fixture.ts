@@ -28,6 +28,8 @@ export interface Fixture {
   folder: string;
   filesFolder: string;
   connection: DuckDBConnection;
+  /** Another connection to the same database, for what other runs do. */
+  connect(): Promise<DuckDBConnection>;
   /** The latest state of each step, in the order in which steps started. */
   steps: Map<string, Step>;
   /** Every report, as sent. */
@@ -155,6 +157,7 @@ export async function createFixture(
     folder,
     filesFolder,
     connection,
+    connect: () => instance.connect(),
     steps,
     reports,
     lines,

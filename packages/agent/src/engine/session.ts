@@ -18,6 +18,8 @@ export interface Session extends Omit<Warehouse, 'execute' | 'query'> {
   executeScript(statements: readonly (string | PreparedStatement)[]): Promise<{ rowCount: number }>;
   /** Runs all statements atomically. Returns the `rowCount` of the counted one. */
   executeAll(list: StatementList): Promise<{ rowCount: number }>;
+  /** Runs a transaction alone. It is rolled back if `work` throws. */
+  transact<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
   /** The same session. `onStatement` gets each statement of a component before it runs. */
   watch(onStatement: (sql: string) => void): Session;
   /** The same session. When `signal` is aborted, a running statement is interrupted and no other one starts. */
@@ -25,6 +27,9 @@ export interface Session extends Omit<Warehouse, 'execute' | 'query'> {
   /** The same session, for the statements of one of several concurrent iterations. */
   enterIteration(): Session;
 }
+
+/** The session while a transaction is active. */
+export type Transaction = Pick<Session, 'execute' | 'query'>;
 
 /** @param sessions of the warehouse that the run may use at the same time */
 export function createSession(warehouse: Warehouse, sessions: number): Session {
@@ -46,7 +51,7 @@ export function createSession(warehouse: Warehouse, sessions: number): Session {
           return await gate.runShared(work, signal);
         } catch (error) {
           // The statement had no effect. Alone it cannot meet another one.
-          if (error instanceof Error && conflict.test(error.message)) return runAlone(() => work(0));
+          if (isConflict(error) || violation.test(String(error))) return runAlone(() => work(0));
           throw error;
         }
       },
@@ -92,8 +97,12 @@ interface Turns {
 }
 
 /** DuckDB's messages for statements that changed the same rows or objects at the same time. */
-const conflict =
-  /\bconflict\b|has been altered|could not commit|failed to commit|violates (?:primary key|unique) constraint/i;
+const conflict = /\bconflict\b|has been altered|could not commit|failed to commit/i;
+/** Another statement may have added the row, or the statement itself is wrong. */
+const violation = /violates (?:primary key|unique) constraint/i;
+
+/** Whether a statement failed because of another one at the same time. */
+export const isConflict = (error: unknown): boolean => error instanceof Error && conflict.test(error.message);
 
 /** Statements that begin so change and read only the database, unless they have the words below. */
 const readsOrWrites =
@@ -153,6 +162,12 @@ function createStatements(
         }));
       return runInTurn(statements, () => runTransaction(warehouse, watched, { statements, counted }));
     },
+    transact: (work) =>
+      runInTurn([], () =>
+        inTransaction(warehouse, () =>
+          work({ execute: (sql) => watched.execute(sql), query: (sql, most) => watched.query(sql, most) }),
+        ),
+      ),
   };
 }
 
@@ -238,14 +253,14 @@ async function rollBackIfActive(warehouse: Warehouse): Promise<boolean> {
   }
 }
 
-async function runTransaction(
-  warehouse: Warehouse,
-  watched: Warehouse,
-  { statements, counted }: StatementList,
-) {
+function runTransaction(warehouse: Warehouse, watched: Warehouse, { statements, counted }: StatementList) {
+  return inTransaction(warehouse, () => runAll(watched, statements, counted));
+}
+
+async function inTransaction<T>(warehouse: Warehouse, work: () => Promise<T>): Promise<T> {
   await warehouse.execute('BEGIN TRANSACTION');
   try {
-    const result = await runAll(watched, statements, counted);
+    const result = await work();
     await warehouse.execute('COMMIT');
     return result;
   } catch (error) {

@@ -2,6 +2,8 @@
  * JSON whose numbers keep their digits. A number that a double cannot hold exactly stays as it is written: a
  * response is read and written again without change.
  */
+import { isExactDouble } from './decimal-text.ts';
+
 declare global {
   interface JSON {
     /** ECMAScript: JSON.parse source text access. */
@@ -10,7 +12,7 @@ declare global {
   }
 }
 
-/** A number with more digits than a double has. */
+/** A number that a double would write in another way. */
 export interface RawNumber {
   readonly rawJSON: string;
 }
@@ -18,17 +20,20 @@ export interface RawNumber {
 /** Sixteen digits, with or without a point, or an exponent of three. Only then is each number looked at. */
 const mayLoseDigits = /\d[\d.]{15}|\d[eE][+-]?\d{3}/;
 
+/** Whether `parseJson` may return raw numbers. */
+export const hasLongNumbers = (text: string): boolean => mayLoseDigits.test(text);
+
 export function parseJson(text: string): unknown {
-  if (!mayLoseDigits.test(text)) return JSON.parse(text);
+  if (!hasLongNumbers(text)) return JSON.parse(text);
   return JSON.parse(text, keepDigits as (this: unknown, key: string, value: unknown) => unknown);
 }
 
 function keepDigits(_key: string, value: unknown, context?: { source?: string }): unknown {
   if (typeof value !== 'number' || context?.source === undefined) return value;
   const { source } = context;
-  // A number larger than a double becomes infinite, which JSON cannot write: it would be loaded as NULL.
-  if (!Number.isFinite(value)) return JSON.rawJSON(source);
-  return source.length > 15 && String(value) !== source ? JSON.rawJSON(source) : value;
+  if (source.length > 15) return String(value) === source ? value : JSON.rawJSON(source);
+  // With an exponent, a number may also be too large or too small for a double.
+  return /e/i.test(source) && !isExactDouble(source) ? JSON.rawJSON(source) : value;
 }
 
 export function isRawNumber(value: unknown): value is RawNumber {

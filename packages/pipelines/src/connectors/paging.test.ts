@@ -113,6 +113,25 @@ test('a cursor comes from the response or from its last row', () => {
   );
 });
 
+test('a last row without the value that leads on does not end the load', () => {
+  const last = readPaging({ type: 'cursor', parameter: 'after', path: 'id', from: 'last-row' });
+  assert.throws(
+    () => walk(last, [{ rowCount: 1, lastRow: { ID: 7 } }]),
+    /the last row of page 1 has no "id", which leads to the next page/,
+  );
+  assert.equal(walk(last, [{ rowCount: 1, lastRow: { id: 7 } }, { rowCount: 0 }]).ended, true);
+});
+
+test('offsets and last rows of a list around lists are refused', () => {
+  const page = { rowCount: 2, lastRow: { id: 7 }, isNestedList: true };
+  for (const paging of [
+    { type: 'offset' },
+    { type: 'cursor', parameter: 'after', path: 'id', from: 'last-row' },
+  ])
+    assert.throws(() => walk(readPaging(paging), [page]), /a list of objects with lists/);
+  assert.equal(walk(readPaging({ type: 'page' }), [page, { rowCount: 0 }]).ended, true);
+});
+
 test('an API that says that there is more, and not where, does not end the load', () => {
   const cursor = readPaging({ type: 'cursor', parameter: 'c', path: 'next', hasMorePath: 'more' });
   const more = /page 1 says at "more" that there are more pages, but has no way to the next one/;

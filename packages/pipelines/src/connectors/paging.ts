@@ -21,8 +21,12 @@ export interface PageResponse {
   /** The `Link` header. */
   link: string | undefined;
   body: unknown;
+  /** Elements of the outermost list of the page. */
   rowCount: number;
+  /** The last of these elements. */
   lastRow: unknown;
+  /** The page is a list around other lists. */
+  isNestedList?: boolean;
 }
 
 export interface PagingState {
@@ -64,6 +68,7 @@ export function nextPage(
   response: PageResponse,
   rowsPerPage?: number,
 ): PagingState | undefined {
+  requireCountable(paging, response);
   const rows = state.rows + response.rowCount;
   if (paging.hasMorePath !== undefined && !isTrue(readAt(response.body, paging.hasMorePath)))
     return undefined;
@@ -88,6 +93,15 @@ export function nextPage(
   const page = { number, ...createRequest(paging, position, rowsPerPage) };
   const fullest = Math.max(state.fullest, response.rowCount);
   return { page, rows, checkpoint: isPower ? key : state.checkpoint, fullest };
+}
+
+/** @throws ConnectorError if rows could be missing or come twice because it is not clear what the API counts */
+function requireCountable(paging: Paging, { isNestedList }: PageResponse): void {
+  const usesElements = paging.type === 'offset' || (paging.type === 'cursor' && paging.from === 'last-row');
+  if (usesElements && isNestedList === true)
+    throw new ConnectorError(
+      `the response is a list of objects with lists, so it is not clear which elements the paging "${paging.type}" counts: use another paging, or a repeatingElementPath that ends at the outer list`,
+    );
 }
 
 /** @throws ConnectorError if the response says that rows are missing, and does not say where they are */
@@ -143,6 +157,10 @@ function findPosition(paging: Paging, state: PagingState, response: PageResponse
     case 'token-in-body': {
       const from = paging.type === 'cursor' && paging.from === 'last-row' ? response.lastRow : response.body;
       const value = readScalarText(readAt(from, paging.path));
+      if (value === undefined && from === response.lastRow && from !== undefined)
+        throw new ConnectorError(
+          `the last row of page ${state.page.number} has no "${paging.path.join('.')}", which leads to the next page: correct the path of the paging`,
+        );
       return value === undefined || value === '' || value === 'false'
         ? undefined
         : { value: checkLength(value) };

@@ -1,6 +1,7 @@
 /** Fits the rows of an endpoint into columns, as the profile's schema and the component's `schemaChange` say. */
 import { shorten } from '../template.ts';
 import { connectorColumnLimit } from './bounds.ts';
+import { isExactDouble } from './decimal-text.ts';
 import type { ChildList, EndpointLoad } from './endpoint-load.ts';
 import { isRawNumber, type RawNumber } from './json-text.ts';
 import { ConnectorError, type JsonSchema } from './profile.ts';
@@ -15,6 +16,8 @@ export interface RowCheck {
   take(row: unknown): JsonMap;
   listColumns(): ConnectorColumn[];
   readonly children: readonly ChildList[];
+  /** The members that become child tables. */
+  readonly lists: readonly string[];
   /** Members that the rows have and the table does not get. */
   listLeftOut(): string[];
 }
@@ -64,6 +67,7 @@ export function createRowCheck(rowSchema: JsonSchema | undefined, load: Endpoint
   }
 
   return {
+    lists: [...children.keys()],
     get children() {
       return [...children].map(([member, child]) => ({ member, columns: child.list() }));
     },
@@ -107,6 +111,9 @@ function createColumnCheck(
     known.map(({ name, type }) => [name, type]),
   );
 
+  /** The first number of each column that a double would round. */
+  const rounded = new Map<string, string>();
+
   function setColumn(name: string, type: ConnectorColumnType | undefined): void {
     if (columns.size >= connectorColumnLimit && !columns.has(name))
       throw new ConnectorError(
@@ -130,6 +137,13 @@ function createColumnCheck(
       if (!columns.has(name)) checkNew(name, where);
       if (value === null || value === undefined || !columns.has(name)) return;
       const type = columns.get(name);
+      if (
+        typeof value === 'object' &&
+        isRawNumber(value) &&
+        !rounded.has(name) &&
+        !isExactDouble(value.rawJSON)
+      )
+        rounded.set(name, value.rawJSON);
       if (type !== undefined && fits(value, type)) return;
       if (change !== 'widen')
         throw new ConnectorError(
@@ -137,8 +151,33 @@ function createColumnCheck(
         );
       setColumn(name, widen(type, typeOf(value)));
     },
-    list: () => [...columns].map(([name, type = 'text']) => ({ name, type })),
+    list() {
+      requireDistinct([...columns.keys()]);
+      return [...columns].map(([name, type = 'text']) => {
+        const number = type === 'number' ? rounded.get(name) : undefined;
+        if (number === undefined) return { name, type };
+        return { name, type: 'decimal', ...(change === 'widen' ? {} : { rounded: number }) };
+      });
+    },
   };
+}
+
+/** @throws ConnectorError about a name that no column can have, or that two have for the warehouse */
+function requireDistinct(names: readonly string[]): void {
+  const known = new Map<string, string>();
+  for (const name of names) {
+    const key = name.toLowerCase();
+    const same = known.get(key);
+    if (same !== undefined)
+      throw new ConnectorError(
+        `the rows have the members "${shorten(same)}" and "${shorten(name)}", which are the same name for the warehouse: select one of them, or name only one in the schema of the profile`,
+      );
+    if (key === '' || key.includes('\0'))
+      throw new ConnectorError(
+        `the rows have a member whose name ${key === '' ? 'is empty' : 'contains a NUL character'}, so it cannot be a column: select other members, or name these in the schema of the profile`,
+      );
+    known.set(key, name);
+  }
 }
 
 /** Lists of objects. */
@@ -159,6 +198,9 @@ function fits(value: unknown, type: ConnectorColumnType): boolean {
 /** A double would be infinite. */
 const isInRange = ({ rawJSON }: RawNumber) => Number.isFinite(Number(rawJSON));
 
+/** Characters of a 64-bit integer. */
+const longestInteger = 20;
+
 /** A number that is no 64-bit integer and has more digits than a double, or is larger, is a text. */
 function typeOf(value: unknown): ConnectorColumnType {
   // A large integer that a double holds exactly stands among others that it does not: all are integers.
@@ -168,6 +210,7 @@ function typeOf(value: unknown): ConnectorColumnType {
   if (typeof value === 'boolean') return 'boolean';
   if (!isRawNumber(value)) return 'json';
   if (!/^-?\d+$/.test(value.rawJSON)) return isInRange(value) ? 'number' : 'text';
+  if (value.rawJSON.length > longestInteger) return 'text';
   const whole = BigInt(value.rawJSON);
   return whole === BigInt.asIntN(64, whole) ? 'integer' : 'text';
 }
@@ -180,7 +223,7 @@ function widen(known: ConnectorColumnType | undefined, own: ConnectorColumnType)
 }
 
 function describe(value: unknown): string {
-  if (isRawNumber(value)) return value.rawJSON;
+  if (isRawNumber(value)) return shorten(value.rawJSON);
   if (Array.isArray(value)) return 'a list';
   return typeof value === 'object' ? 'an object' : JSON.stringify(shorten(String(value)));
 }

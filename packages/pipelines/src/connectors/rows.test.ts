@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseJson } from './json-text.ts';
 import type { ConnectorStructure } from './profile.ts';
-import { rowsOf } from './rows.ts';
+import { readPageRows, rowsOf } from './rows.ts';
 import { getRowSchema, inferStructure, listColumns } from './schema.ts';
 
 const at = (path: string[], more: Partial<ConnectorStructure> = {}): ConnectorStructure => ({
@@ -22,6 +22,23 @@ test('rows are the elements at the path; an object is one row; null is none', ()
     rowsOf([{ a: [1] }, { a: [2, 3] }], at(['a'], { containedInOuterArray: true })),
     [1, 2, 3],
   );
+});
+
+test('what an API counts are the elements of the outermost list', () => {
+  const page = {
+    data: [
+      { id: 1, lines: [1, 2, 3] },
+      { id: 2, lines: [] },
+    ],
+  };
+  const nested = readPageRows(page, at(['data', 'lines']));
+  assert.deepEqual([nested.rows, nested.elements, nested.isNestedList], [[1, 2, 3], page.data, false]);
+  const list = readPageRows(page.data, at(['lines'], { containedInOuterArray: true }));
+  assert.deepEqual([list.rows, list.elements, list.isNestedList], [[1, 2, 3], page.data, true]);
+  const wrapped = readPageRows([{ data: [1, 2] }], at(['data'], { containedInOuterArray: true }));
+  assert.deepEqual([wrapped.elements, wrapped.isNestedList], [[1, 2], true]);
+  const flat = readPageRows([{ a: { id: 1 } }, { a: { id: 2 } }], at(['a']));
+  assert.deepEqual([flat.rows.length, flat.elements.length, flat.isNestedList], [2, 2, false]);
 });
 
 test('an answer of another structure is an error that names what is there', () => {

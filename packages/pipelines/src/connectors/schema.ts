@@ -1,4 +1,5 @@
 /** The JSON schema of a response: reading, inference from samples, and the columns of a row. */
+import type { ValueKind } from '../sql/dialect.ts';
 import { connectorColumnLimit, pathDepthLimit } from './bounds.ts';
 import { isRawNumber } from './json-text.ts';
 import type { ConnectorStructure, JsonSchema } from './profile.ts';
@@ -141,12 +142,13 @@ export function getRowSchema({
 
 const getElement = (schema: JsonSchema): JsonSchema => schema.items ?? schema;
 
-export const columnTypes = ['text', 'integer', 'number', 'boolean', 'json'] as const;
-export type ConnectorColumnType = (typeof columnTypes)[number];
+export type ConnectorColumnType = ValueKind;
 
 export interface ConnectorColumn {
   name: string;
   type: ConnectorColumnType;
+  /** The first number that a double would round, in a column that the schema calls a number. */
+  rounded?: string;
 }
 
 /** The columns of a row: one for each member. Objects and lists stay JSON. */

@@ -78,6 +78,20 @@ export interface UserSql {
   expression(sql: string): RewrittenExpression;
 }
 
+/** What values of an API are. `decimal`: numbers with more digits than a double has, as text. */
+export type ValueKind = 'text' | 'integer' | 'number' | 'decimal' | 'boolean' | 'json';
+
+/** `fits`: a condition for the values that keep all they say; undefined: all do. */
+export interface ValueFit {
+  value: string;
+  fits: string | undefined;
+}
+
+/** The values of a column as another type. */
+export interface Conversion extends ValueFit {
+  type: string;
+}
+
 export interface Dialect {
   readonly user: UserSql;
   name(identifier: string): string;
@@ -89,6 +103,10 @@ export interface Dialect {
    * warehouse recognizes. `isTolerant`: NULL instead of an error.
    */
   cast(sql: string, type: string, isTolerant: boolean): string;
+  /** A value of an API as a type of the catalog. Its SQL type: VARCHAR, BIGINT, DOUBLE, VARCHAR, BOOLEAN, JSON. */
+  fitValue(sql: string, kind: ValueKind, type: string): ValueFit;
+  /** Types that a column may get for values that do not fit it, the narrowest first. */
+  listWiderTypes(column: string, type: string, kind: ValueKind): readonly Conversion[];
   table(reference: TableReference): string;
   /** Statements that make the schema of a table that is about to be made; none if it is always there. */
   makeSchema(reference: TableReference): readonly string[];
@@ -113,6 +131,8 @@ export interface Dialect {
   insertRows(table: string, query: string, columns: readonly string[] | undefined): string;
   /** A relation over one file. `path` is absolute; wildcards in it are taken literally. */
   readFile(path: string, format: FileFormat, columns: readonly FileColumn[]): string;
+  /** The path of a file as it stands in a statement. */
+  quotePath(path: string): string;
   /** A query for the bytes of a file. */
   readFileSize(path: string): string;
   /** A query for the cells of the first line of a CSV file, as texts. */
@@ -120,7 +140,8 @@ export interface Dialect {
   /** One row with the names of the members of all records of a JSON file, as a JSON array; NULL without records. */
   readJsonMembers(path: string): string;
   /**
-   * A relation over a file with a JSON object on each line: `n`, which counts them, and `r` of the given SQL type.
+   * A relation over a file with a JSON object on each line: `n`, which counts them, `r` of the given SQL type, and
+   * `x`, a list of texts.
    *
    * @param lineBytes of the longest line
    */

@@ -10,6 +10,7 @@ import {
   type StatementList,
   type TableReference,
 } from './dialect.ts';
+import { fitValue, listWiderTypes } from './duckdb-fit.ts';
 import { translateCast } from './rewrite/functions/index.ts';
 import { placeSchema } from './rewrite/names.ts';
 import { createUserSql } from './rewrite/rewriter.ts';
@@ -182,7 +183,7 @@ function writeFile(query: string, path: string, format: FileFormat): string {
 const leastObjectBytes = 1_048_576;
 
 function readRecords(path: string, rowType: string, lineBytes: number): string {
-  const columns = `{n: 'BIGINT', r: ${quoteText(rowType)}}`;
+  const columns = `{n: 'BIGINT', r: ${quoteText(rowType)}, x: 'VARCHAR[]'}`;
   const bytes = Math.max(leastObjectBytes, lineBytes);
   return `read_json(${quotePath(path)}, format = 'newline_delimited', columns = ${columns}, maximum_object_size = ${bytes})`;
 }
@@ -196,6 +197,8 @@ export const duckdb: Dialect = {
   },
   type,
   cast,
+  fitValue,
+  listWiderTypes,
   table,
   makeSchema,
   tableExists: (reference) =>
@@ -212,6 +215,7 @@ export const duckdb: Dialect = {
   replaceRows,
   insertRows,
   readFile,
+  quotePath,
   readFileSize: (path) => `SELECT size FROM read_blob(${quotePath(path)})`,
   readFirstLine,
   readJsonMembers: (path) =>

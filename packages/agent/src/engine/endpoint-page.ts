@@ -1,0 +1,80 @@
+/** Reads a response as a page, and checks that it is one. */
+import {
+  type ConnectorEndpoint,
+  ConnectorError,
+  type ConnectorStructure,
+  type PageResponse,
+  parseJson,
+  readPageRows,
+} from '@headgate/pipelines';
+import type { AnsweredPage } from './asked-endpoint.ts';
+
+export interface ReadPage extends PageResponse {
+  rows: readonly unknown[];
+}
+
+/** @throws ConnectorError if it is no JSON or has another structure, or if a page after the first is empty */
+export function readPage(response: AnsweredPage, structure: ConnectorStructure, number: number): ReadPage {
+  const { url, link } = response;
+  const body = readBody(response, number);
+  if (body === undefined) {
+    if (number > 1) requireNoContent(response, number);
+    return { url, link: undefined, body, rows: [], rowCount: 0, lastRow: undefined };
+  }
+  const { rows, elements, isNestedList } = readPageRows(body, structure);
+  return { url, link, body, rows, rowCount: elements.length, lastRow: elements.at(-1), isNestedList };
+}
+
+/** Without a byte order mark. */
+export const dropMark = (text: string): string => (text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
+
+const quoteLength = 200;
+
+function readBody(response: AnsweredPage, page: number): unknown {
+  const { text, status, contentType } = response;
+  if (text.trim() === '') return undefined;
+  try {
+    return parseJson(dropMark(text));
+  } catch (error) {
+    if (isTooDeep(error)) throw nameDepth(error, response, page);
+    const kind = contentType ?? (text.trimStart().startsWith('<') ? 'HTML or XML' : 'no content type');
+    const start = text.slice(0, quoteLength).replaceAll(/\s+/g, ' ').trim();
+    throw new ConnectorError(
+      `${name(response, page)} is not JSON (status ${status}, ${kind}); it begins with: ${start}`,
+    );
+  }
+}
+
+function name({ url }: AnsweredPage, page: number): string {
+  const { origin, pathname } = new URL(url);
+  return `page ${page} of ${origin}${pathname}`;
+}
+
+const isTooDeep = (error: unknown) => error instanceof RangeError && /call stack/.test(error.message);
+
+/** Values are walked by functions that call themselves. */
+export function nameDepth(error: unknown, response: AnsweredPage, page: number): unknown {
+  if (!isTooDeep(error)) return error;
+  return new ConnectorError(
+    `${name(response, page)} has lists or objects nested so deeply that they cannot be read: choose parameters that leave them out`,
+  );
+}
+
+/** The page before has led here, so rows may be missing. */
+function requireNoContent(response: AnsweredPage, page: number): void {
+  if (response.status === 204) return;
+  throw new ConnectorError(
+    `${name(response, page)} is empty (status ${response.status}), so rows may be missing: load again`,
+  );
+}
+
+export const isCounted = ({ type }: ConnectorEndpoint['paging']): boolean =>
+  type === 'page' || type === 'offset';
+
+/** An API that does not know the parameter of the paging gives the first page again and again. */
+export function requireAnother(response: AnsweredPage, before: string, page: number): void {
+  if (response.text !== before) return;
+  throw new ConnectorError(
+    `${name(response, page)} is the same as page ${page - 1}: the parameter of the paging has no effect there, so correct the paging of the profile`,
+  );
+}
