@@ -11,7 +11,6 @@ import {
   type EndpointLoad,
   type GatheredRows,
   getRowSchema,
-  hasLongNumbers,
   type JsonMap,
   nextPage,
   type PagingState,
@@ -22,7 +21,7 @@ import {
 } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from './action-context.ts';
 import type { AnsweredPage } from './asked-endpoint.ts';
-import { dropMark, isCounted, nameDepth, readPage, requireAnother } from './endpoint-page.ts';
+import { dropMark, isCounted, nameDepth, type ReadPage, readPage, requireAnother } from './endpoint-page.ts';
 import { findEndpoint } from './endpoint-profile.ts';
 import { nameFile } from './files.ts';
 import { createHighWaterMark, createMarkKey, type HighWaterMark } from './high-water-mark.ts';
@@ -166,7 +165,7 @@ async function readPages(
     gathering.pages += 1;
     const isFull = load.wholePages
       ? await takePage(response, gathering)
-      : await takeRows(page.rows, response, gathering).catch((error: unknown) => {
+      : await takeRows(page, gathering).catch((error: unknown) => {
           throw nameDepth(error, response, number);
         });
     print(`page ${number}: ${page.rows.length} rows`);
@@ -186,12 +185,10 @@ const asItIs = (row: JsonMap) => ({ row, texts: undefined });
 
 /** Returns whether the load has as many rows as it may have. */
 async function takeRows(
-  rows: readonly unknown[],
-  { text }: AnsweredPage,
+  { rows, hasLong }: Pick<ReadPage, 'rows' | 'hasLong'>,
   gathering: Gathering,
 ): Promise<boolean> {
   const { check, mark, file, load } = gathering;
-  const hasLong = hasLongNumbers(text);
   for (const row of rows) {
     const object = check.take(row);
     if (mark !== undefined && !mark.take(object)) continue;

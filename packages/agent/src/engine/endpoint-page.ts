@@ -3,6 +3,7 @@ import {
   type ConnectorEndpoint,
   ConnectorError,
   type ConnectorStructure,
+  hasLongNumbers,
   type PageResponse,
   parseJson,
   readPageRows,
@@ -11,18 +12,22 @@ import type { AnsweredPage } from './asked-endpoint.ts';
 
 export interface ReadPage extends PageResponse {
   rows: readonly unknown[];
+  /** Rows may have raw numbers. */
+  hasLong: boolean;
 }
 
 /** @throws ConnectorError if it is no JSON or has another structure, or if a page after the first is empty */
 export function readPage(response: AnsweredPage, structure: ConnectorStructure, number: number): ReadPage {
   const { url, link } = response;
-  const body = readBody(response, number);
+  const hasLong = hasLongNumbers(response.text);
+  const body = readBody(response, number, hasLong);
   if (body === undefined) {
     if (number > 1) requireNoContent(response, number);
-    return { url, link: undefined, body, rows: [], rowCount: 0, lastRow: undefined };
+    return { url, link: undefined, body, hasLong, rows: [], rowCount: 0, lastRow: undefined };
   }
   const { rows, elements, isNestedList } = readPageRows(body, structure);
-  return { url, link, body, rows, rowCount: elements.length, lastRow: elements.at(-1), isNestedList };
+  const found = { rows, rowCount: elements.length, lastRow: elements.at(-1), isNestedList };
+  return { url, link, body, hasLong, ...found };
 }
 
 /** Without a byte order mark. */
@@ -30,11 +35,11 @@ export const dropMark = (text: string): string => (text.charCodeAt(0) === 0xfeff
 
 const quoteLength = 200;
 
-function readBody(response: AnsweredPage, page: number): unknown {
+function readBody(response: AnsweredPage, page: number, hasLong: boolean): unknown {
   const { text, status, contentType } = response;
   if (text.trim() === '') return undefined;
   try {
-    return parseJson(dropMark(text));
+    return parseJson(dropMark(text), hasLong);
   } catch (error) {
     if (isTooDeep(error)) throw nameDepth(error, response, page);
     const kind = contentType ?? (text.trimStart().startsWith('<') ? 'HTML or XML' : 'no content type');

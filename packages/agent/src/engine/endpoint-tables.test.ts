@@ -176,7 +176,9 @@ test('two loads of one table at the same time replace the rows of each other', a
     'drop table headgate_load_of_shared',
     'insert into shared values (2, 1, null, null)',
   ];
-  await fixture.connection.run('create or replace table shared (id bigint, "at" bigint, status varchar, lines json)');
+  await fixture.connection.run(
+    'create or replace table shared (id bigint, "at" bigint, status varchar, lines json)',
+  );
   for (const statement of statements) await other.run(statement);
   let waits = 0;
   fixture.onWait(async () => {

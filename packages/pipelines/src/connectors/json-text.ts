@@ -23,8 +23,8 @@ const mayLoseDigits = /\d[\d.]{15}|\d[eE][+-]?\d{3}/;
 /** Whether `parseJson` may return raw numbers. */
 export const hasLongNumbers = (text: string): boolean => mayLoseDigits.test(text);
 
-export function parseJson(text: string): unknown {
-  if (!hasLongNumbers(text)) return JSON.parse(text);
+export function parseJson(text: string, mayBeRaw = hasLongNumbers(text)): unknown {
+  if (!mayBeRaw) return JSON.parse(text);
   return JSON.parse(text, keepDigits as (this: unknown, key: string, value: unknown) => unknown);
 }
 
