@@ -6,10 +6,9 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import type { EmbeddedPostgres } from '../../packages/server/src/main/postgres/embedded-postgres.ts';
+import { createTestDatabase, type TestDatabase } from '../../packages/server/src/testing/database.ts';
 import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
-import { startDatabase } from './harness/database.ts';
 import { Installation, isRoot } from './harness/installation.ts';
 import { Project, sqlScript } from './harness/project.ts';
 
@@ -18,9 +17,8 @@ const schedules = 40;
 const kills = 3;
 
 describe('schedules on two servers', { timeout: 290_000 }, () => {
-  let database: EmbeddedPostgres;
+  let database: TestDatabase;
   let direct: pg.Client;
-  let theirs: Installation;
   /** Without an agent. */
   let one: Installation;
   /** With the local agent. */
@@ -29,13 +27,12 @@ describe('schedules on two servers', { timeout: 290_000 }, () => {
   let project: Project;
 
   before(async () => {
-    theirs = await Installation.create();
-    database = await startDatabase(theirs);
-    direct = new pg.Client({ connectionString: database.connectionUrl() });
+    database = await createTestDatabase();
+    direct = new pg.Client({ connectionString: database.url });
     direct.on('error', () => undefined);
     await direct.connect();
     const shared = {
-      DATABASE_URL: database.connectionUrl(),
+      DATABASE_URL: database.url,
       HEADGATE_MASTER_KEY: randomBytes(32).toString('base64'),
       HEADGATE_PUBLIC_URL: 'http://headgate.test',
       HEADGATE_CLIENT_ID: 'operator',
@@ -54,8 +51,7 @@ describe('schedules on two servers', { timeout: 290_000 }, () => {
     await one.remove();
     await other.remove();
     await direct.end();
-    await database.stop();
-    await theirs.remove();
+    await database.drop();
   });
 
   async function createSchedule(name: string, pipeline: object = {}): Promise<string> {
