@@ -143,6 +143,7 @@ describe('Ctrl-C on a terminal', {
 }, () => {
   it('says at once that it is stopping', async () => {
     const headgate = await Installation.create(withoutAgent);
+    headgate.copyCluster();
     // Without `exec` a shell may stay in between, and Ctrl-C ends it with another exit code.
     const command = `exec ${process.execPath} packages/server/src/main/server.ts`;
     const terminal: ChildProcess = spawn(script, ['-qec', command, '/dev/null'], {

@@ -113,14 +113,17 @@ export class Installation {
 
   /** Starts, and waits until it is ready. */
   async start(way: Way = 'node'): Promise<ChildProcess> {
-    this.#copyCluster();
+    this.copyCluster();
     const child = this.launch(way);
     await this.ready(child);
     return child;
   }
 
-  /** Does nothing if this installation has its own place or user for PostgreSQL, or had a start or a restore. */
-  #copyCluster(): void {
+  /**
+   * Before the first start. Does nothing if this installation has its own place or user for PostgreSQL, or had a
+   * start or a restore.
+   */
+  copyCluster(): void {
     const { fromEmpty, closedFolder, user } = this.#settings;
     const { DATABASE_URL: theirs } = this.environment();
     const target = join(this.dataDirectory, 'postgres');
