@@ -7,6 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../packages/server/src/testing/database.ts';
+import { roundsOr, testSeed } from '../../packages/server/src/testing/rounds.ts';
 import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { Installation, isRoot } from './harness/installation.ts';
@@ -14,9 +15,11 @@ import { Project, sqlScript } from './harness/project.ts';
 
 /** Due each second, while the server without an agent is killed. */
 const schedules = 40;
-const kills = 3;
+const kills = roundsOr(1);
 
-describe('schedules on two servers', { timeout: 290_000 }, () => {
+describe(`schedules on two servers, one of which is killed (TEST_SEED=${testSeed})`, {
+  timeout: 270_000 + kills * 20_000,
+}, () => {
   let database: TestDatabase;
   let direct: pg.Client;
   /** Without an agent. */
@@ -136,7 +139,7 @@ describe('schedules on two servers', { timeout: 290_000 }, () => {
       await one.kill((await one.process('server')).pid);
       await one.start('node');
     }
-    await delay(2_000);
+    await delay(4_000);
     await client.ask('DELETE', `${project.path}/environments/dev`);
 
     // An interval of a second has no gap, and a run at each tick.
