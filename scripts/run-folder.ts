@@ -8,7 +8,7 @@ import { join } from 'node:path';
 
 const MEMORY_FOLDER = '/dev/shm';
 const PREFIX = 'headgate-run-';
-/** Of the file system in memory: three times what a whole run uses. */
+/** Of the file system in memory: several times what a run uses. */
 const LEAST_FREE_BYTES = 6 * 2 ** 30;
 /** Of the machine or container: the tests also need memory. */
 const LEAST_MEMORY_BYTES = 10 * 2 ** 30;
