@@ -2,13 +2,14 @@
 // (test-tiers.ts), by default all. The unit tests run in one process, the other files on a PostgreSQL of this
 // run. All run at the same time: slices need the processors, and acceptance tests mostly wait. The last
 // line is `N passed, N failed`.
-import { globSync } from 'node:fs';
+import { chmodSync, globSync, mkdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { prepareRunCode } from '../packages/agent/src/pool/run-code.ts';
 import { createOutputTurns, type OutputTurn } from './output-turns.ts';
-import { onOwnPostgres, THROWAWAY_SETTINGS } from './own-postgres.ts';
+import { onOwnPostgres, prepareCluster, THROWAWAY_SETTINGS } from './own-postgres.ts';
+import { inRunFolder } from './run-folder.ts';
 import { groupTestFiles } from './test-groups.ts';
 import { runTests } from './test-run.ts';
 import { readTestSelection, selectTestFiles } from './test-selection.ts';
@@ -57,10 +58,14 @@ async function main(args: readonly string[]): Promise<TestTotals> {
   async function runOthers(url: string, folder: string): Promise<TestTotals[]> {
     // Agents that may not write into the checkout would each make it.
     await prepareRunCode(join(folder, 'code'));
+    const cluster = others.includes('acceptance')
+      ? { HEADGATE_TEST_CLUSTER: await prepareCluster(join(folder, 'prepared'), stopping.signal) }
+      : {};
     if (stopping.signal.aborted) return [];
     const environment = {
       HEADGATE_TEST_DATABASE_URL: url,
-      NODE_COMPILE_CACHE: join(folder, 'compiled'),
+      NODE_COMPILE_CACHE: makeCompileCache(folder),
+      ...cluster,
     };
     // In one run: when one tier has no more files, the other one goes on with the processors of both.
     const files = others.flatMap((tier) => selected[tier]);
@@ -76,6 +81,14 @@ async function main(args: readonly string[]): Promise<TestTotals> {
   const totals = sumOf((await settleAll(running)).flat());
   if (selection.showsSlowest) printSlowest(totals);
   return totals;
+}
+
+/** The agents of installations run as another user, and keep what they compile there too. */
+function makeCompileCache(folder: string): string {
+  const cache = join(folder, 'compiled');
+  mkdirSync(cache);
+  chmodSync(cache, 0o1777);
+  return cache;
 }
 
 /** Waits for all, so that none goes on after an error of another. @throws the first error */
@@ -105,7 +118,7 @@ function printSlowest({ files }: TestTotals): void {
 
 let totals: TestTotals = { passed: 0, failed: 1, skipped: 0, files: [] };
 try {
-  totals = await main(process.argv.slice(2));
+  totals = await inRunFolder(() => main(process.argv.slice(2)));
   // A run without a test proves nothing.
   if (totals.passed + totals.failed === 0 || stopping.signal.aborted) totals.failed ||= 1;
 } catch (error) {

@@ -7,12 +7,11 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import type { EmbeddedPostgres } from '../../packages/server/src/main/postgres/embedded-postgres.ts';
+import { createTestDatabase, type TestDatabase } from '../../packages/server/src/testing/database.ts';
 import { followEvents } from '../../packages/server/src/testing/followed-events.ts';
 import { roundsOr, testSeed as seed } from '../../packages/server/src/testing/rounds.ts';
 import { seededRandom } from '../../packages/server/src/testing/seeded-random.ts';
 import type { ApiClient } from './harness/client.ts';
-import { startDatabase } from './harness/database.ts';
 import { Installation } from './harness/installation.ts';
 import { Project } from './harness/project.ts';
 
@@ -26,8 +25,7 @@ interface Seen {
 }
 
 describe(`the event log (TEST_SEED=${seed})`, { timeout: 120_000 + rounds * 20_000 }, () => {
-  let database: EmbeddedPostgres;
-  let theirs: Installation;
+  let database: TestDatabase;
   const servers: Installation[] = [];
   const clients: ApiClient[] = [];
   let project: Project;
@@ -38,7 +36,7 @@ describe(`the event log (TEST_SEED=${seed})`, { timeout: 120_000 + rounds * 20_0
     items[Math.floor(random() * items.length)] ?? assert.fail('nothing to choose from');
 
   async function connect(): Promise<pg.Client> {
-    const client = new pg.Client({ connectionString: database.connectionUrl() });
+    const client = new pg.Client({ connectionString: database.url });
     client.on('error', () => undefined);
     await client.connect();
     direct.push(client);
@@ -46,11 +44,10 @@ describe(`the event log (TEST_SEED=${seed})`, { timeout: 120_000 + rounds * 20_0
   }
 
   before(async () => {
-    theirs = await Installation.create();
-    database = await startDatabase(theirs);
+    database = await createTestDatabase();
     const secret = `secret-of-both-${randomBytes(12).toString('hex')}`;
     const environment = {
-      DATABASE_URL: database.connectionUrl(),
+      DATABASE_URL: database.url,
       HEADGATE_MASTER_KEY: randomBytes(32).toString('base64'),
       HEADGATE_PUBLIC_URL: 'http://headgate.test',
       HEADGATE_CLIENT_ID: 'operator',
@@ -71,8 +68,7 @@ describe(`the event log (TEST_SEED=${seed})`, { timeout: 120_000 + rounds * 20_0
   after(async () => {
     for (const client of direct) await client.end();
     for (const server of servers) await server.remove();
-    await database.stop();
-    await theirs.remove();
+    await database.drop();
   });
 
   /** Each writer creates, changes and deletes variables of its own at either server. */

@@ -37,6 +37,7 @@ describe('a server with a certificate', { timeout: 180_000 }, () => {
     const first = makeCertificate();
     keep(first);
 
+    headgate.copyCluster();
     const server = headgate.launch();
     const prints = (what: string) => headgate?.output.includes(what);
     await waitUntil('the end of the example’s run', 60, () =>

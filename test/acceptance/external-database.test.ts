@@ -1,25 +1,21 @@
 /** DATABASE_URL instead of the embedded PostgreSQL. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { EmbeddedPostgres } from '../../packages/server/src/main/postgres/embedded-postgres.ts';
-import { startDatabase } from './harness/database.ts';
+import { createEmptyDatabase, type TestDatabase } from '../../packages/server/src/testing/database.ts';
 import { Installation } from './harness/installation.ts';
 import { Project, sqlScript } from './harness/project.ts';
 
 describe('a server with DATABASE_URL', { timeout: 120_000 }, () => {
-  let database: EmbeddedPostgres;
-  let theirs: Installation;
+  let database: TestDatabase;
   let headgate: Installation;
   before(async () => {
     // Only its folders are used; only PostgreSQL starts there.
-    theirs = await Installation.create();
-    database = await startDatabase(theirs);
-    headgate = await Installation.create({ environment: { DATABASE_URL: database.connectionUrl() } });
+    database = await createEmptyDatabase();
+    headgate = await Installation.create({ environment: { DATABASE_URL: database.url } });
   });
   after(async () => {
     await headgate.remove();
-    await database.stop();
-    await theirs.remove();
+    await database.drop();
   });
 
   it('starts no PostgreSQL, runs a pipeline, and has its data at the next start', async () => {

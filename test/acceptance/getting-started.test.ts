@@ -46,6 +46,7 @@ describe('the commands of the documents', { timeout: boundMilliseconds + 60_000 
 
   before(async () => {
     headgate = await Installation.create({
+      fromEmpty: true,
       environment: {
         HEADGATE_CLIENT_ID: undefined,
         HEADGATE_CLIENT_SECRET: undefined,

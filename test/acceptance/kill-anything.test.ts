@@ -90,7 +90,7 @@ describe(`kill -9 at any moment (TEST_SEED=${seed})`, { timeout: minute + rounds
   }
 
   async function duringFirstStart(): Promise<string> {
-    const fresh = await Installation.create({ environment });
+    const fresh = await Installation.create({ environment, fromEmpty: true });
     try {
       const start = fresh.launch('npm');
       const milliseconds = Math.round(random() * 2_500);

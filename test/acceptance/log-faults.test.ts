@@ -58,8 +58,8 @@ describe('standard output', { timeout: 120_000 }, () => {
   it('that its reader does not read: the server continues, and stops on SIGTERM', async () => {
     const start = await headgate.start();
     start.stdout?.pause();
-    // More than the pipe holds.
-    await ask(headgate, 3_000);
+    // Three times what the pipe holds.
+    await ask(headgate, 1_000);
     assert.equal(hasEnded(start), false);
     const began = performance.now();
     process.kill(-pidOf(start), 'SIGTERM');
@@ -143,6 +143,7 @@ describe('Ctrl-C on a terminal', {
 }, () => {
   it('says at once that it is stopping', async () => {
     const headgate = await Installation.create(withoutAgent);
+    headgate.copyCluster();
     // Without `exec` a shell may stay in between, and Ctrl-C ends it with another exit code.
     const command = `exec ${process.execPath} packages/server/src/main/server.ts`;
     const terminal: ChildProcess = spawn(script, ['-qec', command, '/dev/null'], {

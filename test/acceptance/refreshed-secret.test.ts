@@ -5,16 +5,14 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import type { EmbeddedPostgres } from '../../packages/server/src/main/postgres/embedded-postgres.ts';
+import { createTestDatabase, type TestDatabase } from '../../packages/server/src/testing/database.ts';
 import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
-import { startDatabase } from './harness/database.ts';
 import { Installation } from './harness/installation.ts';
 import { endlessScript, Project, sqlScript } from './harness/project.ts';
 
 describe('the local agent whose secret is refreshed', { timeout: 240_000 }, () => {
-  let theirs: Installation;
-  let database: EmbeddedPostgres;
+  let database: TestDatabase;
   /** With the local agent. */
   let own: Installation;
   /** Without one. */
@@ -24,10 +22,9 @@ describe('the local agent whose secret is refreshed', { timeout: 240_000 }, () =
   const clientSecret = `secret-of-both-${randomBytes(12).toString('hex')}`;
 
   before(async () => {
-    theirs = await Installation.create();
-    database = await startDatabase(theirs);
+    database = await createTestDatabase();
     const shared = {
-      DATABASE_URL: database.connectionUrl(),
+      DATABASE_URL: database.url,
       HEADGATE_MASTER_KEY: randomBytes(32).toString('base64'),
       HEADGATE_PUBLIC_URL: 'http://headgate.test',
       HEADGATE_CLIENT_ID: 'operator',
@@ -47,8 +44,7 @@ describe('the local agent whose secret is refreshed', { timeout: 240_000 }, () =
   after(async () => {
     await own.remove();
     await other.remove();
-    await database.stop();
-    await theirs.remove();
+    await database.drop();
   });
 
   const at = (installation: Installation): ApiClient => installation.client('operator', clientSecret);

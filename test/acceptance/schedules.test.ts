@@ -6,21 +6,22 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import type { EmbeddedPostgres } from '../../packages/server/src/main/postgres/embedded-postgres.ts';
+import { createTestDatabase, type TestDatabase } from '../../packages/server/src/testing/database.ts';
+import { roundsOr, testSeed } from '../../packages/server/src/testing/rounds.ts';
 import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
-import { startDatabase } from './harness/database.ts';
 import { Installation, isRoot } from './harness/installation.ts';
 import { Project, sqlScript } from './harness/project.ts';
 
 /** Due each second, while the server without an agent is killed. */
 const schedules = 40;
-const kills = 3;
+const kills = roundsOr(1);
 
-describe('schedules on two servers', { timeout: 290_000 }, () => {
-  let database: EmbeddedPostgres;
+describe(`schedules on two servers, one of which is killed (TEST_SEED=${testSeed})`, {
+  timeout: 270_000 + kills * 20_000,
+}, () => {
+  let database: TestDatabase;
   let direct: pg.Client;
-  let theirs: Installation;
   /** Without an agent. */
   let one: Installation;
   /** With the local agent. */
@@ -29,13 +30,12 @@ describe('schedules on two servers', { timeout: 290_000 }, () => {
   let project: Project;
 
   before(async () => {
-    theirs = await Installation.create();
-    database = await startDatabase(theirs);
-    direct = new pg.Client({ connectionString: database.connectionUrl() });
+    database = await createTestDatabase();
+    direct = new pg.Client({ connectionString: database.url });
     direct.on('error', () => undefined);
     await direct.connect();
     const shared = {
-      DATABASE_URL: database.connectionUrl(),
+      DATABASE_URL: database.url,
       HEADGATE_MASTER_KEY: randomBytes(32).toString('base64'),
       HEADGATE_PUBLIC_URL: 'http://headgate.test',
       HEADGATE_CLIENT_ID: 'operator',
@@ -54,8 +54,7 @@ describe('schedules on two servers', { timeout: 290_000 }, () => {
     await one.remove();
     await other.remove();
     await direct.end();
-    await database.stop();
-    await theirs.remove();
+    await database.drop();
   });
 
   async function createSchedule(name: string, pipeline: object = {}): Promise<string> {
@@ -140,7 +139,7 @@ describe('schedules on two servers', { timeout: 290_000 }, () => {
       await one.kill((await one.process('server')).pid);
       await one.start('node');
     }
-    await delay(2_000);
+    await delay(4_000);
     await client.ask('DELETE', `${project.path}/environments/dev`);
 
     // An interval of a second has no gap, and a run at each tick.

@@ -6,7 +6,9 @@ import { basename, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { listForms } from '../../packages/server/src/testing/secret-forms.ts';
 import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
+import type { ApiClient } from './harness/client.ts';
 import { Installation } from './harness/installation.ts';
+import type { ProcessKind } from './harness/processes.ts';
 import { endlessSql, Project, pipelineFile, sqlScript, steps } from './harness/project.ts';
 import { filesHolding } from './harness/secrets.ts';
 
@@ -18,6 +20,7 @@ describe('secrets', { timeout: 240_000 }, () => {
   let secrets: string[];
   let answers: string;
   let credentialFile: string;
+  let environments: { kind: ProcessKind; environ: string }[];
   before(async () => {
     headgate = await Installation.create({
       environment: {
@@ -68,6 +71,7 @@ describe('secrets', { timeout: 240_000 }, () => {
       ...listForms(vaultSecret),
       ...client.tokens,
     ];
+    environments = await environmentsDuringRun(headgate, client);
     await headgate.interrupt(start);
   });
   after(() => headgate.remove());
@@ -95,23 +99,27 @@ describe('secrets', { timeout: 240_000 }, () => {
     assert.deepEqual(found.map((file) => basename(file)).sort(), [basename(credentialFile), 'master-key']);
   });
 
-  it('are not in the environment of the agent and of the processes for runs', async () => {
-    const start = await headgate.start('node');
-    const client = headgate.client();
-    const project = await Project.create(client);
-    await project.publish({ 'main.orch.yaml': sqlScript(endlessSql) });
-    const id = await project.start('main');
-    await project.stepRunning(id, 'Script');
-    const children = headgate.processes('agent', 'run', 'warehouse', 'postmaster', 'supervisor');
-    assert.ok(children.length >= 5);
-    for (const { pid, kind } of children) {
-      const environ = readFileSync(`/proc/${pid}/environ`, 'utf8');
+  it('are not in the environment of the agent and of the processes for runs', () => {
+    assert.ok(environments.length >= 5);
+    for (const { kind, environ } of environments)
       assert.doesNotMatch(environ, /SECRET|PASSWORD|MASTER_KEY/, kind);
-    }
-    await project.cancel(id, true);
-    await headgate.interrupt(start);
   });
 });
+
+/** Of all processes below the server, while a pipeline runs. */
+async function environmentsDuringRun(headgate: Installation, client: ApiClient) {
+  const project = await Project.create(client);
+  await project.publish({ 'main.orch.yaml': sqlScript(endlessSql) });
+  const id = await project.start('main');
+  await project.stepRunning(id, 'Script');
+  const children = headgate.processes('agent', 'run', 'warehouse', 'postmaster', 'supervisor');
+  const found = children.map(({ kind, pid }) => ({
+    kind,
+    environ: readFileSync(`/proc/${pid}/environ`, 'utf8'),
+  }));
+  await project.cancel(id, true);
+  return found;
+}
 
 /**
  * Writes secrets to the local agent's vault, whole and as one key; and to another vault, which is refused.

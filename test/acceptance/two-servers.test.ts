@@ -6,10 +6,9 @@ import { chmodSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
-import type { EmbeddedPostgres } from '../../packages/server/src/main/postgres/embedded-postgres.ts';
+import { createEmptyDatabase, type TestDatabase } from '../../packages/server/src/testing/database.ts';
 import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
-import { startDatabase } from './harness/database.ts';
 import { checkout, Installation, isRoot } from './harness/installation.ts';
 import { Project, sqlScript } from './harness/project.ts';
 
@@ -21,9 +20,8 @@ const runs = 10;
 const promptSeconds = 1.5;
 
 describe('two servers on one database', { timeout: 290_000 }, () => {
-  let database: EmbeddedPostgres;
+  let database: TestDatabase;
   let direct: pg.Client;
-  let theirs: Installation;
   /** Without an agent. */
   let one: Installation;
   /** With the local agent. */
@@ -34,13 +32,12 @@ describe('two servers on one database', { timeout: 290_000 }, () => {
   let project: Project;
 
   before(async () => {
-    theirs = await Installation.create();
-    database = await startDatabase(theirs);
-    direct = new pg.Client({ connectionString: database.connectionUrl() });
+    database = await createEmptyDatabase();
+    direct = new pg.Client({ connectionString: database.url });
     direct.on('error', () => undefined);
     await direct.connect();
     const shared = {
-      DATABASE_URL: database.connectionUrl(),
+      DATABASE_URL: database.url,
       HEADGATE_MASTER_KEY: randomBytes(32).toString('base64'),
       HEADGATE_PUBLIC_URL: 'http://headgate.test',
       HEADGATE_CLIENT_ID: 'operator',
@@ -56,8 +53,7 @@ describe('two servers on one database', { timeout: 290_000 }, () => {
     await one.remove();
     await other.remove();
     await direct.end();
-    await database.stop();
-    await theirs.remove();
+    await database.drop();
   });
 
   it('migrate an empty database once when they start at the same time', async () => {

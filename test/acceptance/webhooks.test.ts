@@ -5,10 +5,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
-import type { EmbeddedPostgres } from '../../packages/server/src/main/postgres/embedded-postgres.ts';
+import { createTestDatabase, type TestDatabase } from '../../packages/server/src/testing/database.ts';
 import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
-import { startDatabase } from './harness/database.ts';
 import { Installation } from './harness/installation.ts';
 import { signal } from './harness/processes.ts';
 import { Project } from './harness/project.ts';
@@ -19,8 +18,7 @@ const writers = 4;
 const leaseSeconds = 16 + 10;
 
 describe('webhooks of two servers', { timeout: 240_000 }, () => {
-  let theirs: Installation;
-  let database: EmbeddedPostgres;
+  let database: TestDatabase;
   let direct: pg.Client;
   const servers: Installation[] = [];
   const clients: ApiClient[] = [];
@@ -29,14 +27,13 @@ describe('webhooks of two servers', { timeout: 240_000 }, () => {
   const received: string[] = [];
 
   before(async () => {
-    theirs = await Installation.create();
-    database = await startDatabase(theirs);
-    direct = new pg.Client({ connectionString: database.connectionUrl() });
+    database = await createTestDatabase();
+    direct = new pg.Client({ connectionString: database.url });
     direct.on('error', () => undefined);
     await direct.connect();
     const secret = `secret-of-both-${randomBytes(12).toString('hex')}`;
     const environment = {
-      DATABASE_URL: database.connectionUrl(),
+      DATABASE_URL: database.url,
       HEADGATE_MASTER_KEY: randomBytes(32).toString('base64'),
       HEADGATE_PUBLIC_URL: 'http://headgate.test',
       HEADGATE_CLIENT_ID: 'operator',
@@ -65,8 +62,7 @@ describe('webhooks of two servers', { timeout: 240_000 }, () => {
     receiver.close();
     for (const server of servers) await server.remove();
     await direct.end();
-    await database.stop();
-    await theirs.remove();
+    await database.drop();
   });
 
   it('send each event, in order, although each server is killed while it sends', async () => {

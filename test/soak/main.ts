@@ -58,7 +58,7 @@ async function soak(headgate: Installation): Promise<void> {
 
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort());
-const headgate = await Installation.create();
+const headgate = await Installation.create({ fromEmpty: true });
 try {
   const stopped = new Promise<never>((_, reject) => {
     stopping.signal.addEventListener('abort', () => reject(new Error('a signal stopped it')));

@@ -2,14 +2,15 @@
  * An installation for a test, with its own data directory and port. Tests start it, stop it and kill its
  * processes.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { makeDataDirectory } from '../../../packages/server/src/main/host/places.ts';
 import { waitUntil } from '../../../packages/server/src/testing/waiting.ts';
 import { ApiClient } from './client.ts';
 import { type FoundProcess, isAlive, type ProcessKind, processesNaming, signal } from './processes.ts';
@@ -31,6 +32,8 @@ export interface Settings {
   closedFolder?: boolean;
   /** Runs as this user; needs root. */
   user?: { uid: number; gid: number };
+  /** Makes its own PostgreSQL at its first start, as users have it. Others copy one that the test run made. */
+  fromEmpty?: boolean;
 }
 
 export class Installation {
@@ -110,9 +113,27 @@ export class Installation {
 
   /** Starts, and waits until it is ready. */
   async start(way: Way = 'node'): Promise<ChildProcess> {
+    this.copyCluster();
     const child = this.launch(way);
     await this.ready(child);
     return child;
+  }
+
+  /**
+   * Before the first start. Does nothing if this installation has its own place or user for PostgreSQL, or had a
+   * start or a restore.
+   */
+  copyCluster(): void {
+    const { fromEmpty, closedFolder, user } = this.#settings;
+    const { DATABASE_URL: theirs } = this.environment();
+    const target = join(this.dataDirectory, 'postgres');
+    const isAlone = fromEmpty || closedFolder || user !== undefined || theirs !== undefined;
+    if (isAlone || existsSync(target)) return;
+    const cluster = process.env.HEADGATE_TEST_CLUSTER;
+    if (cluster === undefined) throw new Error('there is no cluster to copy: run the tests with `npm test`');
+    makeDataDirectory(this.dataDirectory);
+    // With owners and modes: PostgreSQL refuses the files of another user.
+    execFileSync('cp', ['-a', cluster, target]);
   }
 
   async isReady(): Promise<boolean> {

@@ -67,6 +67,20 @@ export function isAlive(pid: number): boolean {
   }
 }
 
+/** The processor time of a process, in clock ticks; 0 if it has ended. */
+export function processorTicks(pid: number): number {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const [user, system] = stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ')
+      .slice(11, 13);
+    return Number(user) + Number(system);
+  } catch {
+    return 0;
+  }
+}
+
 /** Does nothing if the process has ended. */
 export function signal(pid: number, how: NodeJS.Signals): void {
   try {

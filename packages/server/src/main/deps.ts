@@ -11,7 +11,6 @@ import { createMirrors, createRemotes, type Mirrors, type Remotes } from '../del
 import { createHostedRepositories, type HostedRepositories } from '../delivery/hosted-repositories/index.ts';
 import { createRepositoryUse, type RepositoryUse } from '../delivery/repositories/index.ts';
 import { type Clock, systemClock } from '../kernel/clock.ts';
-import { type Database, openDatabase } from '../kernel/database/database.ts';
 import { announceEvents } from '../kernel/database/event-news.ts';
 import { openWakes, type Wakes } from '../kernel/database/wakes.ts';
 import type { Services } from '../kernel/endpoint/endpoint.ts';
@@ -38,6 +37,7 @@ import { type AiTasks, createAiTasks } from '../runtime/ai-tasks/index.ts';
 import { createPlatform, createPlatformTools, type Platform, type Tool } from '../runtime/ai-tools/index.ts';
 import { collectManifestUses, collectWorkOwners, requireUniqueNames } from './assembly.ts';
 import type { Config } from './config.ts';
+import { getMasterKeyFile, openDatabaseFor } from './database.ts';
 import { openObjects } from './objects.ts';
 import { slices } from './slices.list.ts';
 
@@ -76,13 +76,6 @@ export interface Dependencies extends Services {
   close(): Promise<void>;
 }
 
-/** How long a request waits for a database connection before its response is 503. */
-const patienceMilliseconds = 5_000;
-// Statements are prepared once and fetch few rows by an index. Planning for each set of values, and JIT
-// compilation, cost more than they save; and pages are mostly in memory (docs/adr/0011).
-export const planning = '-c plan_cache_mode=force_generic_plan -c random_page_cost=1.1 -c jit=off';
-const statementTimeoutMilliseconds = 60_000;
-
 export interface Given {
   connection: pg.ClientConfig;
   log: Log;
@@ -96,21 +89,6 @@ export interface Given {
   gitPlaces?: { directory: string; user?: GitUser };
   /** The tools of AI tasks, for tests. */
   aiTools?: readonly Tool[];
-}
-
-export function openDatabaseFor(config: Config, connection: pg.ClientConfig, failures: FailureLog): Database {
-  return openDatabase({
-    connection: { ...connection, statement_timeout: statementTimeoutMilliseconds, options: planning },
-    connections: config.databaseConnections,
-    patienceMilliseconds,
-    onConnectionError: (failure) =>
-      failures.recordFailure('database connection', failure, 'lost a connection to the database'),
-  });
-}
-
-/** The file of the master key, used without HEADGATE_MASTER_KEY. */
-export function getMasterKeyFile(config: Config): string {
-  return join(config.dataDirectory, 'master-key');
 }
 
 export async function createDependencies(config: Config, given: Given): Promise<Dependencies> {

@@ -6,7 +6,7 @@ import { listStatements, type PreparedStatement } from '../kernel/database/datab
 import { analyzeGrownTables } from '../kernel/database/statistics.ts';
 import { fillTables, smallTables } from '../testing/large-tables.ts';
 import { startTestServer } from '../testing/server.ts';
-import { planning } from './deps.ts';
+import { planning } from './database.ts';
 
 const rows = 100_000;
 /**

@@ -15,24 +15,42 @@ const templateLock = 7_203_119;
 
 export interface TestDatabase {
   connection: pg.ClientConfig;
+  url: string;
   /** Runs SQL as superuser, independently of the server. */
   query<Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<Row[]>;
   drop(): Promise<void>;
 }
 
 export async function createTestDatabase(): Promise<TestDatabase> {
-  const name = `headgate_test_${process.pid}_${randomBytes(4).toString('hex')}`;
+  const name = makeName();
   await administer(async (client) => {
     const template = await ensureTemplate(client);
     // To copy the files takes half of the processor time of the default, which logs each page.
     await client.query(`create database ${name} template ${template} strategy file_copy`);
   });
-  const connection = { connectionString: renderAddress(name) };
+  return openDatabase(name);
+}
+
+/** Without migrations, as before the first start of a server. */
+export async function createEmptyDatabase(): Promise<TestDatabase> {
+  const name = makeName();
+  await administer((client) => client.query(`create database ${name}`));
+  return openDatabase(name);
+}
+
+function makeName(): string {
+  return `headgate_test_${process.pid}_${randomBytes(4).toString('hex')}`;
+}
+
+function openDatabase(name: string): TestDatabase {
+  const url = renderAddress(name);
+  const connection = { connectionString: url };
   const pool = new pg.Pool({ ...connection, max: 4 });
   // Dropping the database ends its connections.
   pool.on('error', () => undefined);
   return {
     connection,
+    url,
     async query<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) {
       const { rows } = await pool.query<Row>(text, [...values]);
       return rows;

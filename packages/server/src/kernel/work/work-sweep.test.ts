@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
-import { planning } from '../../main/deps.ts';
+import { planning } from '../../main/database.ts';
 import { createInstance } from '../../testing/agent.ts';
 import { createExecution } from '../../testing/executions.ts';
 import { createPlace } from '../../testing/place.ts';

@@ -6,7 +6,7 @@ import { systemClock } from '../../kernel/clock.ts';
 import { makeBackup } from '../backup/backup.ts';
 import { withConnection } from '../backup/connection.ts';
 import type { Config } from '../config.ts';
-import { getMasterKeyFile } from '../deps.ts';
+import { getMasterKeyFile } from '../database.ts';
 import { openHostedFolder } from '../host/installation.ts';
 import { openObjects } from '../objects.ts';
 import { loadConfigOrExit, runToEnd, withDatabase } from './operator-command.ts';

@@ -11,7 +11,7 @@ import { createUuidMaker } from '../../kernel/identifiers.ts';
 import { silentLog } from '../../kernel/log.ts';
 import { createSealer, findMasterKey, type Sealer } from '../../kernel/security/sealed.ts';
 import { type Config, loadConfig } from '../config.ts';
-import { getMasterKeyFile, openDatabaseFor } from '../deps.ts';
+import { getMasterKeyFile, openDatabaseFor } from '../database.ts';
 import { decidePlacesFor, explainDatabase, startDatabase } from '../host/installation.ts';
 import { takeInstanceLock } from '../host/instance-lock.ts';
 import { getInstanceIdFile } from '../host/places.ts';

@@ -6,7 +6,7 @@ import { createSealer, findMasterKey } from '../../kernel/security/sealed.ts';
 import { withConnection } from '../backup/connection.ts';
 import { restoreBackup, type VerifiedBackup, verifyBackup } from '../backup/restore.ts';
 import type { Config } from '../config.ts';
-import { getMasterKeyFile } from '../deps.ts';
+import { getMasterKeyFile } from '../database.ts';
 import { decidePlacesFor, explainDatabase, openHostedFolder, startDatabase } from '../host/installation.ts';
 import { takeInstanceLock } from '../host/instance-lock.ts';
 import { openObjects } from '../objects.ts';

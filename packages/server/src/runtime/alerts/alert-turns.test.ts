@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { Alert, AlertRule, Page } from '@headgate/contract';
 import pg from 'pg';
-import { planning } from '../../main/deps.ts';
+import { planning } from '../../main/database.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { createStartable } from '../../testing/startable-project.ts';
 import { createAlertTurns, raiseDueAlerts } from './alert-turns.ts';
