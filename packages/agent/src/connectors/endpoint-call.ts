@@ -12,6 +12,7 @@ import {
   type PageRequest,
 } from '@headgate/pipelines';
 import type { Time } from '../time.ts';
+import { waitUnlessAborted } from '../unless-aborted.ts';
 import { type CredentialSources, type Credentials, createCredentials } from './authentication.ts';
 import { type Exchange, ExchangeError, type ReceivedResponse } from './exchange.ts';
 import type { Paces } from './rate.ts';
@@ -70,12 +71,16 @@ export function createEndpointCall(options: EndpointCallOptions): EndpointCall {
   let credentials: Awaited<ReturnType<typeof createCredentials>> | undefined;
   let receivedBytes = 0;
 
+  /** Vaults and token servers may be slower than the time that is left for a page. */
+  const authenticate = (signal: AbortSignal, refused?: string) =>
+    waitUnlessAborted(createCredentials(authentication, sources, refused), signal);
+
   /** Follows redirects of the same server. Another server would get the credentials. */
   async function sendOnce(request: EndpointRequest, signal: AbortSignal): Promise<ReceivedResponse> {
     let url = new URL(request.url);
     for (let redirects = 0; ; redirects += 1) {
       requireOrigin(url, origin);
-      credentials ??= await createCredentials(authentication, sources);
+      credentials ??= await authenticate(signal);
       await pace.wait(endpoint.rateLimit, signal);
       const response = await exchange.send(
         addCredentials({ ...request, url: url.href }, credentials),
@@ -99,7 +104,7 @@ export function createEndpointCall(options: EndpointCallOptions): EndpointCall {
     const response = await sendOnce(request, signal);
     const token = credentials?.token;
     if (response.status !== 401 || token === undefined) return response;
-    credentials = await createCredentials(authentication, sources, token);
+    credentials = await authenticate(signal, token);
     return sendOnce(request, signal);
   }
 

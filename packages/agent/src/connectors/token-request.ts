@@ -18,6 +18,13 @@ export interface ReceivedTokens {
 /** The server refuses the grant: asking again does not help. */
 export class GrantRefused extends ConnectorError {
   override name = 'GrantRefused';
+  /** The refresh token or code is no longer valid. */
+  readonly isGrantOver: boolean;
+
+  constructor(message: string, { isGrantOver = false } = {}) {
+    super(message);
+    this.isGrantOver = isGrantOver;
+  }
 }
 
 /** @param client without a secret it is a public client, which only names itself */
@@ -68,6 +75,7 @@ function readTokens(url: URL, response: ReceivedResponse): ReceivedTokens {
   if (code === 'invalid_grant')
     throw new GrantRefused(
       `${place} refuses the grant (invalid_grant): it was revoked, was used before, or is over: authorize the OAuth configuration again`,
+      { isGrantOver: true },
     );
   if (code === 'invalid_client' || code === 'unauthorized_client')
     throw new GrantRefused(

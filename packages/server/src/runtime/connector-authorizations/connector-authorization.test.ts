@@ -69,6 +69,7 @@ test('an agent exchanges the code, and the configuration is authorized', async (
   const { grant, ...rest } = plan;
   assert.deepEqual(rest, {
     connectorOauthId: oauth.connectorOauthId,
+    projectId: oauth.projectId,
     name: oauth.name,
     grantType: 'AUTHORIZATION_CODE',
     tokenUrl: 'https://login.example.com/oauth2/token',
@@ -84,15 +85,27 @@ test('an agent exchanges the code, and the configuration is authorized', async (
       .digest('base64url'),
     challenge,
   );
+  await agent.reportProblem(work, oauth.connectorOauthId, 'invalid_grant');
+  assert.equal((await agent.lookUpOauth(work, oauth.name)).body.problem, 'invalid_grant');
   await agent.end(work, { status: 'SUCCESS' });
   const page = await visited;
   assert.equal(page.status, 200, page.text);
   assert.match(page.text, /is authorized\. You can close this page/);
   const { state: after, authorizedAt } = await read();
   assert.deepEqual([after, typeof authorizedAt], ['AUTHORIZED', 'string']);
+  const again = visit({ state: stateOf(await start()), code: 'c' });
+  const second = await agent.next();
+  assert.ok(second !== undefined);
+  const { body: planAgain } = await agent.lookUpOauth(second, oauth.name);
+  assert.deepEqual([planAgain.authorizedAt, planAgain.problem], [authorizedAt, undefined]);
+  await agent.end(second, { status: 'SUCCESS' });
+  assert.equal((await again).status, 200);
   const events = await listEvents(admin);
   assert.deepEqual(
-    events.map(({ eventName }) => eventName).filter((name) => name.startsWith('connector-authorization')),
+    events
+      .map(({ eventName }) => eventName)
+      .filter((name) => name.startsWith('connector-authorization'))
+      .slice(-3),
     ['ended', 'claimed', 'requested'].map((name) => `connector-authorization-${name}`),
   );
   const kept = JSON.stringify(events) + server.logLines.join();

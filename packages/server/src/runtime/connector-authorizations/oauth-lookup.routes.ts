@@ -59,11 +59,14 @@ function buildPlan(found: LookedUpOauth, name: string, agentId: string, sealer: 
   const stored = readCoordinates(tokens, agentId);
   return {
     connectorOauthId: oauth.connectorOauthId,
+    projectId: oauth.projectId,
     name,
     grantType: oauth.grantType,
     tokenUrl: oauth.tokenUrl,
     scopes: oauth.scopes,
     additionalParameters: oauth.additionalParameters ?? {},
+    ...(oauth.authorizedAt === null ? {} : { authorizedAt: new Date(oauth.authorizedAt).toISOString() }),
+    ...(oauth.problem === null ? {} : { problem: oauth.problem }),
     ...(clientSecret === undefined ? {} : { clientSecret }),
     ...(stored === undefined ? {} : { tokens: stored }),
     ...(code === undefined || !('codeVerifier' in grant) ? {} : { grant: { ...grant, code } }),

@@ -86,7 +86,10 @@ async function begin(
   return call.awaited.begin({ workId, until }, (tx) => {
     const { endpoint } = tested;
     const place = { projectId, environmentName, connectorKind: kind };
-    const request = { ...place, profileName: profile.name, endpoint, parameters, connection };
+    // The rest is for the way to the agent and back.
+    const timeoutSeconds = Math.max(1, Math.floor(services.secretWaitSeconds * 0.8));
+    const asked = { endpoint, parameters, connection, timeoutSeconds };
+    const request = { ...place, profileName: profile.name, ...asked };
     insertConnectorTest(tx, { accountId, workId, projectId, profileName: profile.name, request }, now);
     const work = {
       account_id: accountId,
