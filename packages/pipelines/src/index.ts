@@ -84,6 +84,7 @@ export {
 export { type Finding, type FindingCode, findingCodes, type Unreadable } from './finding.ts';
 export { createWalk, sortTopologically, type Walk, type WalkOutcome } from './graph.ts';
 export { linkProject, listAskedSecrets, listAskedVariables } from './link.ts';
+export { findNamedEndpoint, outlineProfile, type ProfileOutline } from './link-endpoints.ts';
 export { planComponent } from './orchestration-plan.ts';
 export {
   measureNote,
