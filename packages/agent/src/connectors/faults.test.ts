@@ -156,7 +156,7 @@ const faults: [string, Answer, RegExp][] = [
       response.statusCode = 401;
       return { message: 'no' };
     },
-    /answered 401 \(the server does not accept the credentials.*"no"/,
+    /answered 401 \(the request has no credentials: .*authType in the connection.*"no"/,
   ],
 ];
 

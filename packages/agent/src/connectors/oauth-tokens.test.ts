@@ -7,6 +7,7 @@ import type { ConnectorOauthPlan } from '@headgate/contract';
 import { Secret } from '@headgate/contract/without-schemas';
 import { readProfile } from '@headgate/pipelines';
 import { createEndpointFixture } from '../engine/endpoint-fixture.ts';
+import { ControlPlaneError } from '../session/control-plane.ts';
 import type { SeenRequest } from '../testing/fake-api.ts';
 import { createFileVault } from '../vaults/file.ts';
 import { VaultError } from '../vaults/vault.ts';
@@ -22,6 +23,7 @@ const grant = { code: 'correct-code', codeVerifier: 'v', redirectUri: 'https://h
 let plan: ConnectorOauthPlan;
 const problems: (string | null)[] = [];
 let vaultIsDown = false;
+let lookupFault: Error | undefined;
 const failingVault = {
   ...vault,
   async write(...given: Parameters<typeof vault.write>) {
@@ -31,7 +33,10 @@ const failingVault = {
 };
 const fixture = await createEndpointFixture(undefined, {
   controlPlane: {
-    connectorOauth: async () => plan,
+    async connectorOauth() {
+      if (lookupFault !== undefined) throw lookupFault;
+      return plan;
+    },
     async connectorOauthProblem({ problem }) {
       problems.push(problem);
       const { problem: _before, ...rest } = plan;
@@ -352,6 +357,19 @@ test('tokens that a vault does not take are kept, and stored before they are use
   assert.equal((await tokens.read(work, 'crm', 'correct-old', signal)).reveal(), 'correct-next');
   assert.equal(countTokenRequests(), 1);
   assert.equal((await readStored(plan.tokens?.secretName ?? '')).refreshToken, 'correct-next-refresh');
+});
+
+test('a configuration that does not exist, or is not authorized, is said in words of the user', async () => {
+  configure({});
+  for (const [code, says] of [
+    ['connector-oauth-not-found', /^the OAuth configuration "crm" does not exist in the project: create it/],
+    ['connector-oauth-pending', /^the OAuth configuration "crm" is PENDING: authorize it/],
+    ['work-not-held', /^the OAuth configuration "crm" cannot be looked up: /],
+  ] as const) {
+    lookupFault = new ControlPlaneError(422, code, 'the server answered 422');
+    await assert.rejects(fixture.connectors.tokens.read(work, 'crm', undefined, signal), { message: says });
+  }
+  lookupFault = undefined;
 });
 
 test('a page that is given up does not wait for its token', { timeout: 20_000 }, async () => {

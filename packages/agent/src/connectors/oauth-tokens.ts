@@ -257,7 +257,10 @@ function renderScopes({ scopes }: ConnectorOauthPlan): { scope?: string } {
 }
 
 function describeLookupFault(error: unknown): string {
-  if (error instanceof ControlPlaneError && error.code === 'connector-oauth-not-found')
+  const code = error instanceof ControlPlaneError ? error.code : undefined;
+  if (code === 'connector-oauth-not-found')
     return 'does not exist in the project: create it, or correct the name';
+  if (code === 'connector-oauth-pending')
+    return 'is PENDING: authorize it, or give it its secret references, before it is used';
   return `cannot be looked up: ${getReason(error)}`;
 }

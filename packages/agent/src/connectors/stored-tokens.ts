@@ -101,7 +101,7 @@ function describeOtherContent(
   if (typeof accessToken !== 'string') return 'something else than tokens';
   if (projectId === plan.projectId) return undefined;
   if (projectId !== undefined) return 'the tokens of another project';
-  // Earlier versions wrote no project.
+  // An administrator may have written them.
   return plan.authorizedAt === undefined ? 'tokens that this project did not store' : undefined;
 }
 

@@ -5,7 +5,6 @@ import {
   type ConnectorEndpoint,
   type ConnectorStructure,
   describeProfileFinding,
-  type EndpointRequest,
   type EndpointValues,
   inferStructure,
   parseJson,
@@ -14,7 +13,7 @@ import {
   startPaging,
 } from '@headgate/pipelines';
 import { EgressRefused } from '../connectors/egress.ts';
-import { describeStatus, type FetchedPage } from '../connectors/endpoint-call.ts';
+import { type AuthenticatedRequest, describeStatus, type FetchedPage } from '../connectors/endpoint-call.ts';
 import { ExchangeError } from '../connectors/exchange.ts';
 import { followSignals } from '../followed-signals.ts';
 import { getReason } from '../log.ts';
@@ -110,7 +109,7 @@ function readValues({ parameters }: Test): EndpointValues {
 }
 
 function describeResponse(
-  response: FetchedPage & { sent: EndpointRequest },
+  response: FetchedPage & { sent: AuthenticatedRequest },
   endpoint: ConnectorEndpoint,
   mask: Mask,
   conceal: Mask,

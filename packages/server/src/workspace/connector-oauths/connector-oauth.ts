@@ -7,6 +7,7 @@ import {
 } from '@headgate/contract';
 import { problem } from '../../kernel/http/problems.ts';
 import { requireWord } from '../../kernel/http/words.ts';
+import type { ConnectorOauthRow } from './connector-oauth.store.ts';
 
 /** The types of secret references that hold each secret. */
 export const secretTypesOf = {
@@ -85,4 +86,29 @@ export function listMissing(given: {
       ? (['clientSecretReference'] as const)
       : (['clientId', 'clientSecretReference', 'tokenSecretReference'] as const);
   return needed.filter((name) => members[name] === null);
+}
+
+/** The members on which the consent of a person, and the tokens that came of it, depend. */
+const consentedColumns = [
+  'grant_type',
+  'authorization_url',
+  'token_url',
+  'scopes',
+  'client_id',
+  'client_secret_reference',
+  'token_secret_reference',
+] as const satisfies readonly (keyof ConnectorOauthRow)[];
+
+/** Whether a replacement leaves what a person authorized. Tokens of one server must not go to another. */
+export function isSameAuthorization(stored: ConnectorOauthRow, written: ConnectorOauthRow): boolean {
+  if (written.grant_type !== 'AUTHORIZATION_CODE') return false;
+  const select = (row: ConnectorOauthRow) => JSON.stringify(consentedColumns.map((name) => row[name]));
+  return select(stored) === select(written);
+}
+
+export function keepState(
+  written: ConnectorOauthRow,
+  { state, authorized_at, problem: reported }: ConnectorOauthRow,
+): ConnectorOauthRow {
+  return { ...written, state, authorized_at, problem: reported };
 }
