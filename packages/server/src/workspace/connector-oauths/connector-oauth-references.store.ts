@@ -1,8 +1,8 @@
 /** The secret references and the agent that an OAuth configuration names. */
+import type { ConnectorGrantType } from '@headgate/contract';
 import { statement, type Transaction } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
-import type { ConnectorOauthRow } from './connector-oauth.store.ts';
 import { refuse, secretTypesOf } from './connector-oauth.ts';
 
 const ofProject = 'account_id = $account_id and project_id = $project_id';
@@ -43,17 +43,20 @@ const selectKnown = statement(
       order by other.name limit 1) as tokens_of`,
 );
 
-type Naming = Pick<
-  ConnectorOauthRow,
-  'connector_oauth_id' | 'grant_type' | 'client_secret_reference' | 'token_secret_reference' | 'agent_id'
->;
+interface NamingRow {
+  connector_oauth_id: string;
+  grant_type: ConnectorGrantType;
+  client_secret_reference: string | null;
+  token_secret_reference: string | null;
+  agent_id: string | null;
+}
 
 /** Throws `connector-oauth-invalid` and `unknown-agent`. */
 export async function requireReferences(
   tx: Transaction,
   { accountId }: Pick<Scope, 'accountId'>,
   projectId: string,
-  row: Naming,
+  row: NamingRow,
 ): Promise<void> {
   const [known] = await tx.query(selectKnown, {
     account_id: accountId,

@@ -23,7 +23,7 @@ import {
   renderConnectorOauthEtag,
   updateConnectorOauthRow,
 } from './connector-oauth.store.ts';
-import { isSameAuthorization, keepState, listMissing, refuse, requireValidOauth } from './connector-oauth.ts';
+import { isSameAuthorization, listMissing, refuse, requireValidOauth } from './connector-oauth.ts';
 
 export function connectorOauthRoutes({ read, write }: Endpoints): void {
   read(listConnectorOauths, async ({ params, rows }) => {
@@ -62,7 +62,8 @@ export function connectorOauthRoutes({ read, write }: Endpoints): void {
     requireSameName(stored, body);
     const written = createRow(body, stored, now);
     const keepsAuthorization = isSameAuthorization(stored, written);
-    const row = keepsAuthorization ? keepState(written, stored) : written;
+    const { state, authorized_at, problem: reported } = stored;
+    const row = keepsAuthorization ? { ...written, state, authorized_at, problem: reported } : written;
     await updateConnectorOauthRow(tx, scope, projectId, { row, keepsAuthorization });
     const before = presentConnectorOauth(stored, projectId);
     const after = presentConnectorOauth(row, projectId);

@@ -7,7 +7,6 @@ import {
 } from '@headgate/contract';
 import { problem } from '../../kernel/http/problems.ts';
 import { requireWord } from '../../kernel/http/words.ts';
-import type { ConnectorOauthRow } from './connector-oauth.store.ts';
 
 /** The types of secret references that hold each secret. */
 export const secretTypesOf = {
@@ -88,27 +87,29 @@ export function listMissing(given: {
   return needed.filter((name) => members[name] === null);
 }
 
-/** The members on which the consent of a person, and the tokens that came of it, depend. */
-const consentedColumns = [
-  'grant_type',
-  'authorization_url',
-  'token_url',
-  'scopes',
-  'client_id',
-  'client_secret_reference',
-  'token_secret_reference',
-] as const satisfies readonly (keyof ConnectorOauthRow)[];
+/** On which the consent of a person, and the tokens that came of it, depend. */
+interface Consented {
+  grant_type: ConnectorGrantType;
+  authorization_url: string | null;
+  token_url: string;
+  scopes: string[];
+  client_id: string | null;
+  client_secret_reference: string | null;
+  token_secret_reference: string | null;
+}
 
 /** Whether a replacement leaves what a person authorized. Tokens of one server must not go to another. */
-export function isSameAuthorization(stored: ConnectorOauthRow, written: ConnectorOauthRow): boolean {
+export function isSameAuthorization(stored: Consented, written: Consented): boolean {
   if (written.grant_type !== 'AUTHORIZATION_CODE') return false;
-  const select = (row: ConnectorOauthRow) => JSON.stringify(consentedColumns.map((name) => row[name]));
-  return select(stored) === select(written);
+  return JSON.stringify(selectConsented(stored)) === JSON.stringify(selectConsented(written));
 }
 
-export function keepState(
-  written: ConnectorOauthRow,
-  { state, authorized_at, problem: reported }: ConnectorOauthRow,
-): ConnectorOauthRow {
-  return { ...written, state, authorized_at, problem: reported };
-}
+const selectConsented = (row: Consented) => [
+  row.grant_type,
+  row.authorization_url,
+  row.token_url,
+  row.scopes,
+  row.client_id,
+  row.client_secret_reference,
+  row.token_secret_reference,
+];
