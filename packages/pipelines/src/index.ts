@@ -46,6 +46,7 @@ export {
   type EndpointRequest,
   type EndpointValues,
 } from './connectors/endpoint-request.ts';
+export { isHeaderValue } from './connectors/header.ts';
 export { parseJson, readScalarText } from './connectors/json-text.ts';
 export {
   nextPage,

@@ -12,6 +12,7 @@ import { readSecret } from '../secrets/secret-references.ts';
 import { findNamedVault } from '../vaults/named-vault.ts';
 import type { Vaults } from '../vaults/registry.ts';
 import { VaultError, type VaultFault } from '../vaults/vault.ts';
+import { readJsonMembers } from './json-members.ts';
 import type { OAuthClient, ReceivedTokens } from './token-request.ts';
 
 export interface StoredTokens {
@@ -27,13 +28,7 @@ async function readMembers(
   at: SecretCoordinates,
   signal: AbortSignal,
 ): Promise<Record<string, unknown>> {
-  const text = (await readSecret(vaults, at, signal)).reveal();
-  try {
-    const members: unknown = JSON.parse(text);
-    return typeof members === 'object' && members !== null ? (members as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
+  return readJsonMembers((await readSecret(vaults, at, signal)).reveal()) ?? {};
 }
 
 export async function readClient(
@@ -86,7 +81,7 @@ export async function requireTokenPlace(
   });
   const text = found?.reveal().trim() ?? '';
   if (text === '' || text === '{}') return;
-  const { accessToken, projectId } = await readMembers(vaults, at, signal);
+  const { accessToken, projectId } = readJsonMembers(text) ?? {};
   const what = describeOtherContent(plan, { accessToken, projectId });
   if (what === undefined) return;
   throw new ConnectorError(

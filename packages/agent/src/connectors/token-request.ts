@@ -1,7 +1,8 @@
 /** Requests for a token (RFC 6749). The answer holds secrets, so no message quotes more than its error code. */
 import { Secret } from '@headgate/contract/without-schemas';
-import { ConnectorError, parseJson } from '@headgate/pipelines';
+import { ConnectorError } from '@headgate/pipelines';
 import type { Exchange, ReceivedResponse } from './exchange.ts';
+import { readJsonMembers } from './json-members.ts';
 
 export interface OAuthClient {
   clientId: string;
@@ -91,15 +92,9 @@ function readTokens(url: URL, response: ReceivedResponse): ReceivedTokens {
     : new ConnectorError(`${text}: try again later, or correct tokenUrl`);
 }
 
-function readMembers({ text }: ReceivedResponse): Record<string, unknown> {
-  try {
-    const members = parseJson(text);
-    return typeof members === 'object' && members !== null ? (members as Record<string, unknown>) : {};
-  } catch {
-    // Some servers answer a form.
-    return Object.fromEntries(new URLSearchParams(text.slice(0, 20_000)));
-  }
-}
+/** Some servers answer a form. */
+const readMembers = ({ text }: ReceivedResponse): Record<string, unknown> =>
+  readJsonMembers(text) ?? Object.fromEntries(new URLSearchParams(text.slice(0, 20_000)));
 
 /** Only what looks like a code of the RFC: the answer is another server's text. */
 function readError(response: ReceivedResponse): string | undefined {

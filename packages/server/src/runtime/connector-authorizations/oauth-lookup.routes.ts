@@ -27,12 +27,12 @@ export function connectorOauthLookupRoutes({ app }: Endpoints, services: Service
   });
 
   serve(agentConnectorOauthProblem, async ({ agent, body, request, reply }) => {
-    const { connectorOauthId: id, problem: told, ...held } = body;
+    const { connectorOauthId: id, problem: reported, ...held } = body;
     const { accountId, agentId } = agent;
     const outcome = await services.database.transaction((tx) => {
       const source = { accountId, actorId: agentId, actorKind: 'agent' as const, requestId: request.id };
       const moment = { tx, source, now: services.clock.now(), newId: services.newId };
-      return reportOauthProblem(moment, createHeld(agent, held), id, told);
+      return reportOauthProblem(moment, createHeld(agent, held), id, reported);
     });
     if (outcome === 'not-held') throw problem('work-not-held', { id: held.workId, epoch: held.epoch });
     if (outcome === 'not-found') throw problem('connector-oauth-not-found', { id });

@@ -12,9 +12,9 @@ import { isUuid, toUuid } from '../../kernel/identifiers.ts';
 import { explainForbidden } from '../../kernel/security/guard.ts';
 import { type Looked, waitForEnd } from '../../kernel/work/awaited-end.ts';
 import { enqueueWork } from '../../kernel/work/work.ts';
-import { namedByConnection, testedProfile, testPlace } from './connector-test.asked.ts';
 import { type ConnectorTestEnd, insertConnectorTest, readConnectorTest } from './connector-test.store.ts';
 import { findTestedEndpoint, requireTestAgent, type TestedEndpoint } from './connector-test.ts';
+import { namedByConnection, testedProfile, testPlace } from './connector-test-place.store.ts';
 
 export interface ConnectorTestServices extends Services {
   wakes: Wakes;
