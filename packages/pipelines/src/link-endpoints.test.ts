@@ -76,6 +76,19 @@ for (const [what, input, expected] of faults)
     assert.deepEqual(more, []);
   });
 
+test('a misspelled place of the connection, and one that is no map, is an error', () => {
+  const given = { token: 'shop-token' };
+  for (const [connectionRef, expected] of [
+    [{ override: given }, /"connectionRef" has "override".*did you mean "overrides"\?/],
+    [{ overrides: 'shop-token' }, /"overrides" must be a map/],
+    ['shop', /"connectionRef" must be a map/],
+  ] as const) {
+    const [found] = findFaults({ connectionRef });
+    assert.match(found ?? '', /^error Load invalid-parameter: /);
+    assert.match(found ?? '', expected);
+  }
+});
+
 test('a profile whose content is not known has no finding', () => {
   assert.deepEqual(findFaults(token, { 'connector-profile:flex-shop.json': '{' }), []);
 });

@@ -96,6 +96,12 @@ test('what cannot work is refused before an agent is asked', async () => {
     /has no "token": set it to the name of a secret reference/,
   );
   await refuse(
+    { connection: { tokn: 'shop-token' } },
+    422,
+    'connector-connection-invalid',
+    /^body\.connection: the connection has "tokn".*did you mean "token"\?/,
+  );
+  await refuse(
     { connection: { token: 'none' } },
     422,
     'connector-connection-invalid',
