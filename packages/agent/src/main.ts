@@ -22,6 +22,7 @@ import { TakenValues } from './secrets/taken-values.ts';
 import { requireAgent } from './session/agent-identity.ts';
 import { createControlPlane } from './session/control-plane.ts';
 import { Session } from './session/session.ts';
+import { realTime } from './time.ts';
 import { createVaults } from './vaults/registry.ts';
 import { createWarehouses } from './warehouses/registry.ts';
 
@@ -29,6 +30,8 @@ import { createWarehouses } from './warehouses/registry.ts';
 const lockWaitMilliseconds = 30_000;
 /** How long to wait for the secret on standard input. */
 const secretWaitMilliseconds = 30_000;
+/** How long to wait until tokens that were asked for are in their vault. */
+const settleMilliseconds = 10_000;
 
 /** A hanging log must not delay the exit. */
 const logMilliseconds = 2_000;
@@ -126,6 +129,7 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
     end = await session.run();
     ended.abort();
     await renewing;
+    await Promise.race([connectors.tokens.settle(), realTime.sleep(settleMilliseconds)]);
   } finally {
     await runPool?.close();
     await Promise.all(Object.values(warehouses).map((warehouse) => warehouse.close()));

@@ -39,7 +39,10 @@ test('every example is a pipeline file or a file that one reads', () => {
 });
 
 test('the check of the examples finds nothing', () => {
-  assert.deepEqual(validateProject(examples), []);
+  const endpoint = { name: 'Orders', url: 'https://shop.example.com/orders', auth: 'BEARER' };
+  const text = JSON.stringify({ name: 'Shop', endpoints: [endpoint] });
+  const files = [...examples, { path: 'connector-profile:flex-shop.json', text }];
+  assert.deepEqual(validateProject(files, [], ['shop-token']), []);
 });
 
 test('every finding is listed', () => {

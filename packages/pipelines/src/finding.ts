@@ -1,5 +1,6 @@
 /** What validation reports about one file, and the questions that only other files can answer. */
 import { connectorProfileName } from './connectors/profile-file.ts';
+import type { JsonMap } from './connectors/profile-reader.ts';
 import type { SharedPipelineUse } from './shared-pipeline-use.ts';
 
 export const findingCodes = [
@@ -31,6 +32,9 @@ export const findingCodes = [
   'pipeline-calls-itself',
   'shared-pipeline-use',
   'missing-shared-pipeline',
+  'missing-connector-profile',
+  'missing-connector-endpoint',
+  'invalid-connection',
   'undeclared-variable',
   'variable-type',
   'unknown-secret-reference',
@@ -100,6 +104,8 @@ export type Asked =
   | { asks: 'variable'; name: string }
   | { asks: 'secret'; name: string }
   | { asks: 'file'; path: string }
+  /** Of a connector. Texts may be expressions. */
+  | { asks: 'endpoint'; profile: string; endpoint: string; connection: JsonMap }
   /** `certain`: every run in which no component fails makes the call. */
   /** `orPath`: the path that is meant if there is no pipeline at the first one. */
   | { asks: 'call'; path: string; orPath?: string; sets: readonly CallArgument[]; certain: boolean }

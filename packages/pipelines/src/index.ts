@@ -56,6 +56,7 @@ export {
   type EndpointValues,
 } from './connectors/endpoint-request.ts';
 export { writeExactly } from './connectors/exact-texts.ts';
+export { isHeaderValue } from './connectors/header.ts';
 export { hasLongNumbers, isRawNumber, parseJson, readScalarText } from './connectors/json-text.ts';
 export {
   describeChildTable,
@@ -110,6 +111,7 @@ export {
 export { type Finding, type FindingCode, findingCodes, type Unreadable } from './finding.ts';
 export { createWalk, sortTopologically, type Walk, type WalkOutcome } from './graph.ts';
 export { linkProject, listAskedSecrets, listAskedVariables } from './link.ts';
+export { findNamedEndpoint, outlineProfile, type ProfileOutline } from './link-endpoints.ts';
 export { planComponent } from './orchestration-plan.ts';
 export {
   measureNote,

@@ -1,5 +1,6 @@
 /** Answers the questions in the outlines of single files, using the outlines of all files. */
 import { findingMessageLimit } from './bounds.ts';
+import { connectorProfilePath } from './connectors/profile-file.ts';
 import {
   type CallArgument,
   createUnreadableFinding,
@@ -7,6 +8,13 @@ import {
   type Question,
   type Unreadable,
 } from './finding.ts';
+import {
+  type EndpointQuestion,
+  type KnownProfiles,
+  listEndpointFaults,
+  listKeySecrets,
+  type ProfileOutline,
+} from './link-endpoints.ts';
 import { createSuggestions, type Suggestions } from './nearest.ts';
 import type { PipelineOutline } from './outline.ts';
 import { isMisnamedPipeline, pipelineNameOf, pipelinePath, pipelineTypeOf } from './pipeline.ts';
@@ -21,6 +29,8 @@ export interface ProjectNames {
   secretReferences: ReadonlySet<string> | undefined;
   /** Paths of all files, including pipelines. */
   files: ReadonlySet<string>;
+  /** Connector profiles, by path. Absent: they are not known here, and the run reports what is missing. */
+  profiles?: ReadonlyMap<string, ProfileOutline>;
   /** Pipeline files that cannot be read, by path, with the reason. */
   unreadable?: ReadonlyMap<string, Unreadable>;
 }
@@ -42,10 +52,18 @@ export function listAskedVariables(outlines: Iterable<PipelineOutline>): Set<str
 }
 
 /** Names of secret references used by pipelines. */
-export function listAskedSecrets(outlines: Iterable<PipelineOutline>): Set<string> {
+export function listAskedSecrets(
+  outlines: Iterable<PipelineOutline>,
+  profiles: KnownProfiles = { files: new Set() },
+): Set<string> {
   const names = new Set<string>();
-  for (const { notes } of outlines)
-    for (const note of notes) if ('asks' in note && note.asks === 'secret') names.add(note.name);
+  for (const { notes } of outlines) {
+    for (const note of notes) {
+      if (!('asks' in note)) continue;
+      if (note.asks === 'secret') names.add(note.name);
+      if (note.asks === 'endpoint') for (const name of listKeySecrets(note, profiles)) names.add(name);
+    }
+  }
   return names;
 }
 
@@ -164,6 +182,7 @@ export function createAnswers(
     if (note.asks === 'variable') reportVariable(place, note.name, own);
     else if (note.asks === 'secret') reportSecret(place, note.name, known, reportHere);
     else if (note.asks === 'file') reportMissingFile(place, note.path, known, reportHere);
+    else if (note.asks === 'endpoint') reportEndpoint(place, note, known, suggest, reportHere);
     else if (note.asks === 'call') reportCall(place, findCalledPath(note), note.sets);
     // Calls of shared pipelines are checked when a run starts, since only then their versions are known
     // (check-run.ts).
@@ -221,6 +240,23 @@ function reportSecret(
   if (known.secretReferences?.has(name) !== false) return;
   const message = `the project has no secret reference "${name}": create it or correct the name`;
   report({ ...where, code: 'unknown-secret-reference', message, level: 'warning' });
+}
+
+/** Only the run reads the profile again, so all are warnings. */
+function reportEndpoint(
+  place: CallPlace,
+  question: EndpointQuestion,
+  known: ProjectNames,
+  suggest: Suggestions,
+  report: ReportFinding,
+): void {
+  if (known.profiles === undefined) return;
+  // It has an error of its own.
+  if (known.unreadable?.has(connectorProfilePath(question.profile)) === true) return;
+  const { reached: _, ...where } = place;
+  for (const name of listKeySecrets(question, known)) reportSecret(place, name, known, report);
+  for (const fault of listEndpointFaults(question, known, getTitle(known), suggest))
+    report({ ...where, ...fault, level: 'warning' });
 }
 
 function reportMissingFile(

@@ -43,7 +43,7 @@ export type OutlineResult =
 /**
  * Reads and checks one pipeline file.
  *
- * @param most the limit on notes of the outline; each variable set by a call counts as one more
+ * @param most the limit on notes of the outline; each variable set by a call, and each property of a connection, counts as one more
  */
 export function outlineFile(path: string, text: string, most = noteLimit): OutlineResult {
   const parsed = parsePipeline(path, text);
@@ -139,7 +139,9 @@ function isWarehouseType(type: string): boolean {
 
 /** The number of notes that this one counts as. */
 export function measureNote(note: Note): number {
-  return 'asks' in note && 'sets' in note ? 1 + note.sets.length : 1;
+  if (!('asks' in note)) return 1;
+  if (note.asks === 'endpoint') return 1 + Object.keys(note.connection).length;
+  return 'sets' in note ? 1 + note.sets.length : 1;
 }
 
 /** No file or variable has a longer name, so cutting it cannot make it match one. */
@@ -152,6 +154,13 @@ function cutNames(asked: Asked): Asked {
       return { asks: asked.asks, name: cutName(asked.name) };
     case 'file':
       return { asks: 'file', path: cutName(asked.path) };
+    case 'endpoint':
+      return {
+        asks: 'endpoint',
+        profile: cutName(asked.profile),
+        endpoint: cutName(asked.endpoint),
+        connection: asked.connection,
+      };
     case 'call':
       return {
         asks: 'call',

@@ -6,7 +6,7 @@
  * - **guess**: a value used in place of an open or wrong one. Errors that follow from a guess are not
  *   reported.
  */
-import type { OrchestrationDefinition } from './components/component.ts';
+import type { Action, OrchestrationDefinition } from './components/component.ts';
 import { type ParameterTable, renameParameters } from './components/declared-parameters.ts';
 import type { Report } from './finding.ts';
 import { createParameters, MissingParameterError, ParameterError, type Parameters } from './parameters.ts';
@@ -20,15 +20,17 @@ import { createScope } from './variables.ts';
 /** The dialect of the only supported warehouse. Users' SQL is rewritten when its expressions have values. */
 export const checkedDialect: Dialect = { ...duckdb, user: unchangedSql };
 
+/** @returns the action, with expressions as they are written; undefined if only the run knows it */
 export function checkPlan(
   component: OrchestrationComponent,
   definition: OrchestrationDefinition,
   report: Report,
-): void {
-  planKnownParameters(component, definition.parameters, report, (parameters) => {
+): Action | undefined {
+  return planKnownParameters(component, definition.parameters, report, (parameters) => {
     const context = { parameters, component, dialect: checkedDialect };
-    if (definition.check !== undefined) definition.check(context);
-    else definition.plan({ ...context, scope: createScope([]) });
+    if (definition.check === undefined) return definition.plan({ ...context, scope: createScope([]) });
+    definition.check(context);
+    return undefined;
   });
 }
 

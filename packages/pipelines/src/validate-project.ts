@@ -1,6 +1,9 @@
 /** Checks all pipelines of a project whose files are all in memory. */
+import { connectorProfileName } from './connectors/profile-file.ts';
+import { readProfileText } from './connectors/read-profile.ts';
 import type { Finding, Unreadable } from './finding.ts';
 import { linkProject } from './link.ts';
+import { outlineProfile, type ProfileOutline } from './link-endpoints.ts';
 import { outlineFile, type PipelineOutline } from './outline.ts';
 import { describeSyntaxError } from './parse.ts';
 import { pipelineTypeOf } from './pipeline.ts';
@@ -11,7 +14,7 @@ export interface ProjectFile {
 }
 
 /**
- * Files that are not pipelines are used only by their paths.
+ * Files that are neither pipelines nor connector profiles are used only by their paths.
  *
  * @param projectVariables names of the project's variables
  * @param secretReferences names of the project's secret references
@@ -24,9 +27,14 @@ export function validateProject(
   const findings: Finding[] = [];
   const outlines: PipelineOutline[] = [];
   const paths = new Set<string>();
+  const profiles = new Map<string, ProfileOutline>();
   const unreadable = new Map<string, Unreadable>();
   for (const { path, text } of files) {
     paths.add(path);
+    if (connectorProfileName(path) !== undefined) {
+      const { profile } = readProfileText(text);
+      if (profile !== undefined) profiles.set(path, outlineProfile(profile));
+    }
     if (pipelineTypeOf(path) === undefined) continue;
     const { outline, error } = outlineFile(path, text);
     if (outline !== undefined) outlines.push(outline);
@@ -36,6 +44,7 @@ export function validateProject(
     variables: new Set(projectVariables),
     secretReferences: new Set(secretReferences),
     files: paths,
+    profiles,
     unreadable,
   };
   linkProject(outlines, known, (finding) => findings.push(finding));

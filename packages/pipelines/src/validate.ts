@@ -3,6 +3,8 @@ import type { ComponentDefinition } from './components/component.ts';
 import { listParameterNames, renameParameters } from './components/declared-parameters.ts';
 import { omitLiteralParameters } from './components/literal-parameters.ts';
 import { describeUnknownType, findDefinition, listComponentTypes } from './components/registry.ts';
+import { listConnectionSecrets } from './connectors/connection-properties.ts';
+import type { EndpointSource } from './connectors/endpoint-load.ts';
 import type { Draft, Notes } from './finding.ts';
 import { createSuggestions, type Suggestions } from './nearest.ts';
 import type { Pipeline, PlainMap } from './pipeline.ts';
@@ -53,9 +55,21 @@ function checkComponents(pipeline: Pipeline, notes: Notes, suggest: Suggestions)
     if (definition.kind !== 'orchestration') continue;
     if (pipeline.type !== 'orchestration' || faulty.has(name)) continue;
     const orchestrated = pipeline.components.get(name);
-    if (orchestrated !== undefined) checkPlan(orchestrated, definition, report);
+    const action = orchestrated && checkPlan(orchestrated, definition, report);
+    if (action?.action === 'load-endpoint') checkEndpoint(name, action.source, notes);
   }
   return faulty;
+}
+
+/** Asks for the profile, the endpoint and the secrets that a connector names. */
+function checkEndpoint(
+  component: string,
+  { profile, endpoint, connection }: EndpointSource,
+  notes: Notes,
+): void {
+  for (const name of listConnectionSecrets(connection))
+    if (!name.includes('${')) notes.ask({ asks: 'secret', component, name });
+  notes.ask({ asks: 'endpoint', component, profile, endpoint, connection });
 }
 
 /** Scripts contain `${…}` that are not expressions, so only their secrets are checked. */

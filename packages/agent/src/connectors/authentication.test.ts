@@ -9,6 +9,7 @@ import type { SeenRequest } from '../testing/fake-api.ts';
 const plan = {
   connectorOauthId: '00000000-0000-4000-8000-00000000000a',
   name: 'crm',
+  projectId: '00000000-0000-4000-8000-0000000000aa',
   grantType: 'CLIENT_CREDENTIALS' as const,
   tokenUrl: '',
   scopes: [],

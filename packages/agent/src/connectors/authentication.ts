@@ -5,6 +5,7 @@ import {
   type AuthenticationType,
   type ConnectionValue,
   ConnectorError,
+  isHeaderValue,
 } from '@headgate/pipelines';
 
 /** What is added to a request. */
@@ -40,9 +41,8 @@ const createBearer = (token: string): Credentials => ({
   query: [],
 });
 
-/** A line break would add a header. */
 function requireHeader(value: string, what: string): string {
-  if (/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) return value;
+  if (isHeaderValue(value)) return value;
   throw new ConnectorError(
     `${what} has a character that a header cannot hold, such as a line break: store it without`,
   );

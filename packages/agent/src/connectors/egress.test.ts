@@ -50,7 +50,13 @@ test('the operator allows hosts and ranges, never the metadata services of cloud
   await check('https://inside.example/', 'inside.example');
   await check('http://10.1.2.3/', '10.0.0.0/8');
   await check('http://[::ffff:10.1.2.3]/', '10.0.0.0/8');
-  for (const host of ['169.254.169.254', '[::ffff:169.254.169.254]', '[fd00:ec2::254]', '100.100.100.200'])
+  for (const host of [
+    '169.254.169.254',
+    '[::ffff:169.254.169.254]',
+    '[fd00:ec2::254]',
+    '100.100.100.200',
+    '[64:ff9b::a9fe:a9fe]',
+  ])
     await assert.rejects(
       check(`http://${host}/`, '0.0.0.0/0,::/0,169.254.169.254'),
       /gives out credentials/,

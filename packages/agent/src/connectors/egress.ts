@@ -85,7 +85,8 @@ const isIn = (address: string, ranges: BlockList) => ranges.check(address, famil
 function unwrapIpv4(address: string): string {
   if (!isIPv6(address)) return address;
   const host = new URL(`http://[${address.replace(/%.*$/, '')}]`).hostname.slice(1, -1);
-  const [, high, low] = /^::(?:ffff:(?:0:)?)?([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(host) ?? [];
+  // Mapped and translated addresses (RFC 4291, RFC 6052).
+  const [, high, low] = /^(?:64:ff9b)?::(?:ffff:(?:0:)?)?([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(host) ?? [];
   if (high === undefined || low === undefined) return host;
   const [first, second] = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
   return [first >> 8, first & 255, second >> 8, second & 255].join('.');

@@ -4,6 +4,7 @@
  */
 import {
   type Authentication,
+  type AuthenticationType,
   type ConnectorEndpoint,
   ConnectorError,
   createEndpointRequest,
@@ -12,6 +13,7 @@ import {
   type PageRequest,
 } from '@headgate/pipelines';
 import type { Time } from '../time.ts';
+import { waitUnlessAborted } from '../unless-aborted.ts';
 import { type CredentialSources, type Credentials, createCredentials } from './authentication.ts';
 import { type Exchange, ExchangeError, type ReceivedResponse } from './exchange.ts';
 import type { Paces } from './rate.ts';
@@ -48,12 +50,15 @@ export interface FetchedPage {
   text: string;
 }
 
+/** Without secrets. */
+export type AuthenticatedRequest = EndpointRequest & { authenticatesBy: AuthenticationType };
+
 export interface EndpointCall {
   /** Any status. @throws ConnectorError, ExchangeError, EgressRefused, or the reason of the signal */
   send(
     page: Omit<PageRequest, 'number'>,
     signal: AbortSignal,
-  ): Promise<FetchedPage & { sent: EndpointRequest }>;
+  ): Promise<FetchedPage & { sent: AuthenticatedRequest }>;
   /** A successful response. @throws as `send`, and for another status */
   fetch(page: Omit<PageRequest, 'number'>, signal: AbortSignal): Promise<FetchedPage>;
 }
@@ -70,12 +75,16 @@ export function createEndpointCall(options: EndpointCallOptions): EndpointCall {
   let credentials: Awaited<ReturnType<typeof createCredentials>> | undefined;
   let receivedBytes = 0;
 
+  /** Vaults and token servers may be slower than the time that is left for a page. */
+  const authenticate = (signal: AbortSignal, refused?: string) =>
+    waitUnlessAborted(createCredentials(authentication, sources, refused), signal);
+
   /** Follows redirects of the same server. Another server would get the credentials. */
   async function sendOnce(request: EndpointRequest, signal: AbortSignal): Promise<ReceivedResponse> {
     let url = new URL(request.url);
     for (let redirects = 0; ; redirects += 1) {
       requireOrigin(url, origin);
-      credentials ??= await createCredentials(authentication, sources);
+      credentials ??= await authenticate(signal);
       await pace.wait(endpoint.rateLimit, signal);
       const response = await exchange.send(
         addCredentials({ ...request, url: url.href }, credentials),
@@ -99,7 +108,7 @@ export function createEndpointCall(options: EndpointCallOptions): EndpointCall {
     const response = await sendOnce(request, signal);
     const token = credentials?.token;
     if (response.status !== 401 || token === undefined) return response;
-    credentials = await createCredentials(authentication, sources, token);
+    credentials = await authenticate(signal, token);
     return sendOnce(request, signal);
   }
 
@@ -136,7 +145,8 @@ export function createEndpointCall(options: EndpointCallOptions): EndpointCall {
         `the response of ${origin} is not UTF-8 (${options.conceal(headers['content-type'] ?? 'no content type').slice(0, quoteLength)}), as JSON must be: ask for UTF-8 with a header in the profile`,
         { isTransient: false },
       );
-    const sent = credentials === undefined ? request : maskCredentials(request, credentials);
+    const masked = credentials === undefined ? request : maskCredentials(request, credentials);
+    const sent = { ...masked, authenticatesBy: authentication.type };
     return { url: request.url, status, headers, text, sent };
   }
 
@@ -204,15 +214,26 @@ const advice: Readonly<Record<number, string>> = {
   429: 'the server still asks to wait after several attempts: call it less often',
 };
 
+const withoutCredentials =
+  'the request has no credentials: give the endpoint an authentication in the profile, or select one by authType in the connection';
+const adviceBy: Readonly<Partial<Record<AuthenticationType, Readonly<Record<number, string>>>>> = {
+  NONE: { 401: withoutCredentials, 403: withoutCredentials },
+  OAUTH: {
+    401: 'the server does not accept the token: check the scopes, or authorize the OAuth configuration again',
+  },
+};
+
 /** What an unsuccessful response means. `conceal`: removes secrets from what it quotes. */
 export function describeStatus(
-  { method }: Pick<EndpointRequest, 'method'>,
+  { method, authenticatesBy }: Pick<AuthenticatedRequest, 'method' | 'authenticatesBy'>,
   { url, status, text }: Pick<FetchedPage, 'url' | 'status' | 'text'>,
   conceal: (text: string) => string,
 ): string {
   const { origin, pathname } = new URL(url);
   const remedy =
-    advice[status] ?? (status >= 500 ? 'the server has a fault: try again later' : 'see what it says');
+    adviceBy[authenticatesBy]?.[status] ??
+    advice[status] ??
+    (status >= 500 ? 'the server has a fault: try again later' : 'see what it says');
   // A word that is cut may be a part of a secret, which would not be concealed.
   const read = text.length > readLength ? text.slice(0, readLength).replace(/\S+$/, '') : text;
   const said = conceal(read).replaceAll(/\s+/g, ' ').trim();

@@ -8,6 +8,7 @@ import { createEndpointFixture } from '../engine/endpoint-fixture.ts';
 const tokenPlan = {
   connectorOauthId: '00000000-0000-4000-8000-00000000000b',
   name: 'salesforce',
+  projectId: '00000000-0000-4000-8000-0000000000aa',
   grantType: 'CLIENT_CREDENTIALS' as const,
   scopes: [],
   additionalParameters: {},

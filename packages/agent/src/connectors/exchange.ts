@@ -14,7 +14,8 @@ import { request as requestSecurely, Agent as SecureAgent } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import type { Egress } from './egress.ts';
+import { waitUnlessAborted } from '../unless-aborted.ts';
+import type { Egress, ResolvedAddress } from './egress.ts';
 
 export interface ExchangeBounds {
   /** Bytes of a response, before and after decompression. */
@@ -75,13 +76,6 @@ export function createExchange(egress: Egress, bounds: ExchangeBounds): Exchange
 
   async function send(sent: SentRequest, signal: AbortSignal): Promise<ReceivedResponse> {
     const { url } = sent;
-    // An address in the URL is never looked up, so each request is checked and not only each connection.
-    const addresses = await egress.check(url);
-    const lookup: LookupFunction = (_host, options, answer) => {
-      const [first] = addresses;
-      if (options.all === true) answer(null, [...addresses]);
-      else answer(null, first?.address ?? '', first?.family);
-    };
     const bounded = new AbortController();
     const stop = (error: Error) => bounded.abort(error);
     const follow = () => bounded.abort(signal.reason);
@@ -94,11 +88,10 @@ export function createExchange(egress: Egress, bounds: ExchangeBounds): Exchange
       new ExchangeError(`the response was not complete after ${seconds} s`, { isTransient: false }),
     );
     try {
-      const response = await open(
-        sent,
-        { agent: agents[url.protocol as keyof typeof agents], lookup },
-        bounded.signal,
-      );
+      // An address in the URL is never looked up, so each request is checked and not only each connection.
+      const addresses = await waitUnlessAborted(egress.check(url), bounded.signal);
+      const agent = agents[url.protocol as keyof typeof agents];
+      const response = await open(sent, { agent, lookup: createLookup(addresses) }, bounded.signal);
       return await read(response, bounds, bounded.signal);
     } catch (error) {
       throw bounded.signal.aborted ? bounded.signal.reason : error;
@@ -169,6 +162,14 @@ export function createExchange(egress: Egress, bounds: ExchangeBounds): Exchange
   };
 }
 
+const createLookup =
+  (addresses: readonly ResolvedAddress[]): LookupFunction =>
+  (_host, options, answer) => {
+    const [first] = addresses;
+    if (options.all === true) answer(null, [...addresses]);
+    else answer(null, first?.address ?? '', first?.family);
+  };
+
 function explain(error: NodeJS.ErrnoException, isConnected: boolean): Error {
   if (error instanceof ExchangeError) return error;
   if (error.code === undefined) return error;
@@ -201,17 +202,24 @@ async function read(
     () => response.destroy(new ExchangeError(`the response stopped for ${seconds} s before its end`)),
     idleMilliseconds,
   );
-  response.on('data', () => idle.refresh());
+  const tooLarge = () =>
+    new ExchangeError(
+      `the response is larger than ${Math.round(responseBytes / 1_048_576)} MiB, which is the limit of a page: ask for smaller pages`,
+      { isTransient: false },
+    );
+  let rawSize = 0;
+  // What is compressed may hold nothing, so that only its own bytes bound it.
+  response.on('data', (chunk: Buffer) => {
+    idle.refresh();
+    rawSize += chunk.byteLength;
+    if (rawSize > responseBytes) response.destroy(tooLarge());
+  });
   const chunks: Buffer[] = [];
   const decoded = decode(response);
   try {
     for await (const chunk of decoded) {
       size += chunk.byteLength;
-      if (size > responseBytes)
-        throw new ExchangeError(
-          `the response is larger than ${Math.round(responseBytes / 1_048_576)} MiB, which is the limit of a page: ask for smaller pages`,
-          { isTransient: false },
-        );
+      if (size > responseBytes) throw tooLarge();
       chunks.push(chunk);
     }
   } catch (error) {

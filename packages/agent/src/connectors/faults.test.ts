@@ -4,6 +4,8 @@ import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { createEndpointFixture } from '../engine/endpoint-fixture.ts';
 import type { Answer } from '../testing/fake-api.ts';
+import { createEgress, parseEgressAllow } from './egress.ts';
+import { createExchange } from './exchange.ts';
 
 const fixture = await createEndpointFixture(undefined, {
   bounds: {
@@ -87,6 +89,19 @@ const faults: [string, Answer, RegExp][] = [
     answerText(gzipSync(Buffer.alloc(50 * 1_048_576, ' ')), { 'content-encoding': 'gzip' }),
     /larger than 1 MiB/,
   ],
+  [
+    'a compressed response without end that holds nothing',
+    (_, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' });
+      const empty = Buffer.concat(Array(4_000).fill(gzipSync('')));
+      const more = () => {
+        while (!response.destroyed && response.write(empty));
+      };
+      response.on('drain', more);
+      more();
+    },
+    /larger than 1 MiB/,
+  ],
   ['what is not gzip', answerText('{"data": []}', { 'content-encoding': 'gzip' }), /cannot be decompressed/],
   ['an unknown compression', answerText('x', { 'content-encoding': 'zip' }), /compressed by "zip"/],
   ['a page that points to itself', () => ({ data: [{ id: 2 }], next: 'x' }), /was already read \(x\)/],
@@ -141,7 +156,7 @@ const faults: [string, Answer, RegExp][] = [
       response.statusCode = 401;
       return { message: 'no' };
     },
-    /answered 401 \(the server does not accept the credentials.*"no"/,
+    /answered 401 \(the request has no credentials: .*authType in the connection.*"no"/,
   ],
 ];
 
@@ -182,4 +197,16 @@ test('a pause that is too long ends the load and is said', async () => {
     response.writeHead(429, { 'retry-after': '86400' }).end();
   });
   assert.match((await fixture.load()).message ?? '', /asks for a pause of 86400 s/);
+});
+
+test('a name that is not resolved in time is a failure, and a caller need not wait for it', async () => {
+  const egress = createEgress(parseEgressAllow(''), () => new Promise(() => undefined));
+  const bounds = { responseBytes: 1, answerMilliseconds: 100, idleMilliseconds: 100, totalMilliseconds: 100 };
+  const exchange = createExchange(egress, bounds);
+  const request = { method: 'GET', url: new URL('https://api.example.com'), headers: [] };
+  const never = new AbortController().signal;
+  await assert.rejects(exchange.send(request, never), /was not complete after 0 s/);
+  const stopped = AbortSignal.abort(new Error('the run was cancelled'));
+  await assert.rejects(exchange.send(request, stopped), /the run was cancelled/);
+  exchange.close();
 });

@@ -12,6 +12,7 @@ export function createLazyConnectors(options: ConnectorsOptions): Connectors {
     tokens: {
       read: async (...asked) => (await load()).tokens.read(...asked),
       authorize: async (...asked) => (await load()).tokens.authorize(...asked),
+      settle: async () => (await loading)?.tokens.settle(),
     },
   };
 }

@@ -5,23 +5,45 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { ConnectorOauthPlan } from '@headgate/contract';
 import { Secret } from '@headgate/contract/without-schemas';
+import { readProfile } from '@headgate/pipelines';
 import { createEndpointFixture } from '../engine/endpoint-fixture.ts';
+import { ControlPlaneError } from '../session/control-plane.ts';
 import type { SeenRequest } from '../testing/fake-api.ts';
 import { createFileVault } from '../vaults/file.ts';
+import { VaultError } from '../vaults/vault.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-oauth-'));
 const vault = createFileVault({ name: 'vault', folder, key: undefined });
 const signal = new AbortController().signal;
 const work = { workId: '00000000-0000-4000-8000-000000000002', epoch: 1 };
 
+const ownProject = '00000000-0000-4000-8000-0000000000aa';
+const otherProject = '00000000-0000-4000-8000-0000000000bb';
+const grant = { code: 'correct-code', codeVerifier: 'v', redirectUri: 'https://h.example/cb' };
 let plan: ConnectorOauthPlan;
 const problems: (string | null)[] = [];
+let vaultIsDown = false;
+let lookupFault: Error | undefined;
+const failingVault = {
+  ...vault,
+  async write(...given: Parameters<typeof vault.write>) {
+    if (vaultIsDown) throw new VaultError('unavailable', 'vault');
+    return vault.write(...given);
+  },
+};
 const fixture = await createEndpointFixture(undefined, {
   controlPlane: {
-    connectorOauth: async () => plan,
-    connectorOauthProblem: async ({ problem }) => void problems.push(problem),
+    async connectorOauth() {
+      if (lookupFault !== undefined) throw lookupFault;
+      return plan;
+    },
+    async connectorOauthProblem({ problem }) {
+      problems.push(problem);
+      const { problem: _before, ...rest } = plan;
+      plan = problem === null ? rest : { ...rest, problem };
+    },
   },
-  vaults: { find: () => vault },
+  vaults: { find: () => failingVault },
 });
 after(() => {
   fixture.dispose();
@@ -39,6 +61,7 @@ function configure(members: Partial<ConnectorOauthPlan>): void {
   configurations += 1;
   plan = {
     connectorOauthId: `00000000-0000-4000-8000-${String(configurations).padStart(12, '0')}`,
+    projectId: ownProject,
     name: 'crm',
     grantType: 'AUTHORIZATION_CODE',
     tokenUrl: `${api.origin}/token`,
@@ -118,6 +141,7 @@ test('a token that ends between two pages is replaced once, and stored before it
   assert.equal(countTokenRequests(), 1);
   assert.deepEqual(await fixture.rows('select id from loaded order by id'), [['1'], ['2']]);
   assert.deepEqual(await readStored(plan.tokens?.secretName ?? ''), {
+    projectId: ownProject,
     accessToken: 'correct-new',
     refreshToken: 'correct-refresh-2',
   });
@@ -205,6 +229,7 @@ test('an authorization exchanges its code once, with its verifier, and the token
   );
   await fixture.connectors.tokens.authorize(work, 'crm', signal);
   assert.deepEqual(await readStored(plan.tokens?.secretName ?? ''), {
+    projectId: ownProject,
     accessToken: 'correct-first',
     refreshToken: 'correct-first-refresh',
   });
@@ -213,7 +238,6 @@ test('an authorization exchanges its code once, with its verifier, and the token
 });
 
 test('an authorization does not replace a secret that holds no tokens', async () => {
-  const grant = { code: 'correct-code', codeVerifier: 'v', redirectUri: 'https://h.example/cb' };
   configure({ grant, tokens: { secretName: 'client' } });
   serve('correct-none', 'correct-first', () => true);
   await assert.rejects(
@@ -236,4 +260,138 @@ test('a token server that answers something else gives no token, and is not quot
       return !error.message.includes('correct-');
     });
   }
+});
+
+test('an authorization does not replace tokens of another project, nor does a load use them', async () => {
+  configure({ grant });
+  const name = plan.tokens?.secretName ?? '';
+  await write(name, { accessToken: 'correct-theirs', refreshToken: 'correct-r', projectId: otherProject });
+  serve('correct-none', 'correct-first', () => true);
+  const { tokens } = fixture.connectors;
+  await assert.rejects(
+    tokens.authorize(work, 'crm', signal),
+    /holds the tokens of another project, which would be lost: .*another tokenSecretReference/,
+  );
+  await assert.rejects(tokens.read(work, 'crm', undefined, signal), /holds the tokens of another project/);
+  assert.equal(countTokenRequests(), 0);
+  assert.equal((await readStored(name)).accessToken, 'correct-theirs');
+});
+
+test('an authorization replaces tokens without a mark only if it was authorized before', async () => {
+  configure({ grant });
+  await storeTokens('correct-old');
+  serve('correct-none', 'correct-first', () => true);
+  const { tokens } = fixture.connectors;
+  await assert.rejects(tokens.authorize(work, 'crm', signal), /holds tokens that this project did not store/);
+  plan = { ...plan, authorizedAt: '2026-01-01T00:00:00.000Z' };
+  await tokens.authorize(work, 'crm', signal);
+  assert.equal((await readStored(plan.tokens?.secretName ?? '')).projectId, ownProject);
+});
+
+test('a refresh that loses to one of another agent uses what the winner stored', async () => {
+  configure({});
+  await storeTokens('correct-old', 'correct-refresh');
+  serve('correct-none', 'correct-unused', () => {
+    // The winner stores its tokens while this request is refused.
+    void storeTokens('correct-winner', 'correct-refresh-2');
+    return false;
+  });
+  problems.length = 0;
+  const token = await fixture.connectors.tokens.read(work, 'crm', 'correct-old', signal);
+  assert.equal(token.reveal(), 'correct-winner');
+  assert.deepEqual(problems, []);
+});
+
+test('a token is not used from memory after the configuration was authorized again', async () => {
+  configure({ authorizedAt: '2026-01-01T00:00:00.000Z' });
+  await storeTokens('correct-first', 'correct-refresh');
+  const { tokens } = fixture.connectors;
+  assert.equal((await tokens.read(work, 'crm', undefined, signal)).reveal(), 'correct-first');
+  await storeTokens('correct-second', 'correct-refresh');
+  assert.equal((await tokens.read(work, 'crm', undefined, signal)).reveal(), 'correct-first');
+  plan = { ...plan, authorizedAt: '2026-02-01T00:00:00.000Z' };
+  assert.equal((await tokens.read(work, 'crm', undefined, signal)).reveal(), 'correct-second');
+});
+
+test('a problem that an earlier process reported is cleared', async () => {
+  configure({ problem: 'invalid_grant' });
+  await storeTokens('correct-old', 'correct-refresh');
+  serve('correct-none', 'correct-next', () => true);
+  problems.length = 0;
+  await fixture.connectors.tokens.read(work, 'crm', 'correct-old', signal);
+  assert.deepEqual(problems, [null]);
+});
+
+test('a caller that stops waits no longer, and the new tokens are stored all the same', async () => {
+  configure({});
+  await storeTokens('correct-old', 'correct-refresh');
+  const stop = new AbortController();
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<void>();
+  api.answer(async () => {
+    asked.resolve();
+    await answer.promise;
+    return { access_token: 'correct-next', refresh_token: 'correct-refresh-2' };
+  });
+  const { tokens } = fixture.connectors;
+  const reading = tokens.read(work, 'crm', 'correct-old', stop.signal);
+  await asked.promise;
+  stop.abort(new Error('the run was cancelled'));
+  await assert.rejects(reading, /the run was cancelled/);
+  answer.resolve();
+  await tokens.settle();
+  assert.equal((await readStored(plan.tokens?.secretName ?? '')).refreshToken, 'correct-refresh-2');
+});
+
+test('tokens that a vault does not take are kept, and stored before they are used', async () => {
+  configure({});
+  await storeTokens('correct-old', 'correct-refresh');
+  serve('correct-none', 'correct-next', (form) => form.get('refresh_token') === 'correct-refresh');
+  const { tokens } = fixture.connectors;
+  vaultIsDown = true;
+  await assert.rejects(
+    tokens.read(work, 'crm', 'correct-old', signal),
+    /could not be stored: .*is not available/,
+  );
+  vaultIsDown = false;
+  assert.equal((await tokens.read(work, 'crm', 'correct-old', signal)).reveal(), 'correct-next');
+  assert.equal(countTokenRequests(), 1);
+  assert.equal((await readStored(plan.tokens?.secretName ?? '')).refreshToken, 'correct-next-refresh');
+});
+
+test('a configuration that does not exist, or is not authorized, is said in words of the user', async () => {
+  configure({});
+  for (const [code, says] of [
+    ['connector-oauth-not-found', /^the OAuth configuration "crm" does not exist in the project: create it/],
+    ['connector-oauth-pending', /^the OAuth configuration "crm" is PENDING: authorize it/],
+    ['work-not-held', /^the OAuth configuration "crm" cannot be looked up: /],
+  ] as const) {
+    lookupFault = new ControlPlaneError(422, code, 'the server answered 422');
+    await assert.rejects(fixture.connectors.tokens.read(work, 'crm', undefined, signal), { message: says });
+  }
+  lookupFault = undefined;
+});
+
+test('a page that is given up does not wait for its token', { timeout: 20_000 }, async () => {
+  configure({ grantType: 'CLIENT_CREDENTIALS' });
+  const asked = Promise.withResolvers<void>();
+  api.answer(() => asked.resolve());
+  const { profile } = readProfile({
+    name: 'P',
+    endpoints: [{ name: 'E', url: `${api.origin}/x`, auth: 'OAUTH' }],
+  });
+  const [endpoint] = profile?.endpoints ?? [];
+  assert.ok(endpoint !== undefined);
+  const values = { headers: [], query: [], uri: [] };
+  const use = { work, projectId: 'p', environmentName: 'e', readSecret: () => assert.fail(), signal };
+  const call = await fixture.connectors.open(
+    { endpoint, connection: { oauth: 'crm' }, values },
+    { ...use, onToken: () => undefined, conceal: (text) => text },
+  );
+  const stop = new AbortController();
+  const fetching = call.fetch({ parameters: [] }, stop.signal);
+  await asked.promise;
+  stop.abort(new Error('the attempt ran out of time'));
+  await assert.rejects(fetching, /the attempt ran out of time/);
+  call.close();
 });

@@ -3,29 +3,36 @@
  * tokens. A token is replaced by one request at a time, and what comes is in the vault before it is used: a
  * refresh token that was used up and is not stored would lock the tenant out.
  */
-import type { ConnectorOauthPlan, Secret, SecretCoordinates } from '@headgate/contract';
+import type { ConnectorOauthPlan, Secret } from '@headgate/contract';
 import { Secret as SecretText } from '@headgate/contract/without-schemas';
 import { ConnectorError } from '@headgate/pipelines';
 import { createBackoff, retry } from '../backoff.ts';
 import { getReason } from '../log.ts';
-import { readSecret } from '../secrets/secret-references.ts';
-import { type ControlPlane, isTransient } from '../session/control-plane.ts';
+import { type ControlPlane, ControlPlaneError, isTransient } from '../session/control-plane.ts';
 import type { WorkKey } from '../session/outbox.ts';
 import type { Time } from '../time.ts';
-import { findNamedVault } from '../vaults/named-vault.ts';
+import { waitUnlessAborted } from '../unless-aborted.ts';
 import type { Vaults } from '../vaults/registry.ts';
-import { VaultError } from '../vaults/vault.ts';
 import type { Exchange } from './exchange.ts';
-import { GrantRefused, type OAuthClient, type ReceivedTokens, requestTokens } from './token-request.ts';
+import {
+  readClient,
+  readTokens,
+  requireTokenPlace,
+  type StoredTokens,
+  storeTokens,
+} from './stored-tokens.ts';
+import { GrantRefused, type ReceivedTokens, requestTokens } from './token-request.ts';
 
 export interface OAuthTokens {
   /**
    * @param refused the token that the API did not accept
-   * @throws Error that names the configuration and contains no secret
+   * @throws Error that names the configuration and contains no secret, or the reason of the signal
    */
   read(work: WorkKey, name: string, refused: string | undefined, signal: AbortSignal): Promise<Secret>;
   /** Exchanges the code of an authorization, and stores the tokens. */
   authorize(work: WorkKey, name: string, signal: AbortSignal): Promise<void>;
+  /** Resolves when tokens that were asked for are stored. */
+  settle(): Promise<void>;
 }
 
 export interface OAuthTokensOptions {
@@ -33,7 +40,7 @@ export interface OAuthTokensOptions {
   instanceId: string;
   vaults: Vaults;
   exchange: Exchange;
-  time: Pick<Time, 'now'>;
+  time: Pick<Time, 'now' | 'sleep' | 'timeout'>;
 }
 
 /** A token is replaced after this part of its lifetime. */
@@ -41,27 +48,48 @@ const replaceAfter = 0.9;
 const lookupAttempts = 8;
 /** Configurations whose access token is kept in memory. */
 const keptTokens = 1_000;
+/** How often, and after how long, the vault is read for what another instance stores. */
+const newerAttempts = 5;
+const newerMilliseconds = 1_000;
+const reportMilliseconds = 15_000;
+/** What was sent to a token server is not given up: its response may hold the only valid refresh token. */
+const never = new AbortController().signal;
 
 interface KeptToken {
   token: Secret;
   /** By the clock of `time`; undefined if the server did not say how long it lives. */
   until: number | undefined;
+  /** Of its authorization. A later one, perhaps by another agent, makes it void. */
+  authorizedAt: string | undefined;
+}
+
+interface UnstoredTokens extends Pick<KeptToken, 'authorizedAt'> {
+  tokens: ReceivedTokens;
+  before: string | undefined;
 }
 
 export function createOAuthTokens(options: OAuthTokensOptions): OAuthTokens {
+  const { vaults, exchange, time } = options;
   const kept = new Map<string, KeptToken>();
+  /** What a vault did not take. */
+  const unstored = new Map<string, UnstoredTokens>();
   /** The last piece of work for each configuration. */
   const turns = new Map<string, Promise<unknown>>();
 
-  async function runAlone<T>(id: string, work: () => Promise<T>): Promise<T> {
+  /** One piece of work for each configuration at a time. A caller that stops does not stop the work. */
+  function runAlone<T>(id: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const before = turns.get(id) ?? Promise.resolve();
-    const mine = before.catch(() => undefined).then(work);
+    const mine = before
+      .catch(() => undefined)
+      .then(() => {
+        signal.throwIfAborted();
+        return work();
+      })
+      .finally(() => {
+        if (turns.get(id) === mine) turns.delete(id);
+      });
     turns.set(id, mine);
-    try {
-      return await mine;
-    } finally {
-      if (turns.get(id) === mine) turns.delete(id);
-    }
+    return waitUnlessAborted(mine, signal);
   }
 
   function lookUp(
@@ -74,108 +102,152 @@ export function createOAuthTokens(options: OAuthTokensOptions): OAuthTokens {
     return retry(() => options.controlPlane.connectorOauth(body, signal), again);
   }
 
-  function keep(id: string, { accessToken, lifetime }: ReceivedTokens): Secret {
+  function keep(plan: ConnectorOauthPlan, { accessToken, lifetime }: ReceivedTokens): Secret {
     const [oldest] = kept.keys();
     if (kept.size >= keptTokens && oldest !== undefined) kept.delete(oldest);
-    const until = lifetime === undefined ? undefined : options.time.now() + lifetime * 1_000 * replaceAfter;
-    kept.set(id, { token: accessToken, until });
+    const until = lifetime === undefined ? undefined : time.now() + lifetime * 1_000 * replaceAfter;
+    const { connectorOauthId: id, authorizedAt } = plan;
+    kept.set(id, { token: accessToken, until, authorizedAt });
     return accessToken;
+  }
+
+  const keepStored = (plan: ConnectorOauthPlan, { accessToken }: StoredTokens) =>
+    keep(plan, { accessToken: new SecretText(accessToken), refreshToken: undefined, lifetime: undefined });
+
+  function forgetEarlier({ connectorOauthId: id, authorizedAt }: ConnectorOauthPlan): void {
+    for (const map of [kept, unstored]) if (map.get(id)?.authorizedAt !== authorizedAt) map.delete(id);
   }
 
   function findKept(id: string, refused: string | undefined): Secret | undefined {
     const found = kept.get(id);
-    const isUsable = found !== undefined && (found.until === undefined || options.time.now() < found.until);
+    const isUsable = found !== undefined && (found.until === undefined || time.now() < found.until);
     return isUsable && found.token.reveal() !== refused ? found.token : undefined;
   }
 
-  async function findToken(plan: ConnectorOauthPlan, refused: string | undefined, signal: AbortSignal) {
-    const known = findKept(plan.connectorOauthId, refused);
-    if (known !== undefined) return known;
-    const client = await readClient(options.vaults, plan, signal);
-    const frame = { ...plan.additionalParameters, ...renderScopes(plan) };
-    if (plan.grantType === 'CLIENT_CREDENTIALS') {
-      const parameters = { ...frame, grant_type: 'client_credentials' };
-      return keep(
-        plan.connectorOauthId,
-        await requestTokens(options.exchange, plan.tokenUrl, client, parameters, signal),
-      );
+  /** Tokens that cannot be stored are kept for the next attempt. */
+  async function store(plan: ConnectorOauthPlan, tokens: ReceivedTokens, before: string | undefined) {
+    const { connectorOauthId: id, authorizedAt } = plan;
+    try {
+      await storeTokens(vaults, plan, tokens, before, never);
+      unstored.delete(id);
+    } catch (error) {
+      unstored.set(id, { tokens, before, authorizedAt });
+      throw new ConnectorError(`new tokens came, but they could not be stored: ${getReason(error)}`);
     }
-    const stored = await readTokens(options.vaults, plan, signal);
-    const spent = [refused, kept.get(plan.connectorOauthId)?.token.reveal()];
+  }
+
+  /** Another instance may have used the refresh token at the same moment. It stores the new one soon. */
+  async function findNewer(
+    plan: ConnectorOauthPlan,
+    before: StoredTokens,
+  ): Promise<StoredTokens | undefined> {
+    for (let attempt = 1; ; attempt += 1) {
+      const found = await readTokens(vaults, plan, never);
+      if (found.accessToken !== before.accessToken) return found;
+      if (attempt >= newerAttempts) return undefined;
+      await time.sleep(newerMilliseconds);
+    }
+  }
+
+  async function refresh(plan: ConnectorOauthPlan, refused: string | undefined): Promise<Secret> {
+    const { connectorOauthId: id } = plan;
+    const left = unstored.get(id);
+    if (left !== undefined) await store(plan, left.tokens, left.before);
+    const stored = await readTokens(vaults, plan, never);
+    const spent = [refused, kept.get(id)?.token.reveal()];
     // Another instance may have replaced it meanwhile.
-    if (!spent.includes(stored.accessToken)) {
-      const accessToken = new SecretText(stored.accessToken);
-      return keep(plan.connectorOauthId, { accessToken, refreshToken: undefined, lifetime: undefined });
-    }
-    if (stored.refreshToken === undefined)
+    if (!spent.includes(stored.accessToken)) return keepStored(plan, stored);
+    const { refreshToken } = stored;
+    if (refreshToken === undefined)
       throw new GrantRefused(
         'its access token is over, and the vault has no refresh token: authorize it again',
       );
-    const parameters = {
-      ...plan.additionalParameters,
-      grant_type: 'refresh_token',
-      refresh_token: stored.refreshToken,
-    };
-    const tokens = await requestTokens(options.exchange, plan.tokenUrl, client, parameters, signal);
-    await store(options.vaults, plan, tokens, stored.refreshToken, signal);
-    return keep(plan.connectorOauthId, tokens);
+    const client = await readClient(vaults, plan, never);
+    const grant = { grant_type: 'refresh_token', refresh_token: refreshToken };
+    try {
+      const parameters = { ...plan.additionalParameters, ...grant };
+      const tokens = await requestTokens(exchange, plan.tokenUrl, client, parameters, never);
+      await store(plan, tokens, refreshToken);
+      return keep(plan, tokens);
+    } catch (error) {
+      if (!(error instanceof GrantRefused && error.isGrantOver)) throw error;
+      const newer = await findNewer(plan, stored);
+      if (newer === undefined) throw error;
+      return keepStored(plan, newer);
+    }
+  }
+
+  async function requestByClient(plan: ConnectorOauthPlan): Promise<Secret> {
+    const client = await readClient(vaults, plan, never);
+    const grant = { ...renderScopes(plan), grant_type: 'client_credentials' };
+    const parameters = { ...plan.additionalParameters, ...grant };
+    return keep(plan, await requestTokens(exchange, plan.tokenUrl, client, parameters, never));
   }
 
   /** The configuration shows it. A report that fails must not hide the reason itself. */
-  async function reportProblem(
-    work: WorkKey,
-    plan: ConnectorOauthPlan,
-    problem: string | null,
-    signal: AbortSignal,
-  ) {
+  async function reportProblem(work: WorkKey, plan: ConnectorOauthPlan, problem: string | null) {
     const { workId, epoch } = work;
     const { connectorOauthId } = plan;
     const body = { instanceId: options.instanceId, workId, epoch, connectorOauthId, problem };
-    await options.controlPlane.connectorOauthProblem(body, signal).catch(() => undefined);
+    await options.controlPlane
+      .connectorOauthProblem(body, time.timeout(reportMilliseconds))
+      .catch(() => undefined);
   }
-  const failing = new Set<string>();
+
+  async function findToken(work: WorkKey, plan: ConnectorOauthPlan, refused: string | undefined) {
+    const id = plan.connectorOauthId;
+    forgetEarlier(plan);
+    const known = findKept(id, refused);
+    if (known !== undefined) return known;
+    try {
+      const isOfClient = plan.grantType === 'CLIENT_CREDENTIALS';
+      const token = await (isOfClient ? requestByClient(plan) : refresh(plan, refused));
+      if (plan.problem !== undefined) await reportProblem(work, plan, null);
+      return token;
+    } catch (error) {
+      kept.delete(id);
+      if (error instanceof GrantRefused) await reportProblem(work, plan, getReason(error).slice(0, 1_000));
+      throw error;
+    }
+  }
+
+  async function exchangeCode(plan: ConnectorOauthPlan, grant: NonNullable<ConnectorOauthPlan['grant']>) {
+    const client = await readClient(vaults, plan, never);
+    await requireTokenPlace(vaults, plan, never);
+    const parameters = {
+      ...plan.additionalParameters,
+      grant_type: 'authorization_code',
+      code: grant.code,
+      redirect_uri: grant.redirectUri,
+      code_verifier: grant.codeVerifier,
+    };
+    const tokens = await requestTokens(exchange, plan.tokenUrl, client, parameters, never);
+    await storeTokens(vaults, plan, tokens, undefined, never);
+    kept.delete(plan.connectorOauthId);
+    unstored.delete(plan.connectorOauthId);
+  }
 
   return {
     async read(work, name, refused, signal) {
       const about = `the OAuth configuration ${JSON.stringify(name)}`;
       const plan = await lookUp(work, name, signal).catch((error) => {
-        throw new ConnectorError(`${about} cannot be looked up: ${getReason(error)}`);
+        signal.throwIfAborted();
+        throw new ConnectorError(`${about} ${describeLookupFault(error)}`);
       });
-      return runAlone(plan.connectorOauthId, async () => {
-        try {
-          const token = await findToken(plan, refused, signal);
-          if (failing.delete(plan.connectorOauthId)) await reportProblem(work, plan, null, signal);
-          return token;
-        } catch (error) {
-          signal.throwIfAborted();
-          kept.delete(plan.connectorOauthId);
-          if (error instanceof GrantRefused) {
-            failing.add(plan.connectorOauthId);
-            await reportProblem(work, plan, getReason(error).slice(0, 1_000), signal);
-          }
-          throw new ConnectorError(`${about} gives no token: ${getReason(error)}`);
-        }
+      const finding = runAlone(plan.connectorOauthId, signal, () => findToken(work, plan, refused));
+      return finding.catch((error) => {
+        signal.throwIfAborted();
+        throw new ConnectorError(`${about} gives no token: ${getReason(error)}`);
       });
     },
     async authorize(work, name, signal) {
       const plan = await lookUp(work, name, signal);
       const { grant } = plan;
       if (grant === undefined) throw new ConnectorError('the authorization is over: start it again');
-      await runAlone(plan.connectorOauthId, async () => {
-        const client = await readClient(options.vaults, plan, signal);
-        await requireTokenPlace(options.vaults, plan, signal);
-        const parameters = {
-          ...plan.additionalParameters,
-          grant_type: 'authorization_code',
-          code: grant.code,
-          redirect_uri: grant.redirectUri,
-          code_verifier: grant.codeVerifier,
-        };
-        const tokens = await requestTokens(options.exchange, plan.tokenUrl, client, parameters, signal);
-        await store(options.vaults, plan, tokens, undefined, signal);
-        keep(plan.connectorOauthId, tokens);
-        failing.delete(plan.connectorOauthId);
-      });
+      await runAlone(plan.connectorOauthId, signal, () => exchangeCode(plan, grant));
+    },
+    async settle() {
+      await Promise.allSettled(turns.values());
     },
   };
 }
@@ -184,82 +256,11 @@ function renderScopes({ scopes }: ConnectorOauthPlan): { scope?: string } {
   return scopes.length === 0 ? {} : { scope: scopes.join(' ') };
 }
 
-async function readMembers(
-  vaults: Vaults,
-  at: SecretCoordinates,
-  signal: AbortSignal,
-): Promise<Record<string, unknown>> {
-  const text = (await readSecret(vaults, at, signal)).reveal();
-  try {
-    const members: unknown = JSON.parse(text);
-    return typeof members === 'object' && members !== null ? (members as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
-}
-
-async function readClient(
-  vaults: Vaults,
-  { clientSecret: at }: ConnectorOauthPlan,
-  signal: AbortSignal,
-): Promise<OAuthClient> {
-  if (at === undefined)
-    throw new ConnectorError('it has no secret reference for its client: add clientSecretReference');
-  const { clientId, clientSecret } = await readMembers(vaults, at, signal);
-  if (typeof clientId !== 'string' || typeof clientSecret !== 'string')
-    throw new ConnectorError(
-      `the secret ${JSON.stringify(at.secretName)} is not a JSON object with clientId and clientSecret`,
-    );
-  return { clientId, clientSecret };
-}
-
-async function readTokens(vaults: Vaults, { tokens: at }: ConnectorOauthPlan, signal: AbortSignal) {
-  if (at === undefined)
-    throw new ConnectorError('it has no secret reference for its tokens: add tokenSecretReference');
-  const { accessToken, refreshToken } = await readMembers(vaults, at, signal);
-  if (typeof accessToken !== 'string')
-    throw new ConnectorError(
-      `the secret ${JSON.stringify(at.secretName)} has no accessToken: authorize the configuration`,
-    );
-  return { accessToken, refreshToken: typeof refreshToken === 'string' ? refreshToken : undefined };
-}
-
-/**
- * A caller that may configure a project may name any secret of the vault, but only an administrator may write secrets.
- *
- * @throws ConnectorError if tokens would replace another secret
- */
-async function requireTokenPlace(vaults: Vaults, { tokens: at }: ConnectorOauthPlan, signal: AbortSignal) {
-  if (at === undefined) return;
-  const found = await readSecret(vaults, at, signal).catch((error) => {
-    signal.throwIfAborted();
-    if (error instanceof VaultError && error.fault === 'not-found') return undefined;
-    throw error;
-  });
-  const text = found?.reveal().trim() ?? '';
-  if (text === '' || text === '{}') return;
-  const { accessToken } = await readMembers(vaults, at, signal);
-  if (typeof accessToken === 'string') return;
-  throw new ConnectorError(
-    `the secret ${JSON.stringify(at.secretName)} holds something else than tokens, which would be lost: create the OAuth configuration with another tokenSecretReference`,
-  );
-}
-
-/** @param before the refresh token that stays if the server gave no other one */
-async function store(
-  vaults: Vaults,
-  { tokens: at }: ConnectorOauthPlan,
-  { accessToken, refreshToken }: ReceivedTokens,
-  before: string | undefined,
-  signal: AbortSignal,
-): Promise<void> {
-  if (at === undefined)
-    throw new ConnectorError('it has no secret reference for its tokens: add tokenSecretReference');
-  const { secretName: name, secretKey: key, ...place } = at;
-  const refresh = refreshToken?.reveal() ?? before;
-  const members = {
-    accessToken: accessToken.reveal(),
-    ...(refresh === undefined ? {} : { refreshToken: refresh }),
-  };
-  await findNamedVault(vaults, place).write({ name, key }, new SecretText(JSON.stringify(members)), signal);
+function describeLookupFault(error: unknown): string {
+  const code = error instanceof ControlPlaneError ? error.code : undefined;
+  if (code === 'connector-oauth-not-found')
+    return 'does not exist in the project: create it, or correct the name';
+  if (code === 'connector-oauth-pending')
+    return 'is PENDING: authorize it, or give it its secret references, before it is used';
+  return `cannot be looked up: ${getReason(error)}`;
 }

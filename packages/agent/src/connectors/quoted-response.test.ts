@@ -8,7 +8,7 @@ const conceal = (text: string) => text.replaceAll(token, '***');
 
 function quote(text: string): string {
   return describeStatus(
-    { method: 'GET' },
+    { method: 'GET', authenticatesBy: 'BEARER' },
     { url: 'https://api.example.com/a?b=1', status: 500, text },
     conceal,
   );

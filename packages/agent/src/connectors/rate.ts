@@ -33,21 +33,25 @@ export function createPaces(time: Pick<Time, 'now' | 'sleep'>): Paces {
 }
 
 function createPace({ now, sleep }: Pick<Time, 'now' | 'sleep'>): Pace {
-  /** When the next request may be sent. */
+  /** When the next request may be sent by the limit. */
   let next = 0;
+  let pausedUntil = 0;
   return {
     async wait(limit, signal) {
       const interval = limit === undefined ? 0 : (limit.seconds * 1_000) / limit.requests;
-      const at = Math.max(now(), next);
-      if (interval > 0) next = at + interval;
-      // A pause may come while it waits.
-      for (let due = at; due > now(); due = Math.max(due, interval > 0 ? due : next)) {
-        await sleep(Math.min(due - now(), longestTimer), signal);
-        signal.throwIfAborted();
-      }
+      let at: number;
+      do {
+        at = Math.max(now(), pausedUntil, interval > 0 ? next : 0);
+        if (interval > 0) next = at + interval;
+        while (at > now()) {
+          await sleep(Math.min(at - now(), longestTimer), signal);
+          signal.throwIfAborted();
+        }
+        // A pause may have come while it waited.
+      } while (at < pausedUntil);
     },
     pause(milliseconds) {
-      next = Math.max(next, now() + milliseconds);
+      pausedUntil = Math.max(pausedUntil, now() + milliseconds);
     },
   };
 }

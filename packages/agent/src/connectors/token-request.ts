@@ -1,7 +1,8 @@
 /** Requests for a token (RFC 6749). The answer holds secrets, so no message quotes more than its error code. */
 import { Secret } from '@headgate/contract/without-schemas';
-import { ConnectorError, parseJson } from '@headgate/pipelines';
+import { ConnectorError } from '@headgate/pipelines';
 import type { Exchange, ReceivedResponse } from './exchange.ts';
+import { readJsonMembers } from './json-members.ts';
 
 export interface OAuthClient {
   clientId: string;
@@ -18,6 +19,13 @@ export interface ReceivedTokens {
 /** The server refuses the grant: asking again does not help. */
 export class GrantRefused extends ConnectorError {
   override name = 'GrantRefused';
+  /** The refresh token or code is no longer valid. */
+  readonly isGrantOver: boolean;
+
+  constructor(message: string, { isGrantOver = false } = {}) {
+    super(message);
+    this.isGrantOver = isGrantOver;
+  }
 }
 
 /** @param client without a secret it is a public client, which only names itself */
@@ -68,6 +76,7 @@ function readTokens(url: URL, response: ReceivedResponse): ReceivedTokens {
   if (code === 'invalid_grant')
     throw new GrantRefused(
       `${place} refuses the grant (invalid_grant): it was revoked, was used before, or is over: authorize the OAuth configuration again`,
+      { isGrantOver: true },
     );
   if (code === 'invalid_client' || code === 'unauthorized_client')
     throw new GrantRefused(
@@ -83,15 +92,9 @@ function readTokens(url: URL, response: ReceivedResponse): ReceivedTokens {
     : new ConnectorError(`${text}: try again later, or correct tokenUrl`);
 }
 
-function readMembers({ text }: ReceivedResponse): Record<string, unknown> {
-  try {
-    const members = parseJson(text);
-    return typeof members === 'object' && members !== null ? (members as Record<string, unknown>) : {};
-  } catch {
-    // Some servers answer a form.
-    return Object.fromEntries(new URLSearchParams(text.slice(0, 20_000)));
-  }
-}
+/** Some servers answer a form. */
+const readMembers = ({ text }: ReceivedResponse): Record<string, unknown> =>
+  readJsonMembers(text) ?? Object.fromEntries(new URLSearchParams(text.slice(0, 20_000)));
 
 /** Only what looks like a code of the RFC: the answer is another server's text. */
 function readError(response: ReceivedResponse): string | undefined {

@@ -7,6 +7,7 @@ import {
   connectorProfilePath,
   describeProfileFinding,
   type EndpointSource,
+  findNamedEndpoint,
   readProfileText,
 } from '@headgate/pipelines';
 import type { ArtifactFiles } from './ports.ts';
@@ -17,10 +18,7 @@ export async function findEndpoint(
   { profile: wanted, endpoint: name }: Pick<EndpointSource, 'profile' | 'endpoint'>,
 ): Promise<{ path: string; endpoint: ConnectorEndpoint }> {
   const { path, profile } = await findProfile(files, wanted);
-  const endpoint =
-    profile.endpoints.find((each) => each.name === name) ??
-    profile.endpoints.find(({ id }) => id === name) ??
-    profile.endpoints.find((each) => each.name.toLowerCase() === name.toLowerCase());
+  const endpoint = findNamedEndpoint(profile.endpoints, name);
   if (endpoint !== undefined) return { path, endpoint };
   const known = profile.endpoints.slice(0, 20).map((each) => `"${each.name}"`);
   throw new ConnectorError(

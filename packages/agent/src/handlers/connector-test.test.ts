@@ -44,7 +44,11 @@ const endpoint = {
   structure: { repeatingElementPath: 'data' },
 };
 
-async function run(more: object = {}, connection: object = { token: 'token' }): Promise<ConnectorTestResult> {
+async function run(
+  more: object = {},
+  connection: object = { token: 'token' },
+  timeoutSeconds = 30,
+): Promise<ConnectorTestResult> {
   const payload = {
     projectId: '00000000-0000-4000-8000-00000000000a',
     environmentName: 'dev',
@@ -53,6 +57,7 @@ async function run(more: object = {}, connection: object = { token: 'token' }): 
     endpoint: { ...endpoint, ...more },
     parameters: { uriParameters: { shop: 'a/b' }, queryParameters: { status: 'open' } },
     connection,
+    timeoutSeconds,
   };
   const never = new AbortController().signal;
   const work = { workId: 'w', epoch: 1, leaseExpiresAt: '', kind: 'connector-test', payload };
@@ -114,4 +119,9 @@ test('large rows are left out, and it is said', async () => {
 
 test('a secret that cannot be read fails the work', async () => {
   await assert.rejects(run({}, { token: 'other' }), /the secret reference "other" does not exist/);
+});
+
+test('a test ends in time, also if the server hangs or asks for a long pause', async () => {
+  api.answer(() => undefined);
+  assert.match((await run({}, { token: 'token' }, 1)).problem ?? '', /the test was not complete after 1 s/);
 });

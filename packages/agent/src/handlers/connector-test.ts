@@ -5,7 +5,6 @@ import {
   type ConnectorEndpoint,
   type ConnectorStructure,
   describeProfileFinding,
-  type EndpointRequest,
   type EndpointValues,
   inferStructure,
   parseJson,
@@ -14,13 +13,16 @@ import {
   startPaging,
 } from '@headgate/pipelines';
 import { EgressRefused } from '../connectors/egress.ts';
-import { describeStatus, type FetchedPage } from '../connectors/endpoint-call.ts';
+import { type AuthenticatedRequest, describeStatus, type FetchedPage } from '../connectors/endpoint-call.ts';
 import { ExchangeError } from '../connectors/exchange.ts';
+import { followSignals } from '../followed-signals.ts';
 import { getReason } from '../log.ts';
 import { Masking } from '../secrets/masking.ts';
 import { type ConnectorDependencies, createConnectorUse } from './connector-options.ts';
 import type { Handler } from './handler.ts';
 
+/** Servers of earlier versions name no time. */
+const defaultSeconds = 60;
 const rowLimit = 20;
 const textLimit = 8_192;
 const problemLimit = 2_000;
@@ -43,8 +45,9 @@ export function createConnectorTestHandler(dependencies: ConnectorDependencies):
     const began = performance.now();
     const measure = () => Math.round(performance.now() - began);
     const mask: Mask = (text) => masking.mask(text);
+    const limit = limitTime(payload.timeoutSeconds ?? defaultSeconds, context.kill);
     try {
-      const response = await call.send(startPaging(endpoint.paging, rowLimit).page, context.kill);
+      const response = await call.send(startPaging(endpoint.paging, rowLimit).page, limit.signal);
       const result = describeResponse(response, endpoint, mask, use.conceal);
       return complete({ ...result, durationMs: measure() });
     } catch (error) {
@@ -61,8 +64,25 @@ export function createConnectorTestHandler(dependencies: ConnectorDependencies):
         problem,
       });
     } finally {
+      limit.end();
       call.close();
     }
+  };
+}
+
+/** Requests that fail are repeated, and servers ask for pauses: the caller waits for less. */
+function limitTime(seconds: number, kill: AbortSignal): { signal: AbortSignal; end(): void } {
+  const { controller, release } = followSignals([kill]);
+  const late = new ExchangeError(
+    `the test was not complete after ${seconds} s: the server does not answer, or asks for a pause`,
+  );
+  const timer = setTimeout(() => controller.abort(late), seconds * 1_000);
+  return {
+    signal: controller.signal,
+    end() {
+      clearTimeout(timer);
+      release();
+    },
   };
 }
 
@@ -89,7 +109,7 @@ function readValues({ parameters }: Test): EndpointValues {
 }
 
 function describeResponse(
-  response: FetchedPage & { sent: EndpointRequest },
+  response: FetchedPage & { sent: AuthenticatedRequest },
   endpoint: ConnectorEndpoint,
   mask: Mask,
   conceal: Mask,

@@ -25,7 +25,7 @@ function referencesWith(lookUp: () => Promise<SecretCoordinates>, read: Vault['r
     vaults: { find: ({ vaultName }) => (vaultName === 'gone' ? undefined : vault) },
     backoff: () => ({ next: () => 0, reset: () => undefined }),
   });
-  return { asked, read: (name: string) => references.read(work, name, running) };
+  return { asked, read: (name: string, key?: string) => references.read(work, name, running, key) };
 }
 const found = async () => at;
 const value = async () => new Secret('of the vault');
@@ -34,6 +34,17 @@ test('the place comes from the server, for held work, and the value from the vau
   const { asked, read } = referencesWith(found, async (address) => new Secret(JSON.stringify(address)));
   assert.deepEqual(JSON.parse((await read('lake')).reveal()), { name: 'orders', key: 'password' });
   assert.deepEqual(asked, [{ instanceId: 'instance', ...work, name: 'lake' }]);
+});
+
+test('a caller may select a key of a whole secret, and no other key than that of the reference', async () => {
+  const readAddress: Vault['read'] = async (address) => new Secret(JSON.stringify(address));
+  const whole = referencesWith(async () => ({ secretName: 'orders' }), readAddress);
+  assert.deepEqual(JSON.parse((await whole.read('lake', 'user')).reveal()), { name: 'orders', key: 'user' });
+  const keyed = referencesWith(found, readAddress);
+  assert.equal(JSON.parse((await keyed.read('lake', 'password')).reveal()).key, 'password');
+  await assert.rejects(keyed.read('lake', 'admin'), {
+    message: /^the secret reference "lake" is for the key "password", not for "admin": /,
+  });
 });
 
 test('the lookup is retried while the server is briefly unavailable', async () => {

@@ -14,8 +14,10 @@ import type { Vaults } from '../vaults/registry.ts';
 const lookupAttempts = 8;
 
 export interface SecretReferences {
-  /** @throws Error that names the reference and the vault, and does not contain the value. */
-  /** @param key replaces the key of the reference */
+  /**
+   * @param key selects a value of a secret of which the reference names no key
+   * @throws Error that names the reference and the vault, and does not contain the value.
+   */
   read(work: WorkKey, name: string, signal: AbortSignal, key?: string): Promise<Secret>;
 }
 
@@ -35,7 +37,13 @@ export function createSecretReferences(options: SecretReferencesOptions): Secret
           throw new Error(`${about} does not exist in the project: create it or correct the name`);
         throw new Error(`${about} cannot be looked up: ${explainFailure(error)}`);
       });
-      const at = key === undefined ? found : { ...found, secretKey: key };
+      const { secretKey = key } = found;
+      // The reference gives a project one value of a secret. The author of a pipeline must not choose another one.
+      if (key !== undefined && secretKey !== key)
+        throw new Error(
+          `${about} is for the key ${JSON.stringify(secretKey)}, not for ${JSON.stringify(key)}: leave secretKey out, or create a secret reference for that key`,
+        );
+      const at = secretKey === undefined ? found : { ...found, secretKey };
       return readSecret(options.vaults, at, signal).catch((error) => {
         throw new Error(`${about} (${describe(at)}) cannot be read: ${getReason(error)}`);
       });

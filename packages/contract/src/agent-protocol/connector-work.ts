@@ -13,7 +13,7 @@ import {
   ConnectorParameters,
   connectorKinds,
 } from '../connector-profile/connector-test.ts';
-import { EnvironmentName, mapOf, Name, oneOf, ProjectId, Uuid } from '../primitives.ts';
+import { DateTime, EnvironmentName, mapOf, Name, oneOf, ProjectId, Uuid } from '../primitives.ts';
 import { SecretCoordinates } from '../secret/secret-value.ts';
 import { Holding } from './work.ts';
 
@@ -29,6 +29,13 @@ export const ConnectorTestWork = Type.Object({
   }),
   parameters: ConnectorParameters,
   connection: ConnectorConnection,
+  timeoutSeconds: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 600,
+      description: 'After it the test completes with a problem: a request waits for it',
+    }),
+  ),
 });
 /** One request to one endpoint. Completes with `connectorTest`, also if the endpoint refuses the request. */
 export type ConnectorTestWork = Static<typeof ConnectorTestWork>;
@@ -46,6 +53,7 @@ export type ConnectorOauthLookup = Static<typeof ConnectorOauthLookup>;
 
 export const ConnectorOauthPlan = Type.Object({
   connectorOauthId: Uuid,
+  projectId: Type.Unsafe<string>({ ...ProjectId, description: 'The owner of the tokens that are written' }),
   name: ConnectorOauthName,
   grantType: oneOf(connectorGrantTypes),
   tokenUrl: ConnectorOauthText,
@@ -60,8 +68,14 @@ export const ConnectorOauthPlan = Type.Object({
   }),
   tokens: Type.Optional({
     ...SecretCoordinates,
-    description: 'Where the members accessToken and refreshToken are written',
+    description: 'Where the members projectId, accessToken and refreshToken are written',
   }),
+  authorizedAt: Type.Optional(
+    Type.Unsafe<string>({ ...DateTime, description: 'Tokens that came before it are not used' }),
+  ),
+  problem: Type.Optional(
+    Type.String({ maxLength: 1_000, description: 'The last report of a problem, until one that it is over' }),
+  ),
   grant: Type.Optional(
     Type.Object(
       {

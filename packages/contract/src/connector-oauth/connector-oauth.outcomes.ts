@@ -5,6 +5,7 @@ import type { Outcomes } from '../sum-of-outcomes.ts';
 export const connectorOauthOutcomes = {
   events: [
     'connector-oauth-created',
+    'connector-oauth-updated',
     'connector-oauth-deleted',
     'connector-oauth-problem-changed',
     'connector-authorization-requested',

@@ -2,7 +2,16 @@
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
-import { DateTime, mapOf, OpaqueId, oneOf, oneOfAnyCase, ProjectId, Uuid } from '../primitives.ts';
+import {
+  DateTime,
+  ifMatchHeader,
+  mapOf,
+  OpaqueId,
+  oneOf,
+  oneOfAnyCase,
+  ProjectId,
+  Uuid,
+} from '../primitives.ts';
 import { projectPath } from '../project/project.ts';
 import { SecretReferenceName } from '../secret-reference/secret-reference.ts';
 
@@ -122,7 +131,7 @@ export const createConnectorOauth = operation({
   permission: 'project:configure',
   params: Type.Object(projectPath),
   body,
-  success: { status: 201, body: ConnectorOauth, headers: ['Location'] },
+  success: { status: 201, body: ConnectorOauth, headers: ['Location', 'ETag'] },
   problems: [
     'connector-oauth-taken',
     'connector-oauth-invalid',
@@ -140,9 +149,26 @@ export const getConnectorOauth = operation({
   summary: 'Get an OAuth configuration',
   permission: 'project:read',
   params: oneParams,
-  success: { status: 200, body: ConnectorOauth },
+  success: { status: 200, body: ConnectorOauth, headers: ['ETag'] },
   problems: ['connector-oauth-not-found'],
   events: [],
+});
+
+export const updateConnectorOauth = operation({
+  ...oauthOperation,
+  id: 'updateConnectorOauth',
+  method: 'PUT',
+  path: onePath,
+  summary: 'Replace an OAuth configuration',
+  description:
+    'Replaces the whole configuration. Its name stays, since profiles use it: one that differs is refused. One of AUTHORIZATION_CODE is PENDING afterwards, and an authorization under way is void, unless only `agentId` and `additionalParameters` change: tokens of one server are never sent to another. The secrets in the vault stay.',
+  permission: 'project:configure',
+  params: oneParams,
+  headers: ifMatchHeader,
+  body,
+  success: { status: 200, body: ConnectorOauth, headers: ['ETag'] },
+  problems: ['connector-oauth-not-found', 'connector-oauth-invalid', 'unknown-agent', 'etag-mismatch'],
+  events: ['connector-oauth-updated'],
 });
 
 export const deleteConnectorOauth = operation({
@@ -155,9 +181,10 @@ export const deleteConnectorOauth = operation({
     'Refused while connector profiles of the account name it, unless `confirm` is true. The secrets in the vault are not deleted.',
   permission: 'project:configure',
   params: oneParams,
+  headers: ifMatchHeader,
   query: Type.Object({ confirm: Type.Boolean({ default: false }) }),
   success: { status: 204 },
-  problems: ['connector-oauth-not-found', 'connector-oauth-in-use'],
+  problems: ['connector-oauth-not-found', 'connector-oauth-in-use', 'etag-mismatch'],
   events: ['connector-oauth-deleted'],
 });
 
@@ -194,6 +221,7 @@ export const connectorOauthOperations = [
   listConnectorOauths,
   createConnectorOauth,
   getConnectorOauth,
+  updateConnectorOauth,
   deleteConnectorOauth,
   authorizeConnectorOauth,
 ] as const;

@@ -102,7 +102,7 @@ function readSource(given: Parameters): EndpointSource {
   return {
     profile: given.text('profile'),
     endpoint: given.text('endpoint'),
-    connection: readConnection(given.value('connectionRef')),
+    connection: readConnection(given),
     values: {
       ...noValues,
       uri: readPairs(given, 'uriParams'),

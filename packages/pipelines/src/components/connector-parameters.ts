@@ -10,7 +10,7 @@ import type {
 import type { RequestPlace } from '../connectors/profile.ts';
 import { findNearestName } from '../nearest.ts';
 import { createParameters, ParameterError, type Parameters, readCellText } from '../parameters.ts';
-import type { Resolved, ResolvedMap } from '../resolve.ts';
+import type { ResolvedMap } from '../resolve.ts';
 import { isResolvedMap } from './resolved-map.ts';
 
 const modes: Readonly<Record<string, LoadMode>> = {
@@ -68,10 +68,12 @@ export function readInner(parameters: Parameters, name: string, known: readonly 
   return createParameters(value);
 }
 
-/** The connection's properties: `overrides` of `connectionRef`. */
-export function readConnection(value: Resolved | undefined): ResolvedMap {
-  if (!isResolvedMap(value)) return {};
-  return isResolvedMap(value.overrides) ? value.overrides : {};
+/** The connection's properties: `overrides` of `connectionRef`. @throws ParameterError */
+export function readConnection(parameters: Parameters): ResolvedMap {
+  const overrides = readInner(parameters, 'connectionRef', ['overrides']).value('overrides') ?? '';
+  if (isResolvedMap(overrides)) return overrides;
+  if (overrides === '') return {};
+  throw new ParameterError('"overrides" must be a map');
 }
 
 const incrementalParameters = ['highWaterMarkSelection', 'parameter', 'parameterIn'];

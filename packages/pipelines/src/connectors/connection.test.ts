@@ -50,6 +50,20 @@ test('each type of authentication takes its properties; secrets are names of ref
   assert.throws(() => chooseAuthentication(readEndpoint({}), { authType: 'BASIC' }), /its profile has NONE/);
 });
 
+test('a misspelled property is refused with the nearest name, also if another one would do', () => {
+  const keys = { type: 'API_KEY', parameters: [{ name: 'X-Api-Key', addTo: 'HEADER' }] };
+  const endpoint = readEndpoint({ auth: 'BEARER', authenticationOptions: [{ type: 'BEARER' }, keys] });
+  for (const [given, nearest] of [
+    [{ authTyp: 'API_KEY', token: 't' }, 'authType'],
+    [{ tokne: 't' }, 'token'],
+    [{ authType: 'API_KEY', XApiKy: 't' }, 'X-Api-Key'],
+  ] as const)
+    assert.throws(() => chooseAuthentication(endpoint, given), new RegExp(`did you mean "${nearest}"`));
+  // Another spelling of the same, what is empty, and what another endpoint may use.
+  const others = { Token: 't', tokens: '', region: 'eu' };
+  assert.equal(chooseAuthentication(endpoint, others).type, 'BEARER');
+});
+
 test('the connection selects one of the OAuth configurations of the endpoint', () => {
   const endpoint = readEndpoint({
     auth: 'OAUTH',

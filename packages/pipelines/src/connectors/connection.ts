@@ -1,5 +1,6 @@
 /** With what an endpoint's request authenticates. Secrets are named here, never held. */
 import { shorten } from '../template.ts';
+import { connectionProperties, listUnknownProperties } from './connection-properties.ts';
 import { describeHeaderFault } from './header.ts';
 import {
   type ApiKey,
@@ -22,6 +23,8 @@ export type Authentication =
   | { type: 'API_KEY'; keys: readonly (ApiKey & { value: ConnectionValue })[] }
   | { type: 'OAUTH'; name: string };
 
+type AuthenticatedEndpoint = Pick<ConnectorEndpoint, 'name' | 'auth' | 'authenticationOptions'>;
+
 /**
  * Chooses the authentication from what the endpoint allows and the connection gives.
  *
@@ -29,7 +32,11 @@ export type Authentication =
  * properties. A secret property is the name of a secret reference, or `{secretName}`.
  * @throws ConnectorError that names what is missing
  */
-export function chooseAuthentication(endpoint: ConnectorEndpoint, overrides: JsonMap = {}): Authentication {
+export function chooseAuthentication(
+  endpoint: AuthenticatedEndpoint,
+  overrides: JsonMap = {},
+): Authentication {
+  requireKnownProperties(endpoint, overrides);
   const option = chooseOption(endpoint, overrides);
   switch (option.type) {
     case 'NONE':
@@ -37,13 +44,13 @@ export function chooseAuthentication(endpoint: ConnectorEndpoint, overrides: Jso
     case 'BASIC':
       return {
         type: 'BASIC',
-        username: readValue(overrides, ['username', 'user'], 'plain', endpoint),
-        password: readValue(overrides, ['password'], 'secret', endpoint),
+        username: readValue(overrides, connectionProperties.username, 'plain', endpoint),
+        password: readValue(overrides, connectionProperties.password, 'secret', endpoint),
       };
     case 'BEARER':
       return {
         type: 'BEARER',
-        token: readValue(overrides, ['token', 'bearerToken', 'accessToken'], 'secret', endpoint),
+        token: readValue(overrides, connectionProperties.token, 'secret', endpoint),
       };
     case 'API_KEY':
       return { type: 'API_KEY', keys: readKeys(option.keys, overrides, endpoint) };
@@ -52,7 +59,16 @@ export function chooseAuthentication(endpoint: ConnectorEndpoint, overrides: Jso
   }
 }
 
-function chooseOption(endpoint: ConnectorEndpoint, overrides: JsonMap): AuthenticationOption {
+/** A misspelled property would have no effect. Others may be for another endpoint. @throws ConnectorError */
+function requireKnownProperties(endpoint: AuthenticatedEndpoint, overrides: JsonMap): void {
+  const misspelled = listUnknownProperties(overrides, endpoint).find(({ nearest }) => nearest !== undefined);
+  if (misspelled === undefined) return;
+  throw new ConnectorError(
+    `the connection has "${shorten(misspelled.name)}", which is not one of its properties: did you mean "${misspelled.nearest}"?`,
+  );
+}
+
+function chooseOption(endpoint: AuthenticatedEndpoint, overrides: JsonMap): AuthenticationOption {
   const wanted = readWantedType(overrides) ?? endpoint.auth;
   // Sending no secret is always allowed.
   if (wanted === 'NONE') return { type: 'NONE' };
@@ -67,7 +83,7 @@ function chooseOption(endpoint: ConnectorEndpoint, overrides: JsonMap): Authenti
 function readWantedType(overrides: JsonMap): AuthenticationType | undefined {
   const findings = createFindings();
   const reader = createMemberReader(overrides, '', findings);
-  const type = ['authType', 'authenticationType', 'auth']
+  const type = connectionProperties.authType
     .map((member) => readAuthenticationType(reader, member))
     .find((each) => each !== undefined);
   const [fault] = findings.list;
@@ -88,7 +104,7 @@ function readValue(
   overrides: JsonMap,
   names: readonly string[],
   kind: 'plain' | 'secret',
-  { name }: ConnectorEndpoint,
+  { name }: AuthenticatedEndpoint,
 ): ConnectionValue {
   const value = findProperty(overrides, names);
   if (isJsonMap(value) && typeof value.secretName === 'string' && value.secretName !== '') {
@@ -106,32 +122,36 @@ function readValue(
 function readKeys(
   declared: readonly ApiKey[],
   overrides: JsonMap,
-  endpoint: ConnectorEndpoint,
+  endpoint: AuthenticatedEndpoint,
 ): (ApiKey & { value: ConnectionValue })[] {
   const keys = declared.length > 0 ? declared : [readKeyOfConnection(overrides, endpoint)];
   // The only key may be given under a usual name, several each by its own.
-  const usual = keys.length === 1 ? ['apiKey', 'apiKeyValue', 'keyValue', 'value'] : [];
+  const usual = keys.length === 1 ? connectionProperties.key : [];
   return keys.map((key) => ({
     ...key,
     value: readValue(overrides, [key.name, ...usual], 'secret', endpoint),
   }));
 }
 
-function readKeyOfConnection(overrides: JsonMap, { name: endpoint }: ConnectorEndpoint): ApiKey {
-  const name = findProperty(overrides, ['keyName', 'apiKeyName']);
+function readKeyOfConnection(overrides: JsonMap, { name: endpoint }: AuthenticatedEndpoint): ApiKey {
+  const name = findProperty(overrides, connectionProperties.keyName);
   if (typeof name !== 'string')
     throw new ConnectorError(
       `the profile does not name the API key of the endpoint "${shorten(endpoint)}": set "keyName" in the connection`,
     );
-  const place = String(findProperty(overrides, ['addTo']) ?? 'HEADER');
+  const place = String(findProperty(overrides, connectionProperties.addTo) ?? 'HEADER');
   const addTo = foldWord(place).startsWith('query') ? 'QUERY' : 'HEADER';
   const fault = addTo === 'HEADER' ? describeHeaderFault(name, undefined) : undefined;
   if (fault !== undefined) throw new ConnectorError(`"keyName" of the connection is refused: ${fault}`);
   return { name, addTo };
 }
 
-function readOAuthName(names: readonly string[], overrides: JsonMap, endpoint: ConnectorEndpoint): string {
-  const wanted = findProperty(overrides, ['oauth', 'oauthName', 'oauthConnection', 'authentication']);
+function readOAuthName(
+  names: readonly string[],
+  overrides: JsonMap,
+  endpoint: AuthenticatedEndpoint,
+): string {
+  const wanted = findProperty(overrides, connectionProperties.oauth);
   if (wanted === undefined) {
     const [usual] = names;
     if (usual !== undefined) return usual;

@@ -13,7 +13,7 @@ import { connectorProfileName, type Unreadable } from '@headgate/pipelines';
 import { problem } from '../../kernel/http/problems.ts';
 import type { BlobWriter, KeptBlobs } from '../blobs/index.ts';
 import { findAssetNameFault, normalizeName, requireNoFileAsFolder } from './asset-name.ts';
-import { findProfileFault } from './connector-profile-file.ts';
+import { readProfileFile } from './connector-profile-file.ts';
 import { createGitFiles, isGitFile } from './git-files.ts';
 import { buildManifest, type Manifest, type ManifestFile } from './manifest.ts';
 import type { PipelineChecks } from './pipeline-checks.ts';
@@ -69,8 +69,11 @@ export function createCollection(writer: BlobWriter, checks: PipelineChecks): Co
   }
 
   function storeProfile(path: string, bytes: Buffer): Promise<void> | undefined {
-    const fault = findProfileFault(bytes);
-    if (fault === undefined) return store(path, bytes);
+    const { outline, fault } = readProfileFile(bytes);
+    if (outline !== undefined) {
+      checks.takeProfile(path, outline);
+      return store(path, bytes);
+    }
     ignored.push({ name: path, reason: `The connector profile cannot be read: ${fault.reason}` });
     leaveOutUnreadable(path, fault);
     return undefined;

@@ -1,7 +1,7 @@
 /** Connector profiles in versions: as public clients send them, and those that cannot be read. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ConnectorProfile } from '@headgate/contract';
+import type { ConnectorProfile, UploadWarning } from '@headgate/contract';
 import { requireProblem } from '../../testing/client.ts';
 import { multipartBoundary, type Part, smallPipeline, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
@@ -98,5 +98,38 @@ test('a profile that cannot be read is ignored with the reason, and refused by a
     await admin.get(`${project.path}/artifacts/details?environmentName=dev&versionName=v2`),
     404,
     'artifact-not-found',
+  );
+});
+
+test('an upload warns of what a component names and its profile or project does not have', async () => {
+  const { admin, project } = await createProject();
+  const keys = { type: 'API_KEY', parameters: [{ name: 'X-Api-Key', addTo: 'HEADER' }] };
+  const endpoint = { name: 'Orders', url: 'https://shop.example.com/orders', auth: 'API_KEY' };
+  const profile = { name: 'Shop', endpoints: [{ ...endpoint, authenticationOptions: [keys] }] };
+  const load = (dataSource: string, secret: string) => ({
+    type: 'api-extract',
+    parameters: {
+      profile: 'flex-shop',
+      dataSource,
+      connectionOptions: [['X-Api-Key', secret]],
+      targetTable: 'orders',
+    },
+  });
+  await admin.post(`${project.path}/secret-references/shop-key`, { type: 'PASSWORD', secretName: 'shop' });
+  const components = {
+    S: { type: 'start', transitions: { success: ['Good', 'NoSecret', 'NoEndpoint'] } },
+    Good: load('Orders', 'shop-key'),
+    NoSecret: load('Orders', 'gone'),
+    NoEndpoint: load('Order', 'shop-key'),
+  };
+  const { status, body } = await upload(admin, project, [
+    { name: 'load.orch.yaml', content: JSON.stringify({ type: 'orchestration', pipeline: { components } }) },
+    { name: 'connector-profile:flex-shop.json', content: JSON.stringify(profile) },
+  ]);
+  assert.equal(status, 201);
+  const { warnings } = body as unknown as { warnings: UploadWarning[] };
+  assert.deepEqual(
+    warnings.map(({ component, code, level }) => `${level} ${component} ${code}`),
+    ['warning NoSecret unknown-secret-reference', 'warning NoEndpoint missing-connector-endpoint'],
   );
 });

@@ -8,6 +8,7 @@ import {
   listAskedVariables,
   measureNote,
   type PipelineOutline,
+  type ProfileOutline,
   type Unreadable,
 } from '@headgate/pipelines';
 import { problem } from '../../kernel/http/problems.ts';
@@ -31,6 +32,8 @@ export interface Checked {
 export interface PipelineChecks {
   /** Reads a pipeline file. Throws `body-too-large`. */
   take(path: string, text: string): Promise<Described>;
+  /** Records a connector profile. */
+  takeProfile(path: string, profile: ProfileOutline): void;
   /** Records a pipeline file that is not read. */
   leaveOut(path: string, unreadable: Unreadable): void;
   /**
@@ -51,6 +54,7 @@ export interface PipelineChecks {
 /** `title` is how messages name the upload. */
 export function createPipelineChecks(read: PipelineReader, title = 'the project'): PipelineChecks {
   const outlines: PipelineOutline[] = [];
+  const profiles = new Map<string, ProfileOutline>();
   const unreadable = new Map<string, Unreadable>();
   let declared = 0;
   let room = noteLimit;
@@ -70,11 +74,14 @@ export function createPipelineChecks(read: PipelineReader, title = 'the project'
       outlines.push(outline);
       return { pipeline: describePipeline(outline) };
     },
+    takeProfile(path, profile) {
+      profiles.set(path, profile);
+    },
     leaveOut(path, fault) {
       unreadable.set(path, fault);
     },
     listUnknownVariables: () => [...listAskedVariables(outlines)],
-    listUnknownSecrets: () => [...listAskedSecrets(outlines)],
+    listUnknownSecrets: () => [...listAskedSecrets(outlines, { files: new Set(profiles.keys()), profiles })],
     check(paths, projectVariables, secretReferences) {
       outlines.sort((one, other) => (one.path < other.path ? -1 : 1));
       const known = {
@@ -82,6 +89,7 @@ export function createPipelineChecks(read: PipelineReader, title = 'the project'
         variables: new Set(projectVariables),
         secretReferences: new Set(secretReferences),
         files: new Set(paths),
+        profiles,
         unreadable,
       };
       const kept = { error: [] as UploadWarning[], warning: [] as UploadWarning[] };

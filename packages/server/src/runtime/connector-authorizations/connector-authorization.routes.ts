@@ -101,7 +101,7 @@ function requireAuthorizable(oauth: ConnectorOauthRow): void {
   if (missing.length > 0)
     throw problem('connector-oauth-pending', {
       name: oauth.name,
-      reason: `it has no ${missing.join(' and no ')}; create another configuration that has`,
+      reason: `it has no ${missing.join(' and no ')}; replace it by one that has`,
     });
 }
 
@@ -176,7 +176,7 @@ function findFault(
     return `The provider did not give access${word === undefined ? '' : ` (${word})`}. Start the authorization again, and allow access.`;
   }
   if (agentId === null)
-    return 'The account has several agents or none, and none of them is set to exchange the code. Create the OAuth configuration with an agentId.';
+    return 'The account has several agents or none, and none of them is set to exchange the code. Give the OAuth configuration an agentId.';
   return undefined;
 }
 
@@ -222,6 +222,8 @@ async function exchange(
     };
   if (ended === null) return refused('The OAuth configuration was deleted.', 404);
   if (ended.problem !== null) return refused(ended.problem, 502);
+  if (!ended.is_authorized)
+    return refused('The OAuth configuration was changed meanwhile. Start the authorization again.', 409);
   return {
     status: 200,
     title: 'Authorized',

@@ -69,13 +69,14 @@ test('an agent exchanges the code, and the configuration is authorized', async (
   const { grant, ...rest } = plan;
   assert.deepEqual(rest, {
     connectorOauthId: oauth.connectorOauthId,
+    projectId: oauth.projectId,
     name: oauth.name,
     grantType: 'AUTHORIZATION_CODE',
     tokenUrl: 'https://login.example.com/oauth2/token',
     scopes: ['contacts.read', 'offline_access'],
     additionalParameters: { audience: 'https://api.example.com' },
     clientSecret: { secretName: 'crm/client' },
-    tokens: { secretName: 'crm/tokens' },
+    tokens: { secretName: oauth.tokenSecretReference },
   });
   assert.deepEqual([grant?.code, grant?.redirectUri], ['correct-code', started.redirectUri]);
   assert.equal(
@@ -84,15 +85,27 @@ test('an agent exchanges the code, and the configuration is authorized', async (
       .digest('base64url'),
     challenge,
   );
+  await agent.reportProblem(work, oauth.connectorOauthId, 'invalid_grant');
+  assert.equal((await agent.lookUpOauth(work, oauth.name)).body.problem, 'invalid_grant');
   await agent.end(work, { status: 'SUCCESS' });
   const page = await visited;
   assert.equal(page.status, 200, page.text);
   assert.match(page.text, /is authorized\. You can close this page/);
   const { state: after, authorizedAt } = await read();
   assert.deepEqual([after, typeof authorizedAt], ['AUTHORIZED', 'string']);
+  const again = visit({ state: stateOf(await start()), code: 'c' });
+  const second = await agent.next();
+  assert.ok(second !== undefined);
+  const { body: planAgain } = await agent.lookUpOauth(second, oauth.name);
+  assert.deepEqual([planAgain.authorizedAt, planAgain.problem], [authorizedAt, undefined]);
+  await agent.end(second, { status: 'SUCCESS' });
+  assert.equal((await again).status, 200);
   const events = await listEvents(admin);
   assert.deepEqual(
-    events.map(({ eventName }) => eventName).filter((name) => name.startsWith('connector-authorization')),
+    events
+      .map(({ eventName }) => eventName)
+      .filter((name) => name.startsWith('connector-authorization'))
+      .slice(-3),
     ['ended', 'claimed', 'requested'].map((name) => `connector-authorization-${name}`),
   );
   const kept = JSON.stringify(events) + server.logLines.join();
@@ -200,4 +213,44 @@ test('codes and verifiers are stored sealed only', async () => {
   for (const { text } of rows) {
     assert.ok(!text.includes('codeVerifier') && !text.includes(stateOf(started)));
   }
+});
+
+test('a configuration that is replaced is authorized again, unless only its agent or parameters change', async () => {
+  const { setAgent, start, read, path, admin, oauth } = await createScene();
+  const agent = await setAgent();
+  const {
+    connectorOauthId: _,
+    projectId: __,
+    createdBy: ___,
+    createdAt: ____,
+    state: _____,
+    ...body
+  } = oauth;
+  const replace = async (more: object) =>
+    (await admin.send<ConnectorOauth>('PUT', path, { body: { ...body, ...more } })).body;
+  const begun = await start();
+  await replace({ tokenUrl: 'https://login.example.org/token' });
+  assert.match((await visit({ state: stateOf(begun), code: 'c' })).text, /is not valid: it was used/);
+  const visited = visit({ state: stateOf(await start()), code: 'c' });
+  const work = await agent.next();
+  assert.ok(work !== undefined);
+  assert.equal((await replace({})).state, 'PENDING');
+  requireProblem(await agent.lookUpOauth(work, oauth.name), 422, 'connector-oauth-pending');
+  await agent.end(work, { status: 'SUCCESS' });
+  const late = await visited;
+  assert.deepEqual([late.status, (await read()).state], [409, 'PENDING']);
+  assert.match(late.text, /was changed meanwhile/);
+  const again = visit({ state: stateOf(await start()), code: 'c' });
+  const next = await agent.next();
+  assert.ok(next !== undefined);
+  await agent.end(next, { status: 'SUCCESS' });
+  assert.equal((await again).status, 200);
+  const { authorizedAt } = await read();
+  const same = await replace({ agentId: agent.agentId, additionalParameters: { audience: 'x' } });
+  assert.deepEqual(
+    [same.state, same.authorizedAt, same.agentId],
+    ['AUTHORIZED', authorizedAt, agent.agentId],
+  );
+  const scopes = await replace({ scopes: ['contacts.write'] });
+  assert.deepEqual([scopes.state, scopes.authorizedAt], ['PENDING', undefined]);
 });

@@ -27,12 +27,12 @@ export function connectorOauthLookupRoutes({ app }: Endpoints, services: Service
   });
 
   serve(agentConnectorOauthProblem, async ({ agent, body, request, reply }) => {
-    const { connectorOauthId: id, problem: told, ...held } = body;
+    const { connectorOauthId: id, problem: reported, ...held } = body;
     const { accountId, agentId } = agent;
     const outcome = await services.database.transaction((tx) => {
       const source = { accountId, actorId: agentId, actorKind: 'agent' as const, requestId: request.id };
       const moment = { tx, source, now: services.clock.now(), newId: services.newId };
-      return reportOauthProblem(moment, createHeld(agent, held), id, told);
+      return reportOauthProblem(moment, createHeld(agent, held), id, reported);
     });
     if (outcome === 'not-held') throw problem('work-not-held', { id: held.workId, epoch: held.epoch });
     if (outcome === 'not-found') throw problem('connector-oauth-not-found', { id });
@@ -59,11 +59,14 @@ function buildPlan(found: LookedUpOauth, name: string, agentId: string, sealer: 
   const stored = readCoordinates(tokens, agentId);
   return {
     connectorOauthId: oauth.connectorOauthId,
+    projectId: oauth.projectId,
     name,
     grantType: oauth.grantType,
     tokenUrl: oauth.tokenUrl,
     scopes: oauth.scopes,
     additionalParameters: oauth.additionalParameters ?? {},
+    ...(oauth.authorizedAt === null ? {} : { authorizedAt: new Date(oauth.authorizedAt).toISOString() }),
+    ...(oauth.problem === null ? {} : { problem: oauth.problem }),
     ...(clientSecret === undefined ? {} : { clientSecret }),
     ...(stored === undefined ? {} : { tokens: stored }),
     ...(code === undefined || !('codeVerifier' in grant) ? {} : { grant: { ...grant, code } }),

@@ -22,11 +22,14 @@ export interface NamedSecret {
 
 interface FoundOauth {
   connectorOauthId: string;
+  projectId: string;
   grantType: ConnectorGrantType;
   tokenUrl: string;
   scopes: string[];
   additionalParameters: Record<string, string> | null;
   state: ConnectorOauthState;
+  authorizedAt: string | null;
+  problem: string | null;
 }
 
 const heldWork = {
@@ -68,7 +71,7 @@ const selectOne = statement(
   { parameters: { ...heldWork, name: 'text' }, row: lookedUpRow },
   `
   select case when o.name is not null then json_build_object('connectorOauthId', o.connector_oauth_id,
-      'grantType', o.grant_type, 'tokenUrl', o.token_url, 'scopes', o.scopes,
+      'projectId', o.project_id, 'authorizedAt', o.authorized_at, 'problem', o.problem, 'grantType', o.grant_type, 'tokenUrl', o.token_url, 'scopes', o.scopes,
       'additionalParameters', o.additional_parameters, 'state', o.state) end as oauth,
     ${referenceOf('client_secret_reference')} as client_secret, ${referenceOf('token_secret_reference')} as tokens,
     (select g.sealed_grant from connector_authorization g

@@ -12,9 +12,9 @@ import { isUuid, toUuid } from '../../kernel/identifiers.ts';
 import { explainForbidden } from '../../kernel/security/guard.ts';
 import { type Looked, waitForEnd } from '../../kernel/work/awaited-end.ts';
 import { enqueueWork } from '../../kernel/work/work.ts';
-import { namedByConnection, testedProfile, testPlace } from './connector-test.asked.ts';
 import { type ConnectorTestEnd, insertConnectorTest, readConnectorTest } from './connector-test.store.ts';
 import { findTestedEndpoint, requireTestAgent, type TestedEndpoint } from './connector-test.ts';
+import { namedByConnection, testedProfile, testPlace } from './connector-test-place.store.ts';
 
 export interface ConnectorTestServices extends Services {
   wakes: Wakes;
@@ -86,7 +86,10 @@ async function begin(
   return call.awaited.begin({ workId, until }, (tx) => {
     const { endpoint } = tested;
     const place = { projectId, environmentName, connectorKind: kind };
-    const request = { ...place, profileName: profile.name, endpoint, parameters, connection };
+    // The rest is for the way to the agent and back.
+    const timeoutSeconds = Math.max(1, Math.floor(services.secretWaitSeconds * 0.8));
+    const asked = { endpoint, parameters, connection, timeoutSeconds };
+    const request = { ...place, profileName: profile.name, ...asked };
     insertConnectorTest(tx, { accountId, workId, projectId, profileName: profile.name, request }, now);
     const work = {
       account_id: accountId,

@@ -43,7 +43,13 @@ test('the agent of the environment is sent the endpoint as it is, and its result
   assert.equal(work?.kind, 'connector-test');
   const { parameters, connection, environmentName } = body;
   const place = { projectId, environmentName, connectorKind: 'flex', profileName: 'Shop' };
-  assert.deepEqual(work.payload, { ...place, endpoint: profile.endpoints[0], parameters, connection });
+  assert.deepEqual(work.payload, {
+    ...place,
+    endpoint: profile.endpoints[0],
+    parameters,
+    connection,
+    timeoutSeconds: 16,
+  });
   const now = Date.now();
   const [from, to] = [new Date(now - 3_600_000), new Date(now + 3_600_000)].map((at) => at.toISOString());
   const events = await admin.get<Page<AccountEventItem>>(
@@ -88,6 +94,12 @@ test('what cannot work is refused before an agent is asked', async () => {
     422,
     'connector-connection-invalid',
     /has no "token": set it to the name of a secret reference/,
+  );
+  await refuse(
+    { connection: { tokn: 'shop-token' } },
+    422,
+    'connector-connection-invalid',
+    /^body\.connection: the connection has "tokn".*did you mean "token"\?/,
   );
   await refuse(
     { connection: { token: 'none' } },

@@ -10,7 +10,7 @@ import {
 } from '@headgate/pipelines';
 import { isPlainObject } from '../../kernel/http/json-schema.ts';
 import { problem } from '../../kernel/http/problems.ts';
-import type { TestPlaceRow } from './connector-test.asked.ts';
+import type { TestPlaceRow } from './connector-test-place.store.ts';
 
 export interface TestedEndpoint {
   /** As in the profile. */
@@ -26,7 +26,7 @@ interface TestedRequest {
   connection?: ConnectorConnection;
 }
 
-const toldEndpoints = 10;
+const shownEndpoints = 10;
 
 /**
  * Finds the endpoint by its id or name, and what the connection names. Throws `connector-endpoint-not-found`,
@@ -50,7 +50,7 @@ export function findTestedEndpoint(
   ].find((index) => index >= 0);
   const [read, endpoint] = at === undefined ? [] : [profile.endpoints[at], json.endpoints[at]];
   if (read === undefined || endpoint === undefined) {
-    const known = profile.endpoints.slice(0, toldEndpoints).map(({ id }) => id);
+    const known = profile.endpoints.slice(0, shownEndpoints).map(({ id }) => id);
     throw problem('connector-endpoint-not-found', { id: endpointId, known });
   }
   const authentication = refuseFault('body.connection', () => chooseAuthentication(read, connection));

@@ -13,7 +13,7 @@ export async function buildConnectorOauth(place: Place) {
   });
   await account.admin.post(`${references}/${tokenSecretReference}`, {
     type: 'OAUTH_AUTHORIZATION_CODE',
-    secretName: 'crm/tokens',
+    secretName: tokenSecretReference,
   });
   return {
     name: named('crm'),
@@ -47,6 +47,12 @@ export const connectorOauthExamples: Examples = {
   async getConnectorOauth(place) {
     const { path } = await createConnectorOauth(place);
     return { path };
+  },
+  async updateConnectorOauth(place) {
+    const path = `${place.project.path}/connector-oauths`;
+    const body = await buildConnectorOauth(place);
+    const made = await place.account.admin.post<ConnectorOauth>(path, body);
+    return { path: `${path}/${made.body.connectorOauthId}`, body: { ...body, scopes: ['contacts.read'] } };
   },
   async deleteConnectorOauth(place) {
     const { path } = await createConnectorOauth(place);

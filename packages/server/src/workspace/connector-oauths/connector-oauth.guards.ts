@@ -8,6 +8,7 @@ export const connectorOauthGuards: SliceGuards = {
     'read a project and what is in it': ['listConnectorOauths', 'getConnectorOauth'],
     'create and change variables, connections, secret references': [
       'createConnectorOauth',
+      'updateConnectorOauth',
       'deleteConnectorOauth',
     ],
   },

@@ -1,4 +1,5 @@
 /** The table `connector_oauth`. */
+import { createHash } from 'node:crypto';
 import {
   type ConnectorGrantType,
   type ConnectorOauth,
@@ -14,15 +15,15 @@ import {
   type Transaction,
   typed,
 } from '../../kernel/database/database.ts';
+import { makeEntityTag } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
-import { refuse, secretTypesOf } from './connector-oauth.ts';
+import { requireReferences } from './connector-oauth-references.store.ts';
 
-const connectorOauthRow = {
-  connector_oauth_id: 'uuid',
-  name: 'text',
+/** What a replacement changes. */
+const changingRow = {
   grant_type: typed<ConnectorGrantType>('text'),
   authorization_url: 'text?',
   token_url: 'text',
@@ -35,6 +36,11 @@ const connectorOauthRow = {
   state: typed<ConnectorOauthState>('text'),
   authorized_at: 'timestamptz?',
   problem: 'text?',
+} satisfies ColumnTypes;
+const connectorOauthRow = {
+  connector_oauth_id: 'uuid',
+  name: 'text',
+  ...changingRow,
   created_by: 'uuid',
   created_at: 'timestamptz',
 } satisfies ColumnTypes;
@@ -83,24 +89,6 @@ const countAll = statement(
   { parameters: { account_id: 'uuid', project_id: 'uuid' }, row: { count: 'bigint' } },
   `select count(*)::bigint as count from connector_oauth where ${ofProject}`,
 );
-const selectKnown = statement(
-  {
-    parameters: {
-      account_id: 'uuid',
-      project_id: 'uuid',
-      client_secret: 'text?',
-      tokens: 'text?',
-      agent_id: 'uuid?',
-    },
-    row: { client_secret_type: 'text?', tokens_type: 'text?', has_agent: 'boolean' },
-  },
-  `
-  select (select type from secret_reference where ${ofProject} and name = $client_secret) as client_secret_type,
-    (select type from secret_reference where ${ofProject} and name = $tokens) as tokens_type,
-    $agent_id::uuid is null or exists (
-      select from agent where account_id = $account_id and agent_id = $agent_id) as has_agent`,
-);
-
 const insertOne = statement(
   {
     parameters: {
@@ -130,15 +118,7 @@ export async function insertConnectorOauth(
   const [counted] = await tx.query(countAll, project);
   if ((counted?.count ?? 0) >= connectorOauthLimit)
     throw problem('too-many-connector-oauths', { limit: connectorOauthLimit });
-  const [known] = await tx.query(selectKnown, {
-    ...project,
-    client_secret: row.client_secret_reference,
-    tokens: row.token_secret_reference,
-    agent_id: row.agent_id,
-  });
-  if (known?.has_agent === false) throw problem('unknown-agent', { id: row.agent_id ?? '' });
-  requireReference('clientSecretReference', row.client_secret_reference, known?.client_secret_type);
-  requireReference('tokenSecretReference', row.token_secret_reference, known?.tokens_type);
+  await requireReferences(tx, scope, projectId, row);
   const { additional_parameters: more } = row;
   tx.send(insertOne, {
     ...project,
@@ -147,24 +127,46 @@ export async function insertConnectorOauth(
   });
 }
 
-/** Throws `connector-oauth-invalid`. */
-function requireReference(
-  member: keyof typeof secretTypesOf,
-  name: string | null,
-  type: string | null | undefined,
-): void {
-  if (name === null) return;
-  const types: readonly string[] = secretTypesOf[member];
-  if (type == null)
-    throw refuse(
-      `body.${member}`,
-      `the project has no secret reference ${JSON.stringify(name)}; create it first`,
-    );
-  if (!types.includes(type))
-    throw refuse(
-      `body.${member}`,
-      `the secret reference ${JSON.stringify(name)} has the type ${type}; use one of the type ${types.join(' or ')}`,
-    );
+const updateOne = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      project_id: 'uuid',
+      ...changingRow,
+      connector_oauth_id: 'uuid',
+      additional_parameters: 'jsonb?',
+    },
+  },
+  `
+  update connector_oauth set ${Object.keys(changingRow)
+    .map((name) => `${name} = $${name}`)
+    .join(', ')}
+  where ${ofProject} and connector_oauth_id = $connector_oauth_id`,
+);
+// The code of an authorization that began before would go to the new address.
+const voidAuthorization = statement(
+  { parameters: oauthKey },
+  `delete from connector_authorization where ${ofProject} and connector_oauth_id = $connector_oauth_id`,
+);
+
+/** The caller has locked the row. Throws `connector-oauth-invalid` and `unknown-agent`. */
+export async function updateConnectorOauthRow(
+  tx: Transaction,
+  scope: Scope,
+  projectId: string,
+  { row, keepsAuthorization }: { row: ConnectorOauthRow; keepsAuthorization: boolean },
+): Promise<void> {
+  await requireReferences(tx, scope, projectId, row);
+  const { name: _name, created_by: _by, created_at: _at, ...changing } = row;
+  const project = { account_id: scope.accountId, project_id: projectId };
+  const { additional_parameters: more } = row;
+  tx.send(updateOne, {
+    ...project,
+    ...changing,
+    additional_parameters: more === null ? null : JSON.stringify(more),
+  });
+  if (!keepsAuthorization)
+    tx.send(voidAuthorization, { ...project, connector_oauth_id: row.connector_oauth_id });
 }
 
 const selectUses = statement(
@@ -177,7 +179,7 @@ const selectUses = statement(
   where account_id = $account_id and deleted_at is null and $name = any (oauth_names)
   order by name limit $limit`,
 );
-const toldProfiles = 10;
+const shownProfiles = 10;
 const deleteOne = statement(
   { parameters: oauthKey },
   `delete from connector_oauth where ${ofProject} and connector_oauth_id = $connector_oauth_id`,
@@ -193,7 +195,7 @@ export async function deleteConnectorOauthRow(
 ): Promise<void> {
   const { name } = row;
   if (!confirmed) {
-    const uses = await tx.query(selectUses, { account_id: scope.accountId, name, limit: toldProfiles });
+    const uses = await tx.query(selectUses, { account_id: scope.accountId, name, limit: shownProfiles });
     const [first] = uses;
     if (first !== undefined)
       throw problem('connector-oauth-in-use', {
@@ -258,4 +260,11 @@ export function presentConnectorOauth(row: ConnectorOauthRow, projectId: string)
   if (row.problem !== null) shown.problem = row.problem;
   if (row.authorized_at !== null) shown.authorizedAt = row.authorized_at.toISOString();
   return shown;
+}
+
+export function renderConnectorOauthEtag(row: ConnectorOauthRow): string {
+  const state = createHash('sha256')
+    .update(JSON.stringify(presentConnectorOauth(row, '')))
+    .digest('hex');
+  return makeEntityTag(row.connector_oauth_id, state.slice(0, 16));
 }

@@ -122,3 +122,50 @@ test('a project has at most 100', async () => {
   assert.ok(refused);
   requireProblem(refused, 409, 'too-many-connector-oauths');
 });
+
+test('a configuration is replaced as a whole, but for its name', async () => {
+  const { admin, path, body, create } = await createProject();
+  const { body: crm } = await create({});
+  const one = `${path}/${crm.connectorOauthId}`;
+  const { additionalParameters: _, scopes: __, ...less } = body;
+  const tokenUrl = 'https://login.example.org/token';
+  const replaced = await admin.send<ConnectorOauth>('PUT', one, { body: { ...less, tokenUrl } });
+  assert.equal(replaced.status, 200, replaced.text);
+  const { additionalParameters: ___, ...rest } = crm;
+  assert.deepEqual(replaced.body, { ...rest, tokenUrl, scopes: [] });
+  assert.deepEqual((await admin.get(one)).body, replaced.body);
+  const renamed = await admin.send('PUT', one, { body: { ...body, name: 'other' } });
+  assert.match(
+    requireProblem(renamed, 422, 'connector-oauth-invalid').detail,
+    /^body\.name: is "other".*another/,
+  );
+  const wrong = await admin.send('PUT', one, { body: { ...body, clientSecretReference: 'gone' } });
+  assert.match(requireProblem(wrong, 422, 'connector-oauth-invalid').detail, /no secret reference "gone"/);
+  const machine = { name: body.name, grantType: 'CLIENT_CREDENTIALS', tokenUrl };
+  const incomplete = await admin.send<ConnectorOauth>('PUT', one, { body: machine });
+  assert.equal(incomplete.body.state, 'PENDING');
+  const { clientSecretReference } = body;
+  const complete = await admin.send<ConnectorOauth>('PUT', one, {
+    body: { ...machine, clientSecretReference },
+  });
+  assert.deepEqual([complete.body.state, typeof complete.body.authorizedAt], ['AUTHORIZED', 'string']);
+  const stale = { headers: { 'If-Match': String(replaced.headers.etag) } };
+  requireProblem(await admin.send('PUT', one, { body: machine, ...stale }), 412, 'etag-mismatch');
+  requireProblem(await admin.send('DELETE', one, stale), 412, 'etag-mismatch');
+  const current = { headers: { 'If-Match': String(complete.headers.etag) } };
+  assert.equal((await admin.send('PUT', one, { body: machine, ...current })).status, 200);
+});
+
+test('two configurations of a project do not store their tokens in the same secret', async () => {
+  const { place, admin, body, create } = await createProject();
+  await create({ name: 'crm' });
+  const again = requireProblem(await create({ name: 'shop' }), 422, 'connector-oauth-invalid');
+  assert.match(again.detail, /^body\.tokenSecretReference: .*"crm" stores its tokens in the same secret/);
+  await admin.post(`${place.project.path}/secret-references/alias`, {
+    type: 'OAUTH_AUTHORIZATION_CODE',
+    secretName: body.tokenSecretReference,
+  });
+  const alias = await create({ name: 'shop', tokenSecretReference: 'alias' });
+  assert.match(requireProblem(alias, 422, 'connector-oauth-invalid').detail, /"crm" stores its tokens/);
+  assert.equal((await create({ name: 'shop', grantType: 'CLIENT_CREDENTIALS' })).status, 201);
+});

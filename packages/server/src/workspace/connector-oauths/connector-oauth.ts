@@ -86,3 +86,30 @@ export function listMissing(given: {
       : (['clientId', 'clientSecretReference', 'tokenSecretReference'] as const);
   return needed.filter((name) => members[name] === null);
 }
+
+/** On which the consent of a person, and the tokens that came of it, depend. */
+interface Consented {
+  grant_type: ConnectorGrantType;
+  authorization_url: string | null;
+  token_url: string;
+  scopes: string[];
+  client_id: string | null;
+  client_secret_reference: string | null;
+  token_secret_reference: string | null;
+}
+
+/** Whether a replacement leaves what a person authorized. Tokens of one server must not go to another. */
+export function isSameAuthorization(stored: Consented, written: Consented): boolean {
+  if (written.grant_type !== 'AUTHORIZATION_CODE') return false;
+  return JSON.stringify(selectConsented(stored)) === JSON.stringify(selectConsented(written));
+}
+
+const selectConsented = (row: Consented) => [
+  row.grant_type,
+  row.authorization_url,
+  row.token_url,
+  row.scopes,
+  row.client_id,
+  row.client_secret_reference,
+  row.token_secret_reference,
+];

@@ -1,0 +1,67 @@
+/** The properties of a connection: their usual names, those that hold secrets, and those that mean nothing. */
+import { findNearestName } from '../nearest.ts';
+import type { ConnectorEndpoint } from './profile.ts';
+import { foldWord, isJsonMap, type JsonMap } from './profile-reader.ts';
+
+/** The names of each property, the documented one first. Case and separators do not matter. */
+export const connectionProperties = {
+  authType: ['authType', 'authenticationType', 'auth'],
+  username: ['username', 'user'],
+  password: ['password'],
+  token: ['token', 'bearerToken', 'accessToken'],
+  /** The value of the only key. Several keys are given by their own names. */
+  key: ['apiKey', 'apiKeyValue', 'keyValue', 'value'],
+  keyName: ['keyName', 'apiKeyName'],
+  addTo: ['addTo'],
+  oauth: ['oauth', 'oauthName', 'oauthConnection', 'authentication'],
+} as const;
+
+type Authenticating = Pick<ConnectorEndpoint, 'authenticationOptions'>;
+
+const usualNames: readonly string[] = Object.values(connectionProperties).flat();
+const usualSecrets = [
+  ...connectionProperties.password,
+  ...connectionProperties.token,
+  ...connectionProperties.key,
+];
+
+const listKeyNames = ({ authenticationOptions }: Authenticating): string[] =>
+  authenticationOptions.flatMap((option) =>
+    option.type === 'API_KEY' ? option.keys.map(({ name }) => name) : [],
+  );
+
+const isGiven = (value: unknown) => value !== undefined && value !== null && value !== '';
+
+/**
+ * The names of the secret references that a connection gives.
+ *
+ * @param endpoint undefined: keys that are given by their own names are not found
+ */
+export function listConnectionSecrets(overrides: JsonMap, endpoint?: Authenticating): string[] {
+  const secret = new Set(
+    [...usualSecrets, ...(endpoint === undefined ? [] : listKeyNames(endpoint))].map(foldWord),
+  );
+  const names = Object.entries(overrides).flatMap(([name, value]) => {
+    if (isJsonMap(value)) return typeof value.secretName === 'string' ? [value.secretName] : [];
+    return secret.has(foldWord(name)) && typeof value === 'string' ? [value] : [];
+  });
+  return [...new Set(names)].filter((name) => name !== '');
+}
+
+/** Properties that no authentication of the endpoint uses, each with the absent one that it is probably meant to be. */
+export function listUnknownProperties(
+  overrides: JsonMap,
+  endpoint: Authenticating,
+): { name: string; nearest: string | undefined }[] {
+  const known = [...usualNames, ...listKeyNames(endpoint)];
+  const folded = new Set(known.map(foldWord));
+  const given = Object.keys(overrides).filter((name) => isGiven(overrides[name]));
+  const present = new Set(given.map(foldWord));
+  const absent = known.filter((name) => !present.has(foldWord(name)));
+  return given
+    .filter((name) => !folded.has(foldWord(name)))
+    .map((name) => {
+      const nearest = findNearestName(foldWord(name), absent.map(foldWord));
+      return { name, nearest: absent.find((each) => foldWord(each) === nearest) };
+    });
+}
