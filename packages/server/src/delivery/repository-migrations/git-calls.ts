@@ -48,7 +48,7 @@ async function runWithRemote(
       mostOutputBytes: mostListBytes,
       timeoutMilliseconds,
     });
-    return { ...result, failure: remote.failure() };
+    return { ...result, failure: await remote.readFailure() };
   } finally {
     remote.close();
   }
