@@ -50,7 +50,7 @@ export async function startNginxGit(root: string, folder: string): Promise<Nginx
   const url = `http://127.0.0.1:${port}`;
   const stop = () => {
     // Their process groups: fcgiwrap leaves its workers otherwise.
-    for (const { pid } of children) if (pid !== undefined) process.kill(-pid);
+    for (const { pid, exitCode } of children) if (pid !== undefined && exitCode === null) process.kill(-pid);
   };
   const end = performance.now() + startMilliseconds;
   while (
