@@ -5,6 +5,7 @@
  * The thread starts with the first remote, and again if it has ended. The egress guard stays here.
  */
 import { Worker } from 'node:worker_threads';
+import { problem } from '../../kernel/http/problems.ts';
 import { type EgressGuard, EgressRefused, EgressUnresolved } from '../../kernel/security/egress.ts';
 import { showCredential } from './credential.ts';
 import type { Checked, RelayReport, RelayRequest, RelayThreadOptions } from './relay-messages.ts';
@@ -49,7 +50,8 @@ export function createRelayThread(rules: RelayThreadRules): Pick<Remotes, 'openR
       const shown = credential && showCredential(credential);
       const order = { url: options.url, direction: options.direction, limits: options.limits ?? {} };
       const opened = await ask((id) => ({ kind: 'open', id, order: { ...order, credential: shown } }));
-      if (opened?.kind !== 'opened') throw new Error(describeStart(opened));
+      if (opened?.kind !== 'opened')
+        throw problem('git-failed', { command: 'remote', words: describeStart(opened) });
       const { url, environment } = opened;
       if (onBytes !== undefined) listeners.set(url, onBytes);
       const remote: OpenedRemote = {
@@ -73,7 +75,7 @@ export function createRelayThread(rules: RelayThreadRules): Pick<Remotes, 'openR
 }
 
 const describeStart = (report: RelayReport | undefined) =>
-  `The relay of git did not start: ${report?.kind === 'failed' ? report.reason : 'its thread has ended'}`;
+  `the relay of git did not start: ${report?.kind === 'failed' ? report.reason : 'its thread has ended'}`;
 
 function startThread({ guard, ...workerData }: RelayThreadRules): Thread {
   const worker = new Worker(new URL('./relay.thread.ts', import.meta.url), {
