@@ -33,8 +33,9 @@ export interface HostServices extends SignInServices {
 
 export interface Limits {
   mostRefs: number;
-  /** Of a fetch or a push. */
+  /** Of a fetch or a push, and of an LFS object. */
   mostBytes: number;
+  mostLfsObjects: number;
   idleMilliseconds: number;
   totalMilliseconds: number;
 }
@@ -108,11 +109,12 @@ export async function openSource(
           folder,
           '+refs/heads/*:refs/headgate/source/*',
         ];
-        const { accountId, signal } = place;
+        const { accountId, signal, isBackground } = place;
         const call = {
           folder: place.folder,
           accountId,
           signal,
+          isBackground,
           local: true,
           timeoutMilliseconds: localMilliseconds,
         };
@@ -203,9 +205,9 @@ export async function makePlace(
   git: Git,
   scratch: Scratch,
   name: string,
-  { accountId, signal }: { accountId: string; signal: AbortSignal },
+  of: Pick<Place, 'accountId' | 'signal' | 'isBackground'>,
 ): Promise<Place> {
   const folder = join(scratch.folder, `${name}.git`);
   await git.makeRepository(folder);
-  return { git, folder, accountId, signal };
+  return { git, folder, ...of };
 }

@@ -18,21 +18,64 @@ export interface FoundPointer extends LfsPointer {
   blobId: string;
 }
 
-/** Finds the pointers among all objects of a repository. Each LFS object once. */
-export async function findPointers(place: Place, repository: GitRepository): Promise<FoundPointer[]> {
-  const small: string[] = [];
-  for await (const [id, type, size] of listObjects(place))
-    if (type === 'blob' && size >= smallestPointer && size < largestPointer) small.push(id);
+/** Small files that are read together. The names of all, of a large repository, would not fit into memory. */
+const readTogether = 10_000;
+
+/**
+ * Finds the pointers among all objects of a repository. Each LFS object once.
+ *
+ * @throws MigrationFailed `too-large`
+ */
+export async function findPointers(
+  place: Place,
+  repository: GitRepository,
+  mostObjects: number,
+): Promise<FoundPointer[]> {
   const found = new Map<string, FoundPointer>();
-  let at = 0;
-  for await (const content of repository.readBlobs(small, largestPointer)) {
-    const pointer = parsePointer(content);
-    const blobId = small[at];
-    if (pointer !== undefined && blobId !== undefined && pointer.size > 0)
-      found.set(pointer.oid, { ...pointer, blobId });
-    at += 1;
+  async function read(blobIds: readonly string[]): Promise<void> {
+    let at = 0;
+    for await (const content of repository.readBlobs(blobIds, largestPointer)) {
+      const pointer = parsePointer(content);
+      const blobId = blobIds[at];
+      if (pointer !== undefined && blobId !== undefined && pointer.size > 0)
+        found.set(pointer.oid, { ...pointer, blobId });
+      at += 1;
+    }
+    if (found.size > mostObjects)
+      throw new MigrationFailed(
+        'too-large',
+        `The source has more than ${mostObjects} files in Git LFS. Remove those that are not needed from its history, then start again.`,
+      );
   }
+  let small: string[] = [];
+  for await (const [id, type, size] of listObjects(place)) {
+    if (type !== 'blob' || size < smallestPointer || size >= largestPointer) continue;
+    small.push(id);
+    if (small.length < readTogether) continue;
+    await read(small);
+    small = [];
+  }
+  if (small.length > 0) await read(small);
   return [...found.values()];
+}
+
+/**
+ * What a pointer says of the size of its object is not checked by anybody, and the object passes through this server's disk.
+ *
+ * @throws MigrationFailed `too-large`, naming a file
+ */
+export async function requireSmall(
+  place: Place,
+  pointers: readonly FoundPointer[],
+  mostBytes: number,
+): Promise<void> {
+  const large = pointers.find(({ size }) => size > mostBytes);
+  if (large === undefined) return;
+  const path = (await findPaths(place, [large])).get(large.blobId) ?? 'a file';
+  throw new MigrationFailed(
+    'too-large',
+    `${path} is in Git LFS with ${large.size} bytes (sha256 ${large.oid}); an object may have ${mostBytes} at most. Remove it from the history of the source, then start again.`,
+  );
 }
 
 /** Leaves the pointers that branches and tags reach. */
@@ -165,9 +208,10 @@ const named = 10;
 
 async function describeLost(place: Place, lost: readonly Lost[], total: number): Promise<MigrationFailed> {
   const shown = lost.slice(0, named);
-  const paths = new Map<string, string>();
-  const wanted = new Set(shown.map(({ pointer }) => pointer.blobId));
-  for await (const [id, path] of listReachable(place)) if (wanted.has(id)) paths.set(id, path);
+  const paths = await findPaths(
+    place,
+    shown.map(({ pointer }) => pointer),
+  );
   const names = shown.map(
     ({ pointer, reason }) => `${paths.get(pointer.blobId) ?? 'a file'} (sha256 ${pointer.oid}, ${reason})`,
   );
@@ -176,6 +220,14 @@ async function describeLost(place: Place, lost: readonly Lost[], total: number):
     'lfs-objects-missing',
     `${lost.length} of ${total} LFS objects could not be moved: ${names.join('; ')}${more}. Push them to the source with "git lfs push --all", then start again.`,
   );
+}
+
+/** By the id of the blob. */
+async function findPaths(place: Place, pointers: readonly FoundPointer[]): Promise<Map<string, string>> {
+  const wanted = new Set(pointers.map(({ blobId }) => blobId));
+  const paths = new Map<string, string>();
+  for await (const [id, path] of listReachable(place)) if (wanted.has(id)) paths.set(id, path);
+  return paths;
 }
 
 /** Runs the work of all items, a few at a time. The first failure ends it. */

@@ -12,6 +12,7 @@ export function createMigrationSettings(mostBytes: number): MigrationSettings {
   return {
     limits: {
       mostRefs: 50_000,
+      mostLfsObjects: 100_000,
       mostBytes,
       idleMilliseconds: 120_000,
       totalMilliseconds: 6 * 3_600_000,

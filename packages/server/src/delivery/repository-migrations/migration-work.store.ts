@@ -44,7 +44,7 @@ const isHeld = `
 
 const claim = statement(
   {
-    parameters: { limit: 'bigint', lease_until: 'timestamptz', now: 'timestamptz' },
+    parameters: { lease_until: 'timestamptz', now: 'timestamptz', busy: 'uuid[]' },
     row: jobRow,
     alone: true,
   },
@@ -52,7 +52,8 @@ const claim = statement(
   with chosen as materialized (
     select account_id, project_id, migration_id from repository_migration
     where status = 'IN_PROGRESS' and (lease_until is null or lease_until <= $now)
-    order by lease_until nulls first limit $limit for update skip locked
+      and account_id <> all ($busy::uuid[])
+    order by lease_until nulls first limit 1 for update skip locked
   )
   update repository_migration m
   set epoch = m.epoch + 1, attempts = m.attempts + 1, lease_until = $lease_until, started_at = coalesce(m.started_at, $now)
@@ -63,12 +64,17 @@ const claim = statement(
     m.token_expires_at, m.bytes, m.started_at`,
 );
 
-/** Claims migrations that wait, and those whose server is silent. */
-export function claimMigrations(
+/**
+ * Claims a migration that waits, or whose server is silent.
+ *
+ * @param busy accounts that get nothing now
+ */
+export async function claimMigration(
   read: Read,
-  { limit, leaseSeconds, now }: { limit: number; leaseSeconds: number; now: Date },
-): Promise<MigrationJob[]> {
-  return read(claim, { limit, lease_until: addSeconds(now, leaseSeconds), now });
+  { leaseSeconds, now, busy }: { leaseSeconds: number; now: Date; busy: string[] },
+): Promise<MigrationJob | undefined> {
+  const [job] = await read(claim, { lease_until: addSeconds(now, leaseSeconds), now, busy });
+  return job;
 }
 
 const beat = statement(

@@ -16,7 +16,7 @@ import {
   pushChunk,
 } from './git-calls.ts';
 import type { Limits, Opened } from './hosts.ts';
-import { copyLfsObjects, findPointers, keepReachable } from './lfs-copy.ts';
+import { copyLfsObjects, findPointers, keepReachable, requireSmall } from './lfs-copy.ts';
 import { MigrationFailed } from './migration-failure.ts';
 import { findUnverified } from './ref-rules.ts';
 import { nameSome, type RemoteRefs } from './remote-refs.ts';
@@ -99,11 +99,12 @@ async function fetchSource(mover: Mover, isFirst: boolean): Promise<Place> {
 
 async function moveLfs(mover: Mover, place: Place): Promise<Pick<Moved, 'lfsObjects' | 'lfsBytes'>> {
   const repository = openGitRepository(place.git, place);
-  const all = await findPointers(place, repository);
+  const all = await findPointers(place, repository, mover.limits.mostLfsObjects);
   // A hosted repository also has objects that no ref reaches, a clone those of a detached HEAD.
   const pointers = all.length > 0 ? await keepReachable(place, all) : all;
   if (pointers.length === 0) return { lfsObjects: 0, lfsBytes: 0 };
   const { source, target, remotes } = mover;
+  await requireSmall(place, pointers, mover.limits.mostBytes);
   if (source.reached === undefined || source.cloneUrl === undefined)
     throw new MigrationFailed(
       'lfs-objects-missing',
