@@ -1,6 +1,8 @@
 /** The table `ai_grant`. */
 import type { AiGrantedPermission } from '@headgate/contract';
+import type { TObject } from 'typebox';
 import { statement, type Transaction } from '../../kernel/database/database.ts';
+import { problem } from '../../kernel/http/problems.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import { digestArguments, digestTool } from './grant.ts';
 import { encodeJson } from './stored-text.ts';
@@ -35,21 +37,42 @@ interface Given {
   now: Date;
 }
 
+/** @throws `grant-refused` */
 export function addGrants(tx: Transaction, { scope, taskId, grants, tools, now }: Given): void {
   if (grants.length === 0) return;
   const rows = grants.map((written, number) => {
-    const tool = tools.find(written.toolName);
+    const tool = requireTool(tools, written, number);
     const values = written.arguments;
     return {
       number,
       written,
       arguments:
         values === undefined ? null : digestArguments(values, Object.keys(values)).toString('base64'),
-      schema: tool === undefined ? null : digestTool(tool).toString('base64'),
+      schema: digestTool(tool).toString('base64'),
     };
   });
   const key = { account_id: scope.accountId, task_id: taskId };
   tx.send(addAll, { ...key, granted_by: scope.actorId, now, grants: encodeJson(rows) });
+}
+
+/** A grant that could never hold is a mistake. */
+function requireTool(tools: Tools, { toolName, arguments: values = {} }: AiGrantedPermission, index: number) {
+  const refuse = (member: string, given: string, what: string, known: readonly string[]) =>
+    problem('grant-refused', { path: `body.grantedPermissions[${index}].${member}`, given, what, known });
+  const tool = tools.find(toolName);
+  if (tool === undefined) {
+    const known = tools.list('ACT').filter(({ changes }) => changes);
+    throw refuse(
+      'toolName',
+      toolName,
+      'tool that changes something',
+      known.map(({ name }) => name),
+    );
+  }
+  const known = Object.keys((tool.inputSchema as TObject).properties);
+  const unknown = Object.keys(values).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw refuse('arguments', unknown, `argument of ${toolName}`, known);
+  return tool;
 }
 
 export function replaceGrants(tx: Transaction, given: Given): void {
