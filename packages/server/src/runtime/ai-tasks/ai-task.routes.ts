@@ -201,7 +201,7 @@ export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): voi
     appendMessages(tx, { ...scope, taskId }, messages, now);
     const { environmentName } = task.agent_config;
     // Allowed for the environment that the person saw.
-    const grants = granted.map((toolName) => ({
+    const grants = [...new Set(granted)].map((toolName) => ({
       toolName,
       ...(environmentName === undefined ? {} : { environmentName }),
     }));

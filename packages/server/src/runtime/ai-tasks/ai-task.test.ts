@@ -243,3 +243,30 @@ test('an account has a limited number of tasks that run', async () => {
   assert.equal((await scene.admin.get(tasksPath)).status, 200);
   await other.admin.delete(`/projects/${projectId}`);
 });
+
+test('another account sees and decides nothing', async () => {
+  const change = { name: 'change', input: { text: 'a' } };
+  model.play([{ calls: [change] }, { text: 'Done.' }]);
+  const path = await scene.create('Change things.');
+  const [call] = (await scene.settled(path)).pendingDecisions;
+  const stranger = (await server.account()).admin;
+  const decisions = [{ type: 'ALLOW_ONCE', id: call?.toolId }];
+  const permissions = { body: { grantedPermissions: [{ toolName: 'change' }] } };
+  for (const answer of [
+    await stranger.get(path),
+    await stranger.get(`${path}/messages`),
+    await stranger.get(`${path}/messages/stream?seconds=0`),
+    await stranger.get(`${path}/changes`),
+    await stranger.post(`${path}/decisions`, { decisions }),
+    await stranger.post(`${path}/messages`, { message: 'x' }),
+    await stranger.send('PUT', `${path}/permissions`, permissions),
+    await stranger.post(`${path}/stop`),
+    await stranger.post(`${path}/merge`, {}),
+    await stranger.post(`${path}/discard`),
+    await stranger.delete(path),
+  ])
+    requireProblem(answer, 404, 'ai-task-not-found');
+  assert.equal((await scene.settled(path)).pendingDecisions.length, 1);
+  await admin.post(`${path}/stop`);
+  assert.equal((await scene.settled(path)).status, 'STOPPED');
+});

@@ -272,3 +272,24 @@ test('a grant of an unknown tool or argument is refused, and changes nothing', a
   const task = await scene.settled(path);
   assert.deepEqual([task.grantedPermissions, task.pendingDecisions.length], [[], 1]);
 });
+
+test('a grant that is given again is of the one who gave it last', async () => {
+  tools.runs.length = 0;
+  model.play([{ calls: [change('a'), change('b')] }, { calls: [change('c')] }, { text: 'Done.' }]);
+  const path = await scene.create('Change things.', { config: { environmentName: 'dev' } });
+  const role = { projectId: scene.project.projectId, role: 'CONTRIBUTOR' } as const;
+  const colleague = await scene.account.actor('MEMBER', role);
+  const ids = (await scene.settled(path)).pendingDecisions.map(({ toolId }) => toolId);
+  // Both calls wait, so that the second decision repeats the grant of the first.
+  const allow = (...ofThese: (string | undefined)[]) => ({
+    decisions: ofThese.map((id) => ({ type: 'ALLOW_FOR_TASK', id })),
+  });
+  assert.equal((await colleague.post(`${path}/decisions`, allow(ids[0]))).status, 200);
+  assert.equal((await admin.post(`${path}/decisions`, allow(ids[1]))).status, 200);
+  const task = await scene.settled(path);
+  assert.deepEqual(task.grantedPermissions, [{ toolName: 'change', environmentName: 'dev' }]);
+  assert.deepEqual(
+    tools.runs.map(({ context }) => context.actors.behindIds),
+    [[colleague.actorId], [admin.actorId], [admin.actorId, admin.actorId]],
+  );
+});

@@ -107,10 +107,7 @@ test('a call fails, and names the person, when a role is taken away between mess
   });
   await revoke(sender);
   await scene.settle();
-  assert.match(
-    (await results(path))[0] ?? '',
-    /needs the permission.*The credential ".*" has: /,
-  );
+  assert.match((await results(path))[0] ?? '', /needs the permission.*The credential ".*" has: /);
   // The giver of a grant.
   const permissions = { grantedPermissions: [{ toolName: 'write_file' }] };
   assert.equal((await giver.send('PUT', `${path}/permissions`, { body: permissions })).status, 200);

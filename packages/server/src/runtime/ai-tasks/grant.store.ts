@@ -13,20 +13,25 @@ const removeAll = statement(
   { parameters: keyTypes },
   'delete from ai_grant where account_id = $account_id and task_id = $task_id',
 );
-// A grant that is there already is not added again.
+// A grant that is there already is now of the one who gave it last, whose rights count.
 const addAll = statement(
   { parameters: { ...keyTypes, granted_by: 'uuid', now: 'timestamptz', grants: 'jsonb' } },
   `
+  with given as (
+    select number, written, decode(arguments, 'base64') as arguments, decode(schema, 'base64') as schema
+    from jsonb_to_recordset($grants) as g (number integer, written jsonb, arguments text, schema text)
+  ), repeated as (
+    delete from ai_grant held using given
+    where held.account_id = $account_id and held.task_id = $task_id and held.grant_as_written = given.written
+      and held.schema_digest is not distinct from given.schema
+  )
   insert into ai_grant (account_id, task_id, number, tool_name, grant_as_written, arguments_digest, schema_digest,
     uses_left, expires_at, granted_by, granted_at)
   select $account_id, $task_id, last.number + row_number() over (order by g.number), g.written ->> 'toolName', g.written,
-    decode(g.arguments, 'base64'), decode(g.schema, 'base64'), (g.written ->> 'uses')::integer,
+    g.arguments, g.schema, (g.written ->> 'uses')::integer,
     (g.written ->> 'expiresAt')::timestamptz, $granted_by, $now
-  from jsonb_to_recordset($grants) as g (number integer, written jsonb, arguments text, schema text),
-    (select coalesce(max(number), 0) as number from ai_grant where account_id = $account_id and task_id = $task_id) as last
-  where not exists (
-    select from ai_grant held where held.account_id = $account_id and held.task_id = $task_id
-      and held.grant_as_written = g.written and held.schema_digest is not distinct from decode(g.schema, 'base64'))`,
+  from given g,
+    (select coalesce(max(number), 0) as number from ai_grant where account_id = $account_id and task_id = $task_id) as last`,
 );
 
 interface Given {
