@@ -56,6 +56,8 @@ export async function findDueCall(step: Step, now: Date): Promise<DueCalls> {
       wait(until);
     }
   }
+  // A call that runs now may change what people would be shown.
+  if (due.call !== undefined || due.ended.length > 0) return due;
   const asked = await Promise.all(asks.map((call) => describeCall(step, call)));
   due.ended.push(...asked.filter((each) => 'outcome' in each));
   const waiting = asked.filter((each) => 'question' in each);

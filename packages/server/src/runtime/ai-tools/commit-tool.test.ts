@@ -113,6 +113,20 @@ test('a person is asked about the branch, the environment and the files, and all
   assert.match(next, /to the branch "ai\/task-.*" of this task.*- changes "a.txt"/s);
 });
 
+test('a file that was written and deleted is no part of a commit', async () => {
+  for (const hosted of [true, false]) {
+    const { call } = await createToolScene(server, { files, hosted });
+    done(await call('write_file', { path: 'c.txt', content: 'three\n' }));
+    done(await call('delete_file', { path: 'c.txt' }));
+    assert.match(failed(await call('commit', { message: 'nothing' })), /no edits/);
+    done(await call('write_file', { path: 'd.txt', content: 'four\n' }));
+    done(await call('commit', { message: 'Add d' }));
+    done(await call('delete_file', { path: 'd.txt' }));
+    done(await call('commit', { message: 'Delete d' }));
+    assert.doesNotMatch(done(await call('list_files')), /[cd].txt/);
+  }
+});
+
 test('a person is warned about a branch that the task did not make', async () => {
   const task = { generateBranch: false };
   const scene = await createToolScene(server, { files, hosted: true, task });

@@ -20,6 +20,7 @@ import { ToolFault } from './tool-fault.ts';
 import {
   type CopyKey,
   type CopyRow,
+  type Edit,
   findCopy,
   listEdits,
   lockCopy,
@@ -91,7 +92,7 @@ export async function readCopy(services: CopyServices, row: CopyRow): Promise<Wo
     base,
     baseFiles,
     edits,
-    uncommitted: new Set(stored.flatMap(({ stage, path }) => (stage === 'WORKING' ? [path] : []))),
+    uncommitted: new Set(listUncommitted(stored, bases)),
     files,
     readAll,
     async read(path) {
@@ -99,6 +100,19 @@ export async function readCopy(services: CopyServices, row: CopyRow): Promise<Wo
       return undefined;
     },
   };
+}
+
+/** A file that was written and deleted since the last commit is no change. */
+function listUncommitted(stored: readonly Edit[], bases: ReadonlyMap<string, BaseFile>): string[] {
+  const committed = new Set(bases.keys());
+  for (const { stage, path, content } of stored) {
+    if (stage !== 'PROPOSED') continue;
+    if (content === null) committed.delete(path);
+    else committed.add(path);
+  }
+  return stored.flatMap(({ stage, path, content }) =>
+    stage === 'WORKING' && (content !== null || committed.has(path)) ? [path] : [],
+  );
 }
 
 async function openBase(services: CopyServices, row: CopyRow): Promise<BaseFiles> {

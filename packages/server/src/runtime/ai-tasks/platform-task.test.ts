@@ -1,6 +1,7 @@
-/** A new configuration in a message holds whole, or is refused. */
+/** Tasks with the tools of the platform: branches, new configurations, and roles that are taken away. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import type { AiTask } from '@headgate/contract';
 import { startAiScene, tasksPath } from '../../testing/ai-task-scene.ts';
 import { requireProblem } from '../../testing/client.ts';
 import { associateHosted } from '../../testing/hosted-project.ts';
@@ -127,4 +128,59 @@ test('a call fails, and names the person, when a role is taken away between mess
   const last = await results(path);
   assert.equal(last.length, 3);
   assert.match(last[2] ?? '', /needs the permission.*The credential ".*" has: /);
+});
+
+test('a commit is what a person saw, on a branch of the task, until a person merges or discards it', async () => {
+  const project = await account.project();
+  const { projectId } = project;
+  await associateHosted(server, account, projectId);
+  const files = [{ path: 'a.txt', content: 'one\n' }];
+  await admin.post(`${project.path}/repositories/commits`, { branch: 'main', message: 'first', files });
+  const write = (path: string, content: string) => ({ name: 'write_file', input: { path, content } });
+  const commit = { name: 'commit', input: { message: 'Change a' } };
+  const readA = async () => {
+    const path = `${project.path}/repositories/files/content?branch=main&path=a.txt`;
+    return (await admin.get<{ content: string }>(path)).body.content;
+  };
+  const branches = async () => {
+    const list = await admin.get<{ results: { name: string }[] }>(`${project.path}/repositories/branches`);
+    return list.body.results.map(({ name }) => name);
+  };
+  const allow = async (path: string, toolName: string) => {
+    const { pendingDecisions } = (await admin.get<AiTask>(path)).body;
+    const call = pendingDecisions.find((pending) => pending.toolName === toolName);
+    const decisions = [{ type: 'ALLOW_ONCE', id: call?.toolId }];
+    const decided = await admin.post(`${path}/decisions`, { decisions });
+    assert.equal(decided.status, 200, decided.text);
+    await scene.settle();
+    return call?.permissionMessage.body ?? '';
+  };
+  for (const end of ['merge', 'discard']) {
+    const text = `two, for the ${end}\n`;
+    model.play([
+      { calls: [write('a.txt', text)] },
+      { calls: [commit, write('not-shown.txt', 'x')] },
+      // What needs no decision runs before a person is asked about the rest.
+      { calls: [commit, { name: 'delete_file', input: { path: 'not-shown.txt' } }] },
+      { text: 'Done.' },
+    ]);
+    const grants = [{ toolName: 'write_file', arguments: { path: 'a.txt' } }, { toolName: 'delete_file' }];
+    const path = await scene.create('Change a.', { config: { projectId }, grants });
+    await scene.settle();
+    await allow(path, 'write_file');
+    const shown = await allow(path, 'commit');
+    assert.match(
+      shown,
+      /to the new branch "ai\/task-[^"]+".*The task has no environment\.\n- changes "a.txt"$/s,
+    );
+    assert.deepEqual(await branches(), ['main'], 'the edits are not those that the person saw');
+    assert.match(await allow(path, 'commit'), /\n- changes "a.txt"$/);
+    assert.equal((await admin.get<AiTask>(path)).body.status, 'STOPPED');
+    const before = await readA();
+    assert.equal((await branches()).length, 2);
+    assert.equal((await admin.post(`${path}/${end}`, {})).status, 200);
+    assert.equal(await readA(), end === 'merge' ? text : before);
+    for (const branch of (await branches()).filter((name) => name !== 'main'))
+      await admin.delete(`${project.path}/repositories/branches?branchName=${encodeURIComponent(branch)}`);
+  }
 });
