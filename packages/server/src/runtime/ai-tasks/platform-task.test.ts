@@ -159,9 +159,9 @@ test('a commit is what a person saw, on a branch of the task, until a person mer
     const text = `two, for the ${end}\n`;
     model.play([
       { calls: [write('a.txt', text)] },
-      { calls: [commit, write('not-shown.txt', 'x')] },
+      { calls: [write('not-shown.txt', 'x'), commit] },
       // What needs no decision runs before a person is asked about the rest.
-      { calls: [commit, { name: 'delete_file', input: { path: 'not-shown.txt' } }] },
+      { calls: [{ name: 'delete_file', input: { path: 'not-shown.txt' } }, commit] },
       { text: 'Done.' },
     ]);
     const grants = [{ toolName: 'write_file', arguments: { path: 'a.txt' } }, { toolName: 'delete_file' }];
