@@ -16,6 +16,7 @@ const withoutRights = `
   create or replace function rights(
     for_account uuid, for_principal uuid, in_project uuid, in_environment text,
     account_roles text[], project_roles text[], environment_roles text[], at timestamptz, by_credential uuid default null,
+    other_principals uuid[] default null,
     out standing text
   )
   language sql stable as $$ select 'permitted'::text $$`;

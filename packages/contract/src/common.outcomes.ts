@@ -99,11 +99,18 @@ const accessProblems = {
     'The bearer token has expired, was issued for another service, region or API, or its credential no longer exists. Get a new one.',
     ({ reason }) => `The bearer token is not accepted: ${reason}`,
   ),
-  forbidden: kind<{ permission: string; may: string; roles: readonly string[]; has: readonly string[] }>(
+  forbidden: kind<{
+    permission: string;
+    may: string;
+    roles: readonly string[];
+    has: readonly string[];
+    /** Whose roles they are; the caller by default. */
+    who?: string | undefined;
+  }>(
     403,
     'None of the roles of the caller has the required permission.',
-    ({ permission, may, roles, has }) =>
-      `This needs the permission ${permission} (${may}). Roles that have it: ${roles.join('; ')}. The caller has: ${has.join('; ')}.`,
+    ({ permission, may, roles, has, who = 'The caller' }) =>
+      `This needs the permission ${permission} (${may}). Roles that have it: ${roles.join('; ')}. ${who} has: ${has.join('; ')}.`,
   ),
   'rate-limited': kind<{ seconds: number }>(
     429,

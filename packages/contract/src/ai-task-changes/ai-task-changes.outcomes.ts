@@ -15,6 +15,19 @@ export const aiTaskChangesOutcomes = {
       'The changes of the AI task were merged or discarded before.',
       ({ id, state }) => `The changes of the AI task ${id} are ${state} already.`,
     ),
+    'ai-task-changes-busy': kind<{ id: string }>(
+      409,
+      'The changes of the AI task are being merged or discarded.',
+      ({ id }) =>
+        `Another request merges or discards the changes of the AI task ${id}: read the changes again. After a failure of a server, try again in 5 minutes.`,
+    ),
+    'ai-task-changes-committed': kind<{ branch: string; commitId: string }>(
+      409,
+      'The AI task has committed to a branch that it did not make, which a discard does not change.',
+      ({ branch, commitId }) =>
+        `The commits of the task are on the branch ${quoted(branch)} up to ${commitId.slice(0, 12)}, and the task did not make that branch: ` +
+        'revert them by Git, and delete the task. Nothing was discarded.',
+    ),
     'ai-task-merge-conflict': kind<{ paths: readonly string[]; total: number }>(
       409,
       'Somebody else has changed a file that the AI task changed too.',

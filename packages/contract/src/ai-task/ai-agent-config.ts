@@ -31,10 +31,13 @@ export const AiAgentConfig = named(
           'ACT, the default: the task may make changes. PLAN: no tool that changes something is ever run',
       }),
     ),
-    sourceBranchName: BranchName('The branch that the task reads, and changes unless it gets one of its own'),
-    targetBranchName: BranchName('The name of the branch for the changes'),
+    sourceBranchName: BranchName('The branch that the task reads. Default: the default branch'),
+    targetBranchName: BranchName('The branch for the changes. It is made if it does not exist'),
     generateBranch: Type.Optional(
-      Type.Boolean({ description: 'Make a new branch for the changes, with a name that is free' }),
+      Type.Boolean({
+        description:
+          'Make a new branch for the changes, with a name that is free. Default: true without `targetBranchName`. With false and no `targetBranchName`, commits go to the source branch itself',
+      }),
     ),
     workingDirectory: Type.Optional(
       Type.String({
@@ -57,7 +60,7 @@ export const AiGrantedPermission = named(
     toolName: Type.String({
       minLength: 1,
       maxLength: toolNameLimit,
-      description: 'The tool that runs without a decision. The name of no tool grants nothing',
+      description: 'The tool that runs without a decision',
     }),
     arguments: Type.Optional(
       mapOf(Type.Union([Type.String({ maxLength: 1_024 }), Type.Number(), Type.Boolean()]), {

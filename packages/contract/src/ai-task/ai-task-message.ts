@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
-import { DateTime, oneOf, tokenQuery, Uuid } from '../primitives.ts';
+import { DateTime, EnvironmentName, oneOf, tokenQuery, Uuid } from '../primitives.ts';
 import {
   AiAgentConfig,
   GrantedPermissions,
@@ -52,6 +52,13 @@ const AiMessageData = named(
       toolName: ToolName,
       outcome: oneOf(aiCallOutcomes),
       text: Text,
+      environmentName: Type.Optional({
+        ...EnvironmentName,
+        description: 'For rows of a warehouse: where they come from',
+      }),
+      isLeftOut: Type.Optional(
+        Type.Boolean({ description: 'The caller may not query this warehouse, so `text` is not the result' }),
+      ),
     }),
     Type.Object({
       type: oneOf(['decision-needed']),
@@ -103,7 +110,8 @@ export const listAiTaskMessages = operation({
   method: 'GET',
   path: messagesPath,
   summary: 'List the messages of an AI task',
-  description: 'Oldest first. Messages are only ever added.',
+  description:
+    'Oldest first. Messages are only ever added. Rows of a warehouse are left out for callers without the permission to query it.',
   permission: 'project:read',
   query: Type.Object({
     ...tokenQuery,
@@ -175,7 +183,7 @@ export const sendAiTaskMessage = operation({
   path: messagesPath,
   summary: 'Send a message to an AI task',
   description:
-    'Resumes a task that is STOPPED or ERRORED. A task that runs reads the message before its next turn. `agentConfig` and `grantedPermissions` replace those of the task.',
+    'Resumes a task that is STOPPED or ERRORED. A task that runs reads the message before its next turn. `agentConfig` and `grantedPermissions` replace those of the task. Once the task has looked at files, its branches cannot change, nor its environment in a project without a repository.',
   permission: 'project:configure',
   body: Type.Object({
     message: MessageText,
@@ -190,7 +198,10 @@ export const sendAiTaskMessage = operation({
     'ai-task-config-running',
     'ai-task-full',
     'ai-task-budget',
+    'too-many-ai-tasks',
+    'ai-task-config-fixed',
     'environment-not-found',
+    'grant-refused',
   ],
   events: ['ai-task-message-sent'],
 });
@@ -202,7 +213,7 @@ export const decideAiTask = operation({
   path: '/v1/ai/agents/tasks/{taskId}/decisions',
   summary: 'Decide about calls of an AI task',
   description:
-    'All decisions are taken, or none. ALLOW_ONCE runs the call. ALLOW_FOR_TASK also grants its tool for the rest of the task. DENY does not run it; the task goes on with the reason. ANSWER answers the questions of `ask_user`.',
+    'All decisions are taken, or none. ALLOW_ONCE runs the call. ALLOW_FOR_TASK also grants its tool for the rest of the task, in the same environment. DENY does not run it; the task goes on with the reason. ANSWER answers the questions of `ask_user`.',
   permission: 'project:configure',
   body: Type.Object({
     decisions: Type.Array(

@@ -1,5 +1,6 @@
 /** Problems and events of AI tasks. */
-import { kind, quoted } from '../problem-kind.ts';
+import { nearestName } from '../nearest-name.ts';
+import { didYouMean, kind, quoted } from '../problem-kind.ts';
 import type { Outcomes } from '../sum-of-outcomes.ts';
 
 export const aiTaskOutcomes = {
@@ -46,6 +47,18 @@ export const aiTaskOutcomes = {
       'The configuration of an AI task changes only while the task is not running.',
       ({ id }) => `The AI task ${id} is running: leave out \`agentConfig\`, or stop the task first.`,
     ),
+    'ai-task-config-fixed': kind<{ member: string; held: string | boolean | undefined }>(
+      422,
+      'A message changes which files its AI task works on, after the task has begun to.',
+      ({ member, held }) =>
+        `body.agentConfig.${member}: the task works on its files already, with ${held === undefined ? `no ${member}` : JSON.stringify(held)}: send that, or create another task. Nothing was changed.`,
+    ),
+    'too-many-ai-tasks': kind<{ limit: number; setting: string }>(
+      409,
+      'The account has as many AI tasks that run or wait as it may have.',
+      ({ limit, setting }) =>
+        `${limit} AI tasks of this account run or wait for decisions, which is the limit (${setting}): stop some, or decide about their calls.`,
+    ),
     'ai-task-full': kind<{ limit: number }>(
       409,
       'The AI task has as many messages as it may have.',
@@ -56,6 +69,12 @@ export const aiTaskOutcomes = {
       'The budget of AI tasks of the account is used up for today.',
       ({ budget, setting, limit }) =>
         `The ${budget} of AI tasks of this account are used up for today (${limit}, by ${setting}): try again after midnight UTC, or ask the operator.`,
+    ),
+    'grant-refused': kind<{ path: string; given: string; what: string; known: readonly string[] }>(
+      422,
+      'A granted permission names a tool or an argument that does not exist.',
+      ({ path, given, what, known }) =>
+        `${path}: there is no ${what} named ${quoted(given)}.${didYouMean(nearestName(given, known))} Known: ${known.join(', ')}. Nothing was granted.`,
     ),
     'decision-not-pending': kind<{ index: number; id: string }>(
       409,

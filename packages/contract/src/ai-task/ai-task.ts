@@ -84,7 +84,7 @@ export const createAiTask = operation({
   tag: 'AI tasks',
   summary: 'Create an AI task',
   description:
-    'The task begins at once; its messages have the results. It may do what both its creator and the sender of its last message may do, read at each call. ' +
+    'The task begins at once; its messages have the results. A call may do what the creator and all senders of the messages that it serves may do, read at that moment. ' +
     'A tool that changes something waits in `pendingDecisions`, unless `grantedPermissions` names it.',
   permission: 'project:configure',
   projectFrom: 'body.agentConfig.projectId',
@@ -103,7 +103,7 @@ export const createAiTask = operation({
     }),
     headers: ['Location'],
   },
-  problems: ['environment-not-found', 'ai-task-budget'],
+  problems: ['environment-not-found', 'ai-task-budget', 'too-many-ai-tasks', 'grant-refused'],
   events: ['ai-task-created'],
 });
 
@@ -176,7 +176,7 @@ export const replaceAiTaskPermissions = operation({
   permission: 'project:configure',
   body: Type.Object({ grantedPermissions: GrantedPermissions }),
   success: { status: 200, body: Type.Object({ grantedPermissions: GrantedPermissions }) },
-  problems: ['ai-task-not-found'],
+  problems: ['ai-task-not-found', 'grant-refused'],
   events: ['ai-task-permissions-replaced'],
 });
 

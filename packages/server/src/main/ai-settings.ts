@@ -16,6 +16,7 @@ export function readAiSettings(read: Reader, faults: string[]): AiSettings {
   return {
     model: readModel(read, faults),
     concurrency: read.integer('HEADGATE_AI_TASKS', 200, 1, 1_000),
+    accountTasks: read.integer('HEADGATE_AI_ACCOUNT_TASKS', 200, 1, 100_000),
     ofTask: {
       turns: read.integer('HEADGATE_AI_TASK_TURNS', 100, 1, mostTurns),
       tokens: read.integer('HEADGATE_AI_TASK_TOKENS', 2_000_000, 1, mostTokens),

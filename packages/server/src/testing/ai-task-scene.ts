@@ -58,7 +58,7 @@ export function createTestTools(): TestTools {
     description: `The tool ${name} of a test.`,
     inputSchema: name === 'list_pipelines' ? Type.Object({}, { additionalProperties: false }) : noteSchema,
     changes,
-    permissionMessage: (input) => ({ title: `Use ${name}`, body: `With ${JSON.stringify(input)}` }),
+    ask: (_, input) => ({ title: `Use ${name}`, body: `With ${JSON.stringify(input)}` }),
     async run(context, input): Promise<ToolResult> {
       const made = { toolName: name, input, context };
       tools.runs.push(made);
@@ -69,6 +69,7 @@ export function createTestTools(): TestTools {
   });
   tools.list = [
     createTool('list_pipelines', false, () => 'main.orch.yaml\ndaily/load.orch.yaml'),
+    { ...createTool('query_rows', false, ({ text }) => `rows of ${text}`), returnsRows: true },
     createTool('look', false, ({ text }) => `seen ${text}`),
     createTool('change', true, ({ text }) => `changed ${text}`),
   ];

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   createPlatformTools,
+  type Question,
   type Tool,
   type ToolContext,
   type ToolResult,
@@ -18,6 +19,8 @@ export interface ToolScene {
   tools: ReadonlyMap<string, Tool>;
   /** Calls a tool, by default for the admin. The same `callId` repeats a call. */
   call(name: string, input?: object, given?: Partial<CallGiven>): Promise<ToolResult>;
+  /** What a person is asked before the call. */
+  ask(name: string, input?: object): Promise<Question>;
 }
 
 interface CallGiven {
@@ -25,6 +28,7 @@ interface CallGiven {
   creator: Actor;
   sender: Actor;
   task: Partial<ToolContext['task']>;
+  shownDigest: string | undefined;
 }
 
 interface SceneGiven {
@@ -68,21 +72,30 @@ export async function createToolScene(
     project,
     taskId,
     tools,
-    call(name, input = {}, given = {}) {
-      const tool = tools.get(name);
-      if (tool === undefined) throw new Error(`there is no tool ${name}`);
-      const creator = given.creator ?? account.admin;
-      const scopeOf = ({ actorId }: Actor) => ({ accountId: account.accountId, actorId });
-      const context: ToolContext = {
-        task: { ...ofTask, ...given.task },
-        callId: given.callId ?? randomUUID(),
-        actors: { creator: scopeOf(creator), sender: scopeOf(given.sender ?? creator) },
-        signal: new AbortController().signal,
-        now: server.clock.now(),
-      };
-      return tool.run(context, { ...input });
-    },
+    call: (name, input = {}, given = {}) => findTool(name).run(makeContext(given), { ...input }),
+    ask: async (name, input = {}) => findTool(name).ask(makeContext({}), { ...input }),
   };
+
+  function findTool(name: string): Tool {
+    const tool = tools.get(name);
+    if (tool === undefined) throw new Error(`there is no tool ${name}`);
+    return tool;
+  }
+
+  function makeContext(given: Partial<CallGiven>): ToolContext {
+    const creator = given.creator ?? account.admin;
+    return {
+      task: { ...ofTask, ...given.task },
+      callId: given.callId ?? randomUUID(),
+      actors: {
+        creator: { accountId: account.accountId, actorId: creator.actorId },
+        behindIds: [(given.sender ?? creator).actorId],
+      },
+      signal: new AbortController().signal,
+      now: server.clock.now(),
+      shownDigest: given.shownDigest,
+    };
+  }
 }
 
 async function insertTask(server: TestServer, account: Account, { projectId }: TestProject): Promise<string> {

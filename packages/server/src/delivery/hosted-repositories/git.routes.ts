@@ -149,7 +149,7 @@ async function findRow(
     account_id: scope.accountId,
     principal_id: scope.actorId,
     user_credential_id: scope.userCredentialId ?? null,
-    second_principal_id: scope.secondActorId ?? null,
+    other_principal_ids: scope.otherActorIds ?? null,
     project_id: projectId,
     environment_of_rights: null,
     account_roles: roles.account,

@@ -12,7 +12,7 @@ export interface RefChange {
 // The rights of the caller at this moment.
 const callerStanding = `rights($account_id::uuid, $principal_id::uuid, $project_id::uuid, $environment_of_rights::text,
   $account_roles::text[], $project_roles::text[], $environment_roles::text[], $now::timestamptz, $user_credential_id::uuid,
-  $second_principal_id::uuid)`;
+  $other_principal_ids::uuid[])`;
 
 /** What a request of Git needs to know. The repository's columns are null without the right, or a repository. */
 export const findRepository = statement(

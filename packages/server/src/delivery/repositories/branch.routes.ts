@@ -124,7 +124,7 @@ function requireFreeName(refs: readonly Ref[], branch: string): void {
   if (isTaken) throw problem('branch-exists', { name: branch });
 }
 
-function isBranchProtected({ row, defaultBranch }: OpenedRepository, branch: string): boolean {
+export function isBranchProtected({ row, defaultBranch }: OpenedRepository, branch: string): boolean {
   return isProtected({ defaultBranch, protectedBranches: row.protected_branches }, branchPrefix + branch);
 }
 

@@ -1,5 +1,5 @@
 import type { Slice } from '../../kernel/slice/slice.ts';
-import { branchRoutes } from './branch.routes.ts';
+import { branchRoutes, isBranchProtected } from './branch.routes.ts';
 import { commitRoutes } from './commit.routes.ts';
 import { fileRoutes } from './file.routes.ts';
 import { type RepositoryRouteServices, repositoryRoutes } from './repository.routes.ts';
@@ -17,6 +17,7 @@ export {
   type RepositoryUse,
 } from './repository-use.ts';
 export { findNearestBranch, requireHead, requireRevision, requireTag } from './revision.ts';
+export { isBranchProtected };
 
 interface Needs extends RepositoryRouteServices, UnusedMirrorsNeeds {
   repositories: RepositoryUse;

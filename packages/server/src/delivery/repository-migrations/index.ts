@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
+import { createLookJob } from '../../kernel/retention/look-job.ts';
 import { createRemovalJob } from '../../kernel/retention/periodic-job.ts';
 import type { Slice } from '../../kernel/slice/slice.ts';
 import { migrationsKey } from './migration.ts';
@@ -24,7 +24,6 @@ interface Needs extends Given {
   };
 }
 
-const lookMilliseconds = 1_000;
 /** Tokens of providers live a year at most. */
 const tokenMilliseconds = 400 * 86_400_000;
 
@@ -45,29 +44,8 @@ export const repositoryMigrations: Slice<Needs> = {
       ...services,
       ...createMigrationSettings(services.config.git.mostBytes),
     });
-    const { stopping, wakes } = services;
-    let ring = () => {};
-    wakes.listen((key) => {
-      if (key === undefined || key === migrationsKey) ring();
-    });
     return [
-      {
-        name: 'repository migrations',
-        everyMilliseconds: lookMilliseconds,
-        firstAfterMilliseconds: 0,
-        // One round lasts until the server stops, or the database fails.
-        async run() {
-          while (!stopping.aborted) {
-            const rung = new AbortController();
-            ring = () => rung.abort();
-            await migrator.look();
-            const signal = AbortSignal.any([stopping, rung.signal]);
-            await delay(lookMilliseconds, undefined, { signal }).catch(() => undefined);
-          }
-          await migrator.wait();
-          return false;
-        },
-      },
+      createLookJob(services, { name: 'repository migrations', key: migrationsKey, looker: migrator }),
       createRenewalJob(services),
       createRemovalJob(services, {
         kind: 'git-tokens-seen',

@@ -60,7 +60,7 @@ export const enterWrite = statement(
     when $key_digest::bytea is null then null ${refuseAnswered('$account_id', '$key_digest', '$now')}
   end as refused
   from rights($account_id, $principal_id, $project_id, $environment_of_rights, $account_roles, $project_roles,
-    $environment_roles, $now, $user_credential_id, $second_principal_id)`,
+    $environment_roles, $now, $user_credential_id, $other_principal_ids)`,
 );
 
 /** The same for a write whose rights were checked by `rows` just before. */

@@ -1,6 +1,6 @@
 /** The parameters of rights() for a request, and problems for refusals. */
 import { type Operation, type Permission, permissions } from '@headgate/contract';
-import { type Read, statement } from '../database/database.ts';
+import { type Read, statement, typed } from '../database/database.ts';
 import { type Problem, problem } from '../http/problems.ts';
 import type { GuardParameters } from './guarded-read.ts';
 import type { RequiredRoles, Scope, Standing } from './permissions.ts';
@@ -26,7 +26,7 @@ export function makeGuardParameters({ call, place, roles }: Asking): GuardParame
     account_id: call.scope.accountId,
     principal_id: call.scope.actorId,
     user_credential_id: call.scope.userCredentialId ?? null,
-    second_principal_id: call.scope.secondActorId ?? null,
+    other_principal_ids: call.scope.otherActorIds ?? null,
     project_id: place.projectId,
     environment_of_rights: place.environmentName,
     account_roles: roles.account,
@@ -39,11 +39,12 @@ export function makeGuardParameters({ call, place, roles }: Asking): GuardParame
 export async function findRefusal(
   read: Read,
   standing: Standing,
-  { operation, call, place }: Asking,
+  asking: Asking,
 ): Promise<Problem | undefined> {
+  const { operation, call, place } = asking;
+  if (standing === 'permitted') return undefined;
+  if (call.scope.otherActorIds !== undefined) return explainLack(read, asking);
   switch (standing) {
-    case 'permitted':
-      return undefined;
     case 'inactive':
       return problem('token-invalid', {
         reason: 'its credential or user was deleted, deactivated or has expired.',
@@ -71,19 +72,66 @@ const selectRoles = statement(
   order by of_account desc, environment_name nulls first, role`,
 );
 
+const findLacking = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      principal_ids: 'uuid[]',
+      project_id: 'uuid?',
+      environment_name: 'text?',
+      account_roles: typed<string>('text[]'),
+      project_roles: typed<string>('text[]'),
+      environment_roles: typed<string>('text[]'),
+      now: 'timestamptz',
+    },
+    row: { principal_id: 'uuid', standing: typed<Standing>('text'), name: 'text?', kind: 'text?' },
+  },
+  `
+  select asked.principal_id, held.standing, p.name, p.kind
+  from unnest($principal_ids::uuid[]) with ordinality as asked (principal_id, number)
+  cross join lateral rights($account_id::uuid, asked.principal_id, $project_id::uuid, $environment_name::text,
+    $account_roles::text[], $project_roles::text[], $environment_roles::text[], $now::timestamptz) held
+  left join principal p on p.account_id = $account_id and p.principal_id = asked.principal_id
+  where held.standing <> 'permitted'
+  order by array_position('{inactive,unknown,forbidden}', held.standing), asked.number limit 1`,
+);
+
+/** For a call that needs the rights of several principals: names the one that lacks them. */
+async function explainLack(read: Read, { operation, call, place, roles }: Asking): Promise<Problem> {
+  const { scope, now } = call;
+  const [lacking] = await read(findLacking, {
+    account_id: scope.accountId,
+    principal_ids: [scope.actorId, ...(scope.otherActorIds ?? [])],
+    project_id: place.projectId,
+    environment_name: place.environmentName,
+    account_roles: roles.account,
+    project_roles: roles.project,
+    environment_roles: roles.environment,
+    now,
+  });
+  // The rights may have come back in between.
+  if (lacking === undefined) return explainForbidden(read, scope, requirePermission(operation), place);
+  const { principal_id: actorId, name, kind, standing } = lacking;
+  const who = name === null ? `The principal ${actorId}` : `The ${kind} ${JSON.stringify(name)}`;
+  const has =
+    standing === 'inactive' ? ['nothing, as it was deleted, deactivated or has expired'] : undefined;
+  return explainForbidden(read, { ...scope, actorId }, requirePermission(operation), place, { who, has });
+}
+
 /** A problem that names the missing permission, the roles that have it, and the caller's roles. */
 export async function explainForbidden(
   read: Read,
   scope: Scope,
   permission: Permission,
   { projectId, environmentName }: Place,
+  { who, has: known }: { who?: string; has?: readonly string[] | undefined } = {},
 ): Promise<Problem> {
   const held = await read(selectRoles, {
     account_id: scope.accountId,
     principal_id: scope.actorId,
     project_id: projectId,
   });
-  const has = held.map((each) => {
+  const described = held.map((each) => {
     if (each.of_account) return `${each.role} in the account`;
     const { role, environment_name: name } = each;
     return name === null ? `${role} in the project` : `${role} in the environment ${JSON.stringify(name)}`;
@@ -99,5 +147,5 @@ export async function explainForbidden(
   const roles = columns
     .filter(([names]) => names.length > 0)
     .map(([names, where]) => `${anyOf.format(names)} in ${where}`);
-  return problem('forbidden', { permission, may, roles, has });
+  return problem('forbidden', { permission, may, roles, has: known ?? described, who });
 }

@@ -16,8 +16,8 @@ export const guardTypes = {
   principal_id: 'uuid',
   /** The personal credential of a user's request, or null. */
   user_credential_id: 'uuid?',
-  /** A principal that must have the rights too, or null. */
-  second_principal_id: 'uuid?',
+  /** Principals that must have the rights too, or null. */
+  other_principal_ids: 'uuid[]?',
   /** From the path, or null. */
   project_id: 'uuid?',
   /** From the request, or null. A body must not use it: the environment of its rows may be another one. */
@@ -42,7 +42,7 @@ const sqlRights = (environment?: string) => {
       : `coalesce($environment_of_rights::text, (${environment}))`;
   return `rights($account_id::uuid, $principal_id::uuid, $project_id::uuid, ${checked},
     $account_roles::text[], $project_roles::text[], $environment_roles::text[], $now::timestamptz, $user_credential_id::uuid,
-    $second_principal_id::uuid)`;
+    $other_principal_ids::uuid[])`;
 };
 
 /** SQL condition: the caller may see all projects of the account. */

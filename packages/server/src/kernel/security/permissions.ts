@@ -13,8 +13,8 @@ export interface Scope {
   userCredentialId?: string | undefined;
   /** A user that acts without a personal credential, as in work that it started. */
   isUser?: boolean | undefined;
-  /** A second principal: the caller may do only what both may do (docs/adr/0073). */
-  secondActorId?: string | undefined;
+  /** Other principals: the caller may do only what they all may do (docs/adr/0073). */
+  otherActorIds?: readonly string[] | undefined;
 }
 
 /** The roles that have the permission of an operation, as array literals. */

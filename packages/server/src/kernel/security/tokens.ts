@@ -24,8 +24,8 @@ export interface TokenOwner {
   userCredentialId?: string | undefined;
   /** A user without a personal credential. Only for tokens that do not leave the process. */
   isUser?: boolean | undefined;
-  /** A second principal, whose rights must suffice too. Only for tokens that do not leave the process. */
-  secondActorId?: string | undefined;
+  /** Other principals, whose rights must suffice too. Only for tokens that do not leave the process. */
+  otherActorIds?: readonly string[] | undefined;
   /** The generation of the agent's secret for which the token was issued. */
   generation?: number | undefined;
 }
@@ -70,14 +70,14 @@ export function createTokens(services: {
     const {
       generation,
       user_credential: userCredentialId,
-      second_actor: secondActorId,
+      other_actors: otherActorIds,
       is_user: isUser,
     } = payload;
     const owner: TokenOwner = { accountId: String(payload.account), actorId: String(payload.sub) };
     if (typeof generation === 'number') owner.generation = generation;
     if (typeof userCredentialId === 'string') owner.userCredentialId = userCredentialId;
     if (isUser === true) owner.isUser = true;
-    if (typeof secondActorId === 'string') owner.secondActorId = secondActorId;
+    if (Array.isArray(otherActorIds)) owner.otherActorIds = otherActorIds.map(String);
     if (verified.size >= cacheLimit) verified.delete(verified.keys().next().value ?? '');
     const expiresAt = (payload.exp ?? 0) * 1_000;
     verified.set(token, { owner, surface, keyId: protectedHeader.kid ?? '', expiresAt });
@@ -89,11 +89,11 @@ export function createTokens(services: {
     async issue(owner, surface) {
       const key = keys.findCurrent();
       const issuedAt = Math.floor(clock.now().getTime() / 1_000);
-      const { clientId, accountId, generation, userCredentialId, secondActorId } = owner;
+      const { clientId, accountId, generation, userCredentialId, otherActorIds } = owner;
       const ofAgent = generation === undefined ? {} : { generation };
       const ofUser = userCredentialId === undefined ? {} : { user_credential: userCredentialId };
       const asUser = owner.isUser === true ? { is_user: true } : {};
-      const withSecond = secondActorId === undefined ? {} : { second_actor: secondActorId };
+      const withOthers = otherActorIds === undefined ? {} : { other_actors: otherActorIds };
       return new SignJWT({
         client_id: clientId,
         account: accountId,
@@ -101,7 +101,7 @@ export function createTokens(services: {
         ...ofAgent,
         ...ofUser,
         ...asUser,
-        ...withSecond,
+        ...withOthers,
       })
         .setProtectedHeader({ alg: signingAlgorithm, typ: 'at+jwt', kid: key.keyId })
         .setIssuer(publicUrl)

@@ -9,7 +9,8 @@ import {
   shownRunLimit,
 } from '@headgate/contract';
 import { type PipelineReader, publishVersion } from '../../delivery/artifacts/index.ts';
-import { requireRow } from '../../kernel/database/database.ts';
+import { isBranchProtected } from '../../delivery/repositories/index.ts';
+import { requireRow, type Transaction } from '../../kernel/database/database.ts';
 import type { Answered, Endpoints, LongCall, ReadCall } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
@@ -17,15 +18,14 @@ import { buildTaskEvent, createPlaceFinder, describeTask } from '../ai-tasks/ind
 import {
   type CopyRow,
   type CopyServices,
+  closeCopy,
   judgeCopy,
   listRuns,
-  lockCopy,
   readCopy,
-  removeEdits,
-  storeState,
 } from '../ai-tools/index.ts';
 import { taskWithCopy } from './change.store.ts';
 import { type ChangedFile, listChanged } from './changed-files.ts';
+import { type Claim, withClaim } from './claim.ts';
 import { mergeBranch } from './merge-branch.ts';
 import { applyToNewest } from './publish-changes.ts';
 import { renderPatch } from './unified-diff.ts';
@@ -65,13 +65,14 @@ export function aiChangesRoutes(endpoints: Endpoints, services: ChangeServices):
     const task = await readTask(call.rows, call.params.taskId);
     const earlier = await call.findEarlierAnswer(content);
     if (earlier !== undefined) return earlier;
-    const row = requireOpen(task, call.params.taskId);
-    const changed = await listChanged(services, row);
-    if (changed.length === 0) throw problem('ai-task-no-changes', { id: call.params.taskId });
-    const merge = { call, content, task: describeTask(task), row, changed };
-    return row.source_branch === null
-      ? publishChanges(services, merge)
-      : mergeIntoBranch(services, merge, task.caller_name);
+    return withClaim(services, describeClaim(call), async ({ row, by }) => {
+      const changed = await listChanged(services, row);
+      if (changed.length === 0) throw problem('ai-task-no-changes', { id: call.params.taskId });
+      const merge = { call, content, task: describeTask(task), row, by, changed };
+      return row.source_branch === null
+        ? publishChanges(services, merge)
+        : mergeIntoBranch(services, merge, task.caller_name);
+    });
   });
 
   ofTask.long(discardAiTask, (call) => discardChanges(services, call));
@@ -84,12 +85,21 @@ async function readTask(rows: ReadCall<never>['rows'], id: string) {
   );
 }
 
-/** Throws `ai-task-running`, `ai-task-no-changes` and `ai-task-changes-closed`. */
-function requireOpen({ status, copy }: { status: string; copy: CopyRow | null }, id: string): CopyRow {
-  if (status === 'RUNNING' || status === 'STOPPING') throw problem('ai-task-running', { id });
-  if (copy === null) throw problem('ai-task-no-changes', { id });
-  if (copy.state !== 'OPEN') throw problem('ai-task-changes-closed', { id, state: copy.state });
-  return copy;
+function describeClaim({ scope, params, newId, now }: MergeCall | DiscardCall) {
+  const { taskId: id } = params;
+  return { key: { accountId: scope.accountId, taskId: toUuid(id) }, id, newId, now };
+}
+
+/** Closes the changes in the transaction of the answer. @throws `ai-task-changes-closed` if the claim was lost */
+async function requireClosed(
+  tx: Transaction,
+  { row, by }: Claim,
+  state: 'MERGED' | 'DISCARDED',
+  now: Date,
+): Promise<void> {
+  const key = { accountId: row.account_id, taskId: row.task_id };
+  if (!(await closeCopy(tx, key, { state, by }, now)))
+    throw problem('ai-task-changes-closed', { id: row.task_id, state: 'deleted' });
 }
 
 interface Merge {
@@ -97,6 +107,8 @@ interface Merge {
   content: string;
   task: ReturnType<typeof describeTask>;
   row: CopyRow;
+  /** The claim. */
+  by: string;
   changed: readonly ChangedFile[];
 }
 
@@ -120,10 +132,7 @@ async function mergeIntoBranch(
     mergeBranch(opened, row, changed, merger),
   );
   return call.write(content, async (tx) => {
-    await lockCopy(tx, { accountId: row.account_id, taskId: row.task_id });
-    const key = { accountId: row.account_id, taskId: row.task_id };
-    storeState(tx, key, 'MERGED', now);
-    removeEdits(tx, key);
+    await requireClosed(tx, merge, 'MERGED', now);
     const after = { branchName: row.source_branch ?? '', commitId };
     return {
       body: { taskId: row.task_id, state: 'MERGED' as const, ...after },
@@ -136,7 +145,6 @@ async function publishChanges(services: ChangeServices, merge: Merge): Promise<A
   const { call, content, task, row, changed } = merge;
   const { scope, now, rows, body } = call;
   const { copy, base } = await applyToNewest(services, rows, row, changed);
-  const key = { accountId: row.account_id, taskId: row.task_id };
   return services.blobs.writeBlobs(row.account_id, base, async (writer) => {
     const { upload, checked } = await judgeCopy(services, rows, copy, writer);
     const version = {
@@ -148,11 +156,7 @@ async function publishChanges(services: ChangeServices, merge: Merge): Promise<A
     };
     return call.write(content, async (tx) => {
       const published = await publishVersion(tx, scope, { version, upload, checked, isStrict: false }, now);
-      const locked = await lockCopy(tx, key);
-      if (locked?.state !== 'OPEN')
-        throw problem('ai-task-changes-closed', { id: row.task_id, state: locked?.state ?? 'deleted' });
-      storeState(tx, key, 'MERGED', now);
-      removeEdits(tx, key);
+      await requireClosed(tx, merge, 'MERGED', now);
       const { environmentName, versionName } = version;
       const after = { environmentName, versionName };
       return {
@@ -168,33 +172,29 @@ async function discardChanges(services: ChangeServices, call: DiscardCall): Prom
   const task = await readTask(rows, params.taskId);
   const earlier = await call.findEarlierAnswer('');
   if (earlier !== undefined) return earlier;
-  const row = requireOpen(task, params.taskId);
-  await deleteOwnBranch(services, row, { scope, requestId });
-  return call.write('', async (tx) => {
-    const key = { accountId: row.account_id, taskId: row.task_id };
-    const locked = await lockCopy(tx, key);
-    if (locked?.state !== 'OPEN')
-      throw problem('ai-task-changes-closed', { id: params.taskId, state: locked?.state ?? 'deleted' });
-    storeState(tx, key, 'DISCARDED', now);
-    removeEdits(tx, key);
-    return {
-      body: { taskId: row.task_id, state: 'DISCARDED' as const },
-      events: [
-        buildTaskEvent('ai-task-discarded', row.task_id, describeTask(task), {
-          after: { state: 'DISCARDED' },
-        }),
-      ],
-    };
+  return withClaim(services, describeClaim(call), async (claim) => {
+    const { task_id: taskId } = claim.row;
+    await deleteOwnBranch(services, claim.row, { scope, requestId });
+    return call.write('', async (tx) => {
+      await requireClosed(tx, claim, 'DISCARDED', now);
+      const after = { state: 'DISCARDED' as const };
+      return {
+        body: { taskId, ...after },
+        events: [buildTaskEvent('ai-task-discarded', taskId, describeTask(task), { after })],
+      };
+    });
   });
 }
 
-/** @throws `branch-has-moved` if there are commits of others on it */
+/** @throws `ai-task-changes-committed`, `branch-is-protected`, and `branch-has-moved` if there are commits of others on it */
 async function deleteOwnBranch(
   { repositories }: ChangeServices,
   row: CopyRow,
   by: { scope: DiscardCall['scope']; requestId: string },
 ): Promise<void> {
-  const { branch } = row;
+  const { branch, commit_id: commitId } = row;
+  if (row.is_branch_made !== true && branch !== null && commitId !== null)
+    throw problem('ai-task-changes-committed', { branch, commitId });
   if (row.is_branch_made !== true || branch === null) return;
   const place = { accountId: row.account_id, projectId: row.project_id };
   await repositories.withRepository(place, async (opened) => {
@@ -202,6 +202,7 @@ async function deleteOwnBranch(
     const head = await opened.content.findCommitId(name);
     // Deleted before, perhaps by an attempt of this request.
     if (head === undefined) return;
+    if (isBranchProtected(opened, branch)) throw problem('branch-is-protected', { branch });
     const isOwn = head === (row.commit_id ?? row.start_commit);
     if (!isOwn || !(await opened.move(by, { name, from: head, to: null })))
       throw problem('branch-has-moved', { branch, head });

@@ -137,3 +137,96 @@ test('there is nothing to merge without changes, and nothing while the task runs
   requireProblem(await scene.merge(), 409, 'ai-task-running');
   requireProblem(await scene.discard(), 409, 'ai-task-running');
 });
+
+test('a merge from a branch of others brings what was shown, and not their commits', async () => {
+  const scene = await prepare(true, { generateBranch: false, targetBranchName: 'of-ann' });
+  const { account, project } = scene;
+  await account.admin.post(`${project.path}/repositories/branches`, { name: 'of-ann' });
+  await scene.commitAsPerson([{ path: 'secret-plan.txt', content: 'by Ann\n' }], 'of-ann');
+  await scene.write('write_file', noteOf('new\n'));
+  await scene.write('commit', { message: 'New note' });
+  assert.deepEqual(
+    (await scene.changes()).files.map(({ path }) => path),
+    ['notes.md'],
+  );
+  const merged = await scene.merge();
+  assert.equal(merged.status, 200, merged.text);
+  assert.equal(await readMain(scene, 'notes.md'), 'new\n');
+  const other = `${project.path}/repositories/files/content?branch=main&path=secret-plan.txt`;
+  requireProblem(await account.admin.get(other), 404, 'repository-file-not-found');
+});
+
+test('a merge from a branch of others stops at a file that they changed too', async () => {
+  const scene = await prepare(true, { generateBranch: false, targetBranchName: 'of-ann' });
+  await scene.account.admin.post(`${scene.project.path}/repositories/branches`, { name: 'of-ann' });
+  await scene.commitAsPerson([noteOf('by Ann\n')], 'of-ann');
+  await scene.write('write_file', noteOf('by Ann\nand more\n'));
+  await scene.write('commit', { message: 'New note' });
+  requireProblem(await scene.merge(), 409, 'ai-task-merge-conflict');
+  assert.equal(await readMain(scene, 'notes.md'), files['notes.md']);
+  requireProblem(await scene.discard(), 409, 'ai-task-changes-committed');
+});
+
+test('commits on the source branch cannot be discarded; edits can', async () => {
+  const scene = await prepare(true, { generateBranch: false });
+  await scene.write('write_file', noteOf('new\n'));
+  await scene.write('commit', { message: 'New note' });
+  const refused = requireProblem(await scene.discard(), 409, 'ai-task-changes-committed');
+  assert.match(refused.detail, /"main"/);
+  assert.equal((await scene.changes()).state, 'OPEN');
+  const other = await prepare(true, { generateBranch: false });
+  await other.write('write_file', noteOf('new\n'));
+  assert.equal((await other.discard()).status, 200);
+  assert.equal(await readMain(other, 'notes.md'), files['notes.md']);
+});
+
+test('protected branches move forward by a merge, and are neither rewritten nor deleted', async () => {
+  const scene = await prepare(true, { targetBranchName: 'of-task' });
+  await scene.write('write_file', noteOf('new\n'));
+  await scene.write('commit', { message: 'New note' });
+  const protect = (...branches: string[]) =>
+    server.database.query('update repository set protected_branches = $2 where project_id = $1', [
+      scene.project.projectId,
+      branches,
+    ]);
+  await protect('main', 'of-task');
+  requireProblem(await scene.discard(), 422, 'branch-is-protected');
+  assert.deepEqual([(await scene.changes()).state, (await scene.changes()).filesTotal], ['OPEN', 1]);
+  assert.equal((await scene.merge()).status, 200);
+  assert.equal(await readMain(scene, 'notes.md'), 'new\n');
+});
+
+test('nothing changes while a merge is under way: no other merge, discard or tool', async () => {
+  for (const hosted of [true, false]) {
+    const scene = await prepare(hosted);
+    await scene.write('write_file', noteOf('new\n'));
+    const ofTask = [scene.taskId];
+    await server.database.query(
+      'update ai_working_copy set claimed_by = gen_random_uuid(), claimed_until = $2 where task_id = $1',
+      [...ofTask, new Date(server.clock.now().getTime() + 60_000)],
+    );
+    requireProblem(await scene.merge(), 409, 'ai-task-changes-busy');
+    requireProblem(await scene.discard(), 409, 'ai-task-changes-busy');
+    assert.match((await scene.call('write_file', noteOf('late\n'))).text, /merging or discarding/);
+    assert.match((await scene.call('commit', { message: 'late' })).text, /merging or discarding/);
+    // As after the death of a server.
+    server.clock.advance(61);
+    assert.equal((await scene.merge()).status, 200);
+  }
+});
+
+test('of a merge and a discard at the same time one wins, and no edit of a resumed task is lost', async () => {
+  const scene = await prepare(true);
+  await scene.write('write_file', noteOf('new\n'));
+  await scene.write('commit', { message: 'New note' });
+  const [merged, discarded, late] = await Promise.all([
+    scene.merge(),
+    scene.discard(),
+    scene.call('write_file', { path: 'late.txt', content: 'late\n' }),
+  ]);
+  const statuses = [merged.status, discarded.status].sort();
+  assert.deepEqual(statuses, [200, 409], `${merged.text} ${discarded.text}`);
+  assert.equal(await readMain(scene, 'notes.md'), merged.status === 200 ? 'new\n' : files['notes.md']);
+  if (merged.status === 200 && late.outcome === 'DONE')
+    assert.equal(await readMain(scene, 'late.txt'), 'late\n');
+});

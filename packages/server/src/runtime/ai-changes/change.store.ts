@@ -1,6 +1,6 @@
 /** What the operations on changes read: the task with its working copy. */
 import type { AiAgentConfig } from '@headgate/contract';
-import { typed } from '../../kernel/database/database.ts';
+import { statement, type Transaction, typed } from '../../kernel/database/database.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
 import { type CopyRow, copyRow } from '../ai-tools/index.ts';
 
@@ -27,3 +27,21 @@ export const taskWithCopy = guardedRead(
   from ai_task t
   where t.account_id = $account_id and t.task_id = $task_id and t.project_id = $project_id`,
 );
+
+export interface ChangesKey {
+  accountId: string;
+  taskId: string;
+}
+
+const selectStatus = statement(
+  { parameters: { account_id: 'uuid', task_id: 'uuid' }, row: { status: 'text', state: 'text?' } },
+  `
+  select t.status, w.state from ai_task t
+  left join ai_working_copy w on w.account_id = t.account_id and w.task_id = t.task_id
+  where t.account_id = $account_id and t.task_id = $task_id for share of t`,
+);
+
+/** Keeps the task from being resumed until the end of the transaction. */
+export async function lockStatus(tx: Transaction, { accountId, taskId }: ChangesKey) {
+  return (await tx.query(selectStatus, { account_id: accountId, task_id: taskId }))[0];
+}

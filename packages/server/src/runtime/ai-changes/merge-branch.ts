@@ -30,7 +30,8 @@ export async function mergeBranch(
   const head = (await content.findCommitId(`refs/heads/${branch}`)) ?? null;
   const commit = row.commit_id;
   const isCommitted = changed.every((file) => file.isCommitted);
-  if (commit !== null && isCommitted && (commit === head || (await isFastForward(opened, head, commit))))
+  // A fast-forward from another commit could bring commits that were not shown as changes.
+  if (commit !== null && isCommitted && (commit === head || head === row.start_commit))
     return moveTo(opened, merger, branch, head, commit);
   const missing = await findMissing(opened, head, changed);
   if (missing.length === 0 && head !== null) return head;
@@ -46,10 +47,6 @@ export async function mergeBranch(
     at: merger.now,
   });
   return moveTo(opened, merger, branch, head, merged.commitId);
-}
-
-async function isFastForward({ content }: OpenedRepository, head: string | null, commit: string) {
-  return head === null || content.isAncestor(head, commit);
 }
 
 async function moveTo(

@@ -29,6 +29,8 @@ export interface AiSettings {
   model: ModelSettings | undefined;
   /** Tasks that one server works on at the same time. */
   concurrency: number;
+  /** Tasks of one account that run or wait for decisions. */
+  accountTasks: number;
   ofTask: Budget;
   /** For each UTC day. */
   ofAccount: Budget;

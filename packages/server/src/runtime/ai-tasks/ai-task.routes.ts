@@ -1,5 +1,4 @@
 import {
-  type AiAgentConfig,
   createAiTask,
   decideAiTask,
   deleteAiTask,
@@ -24,8 +23,6 @@ import {
   announceChange,
   deleteTask,
   insertTask,
-  type LockedTask,
-  lockTask,
   presentItem,
   presentTask,
   projectOfTask,
@@ -35,8 +32,9 @@ import {
   taskById,
   taskPage,
 } from './ai-task.store.ts';
-import { requireAccountBudget } from './budget.ts';
+import { requireAccountBudget, requireRoomForTask } from './budget.ts';
 import { writeDecisions } from './decisions.ts';
+import { requireConfig } from './follow-up.ts';
 import { addGrants, replaceGrants } from './grant.store.ts';
 import type { LiveTexts } from './live-text.ts';
 import { appendMessages, messagesAfter } from './message.store.ts';
@@ -44,6 +42,7 @@ import { presentMessage, readPosition } from './message-page.ts';
 import { followMessages } from './message-stream.ts';
 import { toStoredText } from './stored-text.ts';
 import { buildTaskEvent, describeTask } from './task-event.ts';
+import { lockTask } from './task-lock.store.ts';
 import { keyOfTask, stopKeyOf, tasksKey } from './task-state.ts';
 import type { Tools } from './tool-set.ts';
 
@@ -71,6 +70,7 @@ export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): voi
   endpoints.write(createAiTask, async ({ tx, scope, body, now, newId }) => {
     const { agentConfig: config, message, grantedPermissions: grants = [] } = body;
     await requireAccountBudget(tx, settings, scope.accountId, now);
+    await requireRoomForTask(tx, settings, scope.accountId);
     const taskId = newId();
     const description = toStoredText(message, descriptionLength);
     insertTask(tx, scope, { taskId, config, description }, now);
@@ -169,6 +169,7 @@ export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): voi
     const sender = { sender_id: scope.actorId, sender_credential_id: scope.userCredentialId ?? null };
     if (task.status === 'RUNNING') tx.send(addMessageToRun, { ...key, ...sender });
     else {
+      await requireRoomForTask(tx, settings, scope.accountId);
       refuseUnknownEnvironment(tx, config);
       tx.send(resumeTask, {
         ...key,
@@ -198,7 +199,12 @@ export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): voi
       now,
     });
     appendMessages(tx, { ...scope, taskId }, messages, now);
-    const grants = granted.map((toolName) => ({ toolName }));
+    const { environmentName } = task.agent_config;
+    // Allowed for the environment that the person saw.
+    const grants = [...new Set(granted)].map((toolName) => ({
+      toolName,
+      ...(environmentName === undefined ? {} : { environmentName }),
+    }));
     addGrants(tx, { scope, taskId, grants, tools, now });
     tx.send(announceChange, { account_id: scope.accountId, task_id: taskId, now });
     announce(tx, taskId);
@@ -222,13 +228,4 @@ export function createPlaceFinder(database: Database): FindPlace {
     if (row === undefined) throw unknown();
     return { projectId: row.project_id, environmentName: null, unknown };
   };
-}
-
-/** @throws `ai-task-stopping`, `ai-task-config-running`, `ai-task-project` */
-function requireConfig(task: LockedTask, given: AiAgentConfig | undefined, id: string): AiAgentConfig {
-  if (task.status === 'STOPPING') throw problem('ai-task-stopping', { id });
-  if (given === undefined) return task.agent_config;
-  if (task.status === 'RUNNING') throw problem('ai-task-config-running', { id });
-  if (given.projectId !== task.project_id) throw problem('ai-task-project', { projectId: task.project_id });
-  return given;
 }

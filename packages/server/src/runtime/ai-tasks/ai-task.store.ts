@@ -173,32 +173,6 @@ export function refuseUnknownEnvironment(
   );
 }
 
-const lockedRow = {
-  project_id: 'uuid',
-  status: typed<AiTaskStatus>('text'),
-  agent_config: typed<AiAgentConfig>('jsonb'),
-  description: 'text',
-  last_position: 'bigint',
-  /** A server works on it. A call that has begun may still have an effect. */
-  is_at_work: 'boolean',
-} satisfies ColumnTypes;
-export type LockedTask = RowOf<typeof lockedRow>;
-const lockOne = statement(
-  { parameters: { account_id: 'uuid', task_id: 'uuid' }, row: lockedRow },
-  `
-  select t.project_id, t.status, t.agent_config, t.description, t.last_position,
-    t.lease_until is not null or exists (
-      select from ai_call c where c.account_id = t.account_id and c.task_id = t.task_id and c.status = 'RUNNING') as is_at_work
-  from ai_task t where t.account_id = $account_id and t.task_id = $task_id for update of t`,
-);
-
-/** Locks a task. @throws `ai-task-not-found` */
-export async function lockTask(tx: Transaction, scope: Scope, taskId: string): Promise<LockedTask> {
-  const [row] = await tx.query(lockOne, { account_id: scope.accountId, task_id: taskId });
-  if (row === undefined) throw problem('ai-task-not-found', { id: taskId });
-  return row;
-}
-
 const keyTypes = { account_id: 'uuid', task_id: 'uuid', now: 'timestamptz' } as const;
 /** SQL: lets the server that has the task see the change, or another one take the task. */
 const announced = 'news = news + 1, modified_at = $now';

@@ -9,7 +9,7 @@ import { encodeJson, toStoredText } from './stored-text.ts';
 import { canMove } from './task-state.ts';
 
 const scene = await startAiScene();
-const { admin, model, account, project } = scene;
+const { admin, model, account, project, server } = scene;
 after(() => assert.deepEqual(model.faults, []));
 
 interface List {
@@ -185,4 +185,88 @@ test('a deleted task is gone with its messages; one at work is not deleted', asy
     'select from ai_message m where not exists (select from ai_task t where t.task_id = m.task_id)',
   );
   assert.equal(left.length, 0);
+});
+
+test('rows of a warehouse are shown to callers that may query it, and to others not', async () => {
+  const { projectId } = project;
+  const people = {
+    viewer: await account.actor('MEMBER', { projectId, role: 'VIEWER' }),
+    queryingViewer: await account.actor(
+      'MEMBER',
+      { projectId, role: 'VIEWER' },
+      { projectId, environmentName: 'dev', role: 'CONTRIBUTOR' },
+    ),
+    contributor: await account.actor('MEMBER', { projectId, role: 'CONTRIBUTOR' }),
+  };
+  const query = { name: 'query_rows', input: { text: 'orders' } };
+  model.play([{ calls: [query, { name: 'look', input: { text: 'files' } }] }, { text: 'Done.' }]);
+  const path = await scene.create('Look.', { config: { environmentName: 'dev' } });
+  await scene.settle();
+  const read = async (actor: typeof admin) =>
+    (await listMessages(actor, path)).flatMap((data) => (data.type === 'tool-result' ? [data.text] : []));
+  const leftOut =
+    'Left out: the result of a query is shown to callers with the permission environment:deliver in the environment "dev".';
+  assert.deepEqual(await read(people.viewer), [leftOut, 'seen files']);
+  for (const actor of [admin, people.queryingViewer, people.contributor])
+    assert.deepEqual(await read(actor), ['rows of orders', 'seen files']);
+  const stream = await people.viewer.get(`${path}/messages/stream?seconds=0`);
+  assert.match(stream.text, /"isLeftOut":true/);
+  assert.doesNotMatch(stream.text, /rows of orders/);
+  assert.match(model.requests.at(-1)?.text ?? '', /rows of orders/, 'the model has them');
+});
+
+test('an account has a limited number of tasks that run', async () => {
+  const other = await server.account();
+  const { projectId } = await other.project();
+  const body = { agentConfig: { name: 'x', projectId }, message: 'Hello.' };
+  const create = () => other.admin.post<{ taskId: string }>(tasksPath, body);
+  const { taskId } = (await create()).body;
+  await server.database.query("update ai_task set status = 'STOPPED', due_at = null where task_id = $1", [
+    taskId,
+  ]);
+  await server.database.query(
+    `insert into ai_task (account_id, project_id, task_id, status, agent_config, description, creator_id, sender_id,
+       wants_turn, due_at, created_at, modified_at)
+     select account_id, project_id, gen_random_uuid(), 'RUNNING', agent_config, description, creator_id, sender_id, true,
+       '2100-01-01', created_at, modified_at
+     from ai_task, generate_series(1, 198) where task_id = $1`,
+    [taskId],
+  );
+  const statuses = (await Promise.all([create(), create(), create(), create()])).map(({ status }) => status);
+  assert.deepEqual(statuses.toSorted(), [201, 201, 409, 409]);
+  assert.match(
+    requireProblem(await create(), 409, 'too-many-ai-tasks').detail,
+    /^200 AI tasks.*HEADGATE_AI_ACCOUNT_TASKS/,
+  );
+  const resumed = await other.admin.post(`${tasksPath}/${taskId}/messages`, { message: 'Go on.' });
+  requireProblem(resumed, 409, 'too-many-ai-tasks');
+  assert.equal((await scene.admin.get(tasksPath)).status, 200);
+  await other.admin.delete(`/projects/${projectId}`);
+});
+
+test('another account sees and decides nothing', async () => {
+  const change = { name: 'change', input: { text: 'a' } };
+  model.play([{ calls: [change] }, { text: 'Done.' }]);
+  const path = await scene.create('Change things.');
+  const [call] = (await scene.settled(path)).pendingDecisions;
+  const stranger = (await server.account()).admin;
+  const decisions = [{ type: 'ALLOW_ONCE', id: call?.toolId }];
+  const permissions = { body: { grantedPermissions: [{ toolName: 'change' }] } };
+  for (const answer of [
+    await stranger.get(path),
+    await stranger.get(`${path}/messages`),
+    await stranger.get(`${path}/messages/stream?seconds=0`),
+    await stranger.get(`${path}/changes`),
+    await stranger.post(`${path}/decisions`, { decisions }),
+    await stranger.post(`${path}/messages`, { message: 'x' }),
+    await stranger.send('PUT', `${path}/permissions`, permissions),
+    await stranger.post(`${path}/stop`),
+    await stranger.post(`${path}/merge`, {}),
+    await stranger.post(`${path}/discard`),
+    await stranger.delete(path),
+  ])
+    requireProblem(answer, 404, 'ai-task-not-found');
+  assert.equal((await scene.settled(path)).pendingDecisions.length, 1);
+  await admin.post(`${path}/stop`);
+  assert.equal((await scene.settled(path)).status, 'STOPPED');
 });

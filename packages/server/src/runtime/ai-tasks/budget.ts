@@ -69,6 +69,27 @@ export function findUsedUp(used: Usage, budget: Budget, of: 'TASK' | 'ACCOUNT'):
   return undefined;
 }
 
+const lockTasks = statement(
+  { parameters: { account_id: 'uuid' } },
+  "select pg_advisory_xact_lock(hashtextextended('headgate ai tasks ' || $account_id::uuid, 0))",
+);
+const countRunning = statement(
+  { parameters: { account_id: 'uuid' }, row: { count: 'bigint' } },
+  'select count(*) as count from ai_task where account_id = $account_id and due_at is not null',
+);
+
+/** Also tasks that wait for a decision count. @throws `too-many-ai-tasks` */
+export async function requireRoomForTask(
+  tx: Transaction,
+  { accountTasks: limit }: AiSettings,
+  accountId: string,
+): Promise<void> {
+  tx.send(lockTasks, { account_id: accountId });
+  const [running] = await tx.query(countRunning, { account_id: accountId });
+  if (running !== undefined && running.count >= limit)
+    throw problem('too-many-ai-tasks', { limit, setting: 'HEADGATE_AI_ACCOUNT_TASKS' });
+}
+
 /** @throws `ai-task-budget` */
 export async function requireAccountBudget(
   tx: Transaction,

@@ -4,9 +4,9 @@ import { aiTextLimit } from '@headgate/contract';
 import { addSeconds } from '../../kernel/clock.ts';
 import { isUnavailable } from '../../kernel/database/database.ts';
 import { Problem } from '../../kernel/http/problems.ts';
-import type { ToolContext, ToolResult } from '../ai-tools/index.ts';
+import { type Question, type ToolContext, ToolFault, type ToolResult } from '../ai-tools/index.ts';
 import { addUsage } from './budget.ts';
-import { digestText, digestTool, findGrant } from './grant.ts';
+import { digestText, digestTool, findGrant, type Grant } from './grant.ts';
 import { addTaskUsage, type OpenCall, readGrants } from './held-task.store.ts';
 import type { NewMessage } from './message.store.ts';
 import { encodeJson, toStoredText } from './stored-text.ts';
@@ -32,14 +32,14 @@ export interface DueCalls {
   /** Calls that end without running. */
   ended: CallEnd[];
   call: OpenCall | undefined;
-  grantNumber: number | undefined;
+  grant: Grant | undefined;
   /** When the first of those that wait is given up. */
   waitsUntil: Date | undefined;
 }
 
 /** Judges the calls that have not begun; asks for the decisions that are missing. */
 export async function findDueCall(step: Step, now: Date): Promise<DueCalls> {
-  const due: DueCalls = { ended: [], call: undefined, grantNumber: undefined, waitsUntil: undefined };
+  const due: DueCalls = { ended: [], call: undefined, grant: undefined, waitsUntil: undefined };
   const asks: OpenCall[] = [];
   const until = addSeconds(now, step.services.settings.decisionHours * 3_600);
   const wait = (date: Date) => {
@@ -49,20 +49,25 @@ export async function findDueCall(step: Step, now: Date): Promise<DueCalls> {
     const judged = judgeCall(step, call, now);
     if ('text' in judged) due.ended.push({ call, ...judged });
     else if (judged.needs === 'nothing') {
-      if (due.call === undefined) Object.assign(due, { call, grantNumber: judged.grantNumber });
+      if (due.call === undefined) Object.assign(due, { call, grant: judged.grant });
     } else if (call.status === 'WAITING' && call.expiresAt !== null) wait(new Date(call.expiresAt));
     else {
       asks.push(call);
       wait(until);
     }
   }
-  if (asks.length > 0) await askForDecisions(step, asks, until, now);
+  // A call that runs now may change what people would be shown.
+  if (due.call !== undefined || due.ended.length > 0) return due;
+  const asked = await Promise.all(asks.map((call) => describeCall(step, call)));
+  due.ended.push(...asked.filter((each) => 'outcome' in each));
+  const waiting = asked.filter((each) => 'question' in each);
+  if (waiting.length > 0) await askForDecisions(step, waiting, until, now);
   return due;
 }
 
 type Judged =
   | { outcome: AiCallOutcome; text: string }
-  | { needs: 'nothing'; grantNumber?: number | undefined }
+  | { needs: 'nothing'; grant?: Grant }
   | { needs: 'decision' };
 
 function judgeCall({ services, task }: Step, call: OpenCall, now: Date): Judged {
@@ -86,28 +91,49 @@ function judgeCall({ services, task }: Step, call: OpenCall, now: Date): Judged 
       outcome: 'FAILED',
       text: 'The tool has changed since this call was proposed. Propose it again.',
     };
+  if (tool.inEnvironment === true && task.agent_config.environmentName === undefined)
+    return {
+      outcome: 'FAILED',
+      text: `${tool.name} needs an environment, and the task names none in environmentName. Say so.`,
+    };
   if (tool.name === askUser) return { needs: 'decision' };
   if (!tool.changes || call.status === 'ALLOWED') return { needs: 'nothing' };
   const environmentName = task.agent_config.environmentName;
   const grant = findGrant(readGrants(task), { tool, input, environmentName }, now);
   if (grant === undefined) return { needs: 'decision' };
-  return { needs: 'nothing', grantNumber: grant.usesLeft === null ? undefined : grant.number };
+  return { needs: 'nothing', grant };
 }
 
-function askForDecisions(step: Step, calls: readonly OpenCall[], until: Date, now: Date): Promise<void> {
-  const { services, key, task } = step;
+interface AskedCall {
+  call: OpenCall;
+  question: Question;
+}
+
+/** What people are asked; or the end of a call that cannot be made, about which nobody needs to decide. */
+async function describeCall(step: Step, call: OpenCall): Promise<AskedCall | CallEnd> {
+  const tool = step.services.tools.find(call.toolName);
+  try {
+    const question = await tool?.ask(buildContext(step, call, step.signal), parseInput(call.input) ?? {});
+    return { call, question: question ?? { title: call.toolName, body: '' } };
+  } catch (failure) {
+    step.signal.throwIfAborted();
+    return { call, outcome: 'FAILED', text: describeFailure(step, call, failure) };
+  }
+}
+
+function askForDecisions(step: Step, calls: readonly AskedCall[], until: Date, now: Date): Promise<void> {
+  const { key, task } = step;
   return writeFreshStep(step, (tx) => {
-    const messages: NewMessage[] = calls.flatMap((call) => {
+    const messages: NewMessage[] = calls.map(({ call, question }) => {
       const input = parseInput(call.input) ?? {};
-      const message = services.tools.find(call.toolName)?.permissionMessage(input);
-      if (message === undefined) return [];
       const permissionMessage = {
-        title: toStoredText(message.title, 1_000),
-        body: toStoredText(message.body, 20_000),
+        title: toStoredText(question.title, 1_000),
+        body: toStoredText(question.body, 20_000),
       };
       writeWait(tx, key, {
         call_id: call.callId,
         permission_message: encodeJson(permissionMessage),
+        shown_digest: question.shownDigest === undefined ? null : Buffer.from(question.shownDigest, 'base64'),
         expires_at: until,
       });
       const data: AiMessageData = {
@@ -118,10 +144,10 @@ function askForDecisions(step: Step, calls: readonly OpenCall[], until: Date, no
         permissionMessage,
         expiresAt: until.toISOString(),
       };
-      return [{ groupId: call.groupId, data }];
+      return { groupId: call.groupId, data };
     });
     addMessages(step, tx, messages, now);
-    const after = { decisions: calls.map(({ callId, toolName }) => ({ id: callId, toolName })) };
+    const after = { decisions: calls.map(({ call }) => ({ id: call.callId, toolName: call.toolName })) };
     const about = describeTask(task);
     recordTaskEvents(
       step,
@@ -136,23 +162,35 @@ function askForDecisions(step: Step, calls: readonly OpenCall[], until: Date, no
 export function writeCallEnds(step: Step, ends: readonly CallEnd[], now: Date): Promise<NextStep> {
   return writeFreshStep(step, (tx) => {
     for (const { call, outcome } of ends) writeCallEnd(tx, step.key, { callId: call.callId, outcome }, now);
-    addMessages(step, tx, ends.map(describeEnd), now);
+    addMessages(
+      step,
+      tx,
+      ends.map((end) => describeEnd(step, end)),
+      now,
+    );
     return 'again' as const;
   });
 }
 
-function describeEnd({ call, outcome, text }: CallEnd): NewMessage {
+function describeEnd({ services, task }: Step, { call, outcome, text }: CallEnd): NewMessage {
   const { callId: toolId, toolName, groupId } = call;
-  return {
-    groupId,
-    data: { type: 'tool-result', toolId, toolName, outcome, text: toStoredText(text, aiTextLimit) },
+  const { environmentName } = task.agent_config;
+  const hasRows = services.tools.find(toolName)?.returnsRows === true && environmentName !== undefined;
+  const data: AiMessageData = {
+    type: 'tool-result',
+    toolId,
+    toolName,
+    outcome,
+    text: toStoredText(text, aiTextLimit),
+    ...(hasRows ? { environmentName } : {}),
   };
+  return { groupId, data };
 }
 
 /** A call that fails in an unexpected way, or whose server dies, this often is given up. */
 const mostAttempts = 4;
 
-export async function makeCall(step: Step, call: OpenCall, grantNumber?: number): Promise<NextStep> {
+export async function makeCall(step: Step, call: OpenCall, grant?: Grant): Promise<NextStep> {
   const { services, key } = step;
   if (call.attempts >= mostAttempts) {
     const text =
@@ -160,21 +198,24 @@ export async function makeCall(step: Step, call: OpenCall, grantNumber?: number)
     return writeCallEnds(step, [{ call, outcome: 'FAILED', text }], services.clock.now());
   }
   const startedAt = services.clock.now();
-  await writeFreshStep(step, (tx) =>
-    writeCallStart(tx, key, { callId: call.callId, grantNumber }, startedAt),
-  );
+  await writeFreshStep(step, (tx) => writeCallStart(tx, key, { callId: call.callId, grant }, startedAt));
   const began = performance.now();
-  const result = await runTool(step, call);
+  const result = await runTool(step, grant === undefined ? call : addGiver(call, grant));
   const milliseconds = Math.round(performance.now() - began);
   const now = services.clock.now();
   return writeStep(step, (tx) => {
     writeCallEnd(tx, key, { callId: call.callId, outcome: result.outcome }, now);
-    addMessages(step, tx, [describeEnd({ call, ...result })], now);
+    addMessages(step, tx, [describeEnd(step, { call, ...result })], now);
     const usage = { turns: 0, cost: 0, milliseconds };
     tx.send(addTaskUsage, { ...key, ...usage, input_tokens: 0, output_tokens: 0 });
     addUsage(tx, key.account_id, { ...usage, tokens: 0 }, now);
     return 'again' as const;
   });
+}
+
+/** As `writeCallStart` writes it: the rights of the giver count, and nobody was shown anything. */
+function addGiver(call: OpenCall, { grantedBy }: Grant): OpenCall {
+  return { ...call, otherPrincipalIds: [...call.otherPrincipalIds, grantedBy], shownDigest: null };
 }
 
 async function runTool(step: Step, call: OpenCall): Promise<ToolResult> {
@@ -190,7 +231,6 @@ async function runTool(step: Step, call: OpenCall): Promise<ToolResult> {
   } catch (failure) {
     // Another server makes the call again.
     lost.throwIfAborted();
-    if (failure instanceof Problem) return { outcome: 'FAILED', text: failure.message };
     if (signal.aborted) {
       const why = timeout.aborted
         ? `took longer than ${services.settings.callSeconds} s`
@@ -198,13 +238,17 @@ async function runTool(step: Step, call: OpenCall): Promise<ToolResult> {
       const text = `The call ${why} and was aborted. Its effect may have happened.`;
       return { outcome: 'FAILED', text };
     }
-    if (isUnavailable(failure)) throw failure;
-    services.log.error({ err: failure, tool: tool.name, callId: call.callId }, 'a tool of an AI task failed');
-    return {
-      outcome: 'FAILED',
-      text: 'The tool failed unexpectedly. Its effect may have happened: check before you repeat it.',
-    };
+    return { outcome: 'FAILED', text: describeFailure(step, call, failure) };
   }
+}
+
+/** In words for the model. @throws the failure, if the call can be repeated later */
+function describeFailure({ services }: Step, call: OpenCall, failure: unknown): string {
+  if (failure instanceof Problem || failure instanceof ToolFault) return failure.message;
+  if (isUnavailable(failure)) throw failure;
+  const { toolName: tool, callId } = call;
+  services.log.error({ err: failure, tool, callId }, 'a tool of an AI task failed');
+  return 'The tool failed unexpectedly. Its effect may have happened: check before you repeat it.';
 }
 
 /** A tool that does not react to its signal cannot hold the task. */
@@ -220,11 +264,6 @@ function raceAbort(result: Promise<ToolResult>, signal: AbortSignal): Promise<To
 function buildContext({ services, key, task }: Step, call: OpenCall, signal: AbortSignal): ToolContext {
   const accountId = key.account_id;
   const { agent_config: config } = task;
-  const scopeOf = (actorId: string, credentialId: string | null) => ({
-    accountId,
-    actorId,
-    userCredentialId: credentialId ?? undefined,
-  });
   return {
     task: {
       accountId,
@@ -234,15 +273,21 @@ function buildContext({ services, key, task }: Step, call: OpenCall, signal: Abo
       environmentName: config.environmentName,
       sourceBranchName: config.sourceBranchName,
       targetBranchName: config.targetBranchName,
-      generateBranch: config.generateBranch ?? false,
+      // A task changes the branch of others only if somebody asked for it.
+      generateBranch: config.generateBranch ?? config.targetBranchName === undefined,
       workingDirectory: config.workingDirectory,
     },
     callId: call.callId,
     actors: {
-      creator: scopeOf(task.creator_id, task.creator_credential_id),
-      sender: scopeOf(call.senderId, call.senderCredentialId),
+      creator: {
+        accountId,
+        actorId: task.creator_id,
+        userCredentialId: task.creator_credential_id ?? undefined,
+      },
+      behindIds: [call.senderId, ...call.otherPrincipalIds],
     },
     signal,
     now: services.clock.now(),
+    shownDigest: call.shownDigest ?? undefined,
   };
 }

@@ -72,7 +72,7 @@ test('allowed for the task: the tool is granted from then on, and the person is 
   tools.effects.clear();
   tools.runs.length = 0;
   model.play([{ calls: [change('a')] }, { calls: [change('b')] }, { text: 'Done.' }]);
-  const path = await scene.create('Change things.');
+  const path = await scene.create('Change things.', { config: { environmentName: 'dev' } });
   const colleague = await scene.account.actor('MEMBER', {
     projectId: scene.project.projectId,
     role: 'OWNER',
@@ -82,13 +82,23 @@ test('allowed for the task: the tool is granted from then on, and the person is 
   assert.equal((await colleague.post(`${path}/decisions`, { decisions })).status, 200);
   const task = await scene.settled(path);
   assert.equal(task.status, 'STOPPED');
-  assert.deepEqual(task.grantedPermissions, [{ toolName: 'change' }]);
+  assert.deepEqual(task.grantedPermissions, [{ toolName: 'change', environmentName: 'dev' }]);
   assert.deepEqual(listEffects(), ['a', 'b']);
-  const actors = tools.runs.map(({ context: { actors } }) => [actors.creator.actorId, actors.sender.actorId]);
-  assert.deepEqual(actors, [
-    [admin.actorId, colleague.actorId],
-    [admin.actorId, admin.actorId],
-  ]);
+  const behind = tools.runs.map(({ context }) => context.actors.behindIds);
+  assert.deepEqual(behind, [[colleague.actorId], [admin.actorId, colleague.actorId]]);
+  assert.deepEqual(
+    tools.runs.map(({ context }) => context.task.generateBranch),
+    [true, true],
+    'changes are on a branch of their own unless somebody asks for another one',
+  );
+  // In another environment it is asked again.
+  model.play([{ calls: [change('c')] }, { text: 'Done.' }]);
+  const { agentConfig } = task;
+  const moved = { message: 'And there.', agentConfig: { ...agentConfig, environmentName: 'prod' } };
+  assert.equal((await admin.post(`${path}/messages`, moved)).status, 200);
+  const [pending] = (await scene.settled(path)).pendingDecisions;
+  await decide(path, { type: 'DENY', id: pending?.toolId });
+  assert.equal((await scene.settled(path)).status, 'STOPPED');
 });
 
 test('grants are narrowed by arguments, environment, uses and expiry', async () => {
@@ -241,4 +251,45 @@ test('a decision and a stop at the same time leave one result for each call', as
   assert.ok(decided.status === 200 || decided.status === 409, decided.text);
   assert.equal((await scene.settled(path)).status, 'STOPPED');
   assert.equal((await readResults(path)).length, 2);
+});
+
+test('a grant of an unknown tool or argument is refused, and changes nothing', async () => {
+  const agentConfig = { name: 'x', projectId: scene.project.projectId };
+  const body = { agentConfig, message: 'x', grantedPermissions: [{ toolName: 'chang' }] };
+  const refused = requireProblem(await admin.post('/ai/agents/tasks', body), 422, 'grant-refused');
+  assert.match(
+    refused.detail,
+    /grantedPermissions\[0\].toolName.*"chang".*did you mean change\?.*Known: change/is,
+  );
+  model.play([{ calls: [change('a')] }, { text: 'Done.' }]);
+  const path = await scene.create('Change things.');
+  await scene.settle();
+  const grants = [{ toolName: 'change' }, { toolName: 'change', arguments: { txt: 'a' } }];
+  const put = await admin.send('PUT', `${path}/permissions`, { body: { grantedPermissions: grants } });
+  assert.match(requireProblem(put, 422, 'grant-refused').detail, /\[1\].arguments.*"txt".*text/s);
+  const message = { message: 'x', grantedPermissions: grants };
+  requireProblem(await admin.post(`${path}/messages`, message), 422, 'grant-refused');
+  const task = await scene.settled(path);
+  assert.deepEqual([task.grantedPermissions, task.pendingDecisions.length], [[], 1]);
+});
+
+test('a grant that is given again is of the one who gave it last', async () => {
+  tools.runs.length = 0;
+  model.play([{ calls: [change('a'), change('b')] }, { calls: [change('c')] }, { text: 'Done.' }]);
+  const path = await scene.create('Change things.', { config: { environmentName: 'dev' } });
+  const role = { projectId: scene.project.projectId, role: 'CONTRIBUTOR' } as const;
+  const colleague = await scene.account.actor('MEMBER', role);
+  const ids = (await scene.settled(path)).pendingDecisions.map(({ toolId }) => toolId);
+  // Both calls wait, so that the second decision repeats the grant of the first.
+  const allow = (...ofThese: (string | undefined)[]) => ({
+    decisions: ofThese.map((id) => ({ type: 'ALLOW_FOR_TASK', id })),
+  });
+  assert.equal((await colleague.post(`${path}/decisions`, allow(ids[0]))).status, 200);
+  assert.equal((await admin.post(`${path}/decisions`, allow(ids[1]))).status, 200);
+  const task = await scene.settled(path);
+  assert.deepEqual(task.grantedPermissions, [{ toolName: 'change', environmentName: 'dev' }]);
+  assert.deepEqual(
+    tools.runs.map(({ context }) => context.actors.behindIds),
+    [[colleague.actorId], [admin.actorId], [admin.actorId, admin.actorId]],
+  );
 });

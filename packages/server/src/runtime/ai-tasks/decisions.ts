@@ -52,7 +52,7 @@ const decideCall = statement(
   },
   `
   update ai_call set status = $status, outcome = $outcome, decision = $decision, reason = $reason, answers = $answers,
-    sender_id = $sender_id, sender_credential_id = $sender_credential_id, ended_at = $ended_at, expires_at = null
+    sender_id = $sender_id, sender_credential_id = $sender_credential_id, other_principal_ids = '{}', ended_at = $ended_at, expires_at = null
   where account_id = $account_id and task_id = $task_id and call_id = $call_id`,
 );
 

@@ -12,6 +12,7 @@ export interface Grant {
   argumentsDigest: Buffer | null;
   schemaDigest: Buffer | null;
   usesLeft: number | null;
+  grantedBy: string;
 }
 
 export function digestText(text: string): Buffer {

@@ -76,6 +76,8 @@ export interface OpenCall {
   status: 'PROPOSED' | 'WAITING' | 'ALLOWED' | 'RUNNING';
   senderId: string;
   senderCredentialId: string | null;
+  otherPrincipalIds: string[];
+  shownDigest: string | null;
   attempts: number;
   expiresAt: string | null;
 }
@@ -132,14 +134,15 @@ const selectHeld = statement(
     (select coalesce(jsonb_agg(jsonb_build_object('callId', c.call_id, 'turn', c.turn, 'groupId', c.group_id,
         'toolName', c.tool_name, 'input', c.input, 'inputDigest', encode(c.input_digest, 'base64'),
         'schemaDigest', encode(c.schema_digest, 'base64'), 'status', c.status, 'senderId', c.sender_id,
-        'senderCredentialId', c.sender_credential_id, 'attempts', c.attempts, 'expiresAt', c.expires_at)
+        'senderCredentialId', c.sender_credential_id, 'otherPrincipalIds', c.other_principal_ids,
+        'shownDigest', encode(c.shown_digest, 'base64'), 'attempts', c.attempts, 'expiresAt', c.expires_at)
         order by c.turn, c.number), '[]')
       from ai_call c where c.account_id = t.account_id and c.task_id = t.task_id and c.status <> 'ENDED') as calls,
     (select jsonb_build_object('turn', u.turn, 'groupId', u.group_id, 'status', u.status, 'attempts', u.attempts)
       from ai_turn u where u.account_id = t.account_id and u.task_id = t.task_id order by u.turn desc limit 1) as last_turn,
     (select coalesce(jsonb_agg(jsonb_build_object('number', g.number, 'written', g.grant_as_written,
         'arguments', encode(g.arguments_digest, 'base64'), 'schema', encode(g.schema_digest, 'base64'),
-        'usesLeft', g.uses_left) order by g.number), '[]')
+        'usesLeft', g.uses_left, 'grantedBy', g.granted_by) order by g.number), '[]')
       from ai_grant g where g.account_id = t.account_id and g.task_id = t.task_id) as grants
   from ai_task t
   left join ai_usage d on d.account_id = t.account_id and d.used_on = ($now at time zone 'UTC')::date

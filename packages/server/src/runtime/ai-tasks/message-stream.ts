@@ -10,7 +10,7 @@ import { Problem, problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { LiveText, LiveTexts } from './live-text.ts';
-import { type MessageRow, messagesAfter } from './message.store.ts';
+import { messagesAfter, type ShownMessageRow } from './message.store.ts';
 import { presentMessage, readPosition } from './message-page.ts';
 import { followKeyOf, keyOfTask } from './task-state.ts';
 
@@ -164,7 +164,7 @@ function renderText(shown: Shown, live: LiveText | undefined): string {
   return `event: text\ndata: ${JSON.stringify(piece)}\n\n`;
 }
 
-function renderMessage(row: MessageRow): string {
+function renderMessage(row: ShownMessageRow): string {
   return `id: ${makePagingToken(String(row.position))}\ndata: ${JSON.stringify(presentMessage(row))}\n\n`;
 }
 

@@ -1,7 +1,9 @@
 /** The table `ai_message`: messages are only ever added, in an order without gaps. */
-import type { AiMessageData } from '@headgate/contract';
+import { type AiMessageData, queryWarehouse } from '@headgate/contract';
 import { type Read, type RowOf, statement, type Transaction, typed } from '../../kernel/database/database.ts';
+import { requirePermission } from '../../kernel/security/guard.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
+import { findRequiredRoles } from '../../kernel/security/permissions.ts';
 import { encodeJson } from './stored-text.ts';
 
 const messageRow = {
@@ -12,28 +14,43 @@ const messageRow = {
 } as const;
 export type MessageRow = RowOf<typeof messageRow>;
 
+const shownRow = {
+  ...messageRow,
+  /** It has rows of a warehouse that the caller may not query. */
+  is_hidden: 'boolean',
+} as const;
+export type ShownMessageRow = RowOf<typeof shownRow>;
+
+const toQuery = findRequiredRoles(requirePermission(queryWarehouse));
+/** SQL: the caller may not query the warehouse of the message `m`. */
+const isHidden = `case when m.data ->> 'type' = 'tool-result' and (m.data ? 'environmentName' or m.data ->> 'toolName' = 'query_warehouse')
+    then (select standing <> 'permitted' from rights($account_id::uuid, $principal_id::uuid, $project_id::uuid,
+      coalesce(m.data ->> 'environmentName', ''), '${toQuery.account}'::text[], '${toQuery.project}'::text[],
+      '${toQuery.environment}'::text[], $now::timestamptz))
+    else false end`;
+
 /** The task must exist. `limit` is one more than what is shown, to see whether there are more. */
 export const messagesAfter = guardedRead(
-  { parameters: { task_id: 'uuid', after: 'bigint', limit: 'bigint' }, row: messageRow },
+  { parameters: { task_id: 'uuid', after: 'bigint', limit: 'bigint' }, row: shownRow },
   `
-  select m.position, m.group_id, m.written_at, m.data from ai_message m
+  select m.position, m.group_id, m.written_at, m.data, ${isHidden} as is_hidden from ai_message m
   where m.account_id = $account_id and m.task_id = $task_id and m.position > $after
   order by m.position limit $limit`,
 );
 
 const ofTask = statement(
-  { parameters: { account_id: 'uuid', task_id: 'uuid' }, row: messageRow },
+  { parameters: { account_id: 'uuid', task_id: 'uuid', through_position: 'bigint' }, row: messageRow },
   `
   select m.position, m.group_id, m.written_at, m.data from ai_message m
-  where m.account_id = $account_id and m.task_id = $task_id order by m.position`,
+  where m.account_id = $account_id and m.task_id = $task_id and m.position <= $through_position order by m.position`,
 );
 
-/** All messages of a task, for its next turn. */
+/** The messages that a turn answers, with all before them. */
 export function readTranscript(
   read: Read,
-  { accountId, taskId }: { accountId: string; taskId: string },
+  { accountId, taskId, throughPosition }: { accountId: string; taskId: string; throughPosition: number },
 ): Promise<MessageRow[]> {
-  return read(ofTask, { account_id: accountId, task_id: taskId });
+  return read(ofTask, { account_id: accountId, task_id: taskId, through_position: throughPosition });
 }
 
 const append = statement(

@@ -31,6 +31,26 @@ function createGap(real: Database, between: () => Promise<void>): Database {
   };
 }
 
+/** Runs `between` once, before the task is given back. */
+async function workWithGapBeforeRelease(between: () => Promise<void>): Promise<void> {
+  const { deps } = server;
+  let isDone = false;
+  const database: Database = {
+    ...deps.database,
+    async read(query, parameters) {
+      if (/set lease_until = null, due_at = \S+\s+where .* news = /.test(query.source) && !isDone) {
+        isDone = true;
+        await between();
+      }
+      return deps.database.read(query, parameters);
+    },
+  };
+  const runner = createRunner({ ...deps, ...deps.ai, database, live: createLiveTexts() });
+  await runner.look();
+  await runner.wait();
+  assert.ok(isDone);
+}
+
 async function workWithGap(between: () => Promise<void>): Promise<void> {
   const { deps } = server;
   const database = createGap(deps.database, between);
@@ -71,4 +91,69 @@ test('a call that is denied just before a stop ends it has one result', async ()
   assert.equal((await scene.settled(path)).status, 'STOPPED');
   const results = (await listMessages(admin, path)).filter(({ type }) => type === 'tool-result');
   assert.equal(results.length, 1);
+});
+
+test('a message that arrives while a turn begins brings the rights of its sender', async () => {
+  tools.runs.length = 0;
+  const colleague = await scene.account.actor('MEMBER', {
+    projectId: scene.project.projectId,
+    role: 'CONTRIBUTOR',
+  });
+  const asked: string[] = [];
+  model.play(({ messages }, index) => {
+    asked.push(messages.map(({ text }) => text).join('|'));
+    return index === 0 ? { calls: [{ name: 'look', input: { text: 'a' } }] } : { text: 'Done.' };
+  });
+  const path = await scene.create('Look.');
+  await workWithGap(async () => {
+    assert.equal((await colleague.post(`${path}/messages`, { message: 'And there.' })).status, 200);
+  });
+  await scene.settle();
+  assert.match(asked[0] ?? '', /Look\..*And there\./);
+  const [run] = tools.runs;
+  assert.deepEqual(run?.context.actors.behindIds, [colleague.actorId, admin.actorId]);
+});
+
+test('a message that arrives while the model answers is for the next turn, with all that are behind it', async () => {
+  tools.runs.length = 0;
+  const { projectId } = scene.project;
+  const [one, other] = [
+    await scene.account.actor('MEMBER', { projectId, role: 'CONTRIBUTOR' }),
+    await scene.account.actor('MEMBER', { projectId, role: 'CONTRIBUTOR' }),
+  ];
+  const path = await scene.create('Say something.');
+  model.play([{ text: 'Hello.' }]);
+  await scene.settle();
+  const look = { calls: [{ name: 'look', input: { text: 'a' } }] };
+  const { promise: sent, resolve } = Promise.withResolvers<unknown>();
+  model.play([{ ...look, until: sent }, look, { text: 'Done.' }, look, { text: 'Done again.' }]);
+  await one.post(`${path}/messages`, { message: 'Look.' });
+  const begun = model.requests.length;
+  const working = scene.settle();
+  while (model.requests.length === begun) await new Promise((next) => setImmediate(next));
+  assert.equal((await other.post(`${path}/messages`, { message: 'And there.' })).status, 200);
+  resolve(undefined);
+  await working;
+  await one.post(`${path}/messages`, { message: 'Once more.' });
+  await scene.settle();
+  const behind = tools.runs.map(({ context }) => context.actors.behindIds);
+  assert.deepEqual(behind, [[one.actorId], [other.actorId, one.actorId], [one.actorId]]);
+});
+
+test('a task whose environment is deleted while a step is read ends all the same', async () => {
+  model.play([{ calls: [change] }]);
+  const { path: project } = scene.project;
+  assert.equal((await admin.post(`${project}/environments`, { name: 'brief' })).status, 201);
+  const path = await scene.create('Change.', { config: { environmentName: 'brief' } });
+  await scene.settle();
+  // A change of permissions lets the task be taken again; it would be given back until the decision.
+  await admin.send('PUT', `${path}/permissions`, { body: { grantedPermissions: [] } });
+  await scene.server.database.query('update ai_task set due_at = $2 where task_id = $1', [
+    path.split('/').at(-1),
+    server.clock.now(),
+  ]);
+  await workWithGapBeforeRelease(async () => {
+    assert.equal((await admin.delete(`${project}/environments/brief`)).status, 204);
+  });
+  assert.equal((await scene.settled(path)).status, 'ERRORED');
 });

@@ -25,7 +25,7 @@ export async function takeStep(step: Step): Promise<NextStep> {
   }
   const due = await findDueCall(step, now);
   if (due.ended.length > 0) return writeCallEnds(step, due.ended, now);
-  if (due.call !== undefined) return makeCall(step, due.call, due.grantNumber);
+  if (due.call !== undefined) return makeCall(step, due.call, due.grant);
   if (due.waitsUntil !== undefined) return due.waitsUntil;
   if (!task.wants_turn)
     return endWith(step, 'STOPPED', {

@@ -30,7 +30,7 @@ const questionTool: Tool = {
   description: 'Ask the person a question with options, and wait for the answer.',
   inputSchema: questionSchema,
   changes: false,
-  permissionMessage(input) {
+  ask(_, input) {
     const { questions } = input as Questions;
     const lines = questions.map(
       ({ question, options }, index) =>

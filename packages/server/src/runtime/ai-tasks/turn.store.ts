@@ -7,10 +7,26 @@ import {
   type Transaction,
   typed,
 } from '../../kernel/database/database.ts';
+import type { Grant } from './grant.ts';
 import type { HeldKey } from './held-task.store.ts';
 
 const keyTypes = { account_id: 'uuid', task_id: 'uuid' } as const;
 const keyOf = ({ account_id, task_id }: HeldKey) => ({ account_id, task_id });
+
+/**
+ * SQL: all that said something since the last answer without calls, which the turn answers too. A reason or an answer
+ * of a decision is such a text; a permission is not, as it is for one call.
+ */
+const otherSenders = `array(
+      select distinct (m.data ->> 'senderId')::uuid from ai_message m
+      where m.account_id = $account_id and m.task_id = $task_id and m.position <= $through_position
+        and (m.data ->> 'type' = 'user' or m.data ->> 'type' = 'decision' and m.data ->> 'decision' in ('DENY', 'ANSWER'))
+        and (m.data ->> 'senderId')::uuid <> $sender_id
+        and m.position > coalesce((
+          select max(e.through_position) from ai_turn e
+          where e.account_id = $account_id and e.task_id = $task_id and e.status = 'ANSWERED' and not exists (
+            select from ai_call c
+            where c.account_id = e.account_id and c.task_id = e.task_id and c.turn = e.turn)), 0))`;
 
 const beginTurn = statement(
   {
@@ -26,11 +42,13 @@ const beginTurn = statement(
   },
   `
   insert into ai_turn as u (account_id, task_id, turn, group_id, status, through_position, sender_id, sender_credential_id,
-    attempts, started_at)
-  values ($account_id, $task_id, $turn, $group_id, 'ASKED', $through_position, $sender_id, $sender_credential_id, 1, $now)
+    other_principal_ids, attempts, started_at)
+  values ($account_id, $task_id, $turn, $group_id, 'ASKED', $through_position, $sender_id, $sender_credential_id,
+    ${otherSenders}, 1, $now)
   on conflict on constraint ai_turn_key do update set attempts = u.attempts + 1, group_id = excluded.group_id,
     through_position = excluded.through_position, sender_id = excluded.sender_id,
-    sender_credential_id = excluded.sender_credential_id, text_so_far = null, started_at = excluded.started_at`,
+    sender_credential_id = excluded.sender_credential_id, other_principal_ids = excluded.other_principal_ids,
+    text_so_far = null, started_at = excluded.started_at`,
 );
 
 export interface NewTurn {
@@ -80,7 +98,7 @@ export async function writeTextSoFar(read: Read, key: HeldKey, turn: number, tex
   await read(showText, { ...keyOf(key), turn, text_so_far: text });
 }
 
-const insertCall = insertStatement('ai_call', {
+const insertTypes = {
   ...keyTypes,
   call_id: 'uuid',
   turn: 'integer',
@@ -95,7 +113,10 @@ const insertCall = insertStatement('ai_call', {
   sender_id: 'uuid',
   sender_credential_id: 'uuid?',
   ended_at: 'timestamptz?',
-});
+} as const;
+const ofTurn = `(
+  select other_principal_ids from ai_turn where account_id = given.account_id and task_id = given.task_id and turn = given.turn)`;
+const insertCall = insertStatement('ai_call', insertTypes, { derived: { other_principal_ids: ofTurn } });
 
 export interface NewCall {
   call_id: string;
@@ -119,24 +140,35 @@ export function writeCall(tx: Transaction, key: HeldKey, call: NewCall): void {
 
 const callKey = { ...keyTypes, call_id: 'uuid' } as const;
 const askForDecision = statement(
-  { parameters: { ...callKey, permission_message: 'jsonb', expires_at: 'timestamptz' } },
+  {
+    parameters: {
+      ...callKey,
+      permission_message: 'jsonb',
+      shown_digest: 'bytea?',
+      expires_at: 'timestamptz',
+    },
+  },
   `
-  update ai_call set status = 'WAITING', permission_message = $permission_message, expires_at = $expires_at
+  update ai_call set status = 'WAITING', permission_message = $permission_message, shown_digest = $shown_digest,
+    expires_at = $expires_at
   where account_id = $account_id and task_id = $task_id and call_id = $call_id and status = 'PROPOSED'`,
 );
 
 export function writeWait(
   tx: Transaction,
   key: HeldKey,
-  wait: { call_id: string; permission_message: string; expires_at: Date },
+  wait: { call_id: string; permission_message: string; shown_digest: Buffer | null; expires_at: Date },
 ): void {
   tx.send(askForDecision, { ...keyOf(key), ...wait });
 }
 
+// The call needs the rights of the giver of its grant too.
 const startCall = statement(
-  { parameters: { ...callKey, now: 'timestamptz' } },
+  { parameters: { ...callKey, granted_by: 'uuid?', now: 'timestamptz' } },
   `
-  update ai_call set status = 'RUNNING', attempts = attempts + 1, started_at = coalesce(started_at, $now), expires_at = null
+  update ai_call set status = 'RUNNING', attempts = attempts + 1, started_at = coalesce(started_at, $now), expires_at = null,
+    other_principal_ids = other_principal_ids || array_remove(array[$granted_by::uuid], null),
+    shown_digest = case when $granted_by::uuid is null then shown_digest end
   where account_id = $account_id and task_id = $task_id and call_id = $call_id and status <> 'ENDED'`,
 );
 const useGrant = statement(
@@ -150,11 +182,11 @@ const useGrant = statement(
 export function writeCallStart(
   tx: Transaction,
   key: HeldKey,
-  { callId, grantNumber }: { callId: string; grantNumber: number | undefined },
+  { callId, grant }: { callId: string; grant: Pick<Grant, 'number' | 'grantedBy'> | undefined },
   now: Date,
 ): void {
-  tx.send(startCall, { ...keyOf(key), call_id: callId, now });
-  if (grantNumber !== undefined) tx.send(useGrant, { ...keyOf(key), number: grantNumber });
+  tx.send(startCall, { ...keyOf(key), call_id: callId, granted_by: grant?.grantedBy ?? null, now });
+  if (grant !== undefined) tx.send(useGrant, { ...keyOf(key), number: grant.number });
 }
 
 const endCall = statement(

@@ -10,7 +10,15 @@ import { writeInstructions } from './instructions.ts';
 import { type MessageRow, type NewMessage, readTranscript } from './message.store.ts';
 import { type Ask, type AskedCall, estimateTokens, type ModelAnswer, ModelFailed } from './model.ts';
 import { encodeJson, toStoredText } from './stored-text.ts';
-import { addMessages, endWith, type NextStep, type Step, writeEnd, writeStep } from './task-run.ts';
+import {
+  addMessages,
+  endWith,
+  type NextStep,
+  type Step,
+  writeEnd,
+  writeFreshStep,
+  writeStep,
+} from './task-run.ts';
 import { followKeyOf, keyOfTask } from './task-state.ts';
 import { parseInput } from './tool-set.ts';
 import { type NewCall, writeCall, writeTextSoFar, writeTurn, writeTurnEnd } from './turn.store.ts';
@@ -44,10 +52,12 @@ export async function takeTurn(step: Step): Promise<NextStep> {
   const beganAt = services.clock.now();
   const text = showText(step, turn);
   try {
-    const ofTask = { accountId: key.account_id, taskId: key.task_id };
+    const { throughPosition } = turn;
+    const ofTask = { accountId: key.account_id, taskId: key.task_id, throughPosition };
     const [rows] = await Promise.all([
       readTranscript(services.database.read, ofTask),
-      writeStep(step, (tx) => writeTurn(tx, key, turn, beganAt)),
+      // A message that has come meanwhile would be answered with the rights of another sender.
+      writeFreshStep(step, (tx) => writeTurn(tx, key, turn, beganAt)),
     ]);
     const began = performance.now();
     const { answer, asked } = await askModel(step, rows, text.add);

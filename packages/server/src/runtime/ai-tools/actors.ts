@@ -1,4 +1,4 @@
-/** The rights of a call: what the task's creator and the sender behind it both may do (docs/adr/0073). */
+/** The rights of a call: what the task's creator and all that are behind the call may do (docs/adr/0073). */
 import type { Operation } from '@headgate/contract';
 import type { Database, Transaction } from '../../kernel/database/database.ts';
 import { typed } from '../../kernel/database/database.ts';
@@ -9,16 +9,17 @@ import type { Scope } from '../../kernel/security/permissions.ts';
 import type { ToolContext } from './tool.ts';
 
 /**
- * One caller that has the rights of both. A user counts without the personal credential of its request: the task
+ * One caller that has the rights of all. A user counts without the personal credential of its request: the task
  * outlives it (docs/adr/0053).
  */
-export function toScope({ creator, sender }: ToolContext['actors']): Scope {
+export function toScope({ creator, behindIds }: ToolContext['actors']): Scope {
   const { accountId, actorId, userCredentialId, isUser = userCredentialId !== undefined } = creator;
+  const others = [...new Set(behindIds)].filter((id) => id !== actorId);
   return {
     accountId,
     actorId,
     ...(isUser ? { isUser } : {}),
-    ...(sender.actorId === actorId ? {} : { secondActorId: sender.actorId }),
+    ...(others.length === 0 ? {} : { otherActorIds: others }),
   };
 }
 
@@ -27,8 +28,8 @@ export interface Acting {
   write<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
 }
 
-/** @param operation what both could have asked for; its permission is checked */
-export function actForBoth(
+/** @param operation what all of them could have asked for; its permission is checked */
+export function actForAll(
   services: { database: Database },
   operation: Operation,
   { task, actors, now }: ToolContext,

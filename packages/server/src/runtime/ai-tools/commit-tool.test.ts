@@ -92,6 +92,59 @@ test('a name that is taken gets a number; a branch that exists is continued if n
   assert.deepEqual(await listBranches(other), ['feature', 'main']);
 });
 
+test('a person is asked about the branch, the environment and the files, and allows exactly these', async () => {
+  const scene = await createToolScene(server, { files, hosted: true });
+  const { call, ask, taskId } = scene;
+  await assert.rejects(ask('commit', { message: 'nothing' }), /no edits/);
+  done(await call('write_file', { path: 'c.txt', content: 'three\n' }));
+  done(await call('delete_file', { path: 'b.txt' }));
+  const { body, shownDigest } = await ask('commit', { message: 'Add c' });
+  assert.equal(
+    body,
+    `Commits with the message "Add c" to the new branch "ai/task-${taskId.slice(-12)}", or that name with a number if it is taken. The environment of the task is "dev".\n- deletes "b.txt"\n- adds "c.txt"`,
+  );
+  done(await call('write_file', { path: 'c.txt', content: 'not shown\n' }));
+  assert.match(failed(await call('commit', { message: 'Add c' }, { shownDigest })), /have changed since/);
+  assert.deepEqual(await listBranches(scene), ['main']);
+  const again = await ask('commit', { message: 'Add c' });
+  done(await call('commit', { message: 'Add c' }, { shownDigest: again.shownDigest }));
+  done(await call('write_file', { path: 'a.txt', content: 'ONE\n' }));
+  const { body: next } = await ask('commit', { message: 'Change a' });
+  assert.match(next, /to the branch "ai\/task-.*" of this task.*- changes "a.txt"/s);
+});
+
+test('a file that was written and deleted is no part of a commit', async () => {
+  for (const hosted of [true, false]) {
+    const { call } = await createToolScene(server, { files, hosted });
+    done(await call('write_file', { path: 'c.txt', content: 'three\n' }));
+    done(await call('delete_file', { path: 'c.txt' }));
+    assert.match(failed(await call('commit', { message: 'nothing' })), /no edits/);
+    done(await call('write_file', { path: 'd.txt', content: 'four\n' }));
+    done(await call('commit', { message: 'Add d' }));
+    done(await call('delete_file', { path: 'd.txt' }));
+    done(await call('commit', { message: 'Delete d' }));
+    assert.doesNotMatch(done(await call('list_files')), /[cd].txt/);
+  }
+});
+
+test('a person is warned about a branch that the task did not make', async () => {
+  const task = { generateBranch: false };
+  const scene = await createToolScene(server, { files, hosted: true, task });
+  done(await scene.call('write_file', { path: 'c.txt', content: 'three\n' }));
+  assert.match(
+    (await scene.ask('commit', { message: 'Add c' })).body,
+    /to the source branch "main", which this task did not make.*a discard cannot take it back/,
+  );
+  const other = await createToolScene(server, {
+    files,
+    hosted: true,
+    task: { ...task, targetBranchName: 'of-ann' },
+  });
+  await other.account.admin.post(`${other.project.path}/repositories/branches`, { name: 'of-ann' });
+  done(await other.call('write_file', { path: 'c.txt', content: 'three\n' }));
+  assert.match((await other.ask('commit', { message: 'Add c' })).body, /to the existing branch "of-ann"/);
+});
+
 test('a branch that somebody else moved is not overwritten', async () => {
   const task = { generateBranch: false };
   const scene = await createToolScene(server, { files, hosted: true, task });

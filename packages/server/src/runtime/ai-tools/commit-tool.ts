@@ -6,18 +6,13 @@ import { createBranch, createCommit, type FileOfCommit } from '@headgate/contrac
 import { Type } from 'typebox';
 import type { GitRepository } from '../../delivery/git/index.ts';
 import { toScope } from './actors.ts';
+import { askAboutCommit, digestShown, findBranch, nameBranch, requireEdits } from './commit-question.ts';
+import { declareTool, object, quote, type ToolServices } from './declared-tool.ts';
 import { Refused } from './platform.ts';
 import type { Tool, ToolContext } from './tool.ts';
 import { ToolFault } from './tool-fault.ts';
-import { declareTool, object, quote, type ToolServices } from './tool-kit.ts';
-import {
-  type CopyRow,
-  proposeEdits,
-  removeWorkingEdits,
-  storeBranch,
-  storeCommit,
-} from './working-copy.store.ts';
-import { changeCopy, openCopy, type WorkingCopy } from './working-copy.ts';
+import { proposeEdits, removeWorkingEdits, storeBranch, storeCommit } from './working-copy.store.ts';
+import { changeCopy, openCopy, requireOpen, type WorkingCopy } from './working-copy.ts';
 
 const mostNames = 50;
 
@@ -25,19 +20,21 @@ export function createCommitTool(services: ToolServices): Tool {
   return declareTool({
     name: 'commit',
     description:
-      'Commit all edits of this task with a message, to the branch of the task. Without a target branch or a generated one, that is the source branch itself.',
+      'Commit all edits of this task with a message, to the branch of the task. A person can then merge it.',
     input: object({ message: Type.String({ minLength: 1, maxLength: 5_000 }) }),
-    asks: ({ message }) => ({
-      title: 'Commit the changes',
-      body: `Commits the edits of the task with the message ${quote(message)}.`,
-    }),
+    asks: async ({ message }, context) => askAboutCommit(await openCopy(services, context), context, message),
     async run(context, { message }) {
       const copy = await openCopy(services, context);
       const { row } = copy;
       if (row.committed_by_call === context.callId) return describeCommit(row.branch, row.commit_id);
-      if (copy.uncommitted.size === 0) throw new ToolFault('there are no edits to commit');
+      requireEdits(copy);
+      if (context.shownDigest !== undefined && context.shownDigest !== digestShown(copy, context.task))
+        throw new ToolFault(
+          'the edits or the branch have changed since a person allowed this: call commit again',
+        );
+      requireOpen(row, context.now);
       if (row.source_branch === null) return propose(services, context, message);
-      const branch = findBranch(row) ?? (await makeBranch(services, context, copy));
+      const branch = findBranch(copy) ?? (await makeBranch(services, context, copy));
       const commitId = await commitEdits(services, context, copy, { branch, message });
       await changeCopy(services, context, async (tx) => {
         storeCommit(tx, context.task, { commitId, message, callId: context.callId }, context.now);
@@ -46,11 +43,6 @@ export function createCommitTool(services: ToolServices): Tool {
       return describeCommit(branch, commitId);
     },
   });
-}
-
-/** Undefined if it must be made. */
-function findBranch({ branch, branch_call: call, is_branch_made: isMade }: CopyRow): string | undefined {
-  return branch !== null && (call === null || isMade === true) ? branch : undefined;
 }
 
 function describeCommit(branch: string | null, commitId: string | null): string {
@@ -73,9 +65,7 @@ async function makeBranch(
   context: ToolContext,
   { row }: WorkingCopy,
 ): Promise<string> {
-  const { taskId, targetBranchName } = context.task;
-  // The end of the id, because tasks of the same minute begin alike.
-  const wanted = targetBranchName ?? `ai/task-${taskId.slice(-12)}`;
+  const wanted = nameBranch(context.task);
   for (let number = 1; number <= mostNames; number += 1) {
     const branch = number === 1 ? wanted : `${wanted}-${number}`;
     const store = (isMade: boolean) =>

@@ -1,9 +1,9 @@
 /** Tools that read and write the files of the working copy. */
 import { Type } from 'typebox';
+import { declareTool, object, PathInput, quote, type ToolServices } from './declared-tool.ts';
 import { maskSecrets, restoreSecrets } from './masking.ts';
 import type { Tool, ToolContext } from './tool.ts';
 import { ToolFault } from './tool-fault.ts';
-import { declareTool, object, PathInput, quote, type ToolServices } from './tool-kit.ts';
 import {
   type CopyFile,
   decodeText,

@@ -11,9 +11,9 @@ import {
 } from '../../delivery/artifacts/index.ts';
 import { type BlobWriter, createDiscardingWriter } from '../../delivery/blobs/index.ts';
 import type { ReadCall } from '../../kernel/endpoint/endpoint.ts';
-import { actForBoth } from './actors.ts';
+import { actForAll } from './actors.ts';
+import type { ToolServices } from './declared-tool.ts';
 import type { ToolContext } from './tool.ts';
-import type { ToolServices } from './tool-kit.ts';
 import type { WorkingCopy } from './working-copy.ts';
 
 type Rows = ReadCall<never>['rows'];
@@ -45,7 +45,7 @@ export async function findFindings(
   context: ToolContext,
   copy: WorkingCopy,
 ): Promise<Checked> {
-  const { rows } = actForBoth(services, getRepositoryFile, context);
+  const { rows } = actForAll(services, getRepositoryFile, context);
   return (await judgeCopy(services, rows, copy)).checked;
 }
 

@@ -1,13 +1,13 @@
 import type { ManifestUser } from '../../delivery/blobs/index.ts';
 import type { Slice } from '../../kernel/slice/slice.ts';
 import { createCommitTool } from './commit-tool.ts';
+import type { ToolServices } from './declared-tool.ts';
 import { createFileTools } from './file-tools.ts';
 import { createPipelineTools } from './pipeline-tools.ts';
 import type { Platform } from './platform.ts';
 import { createQueryTool } from './query-tool.ts';
 import { createRunTools } from './run-tools.ts';
 import type { Tool } from './tool.ts';
-import type { ToolServices } from './tool-kit.ts';
 
 export { createCommitFiles, createVersionFiles } from './base-files.ts';
 export type { CopyServices } from './copy-services.ts';
@@ -15,13 +15,14 @@ export { judgeCopy } from './findings.ts';
 export { createPlatform, type Platform } from './platform.ts';
 export { listRuns } from './run.store.ts';
 export type * from './tool.ts';
+export { ToolFault } from './tool-fault.ts';
 export {
   type CopyRow,
+  claimCopy,
+  closeCopy,
   copyRow,
-  lockCopy,
   newestVersion,
-  removeEdits,
-  storeState,
+  releaseCopy,
 } from './working-copy.store.ts';
 export { decodeText, readCopy, type WorkingCopy } from './working-copy.ts';
 

@@ -2,7 +2,7 @@
 import { getRepositoryFile } from '@headgate/contract';
 import { findRepository, type OpenedRepository } from '../../delivery/repositories/index.ts';
 import { problem } from '../../kernel/http/problems.ts';
-import { actForBoth } from './actors.ts';
+import { actForAll } from './actors.ts';
 import type { CopyServices } from './copy-services.ts';
 import type { ToolContext } from './tool.ts';
 import { ToolFault } from './tool-fault.ts';
@@ -39,7 +39,7 @@ async function beginOnVersion(services: CopyServices, context: ToolContext): Pro
   const { environmentName } = context.task;
   if (environmentName === undefined)
     throw new ToolFault('the task has no environmentName, which a project without a repository needs');
-  const acting = actForBoth(services, getRepositoryFile, context);
+  const acting = actForAll(services, getRepositoryFile, context);
   const found = await acting.rows(newestVersion, { environment_name: environmentName, version_name: null });
   const [row] = found;
   if (row === undefined) throw problem('environment-not-found', { name: environmentName });

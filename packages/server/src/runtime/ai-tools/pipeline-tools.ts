@@ -1,11 +1,11 @@
 /** Tools that read pipelines: list them, check them, and show their SQL. */
 import { Type } from 'typebox';
 import { isPipelinePath } from '../../delivery/artifacts/index.ts';
+import { declareTool, object, PathInput, type ToolServices } from './declared-tool.ts';
 import { listVisible, requireText } from './file-tools.ts';
 import { findFindings, renderFinding } from './findings.ts';
 import { planSql } from './planned-sql.ts';
 import type { Tool } from './tool.ts';
-import { declareTool, object, PathInput, type ToolServices } from './tool-kit.ts';
 import { decodeText, isInFolder, openCopy, requirePath } from './working-copy.ts';
 
 const pipelineLimit = 300;

@@ -10,9 +10,9 @@ import {
   type Transformation,
 } from '@headgate/pipelines';
 import { toScope } from './actors.ts';
+import { quote, requireEnvironment, type ToolServices } from './declared-tool.ts';
 import type { ToolContext } from './tool.ts';
 import { ToolFault } from './tool-fault.ts';
-import { quote, requireEnvironment, type ToolServices } from './tool-kit.ts';
 
 /** Planning takes the server's time. */
 const longestFile = 200_000;

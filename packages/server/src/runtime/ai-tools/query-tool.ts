@@ -2,8 +2,8 @@
 import { queryRowLimit, queryWarehouse } from '@headgate/contract';
 import { Type } from 'typebox';
 import { toScope } from './actors.ts';
+import { declareTool, object, requireEnvironment, type ToolServices } from './declared-tool.ts';
 import type { Tool } from './tool.ts';
-import { declareTool, object, requireEnvironment, type ToolServices } from './tool-kit.ts';
 
 const defaultRows = 50;
 
@@ -18,6 +18,8 @@ export function createQueryTool(services: ToolServices): Tool {
         Type.Integer({ minimum: 1, maximum: queryRowLimit, description: `Default: ${defaultRows}` }),
       ),
     }),
+    inEnvironment: true,
+    returnsRows: true,
     async run(context, { sql, maxRows = defaultRows }) {
       const environmentName = requireEnvironment(context);
       const { columns, rows, isCut } = await services.platform.call(

@@ -10,10 +10,10 @@ import {
   startTestExecution,
 } from '@headgate/contract';
 import { Type } from 'typebox';
-import { actForBoth, requireRights, toScope } from './actors.ts';
+import { actForAll, requireRights, toScope } from './actors.ts';
+import { declareTool, object, quote, requireEnvironment, type ToolServices } from './declared-tool.ts';
 import { type RunKind, storeRun } from './run.store.ts';
 import type { Tool, ToolContext } from './tool.ts';
-import { declareTool, object, quote, requireEnvironment, type ToolServices } from './tool-kit.ts';
 
 const lookAgainMilliseconds = 500;
 const defaultWaitSeconds = 60;
@@ -50,9 +50,10 @@ function createRunTool(services: ToolServices): Tool {
     description:
       'Run a published pipeline in the environment of the task, and wait for its end. It runs the newest enabled version, not the edits of this task.',
     input: object({ pipelineName: NameInput, variables: Type.Optional(values), waitSeconds: WaitInput }),
-    asks: ({ pipelineName, variables = {} }) => ({
-      title: `Run ${quote(pipelineName)}`,
-      body: `Runs the newest version of the pipeline ${quote(pipelineName)} in the environment of the task, with the variables ${JSON.stringify(variables)}. It may change data.`,
+    inEnvironment: true,
+    asks: ({ pipelineName, variables = {} }, context) => ({
+      title: `Run ${quote(pipelineName)} in ${quote(requireEnvironment(context))}`,
+      body: `Runs the newest version of the pipeline ${quote(pipelineName)} in the environment ${quote(requireEnvironment(context))}, with the variables ${JSON.stringify(variables)}. It may change data.`,
     }),
     async run(context, { pipelineName, variables, waitSeconds = defaultWaitSeconds }) {
       const environmentName = requireEnvironment(context);
@@ -88,9 +89,10 @@ function createTestTool(services: ToolServices): Tool {
     description:
       'Run all published tests in the environment of the task, and wait for their end. Tests change no data.',
     input: object({ waitSeconds: WaitInput }),
-    asks: () => ({
-      title: 'Run the tests',
-      body: 'Runs all tests of the newest version in the environment of the task. They change no data.',
+    inEnvironment: true,
+    asks: (_, context) => ({
+      title: `Run the tests in ${quote(requireEnvironment(context))}`,
+      body: `Runs all tests of the newest version in the environment ${quote(requireEnvironment(context))}. They change no data.`,
     }),
     async run(context, { waitSeconds = defaultWaitSeconds }) {
       const environmentName = requireEnvironment(context);
@@ -146,8 +148,8 @@ function createListTool(services: ToolServices): Tool {
     }),
     async run(context, { pipelineName, onlyFailed = false }) {
       const environmentName = requireEnvironment(context);
-      // The list is of what the creator may read; the sender must be able to read it too.
-      await requireRights(actForBoth(services, listPipelineExecutionSteps, context, environmentName));
+      // The list is of what the creator may read; the others must be able to read it too.
+      await requireRights(actForAll(services, listPipelineExecutionSteps, context, environmentName));
       const query = {
         projectId: context.task.projectId,
         environmentName,

@@ -3,8 +3,9 @@
  *
  * Terminology
  *   call     one use of a tool, a row of `ai_call` before and after it
- *   actors   the task's creator and the sender of the message or decision behind the call. A call may do what
- *            both may do at that moment
+ *   actors   the task's creator, and the people behind the call: those who sent the messages that the turn answers,
+ *            or who decided about the call, and the giver of the grant. A call may do what they all may do at that
+ *            moment
  *   changes  the tool has an effect on the platform. Such a call needs a grant or a decision, and is never made
  *            in the mode PLAN
  */
@@ -30,10 +31,12 @@ export interface ToolContext {
   task: ToolTask;
   /** A UUID. Effects use it as their `Idempotency-Key`: after a crash the same call is run again. */
   callId: string;
-  actors: { creator: Scope; sender: Scope };
+  actors: { creator: Scope; behindIds: readonly string[] };
   /** Aborted when the task is stopped, the time of the call is over, or the server shuts down. */
   signal: AbortSignal;
   now: Date;
+  /** Of what people saw besides the input before they allowed the call. Undefined for a call that a grant allows. */
+  shownDigest?: string | undefined;
 }
 
 export interface ToolResult {
@@ -48,6 +51,11 @@ export interface PermissionMessage {
   body: string;
 }
 
+export interface Question extends PermissionMessage {
+  /** What the message describes besides the input. A decision holds only while it is the same. */
+  shownDigest?: string;
+}
+
 /** `input` has been checked against `inputSchema`, and is the parsed JSON of the model. */
 export interface Tool {
   /** Unique: `[a-z_]{1,64}`. */
@@ -57,8 +65,15 @@ export interface Tool {
   /** An object schema without additional properties. */
   inputSchema: TSchema;
   changes: boolean;
-  /** What a person is asked before the call is made. It names the exact effect. */
-  permissionMessage(input: ToolInput): PermissionMessage;
+  /** It works in the environment of the task, and cannot be used by a task without one. */
+  inEnvironment?: boolean | undefined;
+  /** The tool returns rows of the warehouse of the environment. */
+  returnsRows?: boolean | undefined;
+  /**
+   * What a person is asked before the call is made. It names the exact effect.
+   * @throws ToolFault, Problem for a call that cannot be made now
+   */
+  ask(context: ToolContext, input: ToolInput): Question | Promise<Question>;
   /**
    * Makes the call. It may be made again with the same `callId` if the server was killed: its effects happen once
    * then. A thrown Problem is a result for the model; other failures are repeated, then end the task as ERRORED.

@@ -32,6 +32,7 @@ export const copyRow = {
   branch_call: 'uuid?',
   message: 'text?',
   committed_by_call: 'uuid?',
+  claimed_until: 'timestamptz?',
 } satisfies ColumnTypes;
 export type CopyRow = RowOf<typeof copyRow>;
 export type NewCopy = ParametersOf<typeof copyTypes>;
@@ -128,14 +129,62 @@ export function storeCommit(tx: Transaction, task: CopyKey, committed: Committed
   tx.send(updateCommit, { ...keyOf(task), commit_id: commitId, message, committed_by_call: callId, now });
 }
 
-const updateState = statement(
-  { parameters: { ...key, state: 'text', now: 'timestamptz' } },
-  `update ai_working_copy set state = $state, modified_at = $now
-  where account_id = $account_id and task_id = $task_id and state = 'OPEN'`,
+const claim = statement(
+  {
+    parameters: { ...key, claimed_by: 'uuid', claimed_until: 'timestamptz', now: 'timestamptz' },
+    row: copyRow,
+  },
+  `
+  update ai_working_copy set claimed_by = $claimed_by, claimed_until = $claimed_until
+  where account_id = $account_id and task_id = $task_id and state = 'OPEN' and coalesce(claimed_until <= $now, true)
+  returning ${columns}`,
 );
 
-export function storeState(tx: Transaction, task: CopyKey, state: CopyState, now: Date): void {
-  tx.send(updateState, { ...keyOf(task), state, now });
+/** Nothing else changes a claimed copy. @returns undefined if it is not open, or something else has claimed it */
+export async function claimCopy(
+  tx: Transaction,
+  task: CopyKey,
+  { by, until }: { by: string; until: Date },
+  now: Date,
+): Promise<CopyRow | undefined> {
+  return (await tx.query(claim, { ...keyOf(task), claimed_by: by, claimed_until: until, now }))[0];
+}
+
+const release = statement(
+  { parameters: { ...key, claimed_by: 'uuid' } },
+  `update ai_working_copy set claimed_by = null, claimed_until = null
+  where account_id = $account_id and task_id = $task_id and claimed_by = $claimed_by`,
+);
+
+export async function releaseCopy(read: Read, task: CopyKey, by: string): Promise<void> {
+  await read(release, { ...keyOf(task), claimed_by: by });
+}
+
+const deleteEdits = statement(
+  { parameters: key },
+  'delete from ai_edit where account_id = $account_id and task_id = $task_id',
+);
+const close = statement(
+  {
+    parameters: { ...key, state: 'text', claimed_by: 'uuid', now: 'timestamptz' },
+    row: { closed: 'boolean' },
+  },
+  `update ai_working_copy set state = $state, claimed_by = null, claimed_until = null, modified_at = $now
+  where account_id = $account_id and task_id = $task_id and state = 'OPEN' and claimed_by = $claimed_by
+  returning true as closed`,
+);
+
+/** Ends a claim with its edits. @returns false if the claim was lost */
+export async function closeCopy(
+  tx: Transaction,
+  task: CopyKey,
+  { state, by }: { state: 'MERGED' | 'DISCARDED'; by: string },
+  now: Date,
+): Promise<boolean> {
+  const [row] = await tx.query(close, { ...keyOf(task), state, claimed_by: by, now });
+  if (row === undefined) return false;
+  tx.send(deleteEdits, keyOf(task));
+  return true;
 }
 
 export type Stage = 'WORKING' | 'PROPOSED';
@@ -180,10 +229,6 @@ const proposeWorking = statement(
   where account_id = $account_id and task_id = $task_id and stage = 'WORKING'
   on conflict (account_id, task_id, stage, path) do update set content = excluded.content`,
 );
-const deleteEdits = statement(
-  { parameters: key },
-  'delete from ai_edit where account_id = $account_id and task_id = $task_id',
-);
 
 export function removeWorkingEdits(tx: Transaction, task: CopyKey): void {
   tx.send(deleteWorking, keyOf(task));
@@ -192,10 +237,6 @@ export function removeWorkingEdits(tx: Transaction, task: CopyKey): void {
 export function proposeEdits(tx: Transaction, task: CopyKey): void {
   tx.send(proposeWorking, keyOf(task));
   tx.send(deleteWorking, keyOf(task));
-}
-
-export function removeEdits(tx: Transaction, task: CopyKey): void {
-  tx.send(deleteEdits, keyOf(task));
 }
 
 /** No row if the environment does not exist; null for one without a version. */

@@ -11,7 +11,7 @@ import { isUtf8 } from 'node:buffer';
 import { createCommit, getRepositoryFile } from '@headgate/contract';
 import { findAssetNameFault, normalizeName } from '../../delivery/artifacts/index.ts';
 import type { Transaction } from '../../kernel/database/database.ts';
-import { actForBoth, requireRights } from './actors.ts';
+import { actForAll, requireRights } from './actors.ts';
 import { type BaseFile, type BaseFiles, createCommitFiles, createVersionFiles } from './base-files.ts';
 import type { CopyServices } from './copy-services.ts';
 import { beginCopy } from './new-copy.ts';
@@ -20,6 +20,7 @@ import { ToolFault } from './tool-fault.ts';
 import {
   type CopyKey,
   type CopyRow,
+  type Edit,
   findCopy,
   listEdits,
   lockCopy,
@@ -52,9 +53,9 @@ const editBytesLimit = 4 * 1_048_576;
 
 const keyOf = ({ task }: ToolContext): CopyKey => ({ accountId: task.accountId, taskId: task.taskId });
 
-/** Throws what a request to read a file throws for each of the two. */
+/** Throws what a request to read a file throws for each of the actors. */
 export async function openCopy(services: CopyServices, context: ToolContext): Promise<WorkingCopy> {
-  await requireRights(actForBoth(services, getRepositoryFile, context));
+  await requireRights(actForAll(services, getRepositoryFile, context));
   const row =
     (await findCopy(services.database.read, keyOf(context))) ?? (await beginCopy(services, context));
   return readCopy(services, row);
@@ -91,7 +92,7 @@ export async function readCopy(services: CopyServices, row: CopyRow): Promise<Wo
     base,
     baseFiles,
     edits,
-    uncommitted: new Set(stored.flatMap(({ stage, path }) => (stage === 'WORKING' ? [path] : []))),
+    uncommitted: new Set(listUncommitted(stored, bases)),
     files,
     readAll,
     async read(path) {
@@ -99,6 +100,19 @@ export async function readCopy(services: CopyServices, row: CopyRow): Promise<Wo
       return undefined;
     },
   };
+}
+
+/** A file that was written and deleted since the last commit is no change. */
+function listUncommitted(stored: readonly Edit[], bases: ReadonlyMap<string, BaseFile>): string[] {
+  const committed = new Set(bases.keys());
+  for (const { stage, path, content } of stored) {
+    if (stage !== 'PROPOSED') continue;
+    if (content === null) committed.delete(path);
+    else committed.add(path);
+  }
+  return stored.flatMap(({ stage, path, content }) =>
+    stage === 'WORKING' && (content !== null || committed.has(path)) ? [path] : [],
+  );
 }
 
 async function openBase(services: CopyServices, row: CopyRow): Promise<BaseFiles> {
@@ -176,13 +190,18 @@ export function changeCopy<Result>(
   context: ToolContext,
   change: (tx: Transaction, row: CopyRow) => Promise<Result>,
 ): Promise<Result> {
-  return actForBoth(services, createCommit, context).write(async (tx) => {
+  return actForAll(services, createCommit, context).write(async (tx) => {
     const row = await lockCopy(tx, keyOf(context));
     if (row === undefined) throw new ToolFault('the task was deleted');
-    if (row.state !== 'OPEN')
-      throw new ToolFault(
-        `the changes of this task were ${row.state.toLowerCase()}: it can change no more files`,
-      );
+    requireOpen(row, context.now);
     return change(tx, row);
   });
+}
+
+/** @throws ToolFault */
+export function requireOpen({ state, claimed_until: until }: CopyRow, now: Date): void {
+  if (state !== 'OPEN')
+    throw new ToolFault(`the changes of this task were ${state.toLowerCase()}: it can change no more files`);
+  if (until !== null && new Date(until) > now)
+    throw new ToolFault('a person is merging or discarding the changes of this task: wait for the end');
 }

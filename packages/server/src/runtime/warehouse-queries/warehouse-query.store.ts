@@ -83,7 +83,7 @@ export interface QueryEnd {
   message: string | null;
 }
 
-// Writes the events too, which need the project.
+// Writes the events too, which need the project. Readers of events get no message: it may quote a row.
 const endQueriesSql = statement(
   {
     parameters: {
@@ -105,12 +105,12 @@ const endQueriesSql = statement(
       result = (($results::text[])[array_position($query_ids::uuid[], q.query_id)])::jsonb,
       message = ($messages::text[])[array_position($query_ids::uuid[], q.query_id)]
     where q.account_id = $account_id and q.query_id = any ($query_ids::uuid[]) and q.state = 'PENDING'
-    returning q.query_id, q.project_id, q.environment_name, q.state, q.message
+    returning q.query_id, q.project_id, q.environment_name, q.state
   )
   ${insertIntoEvent}
   select $account_id, $now, ($event_ids::uuid[])[row_number() over ()], 'warehouse-query-ended', $actor_id,
     $actor_kind, $request_id, project_id, environment_name, 'warehouse-query', query_id::text, 'query',
-    null, jsonb_strip_nulls(jsonb_build_object('state', state, 'message', message))
+    null, jsonb_build_object('state', state)
   from ended`,
 );
 

@@ -52,7 +52,7 @@ test('the agent of the environment gets the query with its bounds, and the reque
 });
 
 test('a refused query says why, and can be repeated under its key', async () => {
-  const { account, query } = await scene();
+  const { account, projectId, query } = await scene();
   const agent = await createQueryingAgent(account);
   const failing = agent.answerNext({ message: 'there is no table t' });
   const refused = await query({}, { 'idempotency-key': 'k' });
@@ -61,6 +61,15 @@ test('a refused query says why, and can be repeated under its key', async () => 
   const answering = agent.answerNext(rows);
   assert.equal((await query({}, { 'idempotency-key': 'k' })).status, 200);
   await answering;
+  // All readers of the project get events; a message of a warehouse may quote a row.
+  const ended = await server.database.query<{ after: object }>(
+    "select state_after as after from event where project_id = $1 and name = 'warehouse-query-ended' order by event_id",
+    [projectId],
+  );
+  assert.deepEqual(
+    ended.map(({ after }) => after),
+    [{ state: 'FAILED' }, { state: 'ANSWERED' }],
+  );
 });
 
 test('a query without an agent that can run it is refused with the reason', async () => {

@@ -166,7 +166,7 @@ const selectWhere = statement(
     parameters: {
       account_id: 'uuid',
       principal_id: 'uuid',
-      second_principal_id: 'uuid?',
+      other_principal_ids: 'uuid[]?',
       project_id: 'uuid',
       account_roles: typed<string>('text[]'),
       project_roles: typed<string>('text[]'),
@@ -178,7 +178,7 @@ const selectWhere = statement(
   `
   select e.name, r.standing = 'permitted' as permitted
   from environment e, lateral rights($account_id::uuid, $principal_id::uuid, $project_id::uuid, e.name,
-    $account_roles::text[], $project_roles::text[], $environment_roles::text[], $now::timestamptz, null, $second_principal_id::uuid) r
+    $account_roles::text[], $project_roles::text[], $environment_roles::text[], $now::timestamptz, null, $other_principal_ids::uuid[]) r
   where e.account_id = $account_id and e.project_id = $project_id`,
 );
 
@@ -197,7 +197,7 @@ export async function findPermittedEnvironments(
   const rows = await tx.query(selectWhere, {
     account_id: scope.accountId,
     principal_id: scope.actorId,
-    second_principal_id: scope.secondActorId ?? null,
+    other_principal_ids: scope.otherActorIds ?? null,
     project_id: projectId,
     account_roles: roles.account,
     project_roles: roles.project,

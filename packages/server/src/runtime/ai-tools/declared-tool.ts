@@ -1,4 +1,4 @@
-/** What all tools share: their inputs, and what their failures mean. */
+/** Makes a tool from what it declares: its input, its masking, and what its failures mean. */
 import { type Static, type TObject, type TProperties, Type } from 'typebox';
 import type { PipelineReader, UploadLimits } from '../../delivery/artifacts/index.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -6,7 +6,7 @@ import { Problem } from '../../kernel/http/problems.ts';
 import type { CopyServices } from './copy-services.ts';
 import { maskSecrets } from './masking.ts';
 import type { Platform } from './platform.ts';
-import type { PermissionMessage, Tool, ToolContext, ToolInput, ToolResult } from './tool.ts';
+import type { Question, Tool, ToolContext, ToolInput, ToolResult } from './tool.ts';
 import { ToolFault } from './tool-fault.ts';
 
 export interface ToolServices extends CopyServices {
@@ -21,7 +21,9 @@ interface Declared<Input extends TObject> {
   description: string;
   input: Input;
   /** What a person is asked. Only for a tool that changes something. */
-  asks?(input: Static<Input>): PermissionMessage;
+  asks?(input: Static<Input>, context: ToolContext): Question | Promise<Question>;
+  inEnvironment?: true;
+  returnsRows?: true;
   /** It masks its texts itself, since the numbers of the marks are those of a file. */
   masksItself?: true;
   /** @returns the text of a call that was done. @throws ToolFault, Problem */
@@ -40,7 +42,9 @@ export function declareTool<Input extends TObject>({ input, asks, ...declared }:
     description,
     inputSchema: input,
     changes: isChanging,
-    permissionMessage: (given) => asks?.(given as Static<Input>) ?? { title: description, body: '' },
+    inEnvironment: declared.inEnvironment,
+    returnsRows: declared.returnsRows,
+    ask: (context, given) => asks?.(given as Static<Input>, context) ?? { title: description, body: '' },
     async run(context, given: ToolInput): Promise<ToolResult> {
       if (isChanging && context.task.mode === 'PLAN')
         return { outcome: 'FAILED', text: `The task is in the mode PLAN, and ${name} changes something.` };
