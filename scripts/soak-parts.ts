@@ -34,9 +34,10 @@ export const ROUND_TESTS: Readonly<Record<string, number>> = {
   'http/bad-input': 5,
   'repository-migrations/mirror-push': 5,
   'hosted-repositories/clone-and-push': 5,
+  'warehouses/duckdb-memory': 3,
 };
 /** A shorter turn has one of these files, a longer one all. */
-const SECONDS_PER_FILE = 18;
+const SECONDS_PER_FILE = 16;
 
 export const PARTS = {
   fuzz: (seconds: number, seed: number): PartCommand => ({
