@@ -35,9 +35,10 @@ export const ROUND_TESTS: Readonly<Record<string, number>> = {
   'repository-migrations/mirror-push': 5,
   'hosted-repositories/clone-and-push': 5,
   'acceptance/schedules': 5,
+  'warehouses/duckdb-memory': 3,
 };
 /** A shorter turn has one of these files, a longer one all. */
-const SECONDS_PER_FILE = 17;
+const SECONDS_PER_FILE = 16;
 
 export const PARTS = {
   fuzz: (seconds: number, seed: number): PartCommand => ({

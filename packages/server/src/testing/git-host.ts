@@ -52,8 +52,16 @@ export interface GitHost {
   close(): Promise<void>;
 }
 
+/** Nothing waits for the disk, and no process starts beside those that a test is about. */
+const settings: readonly (readonly [name: string, value: string])[] = [
+  ['core.fsync', 'none'],
+  ['http.receivepack', 'true'],
+  ['receive.autogc', 'false'],
+  ['fastimport.unpackLimit', '1'],
+];
+
 /** The environment of git in tests: no configuration of the machine. */
-export const gitEnvironment = {
+export const gitEnvironment: Readonly<Record<string, string>> = {
   PATH: process.env.PATH ?? '',
   HOME: tmpdir(),
   GIT_CONFIG_NOSYSTEM: '1',
@@ -64,6 +72,13 @@ export const gitEnvironment = {
   GIT_COMMITTER_NAME: 'Ada',
   GIT_COMMITTER_EMAIL: 'ada@example.com',
   LC_ALL: 'C',
+  GIT_CONFIG_COUNT: `${settings.length}`,
+  ...Object.fromEntries(
+    settings.flatMap(([name, value], index) => [
+      [`GIT_CONFIG_KEY_${index}`, name],
+      [`GIT_CONFIG_VALUE_${index}`, value],
+    ]),
+  ),
 };
 
 /** Runs git for the arrangement of a test. */
@@ -89,7 +104,7 @@ export function commitFiles(
   { branch = 'main', message = 'change', files }: CommittedFiles,
 ): string {
   const stream: (string | Buffer)[] = [
-    `commit refs/heads/${branch}\ncommitter Ada <ada@example.com> 1700000000 +0000\ndata ${Buffer.byteLength(message)}\n${message}\n`,
+    `commit refs/heads/${branch}\nmark :1\ncommitter Ada <ada@example.com> 1700000000 +0000\ndata ${Buffer.byteLength(message)}\n${message}\n`,
   ];
   const exists = runGit(folder, ['for-each-ref', `refs/heads/${branch}`]) !== '';
   if (exists) stream.push(`from refs/heads/${branch}^0\n`);
@@ -97,8 +112,12 @@ export function commitFiles(
     const bytes = Buffer.from(content);
     stream.push(`M 100644 inline ${JSON.stringify(path)}\ndata ${bytes.length}\n`, bytes, '\n');
   }
-  runGit(folder, ['fast-import', '--quiet'], Buffer.concat(stream.map((part) => Buffer.from(part))));
-  return runGit(folder, ['rev-parse', `refs/heads/${branch}`]).trim();
+  stream.push('get-mark :1\n');
+  return runGit(
+    folder,
+    ['fast-import', '--quiet'],
+    Buffer.concat(stream.map((part) => Buffer.from(part))),
+  ).trim();
 }
 
 export async function startGitHost(): Promise<GitHost> {
@@ -152,7 +171,6 @@ export async function startGitHost(): Promise<GitHost> {
     addRepository(name, { readers = [], writers = [] } = {}) {
       const folder = join(root, name);
       runGit(root, ['init', '--quiet', '--bare', '--initial-branch=main', folder]);
-      runGit(folder, ['config', 'http.receivepack', 'true']);
       const hosted: HostedOnHost = {
         folder,
         cloneUrl: `${url}/${name}`,

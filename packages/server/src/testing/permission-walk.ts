@@ -125,16 +125,25 @@ export interface PlacedRequest {
 export async function createRequests(createPlace: () => Promise<Place>) {
   const kept = await createPlace();
   const made = new Map<string, PlacedRequest>();
-  async function make(operation: Operation, shared: Place): Promise<PlacedRequest> {
+  async function make(operation: Operation, findShared: () => Promise<Place>): Promise<PlacedRequest> {
     // Even without the request, such an example may block the place for the others.
-    const place = takesPlaceAway(operation) ? await createPlace() : shared;
+    const place = await (takesPlaceAway(operation) ? createPlace() : findShared());
     return { place, request: await makeRequest(operation, place) };
   }
-  return async (operation: Operation, expected: Expected, changed: Place): Promise<PlacedRequest> => {
-    if (!changesNothing(operation, expected)) return make(operation, changed);
-    const found = made.get(operation.id) ?? (await make(operation, kept));
+  return async (operation: Operation, expected: Expected, findChanged: () => Promise<Place>) => {
+    if (!changesNothing(operation, expected)) return make(operation, findChanged);
+    const found = made.get(operation.id) ?? (await make(operation, async () => kept));
     made.set(operation.id, found);
     return found;
+  };
+}
+
+/** Makes a place at the first use: most callers change nothing. */
+export function createOnUse(createPlace: () => Promise<Place>): () => Promise<Place> {
+  let made: Promise<Place> | undefined;
+  return () => {
+    made ??= createPlace();
+    return made;
   };
 }
 

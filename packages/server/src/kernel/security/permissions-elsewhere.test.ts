@@ -70,10 +70,9 @@ test('for every operation a project of another account looks like one that does 
   const stranger = (await server.account()).admin;
   const createOwnPlace = async () => createPlace(await server.account());
   const findRequest = await createRequests(createOwnPlace);
-  const changed = await createOwnPlace();
   const named = shown.filter((each) => isOfProject(each) && each.projectFrom !== 'resource');
   for (const operation of named) {
-    const { place, request } = await findRequest(operation, 'unknown', changed);
+    const { place, request } = await findRequest(operation, 'unknown', createOwnPlace);
     const { path, ...asked } = request;
     const foreign = (await stranger.send(operation.method, path, asked)).problem;
     const { projectId } = place.project;
@@ -96,9 +95,8 @@ test('a resource of another account that names no project looks like one that do
   const stranger = (await server.account()).admin;
   const createOwnPlace = async () => createPlace(await server.account());
   const findRequest = await createRequests(createOwnPlace);
-  const changed = await createOwnPlace();
   for (const operation of shown.filter(({ projectFrom }) => projectFrom === 'resource')) {
-    const { path, ...asked } = (await findRequest(operation, 'unknown', changed)).request;
+    const { path, ...asked } = (await findRequest(operation, 'unknown', createOwnPlace)).request;
     const foreign = (await stranger.send(operation.method, path, asked)).problem;
     const elsewhere = path.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, never);
     const unknown = (await stranger.send(operation.method, elsewhere, asked)).problem;

@@ -6,6 +6,7 @@ import type { Answer } from '../../testing/client.ts';
 import {
   callers,
   createCallers,
+  createOnUse,
   createRequests,
   describeCaller,
   findExpected,
@@ -96,7 +97,7 @@ for (const callerKind of callers.filter((each) => each.role !== 'SUPER_ADMIN')) 
     const inProject = shown.filter(isOfProject);
     for (const [standingNumber, standing] of elsewhereOnly.entries()) {
       const callerIn = createCallers(callerKind, standing);
-      const changed = await createOwnPlace();
+      const findChanged = createOnUse(createOwnPlace);
       for (const [number, operation] of inProject.entries()) {
         if (!isChecked(callerKind, number, standingNumber, elsewhereOnly.length)) continue;
         const expected = findExpected(operation, role, standing);
@@ -105,7 +106,7 @@ for (const callerKind of callers.filter((each) => each.role !== 'SUPER_ADMIN')) 
         );
         const isMember = role === 'MEMBER' && kind === 'actor';
         for (const parts of [strayParts, ...(isMember ? alone.map((part) => [part]) : [])]) {
-          const { place, request } = await findRequest(operation, expected, changed);
+          const { place, request } = await findRequest(operation, expected, findChanged);
           const { actor, grants } = await callerIn(place);
           const { path, ...asked } = addStrays(operation, request, place, parts, grants[0]?.projectId ?? '');
           const what = `${operation.id} as ${role} with ${JSON.stringify(standing)} and stray ${parts.join()}`;

@@ -9,6 +9,7 @@ import { permissionRowOf } from '../../testing/guards.ts';
 import {
   callers,
   createCallers,
+  createOnUse,
   createRequests,
   describeCaller,
   findExpected,
@@ -49,12 +50,12 @@ for (const callerKind of callers) {
   test(`${describeCaller(callerKind)}: every operation, without a role and with roles in the project and in an environment (TEST_SEED=${testSeed})`, async () => {
     for (const [standingNumber, standing] of standings.entries()) {
       const callerIn = createCallers(callerKind, standing);
-      const changed = await createOwnPlace();
+      const findChanged = createOnUse(createOwnPlace);
       for (const [number, operation] of shown.entries()) {
         if (!isChecked(callerKind, number, standingNumber, standings.length)) continue;
         const what = `${operation.id} as ${role} with ${JSON.stringify(standing)}`;
         const expected = findExpected(operation, role, standing);
-        const { place, request } = await findRequest(operation, expected, changed);
+        const { place, request } = await findRequest(operation, expected, findChanged);
         const { path, ...asked } = request;
         const { actor } = await callerIn(place);
         const answer = await actor.send(operation.method, path, asked);
