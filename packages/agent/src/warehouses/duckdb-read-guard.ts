@@ -8,7 +8,14 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 const periodMilliseconds = 10;
 /** What the program needs besides DuckDB's memory. */
 const programMegabytes = 128;
+/** A query during which the process grew by less goes on: memory that earlier statements left is not always freed. */
+const harmlessMegabytes = 16;
 const bytesOfMegabyte = 1_048_576;
+
+interface Query {
+  bytesBefore: number;
+  isInterrupted: boolean;
+}
 
 export interface ReadGuard {
   /** Runs a query. @throws Error that names the settings if the process has too little memory for it */
@@ -20,12 +27,14 @@ export function createReadGuard(
   measure: () => number = process.memoryUsage.rss,
 ): ReadGuard {
   const limitMegabytes = computeLimit(bounds);
-  const running = new Map<DuckDBConnection, { isInterrupted: boolean }>();
+  const running = new Map<DuckDBConnection, Query>();
   let timer: NodeJS.Timeout | undefined;
 
   function check(): void {
-    if (measure() <= limitMegabytes * bytesOfMegabyte) return;
+    const bytes = measure();
+    if (bytes <= limitMegabytes * bytesOfMegabyte) return;
     for (const [connection, query] of running) {
+      if (bytes - query.bytesBefore < harmlessMegabytes * bytesOfMegabyte) continue;
       query.isInterrupted = true;
       connection.interrupt();
     }
@@ -33,7 +42,7 @@ export function createReadGuard(
 
   return {
     async run(connection, query) {
-      const state = { isInterrupted: false };
+      const state = { bytesBefore: measure(), isInterrupted: false };
       running.set(connection, state);
       timer ??= setInterval(check, periodMilliseconds);
       try {
