@@ -25,6 +25,7 @@ interface CallGiven {
   creator: Actor;
   sender: Actor;
   task: Partial<ToolContext['task']>;
+  signal: AbortSignal;
 }
 
 interface SceneGiven {
@@ -77,7 +78,7 @@ export async function createToolScene(
         task: { ...ofTask, ...given.task },
         callId: given.callId ?? randomUUID(),
         actors: { creator: scopeOf(creator), sender: scopeOf(given.sender ?? creator) },
-        signal: new AbortController().signal,
+        signal: given.signal ?? new AbortController().signal,
         now: server.clock.now(),
       };
       return tool.run(context, { ...input });

@@ -5,7 +5,7 @@
 import { createBranch, createCommit, type FileOfCommit } from '@headgate/contract';
 import { Type } from 'typebox';
 import type { GitRepository } from '../../delivery/git/index.ts';
-import { toScope } from './actors.ts';
+import { toCaller } from './actors.ts';
 import { Refused } from './platform.ts';
 import type { Tool, ToolContext } from './tool.ts';
 import { ToolFault } from './tool-fault.ts';
@@ -86,7 +86,7 @@ async function makeBranch(
     try {
       await services.platform.call(
         createBranch,
-        toScope(context.actors),
+        toCaller(context),
         {
           params: { projectId: context.task.projectId },
           body: { name: branch, ...(row.start_commit === null ? {} : { from: row.start_commit }) },
@@ -117,7 +117,7 @@ async function commitEdits(
   try {
     const { commitId } = await services.platform.call(
       createCommit,
-      toScope(context.actors),
+      toCaller(context),
       {
         params: { projectId: context.task.projectId },
         body: {
