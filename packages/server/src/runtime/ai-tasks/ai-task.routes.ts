@@ -35,7 +35,7 @@ import {
   taskById,
   taskPage,
 } from './ai-task.store.ts';
-import { requireAccountBudget } from './budget.ts';
+import { requireAccountBudget, requireTaskBudget } from './budget.ts';
 import { writeDecisions } from './decisions.ts';
 import { addGrants, replaceGrants } from './grant.store.ts';
 import type { LiveTexts } from './live-text.ts';
@@ -164,6 +164,7 @@ export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): voi
     const task = await lockTask(tx, scope, taskId);
     const config = requireConfig(task, body.agentConfig, params.taskId);
     if (task.last_position >= mostMessages) throw problem('ai-task-full', { limit: mostMessages });
+    requireTaskBudget(task, settings);
     await requireAccountBudget(tx, settings, scope.accountId, now);
     const key = { account_id: scope.accountId, task_id: taskId, now };
     const sender = { sender_id: scope.actorId, sender_credential_id: scope.userCredentialId ?? null };

@@ -9,7 +9,7 @@ import { addUsage } from './budget.ts';
 import { digestText, digestTool, findGrant } from './grant.ts';
 import { addTaskUsage, type OpenCall, readGrants } from './held-task.store.ts';
 import type { NewMessage } from './message.store.ts';
-import { encodeJson, toStoredText } from './stored-text.ts';
+import { encodeJson, showHidden, toStoredText } from './stored-text.ts';
 import { buildTaskEvent, describeTask } from './task-event.ts';
 import {
   addMessages,
@@ -37,7 +37,10 @@ export interface DueCalls {
   waitsUntil: Date | undefined;
 }
 
-/** Judges the calls that have not begun; asks for the decisions that are missing. */
+/**
+ * Judges the calls that have not begun; asks for the decisions that are missing. The calls after one that changes
+ * something wait for it: the model wrote them in this order.
+ */
 export async function findDueCall(step: Step, now: Date): Promise<DueCalls> {
   const due: DueCalls = { ended: [], call: undefined, grantNumber: undefined, waitsUntil: undefined };
   const asks: OpenCall[] = [];
@@ -45,15 +48,19 @@ export async function findDueCall(step: Step, now: Date): Promise<DueCalls> {
   const wait = (date: Date) => {
     due.waitsUntil = due.waitsUntil === undefined || date < due.waitsUntil ? date : due.waitsUntil;
   };
+  let mustWait = false;
   for (const call of step.task.calls) {
     const judged = judgeCall(step, call, now);
     if ('text' in judged) due.ended.push({ call, ...judged });
     else if (judged.needs === 'nothing') {
-      if (due.call === undefined) Object.assign(due, { call, grantNumber: judged.grantNumber });
-    } else if (call.status === 'WAITING' && call.expiresAt !== null) wait(new Date(call.expiresAt));
-    else {
-      asks.push(call);
-      wait(until);
+      if (due.call === undefined && !mustWait) Object.assign(due, { call, grantNumber: judged.grantNumber });
+    } else {
+      mustWait ||= step.services.tools.find(call.toolName)?.changes === true;
+      if (call.status === 'WAITING' && call.expiresAt !== null) wait(new Date(call.expiresAt));
+      else {
+        asks.push(call);
+        wait(until);
+      }
     }
   }
   if (asks.length > 0) await askForDecisions(step, asks, until, now);
@@ -102,8 +109,8 @@ function askForDecisions(step: Step, calls: readonly OpenCall[], until: Date, no
       const message = services.tools.find(call.toolName)?.permissionMessage(input);
       if (message === undefined) return [];
       const permissionMessage = {
-        title: toStoredText(message.title, 1_000),
-        body: toStoredText(message.body, 20_000),
+        title: toStoredText(showHidden(message.title), 1_000),
+        body: toStoredText(showHidden(message.body), 20_000),
       };
       writeWait(tx, key, {
         call_id: call.callId,

@@ -1,6 +1,6 @@
 /** The table `ai_message`: messages are only ever added, in an order without gaps. */
 import type { AiMessageData } from '@headgate/contract';
-import { type Read, type RowOf, statement, type Transaction, typed } from '../../kernel/database/database.ts';
+import { type RowOf, statement, type Transaction, typed } from '../../kernel/database/database.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
 import { encodeJson } from './stored-text.ts';
 
@@ -20,21 +20,6 @@ export const messagesAfter = guardedRead(
   where m.account_id = $account_id and m.task_id = $task_id and m.position > $after
   order by m.position limit $limit`,
 );
-
-const ofTask = statement(
-  { parameters: { account_id: 'uuid', task_id: 'uuid' }, row: messageRow },
-  `
-  select m.position, m.group_id, m.written_at, m.data from ai_message m
-  where m.account_id = $account_id and m.task_id = $task_id order by m.position`,
-);
-
-/** All messages of a task, for its next turn. */
-export function readTranscript(
-  read: Read,
-  { accountId, taskId }: { accountId: string; taskId: string },
-): Promise<MessageRow[]> {
-  return read(ofTask, { account_id: accountId, task_id: taskId });
-}
 
 const append = statement(
   {
