@@ -50,15 +50,20 @@ function partsOf(operation: Described): fc.Arbitrary<Parts> {
   });
 }
 
-export const draft: fc.Arbitrary<Draft> = fc
-  .tuple(
-    parts,
-    fc.oneof(
-      { weight: 2, arbitrary: fc.constant([]) },
-      { weight: 5, arbitrary: fc.array(mutation, { minLength: 1, maxLength: 3 }) },
-    ),
-  )
-  .map(([fitting, mutations]) => mutate(fitting, mutations));
+export const draft: fc.Arbitrary<Draft> = changed(parts);
+
+/** A request to this operation. */
+export function draftOf(operation: Described): fc.Arbitrary<Draft> {
+  return changed(partsOf(operation));
+}
+
+function changed(fitting: fc.Arbitrary<Parts>): fc.Arbitrary<Draft> {
+  const mutations = fc.oneof(
+    { weight: 2, arbitrary: fc.constant([]) },
+    { weight: 5, arbitrary: fc.array(mutation, { minLength: 1, maxLength: 3 }) },
+  );
+  return fc.tuple(fitting, mutations).map(([one, some]) => mutate(one, some));
+}
 
 function valueOfBody({ body }: Described): fc.Arbitrary<unknown> {
   return body === undefined ? fc.constant(undefined) : valueFor(body, '');

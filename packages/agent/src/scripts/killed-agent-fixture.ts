@@ -3,16 +3,25 @@ import { readFileSync } from 'node:fs';
 import { createScriptsFixture } from './script-fixture.ts';
 
 const fixture = createScriptsFixture();
-const running = fixture.run(process.argv[2] ?? 'sleep 600');
-const children = (pid: number | string): string[] =>
-  readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').split(' ').filter(Boolean);
-const descendants = (pid: number | string): string[] =>
-  children(pid).flatMap((child) => [child, ...descendants(child)]);
 const looking = setInterval(() => {
-  const found = descendants(process.pid);
+  const found = findDescendants(process.pid);
   // The outer process, init, bash and its child.
   if (found.length < 4 || !fixture.logged.some((line) => line.includes('confined'))) return;
   clearInterval(looking);
   console.log(JSON.stringify({ processes: found, folder: fixture.folder }));
 }, 50);
-await running;
+const { message } = await fixture.run(process.argv[2] ?? 'sleep 600');
+throw new Error(`the script ended before the agent was killed: ${message}`);
+
+function findDescendants(pid: number | string): string[] {
+  return findChildren(pid).flatMap((child) => [child, ...findDescendants(child)]);
+}
+
+function findChildren(pid: number | string): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').split(' ').filter(Boolean);
+  } catch {
+    // It ended since its parent was looked at.
+    return [];
+  }
+}

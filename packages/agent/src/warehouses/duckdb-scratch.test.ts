@@ -301,6 +301,21 @@ describe('the scratch database of a test', { timeout: 120_000 }, () => {
     ]);
   });
 
+  it('is gone at the end of every close, also of one that begins while another one waits', async () => {
+    const test = await fixture.connect();
+    const endless = test.query('select count(*) from range(10000000000) a, range(1000) b', 1);
+    const interrupted = assert.rejects(endless, /INTERRUPT|closed/i);
+    let hasFirstEnded = false;
+    void test.close().then(() => {
+      hasFirstEnded = true;
+    });
+    await test.close();
+    assert.ok(hasFirstEnded);
+    const { rows } = await real.query('select database_name from duckdb_databases() where not internal', 10);
+    assert.deepEqual(rows, [[catalog]]);
+    await interrupted;
+  });
+
   it('continues sequences, also those that have no value left', async () => {
     await real.execute('create sequence used_up maxvalue 2');
     await real.execute('create sequence around increment by -1 minvalue 1 maxvalue 2 start 1 cycle');

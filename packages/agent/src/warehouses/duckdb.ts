@@ -73,6 +73,7 @@ class EnvironmentDatabase {
     let database: DatabaseProcess | undefined;
     let wasOpen = false;
     let hasState = false;
+    let closing: Promise<void> | undefined;
     const checkOpen = () => {
       if (!this.#open.has(connection)) throw new Error('this connection to the warehouse is closed');
     };
@@ -109,11 +110,9 @@ class EnvironmentDatabase {
       query: async (sql, maxRows, _session, limit) =>
         (await ask({ type: 'query', sql, maxRows }, limit)) as { columns: string[]; rows: unknown[][] },
       read: async (sql, bounds, limit) => (await ask({ type: 'read', sql, bounds }, limit)) as ReadRows,
-      close: async () => {
-        if (!this.#open.has(connection)) return;
-        this.#forget(connection);
-        const canLeave = scratch === undefined && database?.leave(connection) === true;
-        if (database?.alive && !canLeave) await this.#closeOn(database, connection);
+      close: () => {
+        closing ??= this.#closeConnection(connection, database, scratch !== undefined);
+        return closing;
       },
     };
   }
@@ -187,6 +186,16 @@ class EnvironmentDatabase {
       limit?.removeEventListener('abort', end);
       clearTimeout(bound);
     }
+  }
+
+  async #closeConnection(
+    connection: number,
+    database: DatabaseProcess | undefined,
+    isScratch: boolean,
+  ): Promise<void> {
+    this.#forget(connection);
+    if (!database?.alive || (!isScratch && database.leave(connection))) return;
+    await this.#closeOn(database, connection);
   }
 
   /** Kills the process if a statement ignores the interrupt, so that no statement runs forever. */
