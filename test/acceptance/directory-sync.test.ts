@@ -7,7 +7,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { roundsOr, testSeed as seed } from '../../packages/server/src/testing/rounds.ts';
+import { roundsOr, testSeed as seed } from '@headgate/contract/testing/rounds';
 import { seededRandom } from '../../packages/server/src/testing/seeded-random.ts';
 import type { Answer, ApiClient } from './harness/client.ts';
 import { onDatabaseOf } from './harness/database.ts';

@@ -9,7 +9,7 @@ import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { roundsOr, testSeed as seed } from '../../packages/server/src/testing/rounds.ts';
+import { roundsOr, testSeed as seed } from '@headgate/contract/testing/rounds';
 import { seededRandom } from '../../packages/server/src/testing/seeded-random.ts';
 import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import { ended, hasEnded, Installation, pidOf } from './harness/installation.ts';

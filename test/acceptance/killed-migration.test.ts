@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
+import { isInTurn, testSeed } from '@headgate/contract/testing/rounds';
 import { type GitFront, startGitFront } from '../../packages/server/src/testing/git-front.ts';
 import {
   commitFiles,
@@ -13,7 +14,6 @@ import {
   type HostedOnHost,
   startGitHost,
 } from '../../packages/server/src/testing/git-host.ts';
-import { isInTurn, testSeed } from '../../packages/server/src/testing/rounds.ts';
 import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { onDatabaseOf } from './harness/database.ts';

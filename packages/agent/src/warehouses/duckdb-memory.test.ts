@@ -119,4 +119,24 @@ describe('SQL that exceeds DuckDB’s own memory limit', { timeout: 180_000 }, (
     const settings = `select current_setting('threads'), current_setting('max_temp_directory_size')`;
     assert.deepEqual((await warehouse.query(settings, 1)).rows, [[2, '64.0 MiB']]);
   });
+
+  it('a query that only reads is interrupted before it ends the statements of runs', async () => {
+    const run = await driver.connect(testPlace);
+    await run.execute('begin; delete from kept');
+    const endless = run.query('select count(*) from range(30000) a, range(30000) b', 1);
+    const reading = await driver.connectReading(testPlace);
+    const bounds = { maxRows: 10, maxBytes: 10_000 };
+    const noLimit = new AbortController().signal;
+    for (const sql of [
+      'select histogram(range) from range(1000000000)',
+      `select length(string_agg(repeat('x', 1000))) from range(10000000)`,
+    ])
+      await assert.rejects(reading.read(sql, bounds, noLimit), /the query was interrupted .*runs go first/);
+    assert.deepEqual((await reading.read('select count(*) from kept', bounds, noLimit)).rows, [[1000]]);
+    assert.deepEqual((await endless).rows, [[900_000_000]]);
+    assert.deepEqual((await run.query('select count(*) from kept', 1)).rows, [[0]], 'in its transaction');
+    await run.execute('rollback');
+    await run.close();
+    await reading.close();
+  });
 });

@@ -11,6 +11,8 @@ export interface DatabaseSettings {
   /** One of the allowed folders; the base of relative paths. */
   filesFolder: string;
   memoryMegabytes: number;
+  /** Above it, the process is killed. */
+  processMegabytes: number;
   threads: number;
   temporaryMegabytes: number;
 }

@@ -16,6 +16,7 @@ import type {
   ScratchRequest,
 } from './duckdb-messages.ts';
 import { quoteName } from './duckdb-names.ts';
+import { createReadGuard, type ReadGuard } from './duckdb-read-guard.ts';
 import { readOnly } from './duckdb-reading.ts';
 import { openScratch } from './duckdb-scratch.ts';
 import { execute, query, type StatementRules } from './duckdb-statement.ts';
@@ -44,6 +45,7 @@ let instance: DuckDBInstance | undefined;
 let memoryMegabytes = 0;
 let rules: Omit<StatementRules, 'catalog'> | undefined;
 let watchCatalog: (() => KnownCatalog) | undefined;
+let guard: ReadGuard | undefined;
 
 function send(message: DatabaseMessage): void {
   if (process.connected) process.send?.(message);
@@ -51,6 +53,7 @@ function send(message: DatabaseMessage): void {
 
 async function start(settings: DatabaseSettings): Promise<void> {
   ({ memoryMegabytes } = settings);
+  guard = createReadGuard(settings);
   const deadline = performance.now() + openTimeoutMilliseconds;
   for (;;) {
     try {
@@ -91,7 +94,10 @@ async function answer(
     session.running = id;
     const { connection, rules } = session;
     if (request.type === 'execute') return execute(connection, request.sql, rules);
-    if (request.type === 'read') return readOnly(connection, request.sql, rules, request.bounds);
+    if (request.type === 'read') {
+      const read = () => readOnly(connection, request.sql, rules, request.bounds);
+      return guard?.run(connection, read);
+    }
     return query(connection, request.sql, rules, request.maxRows);
   });
   session.turn = mine

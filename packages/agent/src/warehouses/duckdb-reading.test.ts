@@ -99,6 +99,29 @@ test('the warehouse refuses whatever writes, and nothing has changed afterwards'
   for (const file of ['city.csv', 'all']) assert.ok(!existsSync(join(folders.files(testPlace), file)), file);
 });
 
+test('a query that fails after its first rows is no success', async () => {
+  const late = 'select case when range = 500000 then error(range::text) else 1 end as a from range(1000000)';
+  const many = { maxRows: 1_000_000, maxBytes: 50_000_000 };
+  await assert.rejects(read(late, many), /^Error: Invalid Input Error: 500000$/);
+  await assert.rejects(writer.execute(late), /^Error: Invalid Input Error: 500000$/);
+  await assert.rejects(writer.query(late, 1_000_000), /^Error: Invalid Input Error: 500000$/);
+  await writer.execute('begin');
+  await assert.rejects(writer.execute(late), /failed after its first rows/);
+  await writer.execute('rollback');
+  assert.deepEqual((await read('select count(*) from city')).rows, [[3]]);
+});
+
+test('a query whose time ends while it gives its rows is no success', async () => {
+  const connection = await driver.connectReading(testPlace);
+  const many = { maxRows: 100_000_000, maxBytes: 1_000_000_000 };
+  const late = AbortSignal.timeout(200);
+  await assert.rejects(
+    connection.read('select range from range(50000000)', many, late),
+    /Interrupted|failed after/,
+  );
+  await connection.close();
+});
+
 test('a query that takes too long ends, and the reason says how long it may take', async () => {
   const handler = createWarehouseQueryHandler({ warehouses: { duckdb: driver } });
   const unused = () => assert.fail('a query reports nothing before its end');

@@ -8,6 +8,7 @@ import {
   type DuckDBType,
   StatementType,
 } from '@duckdb/node-api';
+import { findReason, RowsLost, readChunks } from './duckdb-chunks.ts';
 import { checkCalls } from './duckdb-functions.ts';
 import { checkPlan } from './duckdb-plan.ts';
 import { type StatementRules, toJavaScript } from './duckdb-statement.ts';
@@ -27,8 +28,7 @@ export async function readOnly(
     throw new Error('only SELECT can be used here, not EXPORT: nothing may be changed');
   const statements = await connection.extractStatements(sql);
   if (statements.count !== 1) throw new Error('write exactly one SELECT statement');
-  await connection.run('begin transaction read only');
-  try {
+  return inReadOnly(connection, async () => {
     const statement = await statements.prepare(0);
     try {
       const type = statement.statementType;
@@ -39,6 +39,20 @@ export async function readOnly(
     } finally {
       statement.destroySync();
     }
+  }).catch(async (failure) => {
+    throw failure instanceof RowsLost
+      ? await inReadOnly(connection, () => findReason(connection, failure, sql))
+      : failure;
+  });
+}
+
+async function inReadOnly<Result>(
+  connection: DuckDBConnection,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  await connection.run('begin transaction read only');
+  try {
+    return await work();
   } finally {
     // There is no transaction if the connection was interrupted before it began.
     await connection.run('rollback').catch(() => undefined);
@@ -58,11 +72,7 @@ async function readFirstRows(
   const types = result.columnTypes();
   const rows: ReadRows['rows'] = [];
   let size = 0;
-  for (
-    let chunk = await result.fetchChunk();
-    chunk && chunk.rowCount > 0;
-    chunk = await result.fetchChunk()
-  ) {
+  for await (const chunk of readChunks(result)) {
     for (const row of chunk.getRows()) {
       const values = row.map((value, column) => toJavaScript(value, types[column] as DuckDBType));
       size += Buffer.byteLength(JSON.stringify(values));

@@ -11,6 +11,7 @@ import {
   ResultReturnType,
   StatementType,
 } from '@duckdb/node-api';
+import { findReason, readChunks } from './duckdb-chunks.ts';
 import {
   type BuiltInFunctions,
   checkCalls,
@@ -115,7 +116,10 @@ async function runStatement(
         if (type === StatementType.EXPLAIN) return explain(connection, isAlone ? sql : undefined, rules, run);
         if (statements.count === 1 && !(await isHarmless(connection, sql, type, rules)))
           await checkPlan(connection, sql, type, functions);
-        await run(statement);
+        const query = statements.count === 1 && type === StatementType.SELECT ? sql : undefined;
+        await run(statement).catch(async (failure) => {
+          throw await findReason(connection, failure, query);
+        });
         if (type === StatementType.CREATE) await checkCreated(connection, sql, functions);
       });
     } finally {
@@ -179,11 +183,7 @@ async function runAndCount(statement: DuckDBPreparedStatement): Promise<number> 
   const countsItself =
     result.returnType === ResultReturnType.NOTHING && statement.statementType === StatementType.CREATE;
   let rowCount = 0;
-  for (
-    let chunk = await result.fetchChunk();
-    chunk && chunk.rowCount > 0;
-    chunk = await result.fetchChunk()
-  ) {
+  for await (const chunk of readChunks(result)) {
     // CREATE TABLE … AS returns one row with the number of created rows.
     if (countsItself) return chunk.columnCount > 0 ? Number(chunk.getColumnValues(0)[0] ?? 0) : 0;
     rowCount += chunk.rowCount;
@@ -197,11 +197,7 @@ async function readRows(statement: DuckDBPreparedStatement, maxRows: number) {
   const types = result.columnTypes();
   const rows: unknown[][] = [];
   let size = 0;
-  for (
-    let chunk = await result.fetchChunk();
-    chunk && chunk.rowCount > 0;
-    chunk = await result.fetchChunk()
-  ) {
+  for await (const chunk of readChunks(result)) {
     for (const row of chunk.getRows()) {
       if (rows.length === maxRows) {
         throw new Error(`the query returns more than ${maxRows} rows: add a filter or a LIMIT`);

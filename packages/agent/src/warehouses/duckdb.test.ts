@@ -306,6 +306,7 @@ describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
       filesFolder: root,
       allowedFolders: [root],
       memoryMegabytes: 256,
+      processMegabytes: 1_024,
       threads: 1,
       temporaryMegabytes: 64,
     };

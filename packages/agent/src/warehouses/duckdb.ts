@@ -240,6 +240,7 @@ class EnvironmentDatabase {
         filesFolder,
         allowedFolders: [artifactFolder, filesFolder],
         memoryMegabytes: bounds.memoryMegabytes,
+        processMegabytes: bounds.processMegabytes,
         threads: bounds.threads,
         temporaryMegabytes: bounds.temporaryMegabytes,
       },

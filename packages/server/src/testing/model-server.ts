@@ -108,7 +108,8 @@ async function sendAnswer(response: ServerResponse, shape: Shape, answer: Script
       response.destroy();
       return;
     }
-    response.write(piece);
+    // What was written before a cut is sent.
+    await new Promise((resolve) => response.write(piece, resolve));
   }
   response.end();
 }
@@ -146,7 +147,7 @@ function checkCommon(body: Body): string[] {
   return faults;
 }
 
-/** Each result follows the message with its call, and each call has one. */
+/** Each result follows the message with its call, each call has one, and what is to be answered stands last. */
 function checkPairs(messages: ModelRequest['messages']): string[] {
   const faults: string[] = [];
   let open: string[] = [];
@@ -158,6 +159,7 @@ function checkPairs(messages: ModelRequest['messages']): string[] {
     open = [...open, ...calls];
   }
   if (open.length > 0) faults.push(`calls without results: ${open.join(', ')}`);
+  if (messages.at(-1)?.role === 'assistant') faults.push('the last message is of the assistant');
   return faults;
 }
 

@@ -29,6 +29,7 @@ interface CallGiven {
   sender: Actor;
   task: Partial<ToolContext['task']>;
   shownDigest: string | undefined;
+  signal: AbortSignal;
 }
 
 interface SceneGiven {
@@ -91,7 +92,7 @@ export async function createToolScene(
         creator: { accountId: account.accountId, actorId: creator.actorId },
         behindIds: [(given.sender ?? creator).actorId],
       },
-      signal: new AbortController().signal,
+      signal: given.signal ?? new AbortController().signal,
       now: server.clock.now(),
       shownDigest: given.shownDigest,
     };

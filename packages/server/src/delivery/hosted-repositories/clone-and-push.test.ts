@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { roundsOr } from '@headgate/contract/testing/rounds';
 import { type HostedProject, makeHostedProject, makeUserGit } from '../../testing/hosted-project.ts';
-import { roundsOr } from '../../testing/rounds.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();

@@ -1,6 +1,7 @@
 /** MIRROR_PUSH between two Git hosts on loopback. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { roundsOr } from '@headgate/contract/testing/rounds';
 import { commitFiles, runGit, startGitHost } from '../../testing/git-host.ts';
 import {
   createMigrationScene,
@@ -8,7 +9,6 @@ import {
   listRefs,
   loopbackHosts,
 } from '../../testing/migration-scene.ts';
-import { roundsOr } from '../../testing/rounds.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer(loopbackHosts);

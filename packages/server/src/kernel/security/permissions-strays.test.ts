@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type AccountRole, environmentRoles, isOfProject, type Operation } from '@headgate/contract';
+import { isInTurn, testSeed } from '@headgate/contract/testing/rounds';
 import type { Answer } from '../../testing/client.ts';
 import {
   callers,
@@ -16,7 +17,6 @@ import {
   shown,
 } from '../../testing/permission-walk.ts';
 import { createPlace, type Example, type Place } from '../../testing/place.ts';
-import { isInTurn, testSeed } from '../../testing/rounds.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type EnvironmentRole, type Grant, permissions } from '@headgate/contract';
+import { testSeed } from '@headgate/contract/testing/rounds';
 import { permissionRowOf } from '../../testing/guards.ts';
 import {
   callers,
@@ -21,7 +22,6 @@ import {
   standings,
 } from '../../testing/permission-walk.ts';
 import { createPlace } from '../../testing/place.ts';
-import { testSeed } from '../../testing/rounds.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();

@@ -6,10 +6,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ExecutionStatus, WorkItem } from '@headgate/contract';
+import { roundsOr } from '@headgate/contract/testing/rounds';
 import fc from 'fast-check';
 import { createInstance, type Instance, type Said } from '../../testing/agent.ts';
 import { smallPipeline, upload } from '../../testing/project.ts';
-import { roundsOr } from '../../testing/rounds.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer({

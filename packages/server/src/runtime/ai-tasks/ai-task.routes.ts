@@ -32,7 +32,7 @@ import {
   taskById,
   taskPage,
 } from './ai-task.store.ts';
-import { requireAccountBudget, requireRoomForTask } from './budget.ts';
+import { requireAccountBudget, requireRoomForTask, requireTaskBudget } from './budget.ts';
 import { writeDecisions } from './decisions.ts';
 import { requireConfig } from './follow-up.ts';
 import { addGrants, replaceGrants } from './grant.store.ts';
@@ -164,6 +164,7 @@ export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): voi
     const task = await lockTask(tx, scope, taskId);
     const config = requireConfig(task, body.agentConfig, params.taskId);
     if (task.last_position >= mostMessages) throw problem('ai-task-full', { limit: mostMessages });
+    requireTaskBudget(task, settings);
     await requireAccountBudget(tx, settings, scope.accountId, now);
     const key = { account_id: scope.accountId, task_id: taskId, now };
     const sender = { sender_id: scope.actorId, sender_credential_id: scope.userCredentialId ?? null };

@@ -47,6 +47,7 @@ export function computeCost(
 }
 
 export interface UsedUp {
+  of: 'TASK' | 'ACCOUNT';
   /** `turns`, `tokens`, `minutes` or `money`. */
   budget: string;
   setting: string;
@@ -56,7 +57,7 @@ export interface UsedUp {
 const microsOfHundredth = 10_000;
 
 /** The first budget that is used up. */
-export function findUsedUp(used: Usage, budget: Budget, of: 'TASK' | 'ACCOUNT'): UsedUp | undefined {
+export function findUsedUp(used: Usage, budget: Budget, of: UsedUp['of']): UsedUp | undefined {
   const limits: [string, string, number, number | undefined][] = [
     ['turns', 'TURNS', used.turns, budget.turns],
     ['tokens', 'TOKENS', used.tokens, budget.tokens],
@@ -65,7 +66,7 @@ export function findUsedUp(used: Usage, budget: Budget, of: 'TASK' | 'ACCOUNT'):
   ];
   for (const [name, word, value, limit] of limits)
     if (limit !== undefined && value >= limit)
-      return { budget: name, setting: `HEADGATE_AI_${of}_${word}`, limit };
+      return { of, budget: name, setting: `HEADGATE_AI_${of}_${word}`, limit };
   return undefined;
 }
 
@@ -88,6 +89,28 @@ export async function requireRoomForTask(
   const [running] = await tx.query(countRunning, { account_id: accountId });
   if (running !== undefined && running.count >= limit)
     throw problem('too-many-ai-tasks', { limit, setting: 'HEADGATE_AI_ACCOUNT_TASKS' });
+}
+
+/** What a row of `ai_task` has used. */
+interface TaskUsage {
+  turns: number;
+  input_tokens: number;
+  output_tokens: number;
+  cost: number;
+  milliseconds: number;
+}
+
+/** The first budget that the task has used up. */
+export function findUsedUpOf(task: TaskUsage, settings: AiSettings): UsedUp | undefined {
+  const { turns, cost, milliseconds } = task;
+  const used = { turns, cost, milliseconds, tokens: task.input_tokens + task.output_tokens };
+  return findUsedUp(used, settings.ofTask, 'TASK');
+}
+
+/** @throws `ai-task-budget` */
+export function requireTaskBudget(task: TaskUsage, settings: AiSettings): void {
+  const usedUp = findUsedUpOf(task, settings);
+  if (usedUp !== undefined) throw problem('ai-task-budget', usedUp);
 }
 
 /** @throws `ai-task-budget` */

@@ -9,7 +9,7 @@ import { addUsage } from './budget.ts';
 import { digestText, digestTool, findGrant, type Grant } from './grant.ts';
 import { addTaskUsage, type OpenCall, readGrants } from './held-task.store.ts';
 import type { NewMessage } from './message.store.ts';
-import { encodeJson, toStoredText } from './stored-text.ts';
+import { encodeJson, showHidden, toStoredText } from './stored-text.ts';
 import { buildTaskEvent, describeTask } from './task-event.ts';
 import {
   addMessages,
@@ -37,30 +37,41 @@ export interface DueCalls {
   waitsUntil: Date | undefined;
 }
 
-/** Judges the calls that have not begun; asks for the decisions that are missing. */
+/**
+ * Judges the calls that have not begun; asks for the decisions that are missing. The calls after one that changes
+ * something wait for it: the model wrote them in this order.
+ */
 export async function findDueCall(step: Step, now: Date): Promise<DueCalls> {
   const due: DueCalls = { ended: [], call: undefined, grant: undefined, waitsUntil: undefined };
-  const asks: OpenCall[] = [];
+  const asks: { call: OpenCall; isBehindChange: boolean }[] = [];
   const until = addSeconds(now, step.services.settings.decisionHours * 3_600);
   const wait = (date: Date) => {
     due.waitsUntil = due.waitsUntil === undefined || date < due.waitsUntil ? date : due.waitsUntil;
   };
+  let mustWait = false;
   for (const call of step.task.calls) {
     const judged = judgeCall(step, call, now);
     if ('text' in judged) due.ended.push({ call, ...judged });
     else if (judged.needs === 'nothing') {
-      if (due.call === undefined) Object.assign(due, { call, grant: judged.grant });
-    } else if (call.status === 'WAITING' && call.expiresAt !== null) wait(new Date(call.expiresAt));
-    else {
-      asks.push(call);
-      wait(until);
+      if (due.call === undefined && !mustWait) Object.assign(due, { call, grant: judged.grant });
+    } else {
+      if (call.status === 'WAITING' && call.expiresAt !== null) wait(new Date(call.expiresAt));
+      else {
+        asks.push({ call, isBehindChange: mustWait });
+        wait(until);
+      }
+      mustWait ||= step.services.tools.find(call.toolName)?.changes === true;
     }
   }
   // A call that runs now may change what people would be shown.
   if (due.call !== undefined || due.ended.length > 0) return due;
-  const asked = await Promise.all(asks.map((call) => describeCall(step, call)));
-  due.ended.push(...asked.filter((each) => 'outcome' in each));
-  const waiting = asked.filter((each) => 'question' in each);
+  const waiting: AskedCall[] = [];
+  for (const { call, isBehindChange } of asks) {
+    const described = await describeCall(step, call);
+    if ('question' in described) waiting.push(described);
+    // A commit that finds no edits is asked about once the edits that wait before it are there.
+    else if (!isBehindChange) due.ended.push(described);
+  }
   if (waiting.length > 0) await askForDecisions(step, waiting, until, now);
   return due;
 }
@@ -127,8 +138,8 @@ function askForDecisions(step: Step, calls: readonly AskedCall[], until: Date, n
     const messages: NewMessage[] = calls.map(({ call, question }) => {
       const input = parseInput(call.input) ?? {};
       const permissionMessage = {
-        title: toStoredText(question.title, 1_000),
-        body: toStoredText(question.body, 20_000),
+        title: toStoredText(showHidden(question.title), 1_000),
+        body: toStoredText(showHidden(question.body), 20_000),
       };
       writeWait(tx, key, {
         call_id: call.callId,

@@ -104,7 +104,7 @@ test('allowed for the task: the tool is granted from then on, and the person is 
 test('grants are narrowed by arguments, environment, uses and expiry', async () => {
   tools.effects.clear();
   const inAnHour = new Date(server.clock.now().getTime() + 3_600_000).toISOString();
-  const calls = [change('a'), change('b'), change('c', { environmentName: 'prod' })];
+  const calls = [change('a'), change('c', { environmentName: 'prod' }), change('b')];
   const grants = [
     { toolName: 'change', arguments: { text: 'a' }, uses: 1 },
     { toolName: 'change', environmentName: 'prod', expiresAt: inAnHour },
@@ -123,7 +123,7 @@ test('grants are narrowed by arguments, environment, uses and expiry', async () 
   const again = await scene.settled(path);
   assert.deepEqual(
     again.pendingDecisions.map(({ toolInput }) => toolInput.text),
-    ['a', 'b', 'c'],
+    ['a', 'c', 'b'],
   );
   assert.deepEqual(again.grantedPermissions, []);
   // Replaced permissions let what waits go on.
@@ -132,7 +132,32 @@ test('grants are narrowed by arguments, environment, uses and expiry', async () 
   });
   assert.equal(replaced.status, 200, replaced.text);
   assert.equal((await scene.settled(path)).status, 'STOPPED');
-  assert.deepEqual(listEffects(), ['a', 'c', 'a', 'b', 'c']);
+  assert.deepEqual(listEffects(), ['a', 'c', 'a', 'c', 'b']);
+});
+
+test('calls wait for an earlier one that changes something, and run in the order of the answer', async () => {
+  tools.runs.length = 0;
+  const look = { name: 'look', input: { text: 'c' } };
+  model.play([{ calls: [change('a'), change('b'), look] }, { text: 'Done.' }]);
+  const grants = [{ toolName: 'change', arguments: { text: 'b' } }];
+  const path = await scene.create('Change things.', { grants });
+  const [call, ...others] = (await scene.settled(path)).pendingDecisions;
+  assert.deepEqual([others.length, tools.runs.length], [0, 0]);
+  await decide(path, { type: 'ALLOW_ONCE', id: call?.toolId });
+  assert.equal((await scene.settled(path)).status, 'STOPPED');
+  assert.deepEqual(
+    tools.runs.map(({ input }) => input.text),
+    ['a', 'b', 'c'],
+  );
+});
+
+test('what a person is asked shows invisible characters', async () => {
+  model.play([{ calls: [change('a\u202eb\u200bc\u00a0d\u{e0041}')] }, { text: 'Done.' }]);
+  const path = await scene.create('Change things.');
+  const [call] = (await scene.settled(path)).pendingDecisions;
+  assert.equal(call?.permissionMessage.body, 'With {"text":"a\\u{202e}b\\u{200b}c\\u{a0}d\\u{e0041}"}');
+  await decide(path, { type: 'DENY', id: call?.toolId });
+  await scene.settle();
 });
 
 test('a decision that does not come in time is its own outcome', async () => {

@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { AiMessageData } from '@headgate/contract';
+import { roundsOr, testSeed } from '@headgate/contract/testing/rounds';
 import type { Database } from '../../kernel/database/database.ts';
 import { type AiScene, listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
 import type { ModelRequest, ScriptedAnswer } from '../../testing/model-server.ts';
-import { roundsOr, testSeed } from '../../testing/rounds.ts';
 import { seededRandom } from '../../testing/seeded-random.ts';
 import { createRunner } from './index.ts';
 import { createLiveTexts } from './live-text.ts';

@@ -1,6 +1,6 @@
 /** The table `ai_message`: messages are only ever added, in an order without gaps. */
 import { type AiMessageData, queryWarehouse } from '@headgate/contract';
-import { type Read, type RowOf, statement, type Transaction, typed } from '../../kernel/database/database.ts';
+import { type RowOf, statement, type Transaction, typed } from '../../kernel/database/database.ts';
 import { requirePermission } from '../../kernel/security/guard.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
 import { findRequiredRoles } from '../../kernel/security/permissions.ts';
@@ -37,21 +37,6 @@ export const messagesAfter = guardedRead(
   where m.account_id = $account_id and m.task_id = $task_id and m.position > $after
   order by m.position limit $limit`,
 );
-
-const ofTask = statement(
-  { parameters: { account_id: 'uuid', task_id: 'uuid', through_position: 'bigint' }, row: messageRow },
-  `
-  select m.position, m.group_id, m.written_at, m.data from ai_message m
-  where m.account_id = $account_id and m.task_id = $task_id and m.position <= $through_position order by m.position`,
-);
-
-/** The messages that a turn answers, with all before them. */
-export function readTranscript(
-  read: Read,
-  { accountId, taskId, throughPosition }: { accountId: string; taskId: string; throughPosition: number },
-): Promise<MessageRow[]> {
-  return read(ofTask, { account_id: accountId, task_id: taskId, through_position: throughPosition });
-}
 
 const append = statement(
   {

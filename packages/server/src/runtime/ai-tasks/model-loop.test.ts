@@ -1,8 +1,10 @@
 /** The loop of turns and calls with a scripted model server, in the shapes of both providers. */
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import type { AiMessageData } from '@headgate/contract';
+import type { AiMessageData, AiTask } from '@headgate/contract';
 import { type AiScene, listKinds, listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
+import { requireProblem } from '../../testing/client.ts';
+import { readTranscript } from './transcript.store.ts';
 
 type Result = AiMessageData & { type: 'tool-result' };
 const listResults = (messages: readonly AiMessageData[]) =>
@@ -85,6 +87,26 @@ for (const provider of ['openai', 'anthropic'] as const)
       assert.equal(last?.type === 'error' ? last.code : last, 'answer-too-long');
     });
 
+    test('a message during a turn is answered after the answer that did not know it', async () => {
+      const asked = Promise.withResolvers<void>();
+      const gate = Promise.withResolvers<void>();
+      scene.model.play((_, index) => {
+        asked.resolve();
+        return index === 0 ? { text: 'First.', until: gate.promise } : { text: 'Second.' };
+      });
+      const path = await scene.create('One.');
+      await scene.runner.look();
+      await asked.promise;
+      assert.equal((await scene.admin.post(`${path}/messages`, { message: 'Two.' })).status, 200);
+      gate.resolve();
+      assert.equal((await scene.settled(path)).status, 'STOPPED');
+      const said = scene.model.requests.at(-1)?.messages.filter(({ role }) => role !== 'system') ?? [];
+      assert.deepEqual(
+        said.map(({ role, text }) => `${role}: ${text}`),
+        ['user: One.', 'assistant: First.', 'user: Two.'],
+      );
+    });
+
     test('429, 5xx and a stream that is cut off are repeated; the text begins again', async () => {
       scene.model.play([
         { status: 429, headers: { 'retry-after': '0' } },
@@ -97,6 +119,21 @@ for (const provider of ['openai', 'anthropic'] as const)
       const messages = await listMessages(scene.admin, path);
       assert.deepEqual(listKinds(messages), ['user', 'assistant']);
       assert.equal(textOf(messages.at(-1)), 'A whole answer.');
+      const { usage } = (await scene.admin.get<AiTask>(path)).body;
+      assert.equal(usage.turns, 1);
+      assert.ok(usage.inputTokens > 200, 'the answer that was cut off may cost too');
+    });
+
+    test('a turn without an answer counts, with what the model server made of it', async () => {
+      scene.model.play(() => ({ text: ['half of', ' an answer'], isCut: true }));
+      const path = await scene.create('Answer.');
+      const { status, usage } = await scene.settled(path);
+      assert.deepEqual([status, usage.turns], ['ERRORED', 1]);
+      assert.ok(usage.inputTokens > 1_000 && usage.outputTokens >= 5, JSON.stringify(usage));
+      scene.model.play(() => ({ status: 503, headers: { 'retry-after': '0' } }));
+      const refused = await scene.create('Answer.');
+      const { turns, inputTokens } = (await scene.settled(refused)).usage;
+      assert.deepEqual([turns, inputTokens], [1, 0], 'a refused request has no tokens');
     });
 
     test('a request that the model server refuses ends the task as ERRORED, without its words', async () => {
@@ -152,6 +189,9 @@ describe('limits', async () => {
       status: 'STOPPED',
       reason: 'The task has used up its budget of turns: 4 (HEADGATE_AI_TASK_TURNS).',
     });
+    const resumed = await scene.admin.post(`${path}/messages`, { message: 'Go on.' });
+    const problem = requireProblem(resumed, 409, 'ai-task-budget');
+    assert.match(problem.detail, /^The task has used up its budget of turns: 4 \(HEADGATE_AI_TASK_TURNS\)/);
   });
 
   test('a conversation that is too long is shortened, and keeps the task and the decisions', async () => {
@@ -171,7 +211,34 @@ describe('limits', async () => {
     const last = scene.model.requests.at(-1)?.text ?? '';
     assert.ok(last.length < 15_000, `the request has ${last.length} characters`);
     assert.match(last, /Begin with this/);
-    assert.match(last, /DENY change .*not on a Friday/);
+    assert.match(last, /DENY change with .*keep me.*not on a Friday/);
+  });
+
+  test('a turn of a long task reads its last messages only, and keeps what was asked first', async () => {
+    scene.model.play(() => ({ text: 'Done.' }));
+    const path = await scene.create('Begin with this.');
+    await scene.settle();
+    const taskId = path.slice(path.lastIndexOf('/') + 1);
+    const { database, accountId } = { ...scene.server, ...scene.account };
+    // Two thousand turns, each a question and a long answer.
+    await database.query(
+      `insert into ai_message (account_id, task_id, position, group_id, written_at, data)
+       select $1, $2, n + 10, ('00000000-0000-4000-8000-' || lpad((n / 2)::text, 12, '0'))::uuid, now(),
+         jsonb_build_object('type', case n % 2 when 0 then 'user' else 'assistant' end, 'text', repeat('long ', 200))
+       from generate_series(0, 3999) n`,
+      [accountId, taskId],
+    );
+    await database.query('update ai_task set last_position = 4010 where task_id = $1', [taskId]);
+    const key = { accountId, taskId, throughPosition: 4_010 };
+    const { rows, isWhole } = await readTranscript(scene.server.deps.database.read, key, 20_000);
+    assert.ok(!isWhole && rows.length < 200, `${rows.length} rows`);
+    assert.equal(rows.at(-1)?.position, 4_009);
+    assert.equal((await scene.admin.post(`${path}/messages`, { message: 'And now?' })).status, 200);
+    assert.equal((await scene.settled(path)).status, 'STOPPED');
+    const [instructions, summary] = scene.model.requests.at(-1)?.messages ?? [];
+    assert.equal(instructions?.role, 'system');
+    assert.match(summary?.text ?? '', /The task was: "Begin with this\."/);
+    assert.equal(scene.model.requests.at(-1)?.messages.at(-1)?.text, 'And now?');
   });
 
   test('a model server that finds the conversation too long gets half of it', async () => {

@@ -26,6 +26,8 @@ export interface Ask {
   tools: readonly Tool[];
   maxOutputTokens: number;
   signal: AbortSignal;
+  /** Called when the model server begins to answer an attempt. */
+  onBegin: () => void;
   /** Called with each piece of text as it is made. After a retry the text begins again: `undefined` first. */
   onText: (piece: string | undefined) => void;
 }
@@ -60,8 +62,10 @@ export class ModelFailed extends Error {
 }
 
 /** Bytes a token, on the safe side. */
-const bytesOfToken = 2.5;
+export const bytesOfToken = 2.5;
 
-export function estimateTokens(text: string): number {
-  return Math.ceil(Buffer.byteLength(text) / bytesOfToken);
+/** @param text or its bytes */
+export function estimateTokens(text: string | number): number {
+  const bytes = typeof text === 'number' ? text : Buffer.byteLength(text);
+  return Math.ceil(bytes / bytesOfToken);
 }

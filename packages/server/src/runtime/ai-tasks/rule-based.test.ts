@@ -71,6 +71,7 @@ async function play(instruction: string, texts: readonly string[]): Promise<stri
       tools,
       maxOutputTokens: 1,
       signal,
+      onBegin: () => undefined,
       onText: () => undefined,
     };
     const answer: ModelAnswer = await ruleBasedModel.ask(request);

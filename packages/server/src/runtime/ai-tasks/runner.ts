@@ -32,19 +32,21 @@ interface Held {
 
 export function createRunner(services: RunServices & { stopping: AbortSignal }): Runner {
   const { database, clock, log, stopping, settings } = services;
-  const held = new Map<string, Held>();
+  /** The same task may be here twice, while the work on a lost one ends. */
+  const held = new Set<Held>();
   let timer: NodeJS.Timeout | undefined;
   let isLooking: Promise<void> | undefined;
   let mustLookAgain = false;
 
-  async function work(key: HeldKey, lost: AbortController): Promise<void> {
+  async function work(entry: Held): Promise<void> {
+    const { key, lost } = entry;
     const signal = AbortSignal.any([stopping, lost.signal]);
     try {
       await runTask(services, key, signal, takeStep);
     } catch (failure) {
       await endWork(key, failure, lost.signal.aborted);
     } finally {
-      held.delete(key.task_id);
+      held.delete(entry);
       if (held.size === 0) {
         clearInterval(timer);
         timer = undefined;
@@ -69,16 +71,16 @@ export function createRunner(services: RunServices & { stopping: AbortSignal }):
   function begin(key: HeldKey, sentAt: number): void {
     const lost = new AbortController();
     const entry: Held = { key, lost, until: sentAt + leaseSeconds * 1_000, work: Promise.resolve() };
-    held.set(key.task_id, entry);
-    entry.work = work(key, lost);
+    held.add(entry);
+    entry.work = work(entry);
     timer ??= setInterval(() => void beat(), beatMilliseconds);
   }
 
   /** A server that cannot extend a lease in time must stop, as another one may begin. */
   async function beat(): Promise<void> {
     const now = performance.now();
-    for (const { lost, until } of held.values()) if (now > until) lost.abort();
-    const entries = [...held.values()];
+    for (const { lost, until } of held) if (now > until) lost.abort();
+    const entries = [...held];
     const until = addSeconds(clock.now(), leaseSeconds);
     const kept = await extendLeases(
       database.read,
@@ -86,9 +88,10 @@ export function createRunner(services: RunServices & { stopping: AbortSignal }):
       until,
     ).catch(() => undefined);
     if (kept === undefined) return;
-    const still = new Set(kept.map((each) => each.task_id));
+    const nameOf = (each: Pick<HeldKey, 'task_id' | 'epoch'>) => `${each.task_id} ${each.epoch}`;
+    const still = new Set(kept.map(nameOf));
     for (const entry of entries) {
-      if (still.has(entry.key.task_id)) entry.until = now + leaseSeconds * 1_000;
+      if (still.has(nameOf(entry.key))) entry.until = now + leaseSeconds * 1_000;
       else entry.lost.abort();
     }
   }
@@ -117,7 +120,7 @@ export function createRunner(services: RunServices & { stopping: AbortSignal }):
       return isLooking;
     },
     async wait() {
-      while (held.size > 0) await Promise.all([...held.values()].map((entry) => entry.work));
+      while (held.size > 0) await Promise.all([...held].map((entry) => entry.work));
     },
     count: () => held.size,
   };

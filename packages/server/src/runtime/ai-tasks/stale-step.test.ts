@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Database } from '../../kernel/database/database.ts';
 import { listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
+import { waitUntil } from '../../testing/waiting.ts';
 import { createRunner } from './index.ts';
 import { createLiveTexts } from './live-text.ts';
 
@@ -156,4 +157,39 @@ test('a task whose environment is deleted while a step is read ends all the same
     assert.equal((await admin.delete(`${project}/environments/brief`)).status, 204);
   });
   assert.equal((await scene.settled(path)).status, 'ERRORED');
+});
+
+test('old work on a task that was lost does not take away the new work of the same server', async () => {
+  const { deps, clock } = server;
+  const blocked = Promise.withResolvers<void>();
+  const isRead = Promise.withResolvers<void>();
+  let reads = 0;
+  const database: Database = {
+    ...deps.database,
+    async read(query, parameters) {
+      const isFirst = /from ai_task t\s+left join ai_usage/.test(query.source) && ++reads === 1;
+      const rows = await deps.database.read(query, parameters);
+      if (!isFirst) return rows;
+      isRead.resolve();
+      await blocked.promise;
+      return rows;
+    },
+  };
+  const gate = Promise.withResolvers<void>();
+  model.play(() => ({ text: 'Done.', until: gate.promise }));
+  const path = await scene.create('Answer.');
+  const runner = createRunner({ ...deps, ...deps.ai, database, live: createLiveTexts() });
+  await runner.look();
+  await isRead.promise;
+  clock.advance(30);
+  const before = model.requests.length;
+  await runner.look();
+  assert.equal(runner.count(), 2, 'the lost one still ends');
+  await waitUntil('the model is asked', 10, () => model.requests.length > before);
+  blocked.resolve();
+  await waitUntil('the old work ends', 10, () => runner.count() < 2);
+  assert.equal(runner.count(), 1, 'the server still extends the lease of the new one');
+  gate.resolve();
+  await runner.wait();
+  assert.equal((await scene.settled(path)).status, 'STOPPED');
 });

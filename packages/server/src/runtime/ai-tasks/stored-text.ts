@@ -15,3 +15,11 @@ export function encodeJson(value: unknown): string {
     match.indexOf('u') % 2 === 0 ? match : `${match.slice(0, match.indexOf('u') - 1)}\ufffd`,
   );
 }
+
+/** Besides the space and the end of a line: what shows as nothing, as a space, or turns the text around. */
+const hidden = /(?![ \n\t])[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Z}\u2800]/gu;
+
+/** Writes invisible characters as `\u{202e}`, so that people see what they decide about. */
+export function showHidden(text: string): string {
+  return text.replaceAll(hidden, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+}

@@ -16,6 +16,11 @@ const lockedRow = {
   agent_config: typed<AiAgentConfig>('jsonb'),
   description: 'text',
   last_position: 'bigint',
+  turns: 'integer',
+  input_tokens: 'bigint',
+  output_tokens: 'bigint',
+  cost: 'bigint',
+  milliseconds: 'bigint',
   /** A server works on it. A call that has begun may still have an effect. */
   is_at_work: 'boolean',
   /** What the files of the task are over; null if it has not looked at files. */
@@ -25,7 +30,8 @@ export type LockedTask = RowOf<typeof lockedRow>;
 const lockOne = statement(
   { parameters: { account_id: 'uuid', task_id: 'uuid' }, row: lockedRow },
   `
-  select t.project_id, t.status, t.agent_config, t.description, t.last_position,
+  select t.project_id, t.status, t.agent_config, t.description, t.last_position, t.turns, t.input_tokens,
+    t.output_tokens, t.cost, t.milliseconds,
     t.lease_until is not null or exists (
       select from ai_call c where c.account_id = t.account_id and c.task_id = t.task_id and c.status = 'RUNNING') as is_at_work,
     (select case when w.source_branch is null then 'version' else 'branch' end from ai_working_copy w

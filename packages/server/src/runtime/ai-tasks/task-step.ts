@@ -1,9 +1,8 @@
 /** Chooses the next step of a task. */
 
 import { mostMessages } from './ai-settings.ts';
-import { findUsedUp, type UsedUp } from './budget.ts';
+import { findUsedUp, findUsedUpOf, type UsedUp } from './budget.ts';
 import { findDueCall, makeCall, writeCallEnds } from './call.ts';
-import type { HeldTask } from './held-task.store.ts';
 import { endWith, type NextStep, type Step } from './task-run.ts';
 import { takeTurn } from './turn.ts';
 
@@ -42,7 +41,7 @@ export async function takeStep(step: Step): Promise<NextStep> {
 /** The budget that is used up, in words. */
 function findSpent({ services: { settings }, task }: Step): string | undefined {
   if (task.last_position >= mostMessages) return `The task has ${mostMessages} messages, which is the limit.`;
-  const ofTask = findUsedUp(sumUsage(task), settings.ofTask, 'TASK');
+  const ofTask = findUsedUpOf(task, settings);
   if (ofTask !== undefined) return describeSpent('The task', ofTask);
   const today = {
     turns: task.day_turns,
@@ -52,11 +51,6 @@ function findSpent({ services: { settings }, task }: Step): string | undefined {
   };
   const ofAccount = findUsedUp(today, settings.ofAccount, 'ACCOUNT');
   return ofAccount && describeSpent('The account, today,', ofAccount);
-}
-
-function sumUsage(task: HeldTask) {
-  const { turns, cost, milliseconds } = task;
-  return { turns, cost, milliseconds, tokens: task.input_tokens + task.output_tokens };
 }
 
 function describeSpent(what: string, { budget, limit, setting }: UsedUp): string {

@@ -6,6 +6,7 @@ import { actFor } from '../../kernel/endpoint/acting.ts';
 import type { ReadCall } from '../../kernel/endpoint/endpoint.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
+import type { Caller } from './platform.ts';
 import type { ToolContext } from './tool.ts';
 
 /**
@@ -21,6 +22,11 @@ export function toScope({ creator, behindIds }: ToolContext['actors']): Scope {
     ...(isUser ? { isUser } : {}),
     ...(others.length === 0 ? {} : { otherActorIds: others }),
   };
+}
+
+/** For requests of the API. */
+export function toCaller({ actors, signal }: Pick<ToolContext, 'actors' | 'signal'>): Caller {
+  return { as: toScope(actors), signal };
 }
 
 export interface Acting {

@@ -5,7 +5,7 @@
 import { createBranch, createCommit, type FileOfCommit } from '@headgate/contract';
 import { Type } from 'typebox';
 import type { GitRepository } from '../../delivery/git/index.ts';
-import { toScope } from './actors.ts';
+import { toCaller } from './actors.ts';
 import { askAboutCommit, digestShown, findBranch, nameBranch, requireEdits } from './commit-question.ts';
 import { declareTool, object, quote, type ToolServices } from './declared-tool.ts';
 import { Refused } from './platform.ts';
@@ -76,7 +76,7 @@ async function makeBranch(
     try {
       await services.platform.call(
         createBranch,
-        toScope(context.actors),
+        toCaller(context),
         {
           params: { projectId: context.task.projectId },
           body: { name: branch, ...(row.start_commit === null ? {} : { from: row.start_commit }) },
@@ -107,7 +107,7 @@ async function commitEdits(
   try {
     const { commitId } = await services.platform.call(
       createCommit,
-      toScope(context.actors),
+      toCaller(context),
       {
         params: { projectId: context.task.projectId },
         body: {

@@ -12,6 +12,7 @@ import type { Tool } from './tool.ts';
 export { createCommitFiles, createVersionFiles } from './base-files.ts';
 export type { CopyServices } from './copy-services.ts';
 export { judgeCopy } from './findings.ts';
+export { hideSecrets } from './masking.ts';
 export { createPlatform, type Platform } from './platform.ts';
 export { listRuns } from './run.store.ts';
 export type * from './tool.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { maskSecrets, restoreSecrets } from './masking.ts';
+import { hideSecrets, isSecretName, maskSecrets, restoreSecrets } from './masking.ts';
 
 const mask = (text: string) => maskSecrets(text).text;
 
@@ -69,4 +69,11 @@ test('a mark cannot be moved to where its secret could be read', () => {
       'fault' in restoreSecrets(text, 'password: "hunter2"\nurl: postgres://ada:pa55;word@db/x'),
       text,
     );
+});
+
+test('a text that is not written back is masked without numbers; columns are judged by their names', () => {
+  assert.equal(hideSecrets('see [secret 1], password: abc123'), 'see [secret 1], password: [masked]');
+  for (const name of ['password', 'DB_PASSWORD', 'apiKey', 'user_token', 'password_hash', 'secret_2'])
+    assert.ok(isSecretName(name), name);
+  for (const name of ['tokens', 'token_count', 'secretary', 'city']) assert.ok(!isSecretName(name), name);
 });

@@ -9,6 +9,13 @@ const value = String.raw`(?:"(?:[^"\\\n]|\\.){3,}"|'(?:[^'\n]|''){3,}'|[^\s"'#,;
 const names =
   'password|passwd|pwd|secret|client_?secret|api_?key|access_?key|private_?key|auth_?token|access_?token|refresh_?token|token|credential';
 
+const secretName = new RegExp(String.raw`(?:${names})(?:[_-]?(?:hash|value|text|\d+))?$`, 'i');
+
+/** Whether what has this name is taken for a secret, such as `db_password`. */
+export function isSecretName(name: string): boolean {
+  return secretName.test(name);
+}
+
 const maskPattern = /\[secret \d+\]/g;
 /** The first group, if there is one, stays. */
 const forms: readonly RegExp[] = [
@@ -50,6 +57,20 @@ export function maskSecrets(text: string): Masked {
   }
   return { text: masked + text.slice(at), secrets };
 }
+
+/** For texts that are never written back: marks without numbers cannot be taken for those of a file. */
+export function hideSecrets(text: string): string {
+  let hidden = '';
+  let at = 0;
+  for (const { start, end } of findSpans(text)) {
+    const value = text.slice(start, end);
+    hidden += `${text.slice(at, start)}${isMark(value) ? value : '[masked]'}`;
+    at = end;
+  }
+  return hidden + text.slice(at);
+}
+
+const isMark = (text: string) => /^\[secret \d+\]$/.test(text);
 
 interface Span {
   start: number;

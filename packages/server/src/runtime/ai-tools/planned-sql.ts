@@ -9,7 +9,7 @@ import {
   planTransformation,
   type Transformation,
 } from '@headgate/pipelines';
-import { toScope } from './actors.ts';
+import { toCaller } from './actors.ts';
 import { quote, requireEnvironment, type ToolServices } from './declared-tool.ts';
 import type { ToolContext } from './tool.ts';
 import { ToolFault } from './tool-fault.ts';
@@ -31,9 +31,14 @@ export async function planSql(
   if (pipeline.type !== 'transformation')
     throw new ToolFault(`${quote(path)} is an orchestration; only a transformation has SQL of its own`);
   const values: Values = { defaults: readDefaults(pipeline), charactersLeft: mostCharacters };
-  const resolve = async ({ parameters }: { parameters: PlainMap }) => replaceInMap(parameters, values);
+  const resolve = async ({ parameters }: { parameters: PlainMap }) => {
+    context.signal.throwIfAborted();
+    return replaceInMap(parameters, values);
+  };
   const catalog = { query: (sql: string) => askWarehouse(services, context, sql) };
   const { outputs, failures } = await planTransformation(pipeline, duckdb, resolve, catalog);
+  // The plan takes an abort for a fault of a component.
+  context.signal.throwIfAborted();
   const planned = outputs.map(
     ({ component, statements }) => `-- ${component}\n${statements.map((each) => `${each};`).join('\n')}`,
   );
@@ -47,7 +52,7 @@ export async function planSql(
 
 async function askWarehouse({ platform }: ToolServices, context: ToolContext, sql: string) {
   const environmentName = requireEnvironment(context);
-  return platform.call(queryWarehouse, toScope(context.actors), {
+  return platform.call(queryWarehouse, toCaller(context), {
     params: { projectId: context.task.projectId },
     body: { environmentName, sql, maxRows: 1_000 },
   });

@@ -131,6 +131,8 @@ const carriers: readonly { name: string; input: object; isGranted?: true }[] = [
   { name: 'delete_file', input: { path: `jobs/${plant(12)}` }, isGranted: true },
 ];
 
+const changing = ['write_file', 'delete_file', 'commit', 'run_pipeline', 'run_tests'];
+
 /** Obeys the prompts in the first result; then it is done. */
 function obey(first: { name: string; input: object }, obeyed: Set<number>): void {
   model.play((request, index) => {
@@ -140,12 +142,14 @@ function obey(first: { name: string; input: object }, obeyed: Set<number>): void
       ...new Set([...request.text.matchAll(/PLANTED-(\d+)-/g)].map(([, number]) => Number(number))),
     ];
     for (const number of numbers) obeyed.add(number);
-    return { calls: numbers.map((number) => wanted[number] ?? assert.fail(`no prompt ${number}`)) };
+    const calls = numbers.map((number) => wanted[number] ?? assert.fail(`no prompt ${number}`));
+    // A call waits for earlier ones that change something: those that read must run.
+    const isChanging = ({ name }: { name: string }) => changing.includes(name);
+    return { calls: [...calls.filter((call) => !isChanging(call)), ...calls.filter(isChanging)] };
   });
 }
 
 type Result = Extract<AiMessageData, { type: 'tool-result' }>;
-const changing = ['write_file', 'delete_file', 'commit', 'run_pipeline', 'run_tests'];
 
 let planted = 0;
 for (const { name, input, isGranted = false } of carriers)
@@ -175,6 +179,23 @@ for (const { name, input, isGranted = false } of carriers)
     const asked = task.pendingDecisions.map(({ toolName }) => toolName);
     assert.ok(asked.every((toolName) => changing.includes(toolName)));
   });
+
+test('a text in the answer of a person widens nothing', async () => {
+  const obeyed = new Set<number>();
+  const options = [plant(13)];
+  obey({ name: 'ask_user', input: { questions: [{ question: 'What next?', options }] } }, obeyed);
+  const path = await scene.create('Ask.', { config: { environmentName: 'dev', workingDirectory: 'jobs' } });
+  const [question] = (await scene.settled(path)).pendingDecisions;
+  const answers = [{ questionIndex: 0, selectedOptions: options }];
+  const decisions = [{ type: 'ANSWER', id: question?.toolId, answers }];
+  assert.equal((await admin.post(`${path}/decisions`, { decisions })).status, 200);
+  await scene.settle();
+  assert.ok(obeyed.size >= 5, `the model obeyed ${obeyed.size} prompts`);
+  const results = (await listMessages(admin, path)).filter(({ type }) => type === 'tool-result');
+  for (const result of results.slice(1))
+    if (result.type === 'tool-result' && changing.includes(result.toolName))
+      assert.equal(result.outcome, 'FAILED', result.text);
+});
 
 test('nothing has happened, and nothing has left', async () => {
   assert.ok(planted >= 60, `${planted} prompts were obeyed`);

@@ -10,7 +10,7 @@ import {
   startTestExecution,
 } from '@headgate/contract';
 import { Type } from 'typebox';
-import { actForAll, requireRights, toScope } from './actors.ts';
+import { actForAll, requireRights, toCaller } from './actors.ts';
 import { declareTool, object, quote, requireEnvironment, type ToolServices } from './declared-tool.ts';
 import { type RunKind, storeRun } from './run.store.ts';
 import type { Tool, ToolContext } from './tool.ts';
@@ -58,7 +58,7 @@ function createRunTool(services: ToolServices): Tool {
     async run(context, { pipelineName, variables, waitSeconds = defaultWaitSeconds }) {
       const environmentName = requireEnvironment(context);
       const params = { projectId: context.task.projectId };
-      const as = toScope(context.actors);
+      const by = toCaller(context);
       const body = {
         pipelineName,
         environmentName,
@@ -66,7 +66,7 @@ function createRunTool(services: ToolServices): Tool {
       };
       const started = await services.platform.call(
         startPipelineExecution,
-        as,
+        by,
         { params, body },
         context.callId,
       );
@@ -74,7 +74,7 @@ function createRunTool(services: ToolServices): Tool {
       await keepRun(services, context, pipelineExecutionId, 'PIPELINE');
       const run = await waitFor(context, waitSeconds, async () => {
         const members = { params: { ...params, pipelineExecutionId } };
-        const found = await services.platform.call(getPipelineExecution, as, members);
+        const found = await services.platform.call(getPipelineExecution, by, members);
         return { isEnded: hasEnded(found.status), found };
       });
       const message = run.message === undefined ? '' : `: ${run.message.slice(0, messageLength)}`;
@@ -97,14 +97,14 @@ function createTestTool(services: ToolServices): Tool {
     async run(context, { waitSeconds = defaultWaitSeconds }) {
       const environmentName = requireEnvironment(context);
       const params = { projectId: context.task.projectId };
-      const as = toScope(context.actors);
+      const by = toCaller(context);
       const body = { scope: 'PROJECT' as const, environmentName };
-      const started = await services.platform.call(startTestExecution, as, { params, body }, context.callId);
+      const started = await services.platform.call(startTestExecution, by, { params, body }, context.callId);
       const { testExecutionId } = started;
       await keepRun(services, context, testExecutionId, 'TESTS');
       const run = await waitFor(context, waitSeconds, async () => {
         const members = { params: { ...params, testExecutionId } };
-        const found = await services.platform.call(getTestExecution, as, members);
+        const found = await services.platform.call(getTestExecution, by, members);
         return { isEnded: hasEnded(found.status), found };
       });
       return `The test run ${testExecutionId} is ${run.status}:\n${JSON.stringify(run, null, 1)}`;
@@ -157,8 +157,8 @@ function createListTool(services: ToolServices): Tool {
         ...(pipelineName === undefined ? {} : { pipelineName }),
         ...(onlyFailed ? { status: ['FAILED' as const] } : {}),
       };
-      const as = toScope(context.actors);
-      const { results } = await services.platform.call(listPipelineExecutions, as, { query });
+      const by = toCaller(context);
+      const { results } = await services.platform.call(listPipelineExecutions, by, { query });
       const lines = results.map(({ pipelineExecutionId, pipelineName: name, status, startedAt, message }) => {
         const why = message === undefined ? '' : `: ${message.slice(0, messageLength)}`;
         return `${pipelineExecutionId} ${startedAt} ${name} ${status}${why}`;
@@ -175,11 +175,10 @@ function createStepsTool(services: ToolServices): Tool {
     input: object({ pipelineExecutionId: IdInput }),
     async run(context, { pipelineExecutionId }) {
       const params = { projectId: context.task.projectId, pipelineExecutionId };
-      const { results, total } = await services.platform.call(
-        listPipelineExecutionSteps,
-        toScope(context.actors),
-        { params, query: { page: 0, size: 100 } },
-      );
+      const { results, total } = await services.platform.call(listPipelineExecutionSteps, toCaller(context), {
+        params,
+        query: { page: 0, size: 100 },
+      });
       const lines = results.slice(0, mostSteps).map((step) => {
         const { name } = step;
         const { status, message, rowCount } = step.result;
@@ -199,11 +198,10 @@ function createLogsTool(services: ToolServices): Tool {
     input: object({ pipelineExecutionId: IdInput }),
     async run(context, { pipelineExecutionId }) {
       const params = { projectId: context.task.projectId, pipelineExecutionId };
-      const { results, more } = await services.platform.call(
-        listPipelineExecutionLogs,
-        toScope(context.actors),
-        { params, query: { limit: mostLines } },
-      );
+      const { results, more } = await services.platform.call(listPipelineExecutionLogs, toCaller(context), {
+        params,
+        query: { limit: mostLines },
+      });
       const lines = results.map(({ timestamp, stream, text }) => `${timestamp} ${stream}: ${text}`);
       if (more !== undefined) lines.push('and more lines');
       return lines.length === 0 ? 'The run printed nothing.' : lines.join('\n');

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ConnectorProfile } from '@headgate/contract';
+import { roundsOr, testSeed } from '@headgate/contract/testing/rounds';
 import fc from 'fast-check';
 import { requireProblem } from '../../testing/client.ts';
-import { roundsOr, testSeed } from '../../testing/rounds.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();
