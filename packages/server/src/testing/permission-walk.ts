@@ -12,12 +12,12 @@ import {
   permissions,
   projectRoles,
 } from '@headgate/contract';
+import { isInTurn } from '@headgate/contract/testing/rounds';
 import type { Actor, Grant as RoleGrant } from './account.ts';
 import { type Answer, requireProblem } from './client.ts';
 import { examples, permissionRowOf, takesPlaceAway } from './guards.ts';
 import { type PermissionRow, permissionRows } from './permission-rows.ts';
 import type { Example, Place } from './place.ts';
-import { isInTurn } from './rounds.ts';
 
 export const shown = operations.filter((operation) => operation.surface === 'dpc');
 
