@@ -12,7 +12,6 @@ const messageRow = {
   written_at: 'timestamptz',
   data: typed<AiMessageData>('jsonb'),
 } as const;
-export type MessageRow = RowOf<typeof messageRow>;
 
 const shownRow = {
   ...messageRow,
