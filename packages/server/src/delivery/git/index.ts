@@ -11,6 +11,7 @@ export type {
   TreeEntry,
 } from './git-repository.ts';
 export { createGit } from './git-runner.ts';
+export { incomingPrefix, makeIncomingObjects } from './incoming-objects.ts';
 export { openGitRepository } from './open-repository.ts';
 export { findBranchNameFault, findRefNameFault, isObjectId } from './ref-name.ts';
 

@@ -1,9 +1,8 @@
 /** Keeps hosted repositories small: few packs, no leftovers of servers that died. */
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Git } from '../git/index.ts';
+import { type Git, incomingPrefix } from '../git/index.ts';
 import type { HostedServices } from './hosted-repositories.ts';
-import { quarantinePrefix } from './quarantine.ts';
 
 const mostPacks = 50;
 const longestMilliseconds = 1_800_000;
@@ -28,7 +27,7 @@ export function tidyRepository(
 async function tidy(git: Git, { folder, accountId }: { folder: string; accountId: string }): Promise<void> {
   const objects = join(folder, 'objects');
   for (const name of await readdir(objects)) {
-    if (!name.startsWith(quarantinePrefix)) continue;
+    if (!name.startsWith(incomingPrefix)) continue;
     const found = await stat(join(objects, name)).catch(() => undefined);
     if (found !== undefined && Date.now() - found.mtimeMs > leftoverMilliseconds)
       await rm(join(objects, name), { recursive: true, force: true });

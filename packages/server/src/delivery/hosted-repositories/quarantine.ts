@@ -3,14 +3,19 @@
  * nothing.
  */
 import { existsSync } from 'node:fs';
-import { readdir, rename, rm, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Problem } from '../../kernel/http/problems.ts';
-import { type Git, type GitCall, type GitRepository, openGitRepository } from '../git/index.ts';
+import {
+  type Git,
+  type GitCall,
+  type GitRepository,
+  makeIncomingObjects,
+  openGitRepository,
+} from '../git/index.ts';
 
-export const quarantinePrefix = 'incoming-';
 /** Of the header of a pack: PACK, version, number of objects. */
 const headerBytes = 12;
 const checksumBytes = 20;
@@ -70,9 +75,8 @@ export async function openQuarantine(
   }: { folder: string; accountId: string; id: string; limits: PackLimits; signal: AbortSignal },
 ): Promise<Quarantine> {
   const objects = join(folder, 'objects');
-  const aside = join(objects, `${quarantinePrefix}${id}`);
-  await git.makeFolder(join(aside, 'pack'));
-  const environment = { GIT_OBJECT_DIRECTORY: aside, GIT_ALTERNATE_OBJECT_DIRECTORIES: objects };
+  const incoming = await makeIncomingObjects(git, folder, id);
+  const { environment } = incoming;
   const call: GitCall = { folder, accountId, signal, environment };
   return {
     repository: openGitRepository(git, { folder, accountId, signal, environment }),
@@ -93,16 +97,8 @@ export async function openQuarantine(
         throw failure;
       }
     },
-    async release() {
-      const names = await readdir(join(aside, 'pack'));
-      // Git finds a pack by its index, which comes last.
-      const order = (name: string) => (name.endsWith('.idx') ? 1 : 0);
-      for (const name of names
-        .filter((each) => each.startsWith('pack-'))
-        .toSorted((a, b) => order(a) - order(b)))
-        await rename(join(aside, 'pack', name), join(objects, 'pack', name));
-    },
-    remove: () => rm(aside, { recursive: true, force: true, maxRetries: 3 }),
+    release: incoming.release,
+    remove: incoming.remove,
   };
 }
 
