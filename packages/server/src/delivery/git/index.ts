@@ -13,6 +13,7 @@ export type {
 export { createGit } from './git-runner.ts';
 export { incomingPrefix, makeIncomingObjects } from './incoming-objects.ts';
 export { openGitRepository } from './open-repository.ts';
+export { removeLeftLocks } from './ref-locks.ts';
 export { findBranchNameFault, findRefNameFault, isObjectId } from './ref-name.ts';
 
 /** Has no routes: the git program for the slices of repositories. */

@@ -1,7 +1,7 @@
 /** Keeps hosted repositories small: few packs, no leftovers of servers that died. */
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Git, incomingPrefix } from '../git/index.ts';
+import { type Git, incomingPrefix, removeLeftLocks } from '../git/index.ts';
 import type { HostedServices } from './hosted-repositories.ts';
 
 const mostPacks = 50;
@@ -38,5 +38,7 @@ async function tidy(git: Git, { folder, accountId }: { folder: string; accountId
   // What no ref reaches may belong to a push that has not moved its refs yet: it stays, loose, for two days.
   await git.run(['repack', '-A', '-d', '-l', '-q', '--unpack-unreachable=2.days.ago'], call);
   await git.run(['prune', '--expire=2.days.ago'], call);
-  await git.run(['pack-refs', '--all', '--prune'], call);
+  // Ended in time, so that an old lock is known to be left (ref-locks.ts).
+  await removeLeftLocks(folder);
+  await git.run(['pack-refs', '--all', '--prune'], { folder, accountId });
 }

@@ -1,8 +1,7 @@
 /** Ends the writes of servers that died between git's change of refs and the event. */
-import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
-import { openGitRepository } from '../git/index.ts';
+import { openGitRepository, removeLeftLocks } from '../git/index.ts';
 import { claimUnfinishedWrites, type UnfinishedWrite } from './hosted.store.ts';
 import type { HostedRepositories, HostedServices } from './hosted-repositories.ts';
 import { writeLeaseMilliseconds } from './hosted-repositories.ts';
@@ -31,18 +30,6 @@ export function createUnfinishedWritesJob(
   };
 }
 
-/** Longer than git may hold a lock. */
-const lockMilliseconds = 60_000;
-
-/** A git that was killed leaves its locks, and without this nobody could move these refs again. */
-async function removeLocks(folder: string, names: readonly string[]): Promise<void> {
-  for (const name of [...names, 'packed-refs', 'HEAD']) {
-    const path = join(folder, `${name}.lock`);
-    const found = await stat(path).catch(() => undefined);
-    if (found !== undefined && Date.now() - found.mtimeMs > lockMilliseconds) await rm(path, { force: true });
-  }
-}
-
 /** Git moves all refs of a write or none: one that is where it should be shows that it did. */
 async function endWrite(
   services: HostedServices & { hosted: HostedRepositories },
@@ -57,10 +44,7 @@ async function endWrite(
   const { folder } = services.hosted;
   await folder.require();
   const at = join(folder.path, `${write.project_id}.git`);
-  await removeLocks(
-    at,
-    write.moves.map(({ name }) => name),
-  );
+  await removeLeftLocks(at);
   const repository = openGitRepository(services.git, { folder: at, accountId });
   const found = new Map((await repository.listRefs(['refs/'])).map(({ name, objectId }) => [name, objectId]));
   // A branch that has moved on was pushed to by another caller, whose own write wakes its rules.
