@@ -132,6 +132,10 @@ export interface RepositoryUse {
   folder: string;
   accountId: string;
   signal?: AbortSignal | undefined;
+  /** As in GitCall, for all calls. */
+  kind?: 'short' | 'long';
+  isBackground?: boolean;
+  timeoutMilliseconds?: number;
   /** Added to the environment of git. */
   environment?: Readonly<Record<string, string>>;
 }

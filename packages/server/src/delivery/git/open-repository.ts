@@ -22,8 +22,8 @@ function listFolders(moves: readonly RefMove[]): string[] {
 
 /** Nothing is read before the first call. */
 export function openGitRepository(git: Git, use: RepositoryUse): GitRepository {
-  const { folder, accountId, signal, environment = {} } = use;
-  const call: GitCall = { folder, accountId, signal, environment };
+  const { folder, environment = {} } = use;
+  const call: GitCall = { ...use, environment };
 
   async function runText(
     args: readonly string[],

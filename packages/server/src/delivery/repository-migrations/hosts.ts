@@ -7,6 +7,7 @@ import type { Git, Scratch } from '../git/index.ts';
 import type { ProviderCall } from '../git-providers/index.ts';
 import { type Credential, createCredential, unsealCredential } from '../git-remotes/index.ts';
 import { fetchRefs, listOwnRefs, listRemoteRefs, type Place, type Reached } from './git-calls.ts';
+import type { LfsLimits } from './lfs-copy.ts';
 import { explainGitFailure } from './migration-failure.ts';
 import type { SourceRow } from './moved-repository.store.ts';
 import type { RemoteRefs } from './remote-refs.ts';
@@ -33,6 +34,10 @@ export interface HostServices extends SignInServices {
 
 export interface Limits {
   mostRefs: number;
+  mostObjects: number;
+  lfs: LfsLimits;
+  /** The wait for writes that began before the migration. */
+  writesMilliseconds: number;
   /** Of a fetch or a push. */
   mostBytes: number;
   idleMilliseconds: number;

@@ -13,41 +13,97 @@ import {
 import { type LfsPointer, largestPointer, parsePointer, smallestPointer } from './lfs-pointer.ts';
 import { MigrationFailed, toMigrationFailed } from './migration-failure.ts';
 
+export interface LfsLimits {
+  mostObjects: number;
+  mostObjectBytes: number;
+  /** Of all together. */
+  mostBytes: number;
+}
+
 export interface FoundPointer extends LfsPointer {
   /** The Git object of the pointer. */
   blobId: string;
 }
 
-/** Finds the pointers among all objects of a repository. Each LFS object once. */
-export async function findPointers(place: Place, repository: GitRepository): Promise<FoundPointer[]> {
-  const small: string[] = [];
-  for await (const [id, type, size] of listObjects(place))
-    if (type === 'blob' && size >= smallestPointer && size < largestPointer) small.push(id);
-  const found = new Map<string, FoundPointer>();
-  let at = 0;
-  for await (const content of repository.readBlobs(small, largestPointer)) {
-    const pointer = parsePointer(content);
-    const blobId = small[at];
-    if (pointer !== undefined && blobId !== undefined && pointer.size > 0)
-      found.set(pointer.oid, { ...pointer, blobId });
-    at += 1;
+/** Objects that one process of git is asked for. */
+const readBatch = 10_000;
+
+/** Ids without the overhead of strings: a repository may have millions. */
+async function listSmallBlobs(place: Place): Promise<Buffer[]> {
+  const batches: Buffer[] = [];
+  let batch: Buffer[] = [];
+  for await (const [id, type, size] of listObjects(place)) {
+    if (type !== 'blob' || size < smallestPointer || size >= largestPointer) continue;
+    batch.push(Buffer.from(id, 'hex'));
+    if (batch.length < readBatch) continue;
+    batches.push(Buffer.concat(batch));
+    batch = [];
   }
-  return [...found.values()];
+  return [...batches, ...(batch.length > 0 ? [Buffer.concat(batch)] : [])];
 }
 
-/** Leaves the pointers that branches and tags reach. */
+const idBytes = 20;
+
+/** Finds the pointers among all objects of a repository: several may name one LFS object. @throws MigrationFailed `lfs-too-large` */
+export async function findPointers(
+  place: Place,
+  repository: GitRepository,
+  { mostObjects }: LfsLimits,
+): Promise<FoundPointer[]> {
+  const found: FoundPointer[] = [];
+  for (const batch of await listSmallBlobs(place)) {
+    const hex = batch.toString('hex');
+    const ids = Array.from({ length: batch.length / idBytes }, (_, at) =>
+      hex.slice(2 * idBytes * at, 2 * idBytes * (at + 1)),
+    );
+    let at = 0;
+    for await (const content of repository.readBlobs(ids, largestPointer)) {
+      const pointer = parsePointer(content);
+      const blobId = ids[at];
+      at += 1;
+      if (pointer === undefined || blobId === undefined || pointer.size === 0) continue;
+      if (found.length === mostObjects)
+        throw tooLarge(`more than ${mostObjects} files in Git LFS, the most that can be migrated`);
+      found.push({ ...pointer, blobId });
+    }
+  }
+  return found;
+}
+
+/** Leaves the pointers that branches and tags reach, one for each LFS object. */
 export async function keepReachable(
   place: Place,
   pointers: readonly FoundPointer[],
 ): Promise<FoundPointer[]> {
   const byBlob = new Map(pointers.map((pointer) => [pointer.blobId, pointer]));
-  const reached: FoundPointer[] = [];
+  const reached = new Map<string, FoundPointer>();
   for await (const [id] of listReachable(place)) {
     const pointer = byBlob.get(id);
-    if (pointer !== undefined) reached.push(pointer);
+    if (pointer !== undefined && !reached.has(pointer.oid)) reached.set(pointer.oid, pointer);
   }
-  return reached;
+  return [...reached.values()];
 }
+
+/** @throws MigrationFailed `lfs-too-large` */
+export function requireFittingObjects(
+  pointers: readonly FoundPointer[],
+  { mostObjectBytes, mostBytes }: LfsLimits,
+): void {
+  const large = pointers.find(({ size }) => size > mostObjectBytes);
+  if (large !== undefined)
+    throw tooLarge(
+      `the LFS object ${large.oid} with ${large.size} bytes; an object may have ${mostObjectBytes}`,
+    );
+  const bytes = pointers.reduce((sum, { size }) => sum + size, 0);
+  if (bytes > mostBytes)
+    throw tooLarge(`LFS objects with ${bytes} bytes; at most ${mostBytes} can be migrated`);
+}
+
+const tooLarge = (what: string) =>
+  new MigrationFailed(
+    'lfs-too-large',
+    `The source has ${what}. Remove what is not needed with "git lfs migrate", or move the LFS objects with "git lfs push --all" and use RECONFIGURE.`,
+  );
 
 export interface LfsCopy {
   source: LfsHost;

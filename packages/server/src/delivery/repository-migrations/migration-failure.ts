@@ -15,6 +15,7 @@ export type MigrationFailureCode =
   | 'host-timeout'
   | 'too-large'
   | 'too-many-refs'
+  | 'too-many-objects'
   | 'source-damaged'
   | 'source-changed'
   | 'missing-branches'
@@ -23,10 +24,12 @@ export type MigrationFailureCode =
   | 'verification-failed'
   | 'lfs-objects-missing'
   | 'lfs-refused'
+  | 'lfs-too-large'
   | 'token-lost'
   | 'sign-in-failed'
   | 'given-up'
   | 'repository-changed'
+  | 'push-unfinished'
   | 'git-failed';
 
 /** It ends the migration: status FAILED, with `code` and the message as `detail`. */
