@@ -7,6 +7,7 @@ import { checkCommitObjects } from './commit-check.ts';
 import type { Git, GitCall } from './git.ts';
 import type { CommitWrite, FileWrite, WrittenCommit } from './git-repository.ts';
 import { makeIncomingObjects } from './incoming-objects.ts';
+import { measureObjects } from './object-sizes.ts';
 
 const noObject = '0'.repeat(40);
 /** Nothing is written to it: the name that `git fast-import` needs. */
@@ -20,12 +21,20 @@ export async function writeCommitObject(
   git: Git,
   call: GitCall,
   write: Omit<CommitWrite, 'branch'>,
+  mostBytes?: number,
 ): Promise<WrittenCommit> {
   const incoming = await makeIncomingObjects(git, call.folder, randomUUID());
   try {
     const apart = { ...call, environment: { ...call.environment, ...incoming.environment } };
-    const written = await importCommit(git, apart, write);
+    const [written, present] = await Promise.all([
+      importCommit(git, apart, write),
+      mostBytes === undefined ? 0 : measureObjects(git, call),
+    ]);
     if (!written.isChange) return written;
+    if (mostBytes !== undefined && present + (await incoming.measure()) > mostBytes)
+      throw problem('repository-too-large', {
+        reason: `with this commit it would have more than ${Math.floor(mostBytes / 1_048_576)} MB.`,
+      });
     await checkCommitObjects(git, apart, incoming, write.files);
     await incoming.release();
     return written;

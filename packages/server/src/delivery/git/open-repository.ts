@@ -22,7 +22,7 @@ function listFolders(moves: readonly RefMove[]): string[] {
 
 /** Nothing is read before the first call. */
 export function openGitRepository(git: Git, use: RepositoryUse): GitRepository {
-  const { folder, environment = {} } = use;
+  const { folder, environment = {}, mostBytes } = use;
   const call: GitCall = { ...use, environment };
 
   async function runText(
@@ -145,9 +145,9 @@ export function openGitRepository(git: Git, use: RepositoryUse): GitRepository {
     },
     diffCommits: (from, to, mostBytes) => diffCommits(git, call, [from, to], mostBytes),
     listChanges: (from, to) => listChanges(git, call, [from, to], false),
-    writeCommitObject: (write) => writeCommitObject(git, call, write),
+    writeCommitObject: (write) => writeCommitObject(git, call, write, mostBytes),
     async writeCommit({ branch, ...write }) {
-      const { commitId } = await writeCommitObject(git, call, write);
+      const { commitId } = await writeCommitObject(git, call, write, mostBytes);
       const move = { name: `refs/heads/${branch}`, from: write.expectedHead, to: commitId };
       return (await updateRefs([move])) ? commitId : undefined;
     },

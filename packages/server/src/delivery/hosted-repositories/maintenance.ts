@@ -1,13 +1,13 @@
 /** Keeps hosted repositories small: few packs, no leftovers of servers that died. */
-import { readdir, rm, stat } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Git, incomingPrefix, removeLeftLocks } from '../git/index.ts';
-import type { HostedServices } from './hosted-repositories.ts';
+import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
+import { type Git, removeLeftLocks, removeLeftObjects } from '../git/index.ts';
+import type { HostedRepositories, HostedServices } from './hosted-repositories.ts';
 
 const mostPacks = 50;
 const longestMilliseconds = 1_800_000;
-/** Longer than any push. */
-const leftoverMilliseconds = 7_200_000;
+const everyMilliseconds = 3_600_000;
 const tidying = new Map<string, Promise<void>>();
 
 /** Packs are joined in the background when there are many; one repository at a time. */
@@ -26,12 +26,7 @@ export function tidyRepository(
 
 async function tidy(git: Git, { folder, accountId }: { folder: string; accountId: string }): Promise<void> {
   const objects = join(folder, 'objects');
-  for (const name of await readdir(objects)) {
-    if (!name.startsWith(incomingPrefix)) continue;
-    const found = await stat(join(objects, name)).catch(() => undefined);
-    if (found !== undefined && Date.now() - found.mtimeMs > leftoverMilliseconds)
-      await rm(join(objects, name), { recursive: true, force: true });
-  }
+  await removeLeftObjects(folder);
   const packs = (await readdir(join(objects, 'pack'))).filter((name) => name.endsWith('.pack'));
   if (packs.length <= mostPacks) return;
   const call = { folder, accountId, kind: 'long', timeoutMilliseconds: longestMilliseconds } as const;
@@ -41,4 +36,23 @@ async function tidy(git: Git, { folder, accountId }: { folder: string; accountId
   // Ended in time, so that an old lock is known to be left (ref-locks.ts).
   await removeLeftLocks(folder);
   await git.run(['pack-refs', '--all', '--prune'], { folder, accountId });
+}
+
+/** Removes what pushes and commits of servers that died have left, also where nobody pushes any more. */
+export function createLeftoversJob({ hosted }: { hosted: HostedRepositories }): PeriodicJob {
+  return {
+    name: 'leftovers of hosted repositories',
+    everyMilliseconds,
+    async run(rest) {
+      const { folder } = hosted;
+      if ((await folder.findFault()) !== undefined) return false;
+      for (const name of await readdir(folder.path)) {
+        if (!name.endsWith('.git')) continue;
+        await rest(10);
+        await removeLeftObjects(join(folder.path, name));
+        await removeLeftLocks(join(folder.path, name));
+      }
+      return false;
+    },
+  };
 }
