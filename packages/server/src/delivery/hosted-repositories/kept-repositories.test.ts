@@ -80,6 +80,16 @@ describe('a server that dies in a push', () => {
     assert.equal(await countPushes(hosted), 2);
   });
 
+  test('after git has moved a branch that has moved on since: it records the push too', async () => {
+    const hosted = await arrange();
+    await leaveWrite(hosted, { name: 'refs/heads/main', from: null, to: hosted.head });
+    await commitByApi(hosted.account.admin, hosted.project, { expectedHead: hosted.head, files: { a: 'a' } });
+    assert.equal(await countPushes(hosted), 2);
+    server.clock.advance(leaseSeconds + 1);
+    await runJobs(server);
+    assert.equal(await countPushes(hosted), 3);
+  });
+
   test('before git has moved them: nothing is recorded', async () => {
     const hosted = await arrange();
     await leaveWrite(hosted, { name: 'refs/heads/other', from: null, to: hosted.head });
