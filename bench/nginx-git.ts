@@ -44,12 +44,13 @@ export async function startNginxGit(root: string, folder: string): Promise<Nginx
            fastcgi_param CONTENT_TYPE $content_type; fastcgi_param CONTENT_LENGTH $content_length; } } }`,
   );
   const children: ChildProcess[] = [
-    spawn(programs.fcgiwrap, ['-c', '4', '-s', `unix:${socket}`], { stdio: 'ignore' }),
-    spawn(programs.nginx, ['-c', file], { stdio: 'ignore' }),
+    spawn(programs.fcgiwrap, ['-c', '4', '-s', `unix:${socket}`], { stdio: 'ignore', detached: true }),
+    spawn(programs.nginx, ['-c', file], { stdio: 'ignore', detached: true }),
   ];
   const url = `http://127.0.0.1:${port}`;
   const stop = () => {
-    for (const child of children) child.kill();
+    // Their process groups: fcgiwrap leaves its workers otherwise.
+    for (const { pid, exitCode } of children) if (pid !== undefined && exitCode === null) process.kill(-pid);
   };
   const end = performance.now() + startMilliseconds;
   while (

@@ -12,6 +12,8 @@ export interface LfsHost {
   alter: (answer: Record<string, unknown>, operation: string) => Record<string, unknown>;
   /** Where the objects of a batch are; by default at the host that was asked. */
   objectsUrl: ((request: IncomingMessage) => string) | undefined;
+  /** Answers the request of an object instead. */
+  serve: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
   isOff: boolean;
   close(): Promise<void>;
 }
@@ -29,6 +31,7 @@ export async function startLfsHost(): Promise<LfsHost> {
     if (host.isOff) return send(response, 404, { message: 'LFS is off' });
     if (url.endsWith('/info/lfs/objects/batch'))
       return answerBatch(request, response, JSON.parse(body.toString()));
+    if (host.serve !== undefined) return host.serve(request, response);
     const oid = /\/lfs-objects\/([0-9a-f]{64})$/.exec(url)?.[1] ?? '';
     if (headers['x-lfs-ticket'] !== `ticket-${oid}`) return send(response, 403, { message: 'no ticket' });
     if (method === 'GET') return sendObject(response, host.objects.get(oid));
@@ -70,6 +73,7 @@ export async function startLfsHost(): Promise<LfsHost> {
     requests: [],
     alter: (answer) => answer,
     objectsUrl: undefined,
+    serve: undefined,
     isOff: false,
     close: listening.close,
   };

@@ -29,6 +29,7 @@ import {
   readPath,
   sendRequest,
   shorten,
+  showPath,
 } from './provider-answer.ts';
 import { archived, describeRefusal, isInitialCommit, notEmpty } from './repository-findings.ts';
 
@@ -109,7 +110,7 @@ function requireNames({ repository }: ProviderCall): Names {
   if (names !== undefined) return names;
   throw new ProviderRefused({
     code: 'repository-not-found',
-    detail: 'The clone address does not name an organization, a project and a repository.',
+    detail: `The clone address has the path ${showPath(repository.cloneUrl)}, which does not name an organization, a project and a repository.`,
     remedy: 'Use an address like https://dev.azure.com/ORGANIZATION/PROJECT/_git/REPOSITORY.',
   });
 }

@@ -134,6 +134,19 @@ function checkAdapter(dialect: Dialect): void {
     assert.match(String(expired), /^token-(expired|rejected)$/);
   });
 
+  it('names an address that no repository of the provider has', async () => {
+    const call = createCall(fake, provider, new Secret('x'));
+    const repository = { cloneUrl: 'https://git.example.com/etl.git', parameters: {} };
+    const { canRead, findings } = await provider.describeRepository({ ...call, repository });
+    assert.equal(canRead, false);
+    const [{ code, detail, remedy } = assert.fail('no finding')] = findings;
+    assert.equal(code, 'repository-not-found');
+    assert.match(
+      `${detail} ${remedy}`,
+      /has the path "\/etl\.git", which does not name .* Use an address like/,
+    );
+  });
+
   it('tells how long to wait when it calls too often', async () => {
     reset();
     fake.limitNext = 1;

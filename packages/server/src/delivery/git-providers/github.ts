@@ -31,6 +31,7 @@ import {
   readPath,
   sendRequest,
   shorten,
+  showPath,
 } from './provider-answer.ts';
 import { archived, describeRefusal, isInitialCommit, notEmpty } from './repository-findings.ts';
 
@@ -74,7 +75,7 @@ function buildRepositoryPath({ repository }: ProviderCall): string {
   if (found === undefined)
     throw new ProviderRefused({
       code: 'repository-not-found',
-      detail: 'The clone address does not name an owner and a repository.',
+      detail: `The clone address has the path ${showPath(repository.cloneUrl)}, which does not name an owner and a repository.`,
       remedy: 'Use an address like https://github.com/OWNER/REPOSITORY.git.',
     });
   return `/repos/${encodeURIComponent(found.owner)}/${encodeURIComponent(found.name)}`;

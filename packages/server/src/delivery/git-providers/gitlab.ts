@@ -34,6 +34,7 @@ import {
   readPath,
   sendRequest,
   shorten,
+  showPath,
 } from './provider-answer.ts';
 import { archived, describeRefusal, isInitialCommit, notEmpty } from './repository-findings.ts';
 
@@ -83,7 +84,7 @@ function buildProjectPath({ repository, baseUrl }: ProviderCall): string {
   if (id === undefined)
     throw new ProviderRefused({
       code: 'repository-not-found',
-      detail: 'The clone address does not name a group and a project.',
+      detail: `The clone address has the path ${showPath(repository.cloneUrl)}, which does not name a group and a project.`,
       remedy: 'Use an address like https://gitlab.com/GROUP/PROJECT.git.',
     });
   return `/projects/${encodeURIComponent(id)}`;

@@ -88,3 +88,8 @@ export function isBelow(cloneUrl: string, base: string): boolean {
 export function shorten(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1).trimEnd()}…`;
 }
+
+/** For words about an address that the provider cannot have. */
+export function showPath(cloneUrl: string): string {
+  return JSON.stringify(URL.canParse(cloneUrl) ? new URL(cloneUrl).pathname : cloneUrl);
+}

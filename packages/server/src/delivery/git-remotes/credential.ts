@@ -1,7 +1,7 @@
 /** Credentials of Git hosts: how each provider takes its token, and how a credential is stored. */
 import type { RepositoryProvider } from '@headgate/contract';
 import { type Sealer, Secret } from '../../kernel/security/sealed.ts';
-import type { Credential } from './remote.ts';
+import type { Credential, ShownCredential } from './remote.ts';
 
 /** Scheme, host and port. A credential is sent to this origin only. */
 export function findOrigin(url: string): string {
@@ -32,8 +32,16 @@ function isEntraToken(token: Secret): boolean {
   return /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/.test(token.reveal());
 }
 
+export function showCredential(credential: Credential): ShownCredential {
+  return {
+    origin: credential.origin,
+    authorization: renderAuthorization(credential),
+    secretForms: listSecretForms(credential),
+  };
+}
+
 /** The value of the Authorization header. */
-export function renderAuthorization(credential: Credential): string {
+function renderAuthorization(credential: Credential): string {
   if (credential.kind === 'bearer') return `Bearer ${credential.token.reveal()}`;
   const pair = `${credential.username}:${credential.password.reveal()}`;
   return `Basic ${Buffer.from(pair).toString('base64')}`;

@@ -1,6 +1,6 @@
 /** Requests to the interfaces of Git hosts, and of LFS objects, with the guard of all other requests. */
 import { PassThrough, Readable } from 'node:stream';
-import { listSecretForms } from './credential.ts';
+import { listSecretForms, showCredential } from './credential.ts';
 import { awaitAnswer, type OutgoingRules, readHeaders, startRequest } from './guarded-request.ts';
 import { type GuardedAnswer, type GuardedFetch, RemoteFailed, type Remotes } from './remote.ts';
 import { cleanText, toRemoteFailure } from './remote-words.ts';
@@ -23,7 +23,7 @@ export function createGuardedFetch(rules: OutgoingRules): Pick<Remotes, 'fetch' 
         url: requireUrl(address),
         method: options.method ?? 'GET',
         headers: withLength(options),
-        credential: options.credential,
+        credential: options.credential && showCredential(options.credential),
         signal,
       });
       const answered = awaitAnswer(request);

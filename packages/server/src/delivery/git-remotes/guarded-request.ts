@@ -6,13 +6,12 @@
 import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import { isIP } from 'node:net';
-import type { EgressGuard } from '../../kernel/security/egress.ts';
+import type { CheckedAddress } from '../../kernel/security/egress.ts';
 import { createPinnedLookup, endWith } from '../../kernel/security/outgoing-client.ts';
-import { findOrigin, renderAuthorization } from './credential.ts';
-import { type Credential, RemoteFailed } from './remote.ts';
+import { RemoteFailed, type ShownCredential } from './remote.ts';
 
 export interface OutgoingRules {
-  guard: EgressGuard;
+  guard: { check(address: string): Promise<Pick<CheckedAddress, 'addresses'>> };
   /** Origins that the operator has set. */
   trustedOrigins: ReadonlySet<string>;
   /** More certificate authorities to trust, for tests. */
@@ -24,7 +23,7 @@ export interface GuardedRequest {
   method: string;
   /** Without Host. */
   headers: Readonly<Record<string, string>>;
-  credential: Credential | undefined;
+  credential: ShownCredential | undefined;
   signal: AbortSignal;
 }
 
@@ -41,7 +40,7 @@ export async function startRequest(rules: OutgoingRules, wanted: GuardedRequest)
   const checked = isTrusted ? undefined : await endWith(wanted.signal, rules.guard.check(url.href));
   const isTls = url.protocol === 'https:';
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  const isCredentialMadeForIt = credential !== undefined && credential.origin === findOrigin(url.href);
+  const isCredentialMadeForIt = credential !== undefined && credential.origin === url.origin;
   const options = {
     method: wanted.method,
     host,
@@ -53,7 +52,7 @@ export async function startRequest(rules: OutgoingRules, wanted: GuardedRequest)
     headers: {
       ...wanted.headers,
       host: url.host,
-      ...(isCredentialMadeForIt ? { authorization: renderAuthorization(credential) } : {}),
+      ...(isCredentialMadeForIt ? { authorization: credential.authorization } : {}),
     },
     maxHeaderSize: mostHeaderBytes,
     signal: wanted.signal,

@@ -15,8 +15,7 @@ after(() => rm(folder, { recursive: true, force: true }));
 const remote = {
   url: 'http://127.0.0.1/s/x/',
   environment: {},
-  failure: () => undefined,
-  bytes: () => ({ received: 0, sent: 0 }),
+  readFailure: async () => undefined,
   close: () => undefined,
 };
 const done: GitResult = { code: 0, stdout: Buffer.from(''), stderr: '', isCut: false };

@@ -129,9 +129,9 @@ export function createMirrors(options: MirrorOptions): Mirrors {
         call,
       );
       if (fetched.code !== 0) {
-        if (!isNew && remote.failure() === undefined && aboutMirror.test(fetched.stderr))
+        if (!isNew && aboutMirror.test(fetched.stderr) && (await remote.readFailure()) === undefined)
           throw new MirrorDamaged();
-        throw explain(remote, of, fetched.stderr);
+        throw await explain(remote, of, fetched.stderr);
       }
       const now = clock.now();
       await utimes(join(folder, sourceFile), now, now);
@@ -164,7 +164,7 @@ export function createMirrors(options: MirrorOptions): Mirrors {
     call: GitCall & { remote: OpenedRemote },
   ): Promise<string | undefined> {
     const { code, stdout, stderr } = await git.run(['ls-remote', '--symref', call.remote.url, 'HEAD'], call);
-    if (code !== 0) throw explain(call.remote, of, stderr);
+    if (code !== 0) throw await explain(call.remote, of, stderr);
     return /^ref: refs\/heads\/(.+)\tHEAD$/m.exec(stdout.toString('utf8'))?.[1];
   }
 
@@ -224,7 +224,8 @@ export function createMirrors(options: MirrorOptions): Mirrors {
         ];
         const { code, stdout, stderr } = await git.run(args, { ...call, remote });
         markStale(folder);
-        if (code !== 0) return judgePush(stdout.toString('utf8'), stderr, () => explain(remote, of, stderr));
+        if (code !== 0)
+          return await judgePush(stdout.toString('utf8'), stderr, () => explain(remote, of, stderr));
         // The host's branch has moved; the mirror follows at the next fetch at the latest, which waits for one under way.
         const command = to === null ? `delete ${name}\0\0` : `update ${name}\0${to}\0\0`;
         await git.run(['update-ref', '-z', '--stdin'], { ...call, stdin: command });
@@ -273,17 +274,21 @@ function describeSource({ url, credentialName }: Mirrored): string {
   return `${url} ${credentialName}\n`;
 }
 
-function explain(remote: OpenedRemote, of: Mirrored, words: string) {
-  const failure = remote.failure();
+async function explain(remote: OpenedRemote, of: Mirrored, words: string) {
+  const failure = await remote.readFailure();
   return failure === undefined
     ? createGitWordsProblem(new URL(of.url).host, words)
     : createRemoteProblem(failure);
 }
 
 /** `!\tfrom:to\t[rejected] (stale info)` of git push --porcelain. */
-function judgePush(output: string, errors: string, explainFailure: () => Error): PushResult {
+async function judgePush(
+  output: string,
+  errors: string,
+  explainFailure: () => Promise<Error>,
+): Promise<PushResult> {
   const [, summary = ''] = /^!\t[^\t]*\t(.*)$/m.exec(output) ?? [];
-  if (summary === '') throw explainFailure();
+  if (summary === '') throw await explainFailure();
   if (
     /stale info|fetch first|non-fast-forward|failed to update ref|incorrect old value|reference already exists|cannot lock ref/.test(
       summary,

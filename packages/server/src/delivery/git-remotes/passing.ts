@@ -1,6 +1,5 @@
 /** Passes one request of git to the other host, and its answer back. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { listSecretForms } from './credential.ts';
 import { awaitAnswer, type OutgoingRules, readHeaders, startRequest } from './guarded-request.ts';
 import { cleanText, explainRedirect, explainStatus, toRemoteFailure } from './remote-words.ts';
 import type { RelayedRequest, Session } from './session.ts';
@@ -89,7 +88,7 @@ async function refuseAnswer(
   } else if (status >= 300 && status < 400) {
     session.fail(explainRedirect(url, status, answer.headers.location));
   } else {
-    const text = cleanText(await readText(answer), listSecretForms(session.credential));
+    const text = cleanText(await readText(answer), session.credential?.secretForms ?? []);
     const hasCredential = session.credential !== undefined && session.credential.origin === url.origin;
     session.fail(explainStatus({ url, status, headers: readHeaders(answer), text, hasCredential }));
   }

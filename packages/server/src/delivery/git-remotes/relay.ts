@@ -1,27 +1,31 @@
 /**
  * The relay: a listener on loopback, which git uses instead of the other host (docs/adr/0064). It passes
  * three requests of Git's smart HTTP protocol and nothing else, so that an exploited git reaches no other
- * address, and it alone knows the credential.
+ * address, and it alone knows the credential. It runs in a thread (relay.thread.ts).
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { OutgoingRules } from './guarded-request.ts';
 import { passOn } from './passing.ts';
-import type { OpenedRemote, RemoteOptions } from './remote.ts';
-import { createSession, type RelayedRequest, type Session } from './session.ts';
+import type { RemoteFailure } from './remote.ts';
+import { createSession, type RelayedOptions, type RelayedRequest, type Session } from './session.ts';
 
-export interface Relay {
-  openRemote(options: RemoteOptions): Promise<OpenedRemote>;
-  close(): Promise<void>;
+export interface RelayedRemote {
+  url: string;
+  environment: Record<string, string>;
+  failure(): RemoteFailure | undefined;
+  close(): void;
 }
 
 /** `/s/{id}/{rest}` */
 const sessionPath = /^\/s\/([\w-]{22})\/([^?#]*)(\?[^#]*)?$/;
 
-export function createRelay(rules: OutgoingRules): Relay {
+export function createRelay(rules: OutgoingRules): {
+  openRemote(options: RelayedOptions): Promise<RelayedRemote>;
+} {
   const sessions = new Map<string, Session>();
-  let listening: Promise<{ server: Server; port: number }> | undefined;
+  let listening: Promise<number> | undefined;
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [, id = '', path = '', query = ''] = sessionPath.exec(request.url ?? '') ?? [];
@@ -39,7 +43,7 @@ export function createRelay(rules: OutgoingRules): Relay {
     await passOn(rules, session, wanted, request, response);
   }
 
-  function listen(): Promise<{ server: Server; port: number }> {
+  function listen(): Promise<number> {
     const server = createServer((request, response) => {
       request.on('error', () => undefined);
       response.on('error', () => undefined);
@@ -50,11 +54,7 @@ export function createRelay(rules: OutgoingRules): Relay {
     server.headersTimeout = 10_000;
     return new Promise((resolve, reject) => {
       server.once('error', reject);
-      server.listen(0, '127.0.0.1', () => {
-        // The relay must not keep the process alive.
-        server.unref();
-        resolve({ server, port: (server.address() as AddressInfo).port });
-      });
+      server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
     });
   }
 
@@ -64,7 +64,7 @@ export function createRelay(rules: OutgoingRules): Relay {
       listening.catch(() => {
         listening = undefined;
       });
-      const { port } = await listening;
+      const port = await listening;
       const id = randomBytes(16).toString('base64url');
       const token = randomBytes(32).toString('base64url');
       const session = createSession(options, digest(token));
@@ -75,17 +75,8 @@ export function createRelay(rules: OutgoingRules): Relay {
         // By the environment, because other users of the machine can read the arguments of a process.
         environment: { GIT_CONFIG_PARAMETERS: `'http.extraheader=Authorization: Bearer ${token}'` },
         failure: () => session.failure,
-        bytes: () => ({ received: session.received, sent: session.sent }),
         close: session.close,
       };
-    },
-    async close() {
-      for (const session of sessions.values()) session.close();
-      if (listening === undefined) return;
-      const { server } = await listening;
-      listening = undefined;
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
     },
   };
 }

@@ -3,7 +3,7 @@
  *
  * Terminology
  *   remote      a repository on another host, as git sees it: an address on loopback
- *   relay       the listener on loopback. It guards the address, connects, and adds the credential
+ *   relay       the listener on loopback, in a thread. It guards the address, connects, and adds the credential
  *   session     one opened remote. Its token lets git use the relay, for this remote only
  *   credential  what the other host is shown. It is sent to the origin that it was made for, and nowhere else
  */
@@ -15,6 +15,15 @@ export type Credential = { origin: string } & (
   | { kind: 'basic'; username: string; password: Secret }
   | { kind: 'bearer'; token: Secret }
 );
+
+/** A credential as it is sent to its origin. */
+export interface ShownCredential {
+  origin: string;
+  /** The value of the Authorization header. */
+  authorization: string;
+  /** All forms in which a host could send it back. */
+  secretForms: readonly string[];
+}
 
 export interface RemoteLimits {
   /** From the host, all requests together. */
@@ -74,14 +83,13 @@ export interface RemoteOptions {
   /** `read` permits fetching only. */
   direction: 'read' | 'write';
   limits?: Partial<RemoteLimits>;
-  /** Called with the bytes that passed, in both directions. */
+  /** Called now and then with the bytes that passed since, in both directions. */
   onBytes?: (bytes: number) => void;
 }
 
 export interface OpenedRemote extends RemoteAccess {
-  /** The first failure of this remote, if there was one. */
-  failure(): RemoteFailure | undefined;
-  bytes(): { received: number; sent: number };
+  /** The first failure of this remote, if there was one. `onBytes` has then counted all that passed. */
+  readFailure(): Promise<RemoteFailure | undefined>;
   /** Ends the session and its requests. */
   close(): void;
 }

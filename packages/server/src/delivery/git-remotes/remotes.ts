@@ -1,7 +1,7 @@
 import type { EgressGuard } from '../../kernel/security/egress.ts';
 import { findOrigin } from './credential.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
-import { createRelay } from './relay.ts';
+import { createRelayThread } from './relay-thread.ts';
 import type { Remotes } from './remote.ts';
 
 export interface RemotesOptions {
@@ -14,7 +14,9 @@ export interface RemotesOptions {
 
 /** Nothing listens before the first remote is opened. */
 export function createRemotes({ guard, trustedAddresses, ca }: RemotesOptions): Remotes {
-  const rules = { guard, trustedOrigins: new Set(trustedAddresses.map(findOrigin)), ca };
-  const relay = createRelay(rules);
-  return { ...createGuardedFetch(rules), openRemote: relay.openRemote, close: relay.close };
+  const trustedOrigins = trustedAddresses.map(findOrigin);
+  return {
+    ...createGuardedFetch({ guard, trustedOrigins: new Set(trustedOrigins), ca }),
+    ...createRelayThread({ guard, trustedOrigins, ca }),
+  };
 }

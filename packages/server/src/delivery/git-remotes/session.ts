@@ -1,5 +1,5 @@
 /** A session of the relay: one remote, its bounds, what passed, and what went wrong first. */
-import type { Credential, RemoteFailure, RemoteOptions } from './remote.ts';
+import type { RemoteFailure, RemoteOptions, ShownCredential } from './remote.ts';
 
 export interface RelayedRequest {
   method: 'GET' | 'POST';
@@ -8,18 +8,19 @@ export interface RelayedRequest {
   answerType: string;
 }
 
+/** A remote to open, as the relay needs it. */
+export type RelayedOptions = Omit<RemoteOptions, 'credential'> & { credential: ShownCredential | undefined };
+
 export interface Session {
   /** Without a slash at the end. */
   base: string;
   host: string;
   direction: 'read' | 'write';
-  credential: Credential | undefined;
+  credential: ShownCredential | undefined;
   tokenDigest: Buffer;
   /** Aborted when the session is closed, for a limit too. */
   signal: AbortSignal;
   failure: RemoteFailure | undefined;
-  received: number;
-  sent: number;
   count(direction: 'received' | 'sent', bytes: number): void;
   /** Keeps the first failure: those that follow are its consequences. */
   fail(failure: RemoteFailure): void;
@@ -34,7 +35,7 @@ export const defaultLimits = {
   totalMilliseconds: 30 * 60_000,
 } as const;
 
-export function createSession(options: RemoteOptions, tokenDigest: Buffer): Session {
+export function createSession(options: RelayedOptions, tokenDigest: Buffer): Session {
   const limits = { ...defaultLimits, ...options.limits };
   const url = new URL(options.url);
   const ending = new AbortController();
@@ -50,6 +51,7 @@ export function createSession(options: RemoteOptions, tokenDigest: Buffer): Sess
   const total = endByTime(limits.totalMilliseconds, 'was not done within');
   const idle = endByTime(limits.idleMilliseconds, 'sent and took nothing for');
 
+  const passed = { received: 0, sent: 0 };
   const session: Session = {
     base: url.origin + url.pathname.replace(/\/+$/, ''),
     host: url.host,
@@ -58,14 +60,12 @@ export function createSession(options: RemoteOptions, tokenDigest: Buffer): Sess
     tokenDigest,
     signal: ending.signal,
     failure: undefined,
-    received: 0,
-    sent: 0,
     count(direction, bytes) {
-      session[direction] += bytes;
+      passed[direction] += bytes;
       idle.refresh();
       options.onBytes?.(bytes);
       const most = direction === 'received' ? limits.mostBytesReceived : limits.mostBytesSent;
-      if (session[direction] <= most) return;
+      if (passed[direction] <= most) return;
       const done = direction === 'received' ? `${url.host} sent` : `More was to be sent to ${url.host}:`;
       end({ kind: 'too-large', reason: `${done} more than ${Math.round(most / mebibyte)} MiB.` });
     },

@@ -1,9 +1,10 @@
 /** The process that starts git; see launcher.ts. Its argument is the socket of the server. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { constants, setPriority } from 'node:os';
+import { dirname } from 'node:path';
 import {
   type Launch,
   type LauncherReport,
@@ -96,5 +97,7 @@ process.on('message', (message: LauncherRequest) => {
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 process.on('disconnect', () => {
   for (const id of running.keys()) kill(id);
+  // A server that was killed could not remove its socket.
+  rmSync(dirname(socketPath), { recursive: true, force: true });
   process.exit();
 });

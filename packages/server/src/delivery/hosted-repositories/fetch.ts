@@ -11,6 +11,8 @@ import { flushPacket, formatLine } from './packet-lines.ts';
 interface FetchServices {
   git: Git;
   log: Log;
+  /** Without bytes in either direction for this long a fetch ends: it holds a place. */
+  idleMilliseconds?: number;
 }
 
 interface FetchAbout {
@@ -23,8 +25,7 @@ interface FetchAbout {
 const mostRequestBytes = 64 * 1_048_576;
 const mostRefsBytes = 16 * 1_048_576;
 const longestMilliseconds = 3_600_000;
-/** No bytes in either direction for this long end a fetch: it holds a place. */
-const idleMilliseconds = 60_000;
+const usualIdleMilliseconds = 60_000;
 
 /** The protocol version that the client asks for; others are not passed on. */
 function readProtocol(request: FastifyRequest): Record<string, string> {
@@ -59,7 +60,7 @@ export async function answerFetchRefs(
 
 /** The answer as a stream; the process ends with it. */
 export async function answerFetch(
-  { git, log }: FetchServices,
+  { git, log, idleMilliseconds = usualIdleMilliseconds }: FetchServices,
   request: FastifyRequest,
   { accountId, repository, signal }: FetchAbout,
 ): Promise<Readable> {
@@ -72,7 +73,7 @@ export async function answerFetch(
     timeoutMilliseconds: longestMilliseconds,
     signal,
   });
-  const moved = watchIdle(started);
+  const { moved, wasIdle } = watchIdle(started, idleMilliseconds);
   pipeline(limitBytes(decodeContent(request.raw), moved), started.stdin).catch(() => started.kill());
   let begin = () => {};
   const begun = new Promise<void>((resolve) => {
@@ -97,15 +98,20 @@ export async function answerFetch(
     });
   // A request that git cannot read gets no answer from it.
   const ended = await Promise.race([begun, started.ended]);
+  if (ended !== undefined && wasIdle()) throw problem('request-timeout');
   if (ended !== undefined && ended.code !== 0) throw problem('invalid-push', { reason: ended.stderr });
   return output;
 }
 
 /** Ends the process when `moved` was not called for too long. */
-function watchIdle(started: GitProcess): () => void {
-  const timer = setTimeout(() => started.kill(), idleMilliseconds);
+function watchIdle(started: GitProcess, idleMilliseconds: number) {
+  let isOver = false;
+  const timer = setTimeout(() => {
+    isOver = true;
+    started.kill();
+  }, idleMilliseconds);
   started.ended.finally(() => clearTimeout(timer)).catch(() => undefined);
-  return () => void timer.refresh();
+  return { moved: () => void timer.refresh(), wasIdle: () => isOver };
 }
 
 async function* limitBytes(

@@ -54,7 +54,8 @@ async function checkOnce(
     const onBytes = () => undefined;
     const source = await openSource(services, project, row, limits, onBytes);
     const target = await openTarget(services, project, plan, row, { limits, signal, onBytes });
-    const place = await makePlace(git, scratch, 'preflight', { accountId: project.accountId, signal });
+    const of = { accountId: project.accountId, signal, isBackground: false };
+    const place = await makePlace(git, scratch, 'preflight', of);
     const { mode, overwrite } = plan;
     const { findings, refs } = await checkBefore(
       { mode, overwrite, isResumed: false, mostRefs: limits.mostRefs },

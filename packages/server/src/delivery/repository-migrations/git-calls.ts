@@ -19,6 +19,8 @@ export interface Place {
   folder: string;
   accountId: string;
   signal: AbortSignal;
+  /** False: a request waits for it. */
+  isBackground: boolean;
 }
 
 /** A repository on another host, as this migration reaches it. */
@@ -48,7 +50,7 @@ async function runWithRemote(
       mostOutputBytes: mostListBytes,
       timeoutMilliseconds,
     });
-    return { ...result, failure: remote.failure() };
+    return { ...result, failure: await remote.readFailure() };
   } finally {
     remote.close();
   }
@@ -58,11 +60,11 @@ const mostListBytes = 64 * 1024 * 1024;
 const longMilliseconds = 6 * 3_600_000;
 const listMilliseconds = 120_000;
 
-const buildCall = ({ folder, accountId, signal }: Place): GitCall => ({
+const buildCall = ({ folder, accountId, signal, isBackground }: Place): GitCall => ({
   folder,
   accountId,
   signal,
-  isBackground: true,
+  isBackground,
 });
 
 export async function listRemoteRefs(place: Place, reached: Reached, mostRefs: number): Promise<RemoteRefs> {

@@ -7,7 +7,6 @@ import type { Git, Scratch } from '../git/index.ts';
 import type { ProviderCall } from '../git-providers/index.ts';
 import { type Credential, createCredential, unsealCredential } from '../git-remotes/index.ts';
 import { fetchRefs, listOwnRefs, listRemoteRefs, type Place, type Reached } from './git-calls.ts';
-import type { LfsLimits } from './lfs-copy.ts';
 import { explainGitFailure } from './migration-failure.ts';
 import type { SourceRow } from './moved-repository.store.ts';
 import type { RemoteRefs } from './remote-refs.ts';
@@ -35,11 +34,13 @@ export interface HostServices extends SignInServices {
 export interface Limits {
   mostRefs: number;
   mostObjects: number;
-  lfs: LfsLimits;
   /** The wait for writes that began before the migration. */
   writesMilliseconds: number;
-  /** Of a fetch or a push. */
+  /** Of a fetch or a push, and of an LFS object. */
   mostBytes: number;
+  mostLfsObjects: number;
+  /** Of all LFS objects together. */
+  mostLfsBytes: number;
   idleMilliseconds: number;
   totalMilliseconds: number;
 }
@@ -113,11 +114,12 @@ export async function openSource(
           folder,
           '+refs/heads/*:refs/headgate/source/*',
         ];
-        const { accountId, signal } = place;
+        const { accountId, signal, isBackground } = place;
         const call = {
           folder: place.folder,
           accountId,
           signal,
+          isBackground,
           local: true,
           timeoutMilliseconds: localMilliseconds,
         };
@@ -208,9 +210,9 @@ export async function makePlace(
   git: Git,
   scratch: Scratch,
   name: string,
-  { accountId, signal }: { accountId: string; signal: AbortSignal },
+  of: Pick<Place, 'accountId' | 'signal' | 'isBackground'>,
 ): Promise<Place> {
   const folder = join(scratch.folder, `${name}.git`);
   await git.makeRepository(folder);
-  return { git, folder, accountId, signal };
+  return { git, folder, ...of };
 }

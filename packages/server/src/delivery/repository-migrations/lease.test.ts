@@ -11,7 +11,7 @@ import {
 } from '../../testing/migration-scene.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { createMigrationSettings, createMigrator } from './index.ts';
-import { claimMigrations, releaseMigration } from './migration-work.store.ts';
+import { claimMigration, releaseMigration } from './migration-work.store.ts';
 
 const server = await startTestServer(loopbackHosts);
 const host = await startGitHost();
@@ -75,8 +75,9 @@ test('a migration that servers have given back is not given up', async () => {
   const { migrationId } = (await scene.start()).body;
   const { read } = server.deps.database;
   for (let claims = 0; claims < 6; claims += 1) {
-    const [job] = await claimMigrations(read, { limit: 1, leaseSeconds, now: server.clock.now() });
-    assert.equal(job?.migration_id, migrationId);
+    const job = await claimMigration(read, { leaseSeconds, now: server.clock.now(), busy: [] });
+    assert.ok(job);
+    assert.equal(job.migration_id, migrationId);
     await releaseMigration(read, job, { until: server.clock.now(), isHarmless: true });
   }
   await scene.migrator.look();

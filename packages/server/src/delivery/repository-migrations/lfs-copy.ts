@@ -13,13 +13,6 @@ import {
 import { type LfsPointer, largestPointer, parsePointer, smallestPointer } from './lfs-pointer.ts';
 import { MigrationFailed, toMigrationFailed } from './migration-failure.ts';
 
-export interface LfsLimits {
-  mostObjects: number;
-  mostObjectBytes: number;
-  /** Of all together. */
-  mostBytes: number;
-}
-
 export interface FoundPointer extends LfsPointer {
   /** The Git object of the pointer. */
   blobId: string;
@@ -44,11 +37,11 @@ async function listSmallBlobs(place: Place): Promise<Buffer[]> {
 
 const idBytes = 20;
 
-/** Finds the pointers among all objects of a repository: several may name one LFS object. @throws MigrationFailed `lfs-too-large` */
+/** Finds the pointers among all objects of a repository: several may name one LFS object. @throws MigrationFailed `too-large` */
 export async function findPointers(
   place: Place,
   repository: GitRepository,
-  { mostObjects }: LfsLimits,
+  mostObjects: number,
 ): Promise<FoundPointer[]> {
   const found: FoundPointer[] = [];
   for (const batch of await listSmallBlobs(place)) {
@@ -63,11 +56,43 @@ export async function findPointers(
       at += 1;
       if (pointer === undefined || blobId === undefined || pointer.size === 0) continue;
       if (found.length === mostObjects)
-        throw tooLarge(`more than ${mostObjects} files in Git LFS, the most that can be migrated`);
+        throw new MigrationFailed(
+          'too-large',
+          `The source has more than ${mostObjects} files in Git LFS. Remove those that are not needed from its history, then start again.`,
+        );
       found.push({ ...pointer, blobId });
     }
   }
   return found;
+}
+
+/**
+ * What a pointer says of the size of its object is not checked, and the object passes through this server's disk.
+ *
+ * @throws MigrationFailed `too-large`, naming a file
+ */
+export async function requireSmall(
+  place: Place,
+  pointers: readonly FoundPointer[],
+  mostBytes: number,
+): Promise<void> {
+  const large = pointers.find(({ size }) => size > mostBytes);
+  if (large === undefined) return;
+  const path = (await findPaths(place, [large])).get(large.blobId) ?? 'a file';
+  throw new MigrationFailed(
+    'too-large',
+    `${path} is in Git LFS with ${large.size} bytes (sha256 ${large.oid}); an object may have ${mostBytes} at most. Remove it from the history of the source, then start again.`,
+  );
+}
+
+/** @throws MigrationFailed `too-large` */
+export function requireFewBytes(pointers: readonly FoundPointer[], mostBytes: number): void {
+  const bytes = pointers.reduce((sum, { size }) => sum + size, 0);
+  if (bytes <= mostBytes) return;
+  throw new MigrationFailed(
+    'too-large',
+    `The source has LFS objects with ${bytes} bytes in all; at most ${mostBytes} are migrated. Remove those that are not needed from its history, then start again.`,
+  );
 }
 
 /** Leaves the pointers that branches and tags reach, one for each LFS object. */
@@ -83,27 +108,6 @@ export async function keepReachable(
   }
   return [...reached.values()];
 }
-
-/** @throws MigrationFailed `lfs-too-large` */
-export function requireFittingObjects(
-  pointers: readonly FoundPointer[],
-  { mostObjectBytes, mostBytes }: LfsLimits,
-): void {
-  const large = pointers.find(({ size }) => size > mostObjectBytes);
-  if (large !== undefined)
-    throw tooLarge(
-      `the LFS object ${large.oid} with ${large.size} bytes; an object may have ${mostObjectBytes}`,
-    );
-  const bytes = pointers.reduce((sum, { size }) => sum + size, 0);
-  if (bytes > mostBytes)
-    throw tooLarge(`LFS objects with ${bytes} bytes; at most ${mostBytes} can be migrated`);
-}
-
-const tooLarge = (what: string) =>
-  new MigrationFailed(
-    'lfs-too-large',
-    `The source has ${what}. Remove what is not needed with "git lfs migrate", or move the LFS objects with "git lfs push --all" and use RECONFIGURE.`,
-  );
 
 export interface LfsCopy {
   source: LfsHost;
@@ -221,9 +225,10 @@ const named = 10;
 
 async function describeLost(place: Place, lost: readonly Lost[], total: number): Promise<MigrationFailed> {
   const shown = lost.slice(0, named);
-  const paths = new Map<string, string>();
-  const wanted = new Set(shown.map(({ pointer }) => pointer.blobId));
-  for await (const [id, path] of listReachable(place)) if (wanted.has(id)) paths.set(id, path);
+  const paths = await findPaths(
+    place,
+    shown.map(({ pointer }) => pointer),
+  );
   const names = shown.map(
     ({ pointer, reason }) => `${paths.get(pointer.blobId) ?? 'a file'} (sha256 ${pointer.oid}, ${reason})`,
   );
@@ -232,6 +237,14 @@ async function describeLost(place: Place, lost: readonly Lost[], total: number):
     'lfs-objects-missing',
     `${lost.length} of ${total} LFS objects could not be moved: ${names.join('; ')}${more}. Push them to the source with "git lfs push --all", then start again.`,
   );
+}
+
+/** By the id of the blob. */
+async function findPaths(place: Place, pointers: readonly FoundPointer[]): Promise<Map<string, string>> {
+  const wanted = new Set(pointers.map(({ blobId }) => blobId));
+  const paths = new Map<string, string>();
+  for await (const [id, path] of listReachable(place)) if (wanted.has(id)) paths.set(id, path);
+  return paths;
 }
 
 /** Runs the work of all items, a few at a time. The first failure ends it. */

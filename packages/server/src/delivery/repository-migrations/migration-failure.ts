@@ -24,7 +24,6 @@ export type MigrationFailureCode =
   | 'verification-failed'
   | 'lfs-objects-missing'
   | 'lfs-refused'
-  | 'lfs-too-large'
   | 'token-lost'
   | 'sign-in-failed'
   | 'given-up'

@@ -15,8 +15,9 @@ export function createMigrationSettings(mostBytes: number): MigrationSettings {
     limits: {
       mostRefs: 50_000,
       mostObjects: 5_000_000,
-      lfs: { mostObjects: 200_000, mostObjectBytes: 5 * gibibyte, mostBytes: 100 * gibibyte },
       writesMilliseconds: 300_000,
+      mostLfsObjects: 100_000,
+      mostLfsBytes: 100 * gibibyte,
       mostBytes,
       idleMilliseconds: 120_000,
       totalMilliseconds: 6 * 3_600_000,

@@ -42,17 +42,21 @@ const isHeld = `
   m.account_id = $account_id and m.project_id = $project_id and m.migration_id = $migration_id and m.epoch = $epoch
   and m.status = 'IN_PROGRESS'`;
 
+// A renewal of the project's token that is under way would change the repository in the middle.
 const claim = statement(
   {
-    parameters: { limit: 'bigint', lease_until: 'timestamptz', now: 'timestamptz' },
+    parameters: { lease_until: 'timestamptz', now: 'timestamptz', busy: 'uuid[]' },
     row: jobRow,
     alone: true,
   },
   `
   with chosen as materialized (
-    select account_id, project_id, migration_id from repository_migration
+    select account_id, project_id, migration_id from repository_migration waiting
     where status = 'IN_PROGRESS' and (lease_until is null or lease_until <= $now)
-    order by lease_until nulls first limit $limit for update skip locked
+      and account_id <> all ($busy::uuid[]) and not exists (
+        select from repository r
+        where r.account_id = waiting.account_id and r.project_id = waiting.project_id and r.renewal_until > $now)
+    order by lease_until nulls first limit 1 for update skip locked
   )
   update repository_migration m
   set epoch = m.epoch + 1, attempts = m.attempts + 1, lease_until = $lease_until, started_at = coalesce(m.started_at, $now)
@@ -63,12 +67,17 @@ const claim = statement(
     m.token_expires_at, m.bytes, m.started_at`,
 );
 
-/** Claims migrations that wait, and those whose server is silent. */
-export function claimMigrations(
+/**
+ * Claims a migration that waits, or whose server is silent.
+ *
+ * @param busy accounts that get nothing now
+ */
+export async function claimMigration(
   read: Read,
-  { limit, leaseSeconds, now }: { limit: number; leaseSeconds: number; now: Date },
-): Promise<MigrationJob[]> {
-  return read(claim, { limit, lease_until: addSeconds(now, leaseSeconds), now });
+  { leaseSeconds, now, busy }: { leaseSeconds: number; now: Date; busy: string[] },
+): Promise<MigrationJob | undefined> {
+  const [job] = await read(claim, { lease_until: addSeconds(now, leaseSeconds), now, busy });
+  return job;
 }
 
 const beat = statement(

@@ -109,7 +109,7 @@ export class MigrationWork {
     const { git, limits, remotes, retryMilliseconds } = this.#services;
     const opened = await this.#open(source);
     await this.#waitForWrites();
-    const at = { accountId: this.#project.accountId, signal: this.#signal };
+    const at = { accountId: this.#project.accountId, signal: this.#signal, isBackground: true };
     const checking = await makePlace(git, scratch, 'preflight', at);
     const plan = {
       mode: job.mode,

@@ -5,7 +5,7 @@
 import { addSeconds } from '../../kernel/clock.ts';
 import { type EndServices, failAbandoned } from './migration-end.ts';
 import { isPassing } from './migration-failure.ts';
-import { claimMigrations, type MigrationJob, releaseMigration } from './migration-work.store.ts';
+import { claimMigration, type MigrationJob, releaseMigration } from './migration-work.store.ts';
 import { leaseSeconds, type MigrationServices, MigrationWork } from './migration-work.ts';
 import { LeaseLost } from './target-token.ts';
 
@@ -20,7 +20,9 @@ export interface Migrator {
   wait(): Promise<void>;
 }
 
-const mostAtOnce = 4;
+/** Those of a host that hardly answers last for hours, so one account gets a part. */
+const mostAtOnce = 8;
+const mostOfAccount = 4;
 const beatMilliseconds = 5_000;
 const leaseMilliseconds = leaseSeconds * 1_000;
 /** Before an interrupted migration is taken up again. */
@@ -28,7 +30,8 @@ const pauseSeconds = 10;
 
 export function createMigrator(services: MigratorServices): Migrator {
   const { database, clock, git, log, stopping } = services;
-  const underWay = new Set<Promise<void>>();
+  /** With the account of each. */
+  const underWay = new Map<Promise<void>, string>();
 
   async function work(job: MigrationJob): Promise<void> {
     const lost = new AbortController();
@@ -75,16 +78,23 @@ export function createMigrator(services: MigratorServices): Migrator {
     async look() {
       const canWork = !('fault' in (await git.check()));
       await failAbandoned(services, canWork);
-      const limit = mostAtOnce - underWay.size;
-      if (limit <= 0 || stopping.aborted || !canWork) return;
-      const claimed = await claimMigrations(database.read, { limit, leaseSeconds, now: clock.now() });
-      for (const job of claimed) {
+      while (canWork && !stopping.aborted && underWay.size < mostAtOnce) {
+        const busy = listBusy(underWay);
+        const job = await claimMigration(database.read, { leaseSeconds, now: clock.now(), busy });
+        if (job === undefined) return;
         const working = work(job).finally(() => underWay.delete(working));
-        underWay.add(working);
+        underWay.set(working, job.account_id);
       }
     },
     async wait() {
-      while (underWay.size > 0) await Promise.all(underWay);
+      while (underWay.size > 0) await Promise.all(underWay.keys());
     },
   };
+}
+
+/** Accounts that have their part. */
+function listBusy(underWay: ReadonlyMap<Promise<void>, string>): string[] {
+  const counts = new Map<string, number>();
+  for (const accountId of underWay.values()) counts.set(accountId, (counts.get(accountId) ?? 0) + 1);
+  return [...counts].filter(([, count]) => count >= mostOfAccount).map(([accountId]) => accountId);
 }

@@ -16,7 +16,9 @@ import {
   pushChunk,
 } from './git-calls.ts';
 import type { Limits, Opened } from './hosts.ts';
-import { copyLfsObjects, findPointers, keepReachable, requireFittingObjects } from './lfs-copy.ts';
+
+import { copyLfsObjects, findPointers, keepReachable, requireFewBytes, requireSmall } from './lfs-copy.ts';
+
 import { MigrationFailed } from './migration-failure.ts';
 import { findUnverified } from './ref-rules.ts';
 import { nameSome, type RemoteRefs } from './remote-refs.ts';
@@ -113,12 +115,13 @@ async function moveLfs(mover: Mover, place: Place): Promise<Pick<Moved, 'lfsObje
   const { limits } = mover;
   const patient = { kind: 'long', isBackground: true, timeoutMilliseconds: readMilliseconds } as const;
   const repository = openGitRepository(place.git, { ...place, ...patient });
-  const all = await findPointers(place, repository, limits.lfs);
+  const all = await findPointers(place, repository, limits.mostLfsObjects);
   // A hosted repository also has objects that no ref reaches, a clone those of a detached HEAD.
   const pointers = all.length > 0 ? await keepReachable(place, all) : all;
   if (pointers.length === 0) return { lfsObjects: 0, lfsBytes: 0 };
-  requireFittingObjects(pointers, limits.lfs);
   const { source, target, remotes } = mover;
+  await requireSmall(place, pointers, limits.mostBytes);
+  requireFewBytes(pointers, limits.mostLfsBytes);
   if (source.reached === undefined || source.cloneUrl === undefined)
     throw new MigrationFailed(
       'lfs-objects-missing',

@@ -130,7 +130,7 @@ function readProviderFindings(
   // What git itself could do counts more than an interface that does not know the repository.
   if (description?.canRead === false && target !== undefined && !description.isArchived)
     return listed.map(({ code, detail, remedy }) => {
-      const message = `The rules of the target could not be checked, because its provider does not answer: ${detail} ${remedy}`;
+      const message = `Git reaches the target, but its rules and rights could not be read from the provider. ${detail} ${remedy}`;
       return { level: 'info', code, message };
     });
   // Nothing is forced into an empty repository.

@@ -5,6 +5,7 @@ import { startGitFront } from '../../testing/git-front.ts';
 import { startGitHost } from '../../testing/git-host.ts';
 import { createMigrationScene, fillRepository, loopbackHosts } from '../../testing/migration-scene.ts';
 import { startTestServer } from '../../testing/server.ts';
+import { waitUntil } from '../../testing/waiting.ts';
 import { createMigrationSettings, createMigrator } from './index.ts';
 
 const server = await startTestServer(loopbackHosts);
@@ -62,6 +63,26 @@ test('a push to another host that is under way is waited for, and copied', async
   assert.equal(scene.target.git('rev-parse', 'main').trim(), commitId);
 });
 
+test('a renewal of the token that is under way is waited for', async () => {
+  const scene = await createMigrationScene(server, host);
+  fillRepository(scene.source);
+  const until = new Date(server.clock.now().getTime() + 60_000);
+  const { projectId } = scene.project;
+  await server.database.query('update repository set renewal_until = $2 where project_id = $1', [
+    projectId,
+    until,
+  ]);
+  const { migrationId } = (await scene.start()).body;
+  const work = async () => {
+    await scene.migrator.look();
+    await scene.migrator.wait();
+    return (await scene.read(migrationId)).status;
+  };
+  assert.equal(await work(), 'IN_PROGRESS');
+  server.clock.advance(61);
+  assert.equal(await work(), 'COMPLETED');
+});
+
 test('a push that no server can end fails the migration, with its own code', async () => {
   const scene = await createMigrationScene(server, host);
   fillRepository(scene.source);
@@ -110,4 +131,46 @@ test('a migration that no server can work on fails after 15 minutes', async () =
   await migrator.look();
   const { status, code } = await scene.read(body.migrationId);
   assert.deepEqual([status, code], ['FAILED', 'given-up']);
+});
+
+test('an account whose hosts do not answer leaves turns to others', async () => {
+  const slowHost = await startGitHost();
+  const hanging = slowHost.addRepository('acme/slow.git');
+  hanging.behaviour.hangs = true;
+  const slow = await server.account();
+  for (let count = 0; count < 5; count += 1) {
+    const project = await slow.project();
+    const associated = { provider: 'git', repositoryName: 'slow', cloneUrl: hanging.cloneUrl };
+    assert.equal((await slow.admin.post(`${project.path}/repositories`, associated)).status, 201);
+    const target = {
+      mode: 'MIRROR_PUSH',
+      targetCloneUrl: `${slowHost.url}/acme/other.git`,
+      targetProvider: 'github',
+      targetName: 'other',
+    };
+    assert.equal((await slow.admin.post(`${project.path}/repository-migration`, target)).status, 202);
+  }
+  const scene = await createMigrationScene(server, host);
+  fillRepository(scene.source);
+  const { migrationId } = (await scene.start()).body;
+  const stopping = new AbortController();
+  const settings = createMigrationSettings(server.deps.config.git.mostBytes);
+  const migrator = createMigrator({ ...server.deps, ...settings, stopping: stopping.signal });
+  try {
+    await migrator.look();
+    const begun = await server.database.query(
+      'select from repository_migration where account_id = $1 and attempts > 0',
+      [slow.accountId],
+    );
+    assert.equal(begun.length, 4);
+    await waitUntil(
+      'the migration of the other account',
+      60,
+      async () => (await scene.read(migrationId)).status === 'COMPLETED',
+    );
+  } finally {
+    stopping.abort();
+    await slowHost.close();
+    await migrator.wait();
+  }
 });
