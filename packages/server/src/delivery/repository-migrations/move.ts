@@ -16,9 +16,7 @@ import {
   pushChunk,
 } from './git-calls.ts';
 import type { Limits, Opened } from './hosts.ts';
-
 import { copyLfsObjects, findPointers, keepReachable, requireFewBytes, requireSmall } from './lfs-copy.ts';
-
 import { MigrationFailed } from './migration-failure.ts';
 import { findUnverified } from './ref-rules.ts';
 import { nameSome, type RemoteRefs } from './remote-refs.ts';
