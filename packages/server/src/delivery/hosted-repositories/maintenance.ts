@@ -1,9 +1,10 @@
 /** Keeps hosted repositories small: few packs, no leftovers of servers that died. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Log } from '../../kernel/log.ts';
 import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
 import { type Git, removeLeftLocks, removeLeftObjects } from '../git/index.ts';
-import type { HostedRepositories, HostedServices } from './hosted-repositories.ts';
+import type { RepositoriesFolder } from './repositories-folder.ts';
 
 const mostPacks = 50;
 const longestMilliseconds = 1_800_000;
@@ -12,7 +13,7 @@ const tidying = new Map<string, Promise<void>>();
 
 /** Packs are joined in the background when there are many; one repository at a time. */
 export function tidyRepository(
-  { git, log }: Pick<HostedServices, 'git' | 'log'>,
+  { git, log }: { git: Git; log: Log },
   at: { folder: string; accountId: string },
 ): void {
   if (tidying.size > 0) return;
@@ -39,7 +40,7 @@ async function tidy(git: Git, { folder, accountId }: { folder: string; accountId
 }
 
 /** Removes what pushes and commits of servers that died have left, also where nobody pushes any more. */
-export function createLeftoversJob({ hosted }: { hosted: HostedRepositories }): PeriodicJob {
+export function createLeftoversJob({ hosted }: { hosted: { folder: RepositoriesFolder } }): PeriodicJob {
   return {
     name: 'leftovers of hosted repositories',
     everyMilliseconds,
