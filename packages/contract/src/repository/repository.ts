@@ -209,6 +209,7 @@ export const updateRepository = operation({
     'repository-not-found',
     'etag-mismatch',
     'invalid-branch-name',
+    'repository-credential-refused',
     'migration-in-progress',
     'git-missing',
     'git-busy',

@@ -125,7 +125,8 @@ export async function createDependencies(config: Config, given: Given): Promise<
   });
   const repositoriesFolder = config.git.repositoriesFolder ?? join(directory, 'repositories');
   const { stopping } = given;
-  const hosted = createHostedRepositories({ database, git, clock, newId, log, stopping, repositoriesFolder });
+  const ofHosted = { database, git, clock, newId, log, stopping, repositoriesFolder, config };
+  const hosted = createHostedRepositories(ofHosted);
   // Not in the folder that all servers share: a mirror belongs to one server.
   const mirrorFolder = join(directory, 'mirrors');
   const { mostBytes } = config.git;

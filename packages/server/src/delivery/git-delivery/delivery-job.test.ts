@@ -20,6 +20,11 @@ test('a host that does not answer does not stop the deliveries of others', async
   const waiting = await slow.project();
   await associate(slow.admin, waiting, { cloneUrl: hanging.cloneUrl });
   await writeRules(slow.admin, waiting, ['main', 'dev']);
+  await server.database.query(
+    `insert into git_review (account_id, project_id, branch_name, due_at, touched_at)
+     values ($1, $2, 'work', $3, $3)`,
+    [slow.accountId, waiting.projectId, server.clock.now()],
+  );
 
   const stopping = new AbortController();
   const job = createDeliveryJob({ ...server.deps, stopping: stopping.signal });
@@ -36,6 +41,28 @@ test('a host that does not answer does not stop the deliveries of others', async
       async () => (await listVersions(other.admin, project)).length === 1,
     );
     assert.equal((await listVersions(slow.admin, waiting)).length, 0);
+
+    // A fetch that lasts longer than the lease keeps it, so no other server begins the same.
+    const readLeases = async (): Promise<[number, Date][]> => {
+      const rows = await server.database.query(
+        `select epoch, lease_until from delivery_rule where project_id = $1
+         union all select epoch, lease_until from git_review where project_id = $1`,
+        [waiting.projectId],
+      );
+      return rows.map((row) => [Number(row.epoch), row.lease_until as Date]);
+    };
+    for (let time = 0; time < 2; time += 1) {
+      server.clock.advance(100);
+      const now = server.clock.now();
+      await waitUntil('renewed leases', 20, async () =>
+        (await readLeases()).every(([, until]) => until.getTime() - now.getTime() > 100_000),
+      );
+    }
+    await deliver(server);
+    assert.deepEqual(
+      (await readLeases()).map(([epoch]) => epoch),
+      [1, 1],
+    );
   } finally {
     stopping.abort();
     await gitHost.close();

@@ -1,10 +1,11 @@
 /** Looks for due rules and reviews. Every server runs it; a lease keeps each rule with one server. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { addSeconds } from '../../kernel/clock.ts';
 import type { FailureLog } from '../../kernel/failure-log.ts';
 import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
-import { claimDueReviews, reviewBatch } from './review.store.ts';
+import { claimDueReviews, type DueReview, renewReviews, reviewBatch } from './review.store.ts';
 import { checkReview, type ReviewServices, reviewLeaseSeconds } from './review-check.ts';
-import { claimDueRules, dueRuleBatch } from './rule.store.ts';
+import { claimDueRules, type DueRule, dueRuleBatch, renewRules } from './rule.store.ts';
 import { deliverRule, type RuleDeliveryServices, ruleLeaseSeconds } from './rule-delivery.ts';
 
 export interface DeliveryJobServices extends RuleDeliveryServices, ReviewServices {
@@ -17,8 +18,17 @@ const everyMilliseconds = 500;
 const mostAtOnce = 64;
 const mostOfAccount = 8;
 
-/** What this server has begun, by account. */
-type UnderWay = Map<Promise<void>, string>;
+/** Leases are extended after this time. A fetch may last longer than a lease. */
+const renewalSeconds = 30;
+
+/** What this server has begun. */
+interface Held {
+  accountId: string;
+  rule?: DueRule;
+  review?: DueReview;
+  renewedAt: Date;
+}
+type UnderWay = Map<Promise<void>, Held>;
 
 export function createDeliveryJob(services: DeliveryJobServices): PeriodicJob {
   const underWay: UnderWay = new Map();
@@ -49,6 +59,7 @@ export async function deliverDue(services: DeliveryJobServices): Promise<boolean
 
 async function beginDue(services: DeliveryJobServices, underWay: UnderWay): Promise<boolean> {
   const { database, clock } = services;
+  await renewLeases(services, underWay);
   const free = mostAtOnce - underWay.size;
   if (free <= 0) return false;
   const claim = { now: clock.now(), most: free, busy: listBusy(underWay) };
@@ -56,19 +67,39 @@ async function beginDue(services: DeliveryJobServices, underWay: UnderWay): Prom
   const reviews = await claimDueReviews(database.read, { ...claim, leaseSeconds: reviewLeaseSeconds });
   // What is fetched from now on has the pushes that woke these.
   const notBefore = performance.now();
-  function begin(work: Promise<void>, row: { account_id: string; project_id: string }): void {
-    const settled = settle(services, work, row.project_id).finally(() => underWay.delete(settled));
-    underWay.set(settled, row.account_id);
+  function begin(work: Promise<void>, held: Omit<Held, 'renewedAt'>, projectId: string): void {
+    const settled = settle(services, work, projectId).finally(() => underWay.delete(settled));
+    underWay.set(settled, { ...held, renewedAt: claim.now });
   }
-  for (const rule of rules) begin(deliverRule(services, rule, notBefore), rule);
-  for (const review of reviews) begin(checkReview(services, review, notBefore), review);
+  for (const rule of rules)
+    begin(deliverRule(services, rule, notBefore), { accountId: rule.account_id, rule }, rule.project_id);
+  for (const review of reviews)
+    begin(
+      checkReview(services, review, notBefore),
+      { accountId: review.account_id, review },
+      review.project_id,
+    );
   return rules.length === dueRuleBatch || reviews.length === reviewBatch;
+}
+
+/** Before a claim, so that it does not take what is under way here. */
+async function renewLeases(
+  { database, clock }: DeliveryJobServices,
+  underWay: ReadonlyMap<unknown, Held>,
+): Promise<void> {
+  const now = clock.now();
+  const old = [...underWay.values()].filter(({ renewedAt }) => addSeconds(renewedAt, renewalSeconds) <= now);
+  const rules = old.flatMap(({ rule }) => rule ?? []);
+  const reviews = old.flatMap(({ review }) => review ?? []);
+  if (rules.length > 0) await renewRules(database.read, rules, addSeconds(now, ruleLeaseSeconds));
+  if (reviews.length > 0) await renewReviews(database.read, reviews, addSeconds(now, reviewLeaseSeconds));
+  for (const held of old) held.renewedAt = now;
 }
 
 /** Accounts that have their part. */
 function listBusy(underWay: UnderWay): string[] {
   const counts = new Map<string, number>();
-  for (const accountId of underWay.values()) counts.set(accountId, (counts.get(accountId) ?? 0) + 1);
+  for (const { accountId } of underWay.values()) counts.set(accountId, (counts.get(accountId) ?? 0) + 1);
   return [...counts].filter(([, count]) => count >= mostOfAccount).map(([accountId]) => accountId);
 }
 

@@ -47,6 +47,36 @@ export function claimDueReviews(read: Read, { now, leaseSeconds, most, busy }: C
   return read(claimDue, { limit, lease_until: addSeconds(now, leaseSeconds), now, busy });
 }
 
+const renewHeld = statement(
+  {
+    parameters: {
+      accounts: 'uuid[]',
+      projects: 'uuid[]',
+      branches: 'text[]',
+      epochs: 'bigint[]',
+      lease_until: 'timestamptz',
+    },
+    alone: true,
+  },
+  `
+  update git_review r set lease_until = $lease_until
+  from unnest($accounts::uuid[], $projects::uuid[], $branches::text[], $epochs::bigint[])
+    as held (account_id, project_id, branch_name, epoch)
+  where r.account_id = held.account_id and r.project_id = held.project_id and r.branch_name = held.branch_name
+    and r.epoch = held.epoch and r.lease_until is not null`,
+);
+
+/** Extends the leases that were neither ended nor lost. */
+export async function renewReviews(read: Read, reviews: readonly DueReview[], until: Date): Promise<void> {
+  await read(renewHeld, {
+    accounts: reviews.map((review) => review.account_id),
+    projects: reviews.map((review) => review.project_id),
+    branches: reviews.map((review) => review.branch_name),
+    epochs: reviews.map((review) => review.epoch),
+    lease_until: until,
+  });
+}
+
 /** What the check found. */
 export interface ReviewResult {
   commit: string;

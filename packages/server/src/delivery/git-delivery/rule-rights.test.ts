@@ -97,6 +97,20 @@ test('a hosted branch is published with the rights that the pusher has at that m
   assert.equal((await names(project, 'prod'))[0], `${short(second)}-main`);
 });
 
+test('a push that waits is not published with the rights of a caller who writes the rules meanwhile', async () => {
+  const project = await arrangeHosted();
+  const head = await commitByApi(admin, project);
+  await writeRules(admin, project, ['main', 'prod']);
+  await deliver(server);
+  const of = { projectId: project.projectId, role: 'CONTRIBUTOR' } as const;
+  const pusher = await account.actor('MEMBER', of);
+  await commitByApi(pusher, project, { expectedHead: head, files: { 'b.orch.yaml': smallPipeline } });
+  await admin.delete(`/credentials/${pusher.actorId}`);
+  await writeRules(admin, project, ['main', 'prod']);
+  await deliver(server);
+  assert.deepEqual(await names(project, 'prod'), [`${short(head)}-main`]);
+});
+
 test('a hosted branch is not published with the rights of an earlier pusher', async () => {
   const project = await arrangeHosted();
   const first = await commitByApi(admin, project);

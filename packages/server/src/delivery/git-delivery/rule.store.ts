@@ -71,6 +71,38 @@ export function claimDueRules(read: Read, { now, leaseSeconds, most, busy }: Cla
   return read(claimDue, { limit, lease_until: addSeconds(now, leaseSeconds), now, busy });
 }
 
+const renewHeld = statement(
+  {
+    parameters: {
+      accounts: 'uuid[]',
+      projects: 'uuid[]',
+      branches: 'text[]',
+      environments: 'text[]',
+      epochs: 'bigint[]',
+      lease_until: 'timestamptz',
+    },
+    alone: true,
+  },
+  `
+  update delivery_rule r set lease_until = $lease_until
+  from unnest($accounts::uuid[], $projects::uuid[], $branches::text[], $environments::text[], $epochs::bigint[])
+    as held (account_id, project_id, branch_name, environment_name, epoch)
+  where r.account_id = held.account_id and r.project_id = held.project_id and r.branch_name = held.branch_name
+    and r.environment_name = held.environment_name and r.epoch = held.epoch and r.lease_until is not null`,
+);
+
+/** Extends the leases that were neither ended nor lost. */
+export async function renewRules(read: Read, rules: readonly DueRule[], until: Date): Promise<void> {
+  await read(renewHeld, {
+    accounts: rules.map((rule) => rule.account_id),
+    projects: rules.map((rule) => rule.project_id),
+    branches: rules.map((rule) => rule.branch_name),
+    environments: rules.map((rule) => rule.environment_name),
+    epochs: rules.map((rule) => rule.epoch),
+    lease_until: until,
+  });
+}
+
 // A write that has begun may have moved the branch already, and its end will say whose the push was.
 const lockHeld = statement(
   {

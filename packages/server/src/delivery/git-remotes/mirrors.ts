@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Git, GitCall } from '../git/index.ts';
+import { type Git, type GitCall, measureObjects } from '../git/index.ts';
 import type { Credential, OpenedRemote, RemoteLimits, Remotes } from './remote.ts';
 import { createGitWordsProblem, createRemoteProblem } from './remote-problems.ts';
 
@@ -59,7 +59,7 @@ export interface Mirrors {
   push(of: Mirrored, push: RefPush, signal?: AbortSignal): Promise<PushResult>;
   remove(accountId: string, projectId: string): Promise<void>;
   /** All mirrors of this server, and when each was last fetched. */
-  list(): Promise<{ accountId: string; projectId: string; usedAt: Date }[]>;
+  list(): Promise<{ accountId: string; projectId: string; folder: string; usedAt: Date }[]>;
 }
 
 const reuseMilliseconds = 2_000;
@@ -141,12 +141,7 @@ export function createMirrors(options: MirrorOptions): Mirrors {
     }
   }
 
-  /** Bytes of all objects, and of what failed fetches have left. */
-  async function measure({ accountId }: Mirrored, folder: string): Promise<number> {
-    const { stdout } = await git.run(['count-objects', '-v'], { folder, accountId });
-    const sizes = stdout.toString('latin1').matchAll(/^size[\w-]*: (\d+)$/gm);
-    return [...sizes].reduce((sum, [, kibibytes]) => sum + Number(kibibytes) * 1_024, 0);
-  }
+  const measure = ({ accountId }: Mirrored, folder: string) => measureObjects(git, { folder, accountId });
 
   /** Removes old objects that no ref reaches, and what failed fetches have left. False: it is still too large. */
   async function shrink(of: Mirrored, folder: string): Promise<boolean> {
@@ -243,13 +238,13 @@ export function createMirrors(options: MirrorOptions): Mirrors {
     },
 
     async list() {
-      const found: { accountId: string; projectId: string; usedAt: Date }[] = [];
+      const found: { accountId: string; projectId: string; folder: string; usedAt: Date }[] = [];
       for (const accountId of await readdir(options.folder).catch(() => []))
         for (const name of await readdir(join(options.folder, accountId)).catch(() => [])) {
           const folder = join(options.folder, accountId, name);
           const used = await stat(join(folder, sourceFile)).catch(() => stat(folder).catch(() => undefined));
           if (used !== undefined)
-            found.push({ accountId, projectId: name.replace(/\.git$/, ''), usedAt: used.mtime });
+            found.push({ accountId, projectId: name.replace(/\.git$/, ''), folder, usedAt: used.mtime });
         }
       return found;
     },

@@ -1,24 +1,56 @@
 /** Writes commits, and moves refs. */
+import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import type { Writable } from 'node:stream';
 import { problem } from '../../kernel/http/problems.ts';
+import { checkCommitObjects } from './commit-check.ts';
 import type { Git, GitCall } from './git.ts';
 import type { CommitWrite, FileWrite, WrittenCommit } from './git-repository.ts';
+import { makeIncomingObjects } from './incoming-objects.ts';
+import { measureObjects } from './object-sizes.ts';
 
 const noObject = '0'.repeat(40);
 /** Nothing is written to it: the name that `git fast-import` needs. */
 const unwritten = 'refs/headgate/commit';
 
-/**
- * Writes a commit to which nothing points yet: one process of git, which is asked for the modes of existing
- * files, and then given the commit.
- */
+/** A pack, not loose objects: packs are measured, and joined when there are many. */
+const intoPack = ['-c', 'fastimport.unpackLimit=0'];
+
+/** Writes a commit to which nothing points yet. Its objects become part of the repository when they were checked. */
 export async function writeCommitObject(
+  git: Git,
+  call: GitCall,
+  write: Omit<CommitWrite, 'branch'>,
+  mostBytes?: number,
+): Promise<WrittenCommit> {
+  const incoming = await makeIncomingObjects(git, call.folder, randomUUID());
+  try {
+    const apart = { ...call, environment: { ...call.environment, ...incoming.environment } };
+    const [written, present] = await Promise.all([
+      importCommit(git, apart, write),
+      mostBytes === undefined ? 0 : measureObjects(git, call),
+    ]);
+    if (!written.isChange) return written;
+    if (mostBytes !== undefined && present + (await incoming.measure()) > mostBytes)
+      throw problem('repository-too-large', {
+        reason: `with this commit it would have more than ${Math.floor(mostBytes / 1_048_576)} MB.`,
+      });
+    await checkCommitObjects(git, apart, incoming, write.files);
+    await incoming.release();
+    return written;
+  } finally {
+    await incoming.remove();
+  }
+}
+
+/** One process of git, which is asked for the modes of existing files, and then given the commit. */
+async function importCommit(
   git: Git,
   call: GitCall,
   { expectedHead, files, message, author, at }: Omit<CommitWrite, 'branch'>,
 ): Promise<WrittenCommit> {
-  const importing = await git.spawn(['fast-import', '--quiet', '--done', '--date-format=raw'], call);
+  const args = [...intoPack, 'fast-import', '--quiet', '--done', '--date-format=raw'];
+  const importing = await git.spawn(args, call);
   const { stdin, stdout } = importing;
   const lines = createInterface({ input: stdout })[Symbol.asyncIterator]();
   const readLine = async () => {

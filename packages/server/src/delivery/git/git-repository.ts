@@ -114,7 +114,7 @@ export interface GitRepository {
   diffCommits(from: string, to: string, mostBytes: number): Promise<Difference>;
   /** Files that differ, without contents. */
   listChanges(from: string, to: string): Promise<FileChange[]>;
-  /** Writes a commit to which nothing points yet. */
+  /** Writes a commit to which nothing points yet. @throws `invalid-repository-file`, `repository-too-large` */
   writeCommitObject(write: Omit<CommitWrite, 'branch'>): Promise<WrittenCommit>;
   /**
    * Writes a commit and moves the branch to it.
@@ -132,6 +132,12 @@ export interface RepositoryUse {
   folder: string;
   accountId: string;
   signal?: AbortSignal | undefined;
+  /** As in GitCall, for all calls. */
+  kind?: 'short' | 'long';
+  isBackground?: boolean;
+  timeoutMilliseconds?: number;
+  /** What all objects may have on disk when a commit is written. */
+  mostBytes?: number;
   /** Added to the environment of git. */
   environment?: Readonly<Record<string, string>>;
 }

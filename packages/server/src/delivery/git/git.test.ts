@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -172,6 +172,37 @@ describe('a bare repository', () => {
       'a'.repeat(40),
     ])
       assert.equal(await repository.findCommitId(name), undefined, name);
+  });
+
+  test('takes no tag for a branch, whatever the name of the tag is', async () => {
+    const repository = await openNew('tags');
+    const write = { branch: 'main', files: [{ path: 'a', content: text('a') }], message: 'm', author, at };
+    const head = (await repository.writeCommit({ ...write, expectedHead: null })) ?? '';
+    const add = (name: string) => ({ name, from: null, to: head });
+    await repository.updateRefs([add('refs/tags/refs/heads/release'), add('refs/heads/release/1')]);
+    assert.equal(await repository.findCommitId('refs/heads/release'), undefined);
+    assert.equal(await repository.findCommitId('release'), undefined);
+    assert.equal(await repository.findCommitId('release/1'), head);
+    assert.equal(await repository.findCommitId(head.slice(0, 8)), head);
+  });
+
+  test('is freed of the locks that a killed git has left', async () => {
+    const repository = await openNew('locked');
+    const write = { branch: 'main', files: [{ path: 'a', content: text('a') }], message: 'm', author, at };
+    const head = (await repository.writeCommit({ ...write, expectedHead: null })) ?? '';
+    await repository.updateRefs([{ name: 'refs/heads/other', from: null, to: head }]);
+    const remove = { name: 'refs/heads/other', from: head, to: null };
+    const packed = join(repository.folder, 'packed-refs.lock');
+    await writeFile(packed, '');
+    await assert.rejects(repository.updateRefs([remove]), hasCode('ref-refused'));
+    const killedAt = new Date(Date.now() - 120_000);
+    await utimes(packed, killedAt, killedAt);
+    assert.equal(await repository.updateRefs([remove]), true);
+    const lock = join(repository.folder, 'HEAD.lock');
+    await writeFile(lock, '');
+    await utimes(lock, killedAt, killedAt);
+    await repository.writeDefaultBranch('trunk');
+    assert.equal(await repository.readDefaultBranch(), 'trunk');
   });
 
   test('has no commits when it is empty', async () => {

@@ -11,7 +11,10 @@ export type {
   TreeEntry,
 } from './git-repository.ts';
 export { createGit } from './git-runner.ts';
+export { makeIncomingObjects, removeLeftObjects } from './incoming-objects.ts';
+export { measureObjects } from './object-sizes.ts';
 export { openGitRepository } from './open-repository.ts';
+export { removeLeftLocks } from './ref-locks.ts';
 export { findBranchNameFault, findRefNameFault, isObjectId } from './ref-name.ts';
 
 /** Has no routes: the git program for the slices of repositories. */

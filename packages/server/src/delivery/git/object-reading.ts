@@ -1,7 +1,6 @@
 /** Reads objects by `git cat-file --batch`. Names go by its standard input, so that none can be an option. */
-import type { Readable } from 'node:stream';
 import { problem } from '../../kernel/http/problems.ts';
-import type { Git, GitCall } from './git.ts';
+import type { Git, GitCall, GitProcess } from './git.ts';
 import { isObjectId } from './ref-name.ts';
 
 export interface ObjectHead {
@@ -30,17 +29,28 @@ function parseHead(line: string): ObjectHead | undefined {
   return isObjectId(objectId) && /^\d+$/.test(size) ? { objectId, type, size: Number(size) } : undefined;
 }
 
-/** @throws `git-answer-too-large` for one that is larger than `mostBytes` */
+const silentMilliseconds = 60_000;
+/** The process lives as long as its reader takes, such as an upload to a slow storage. Longer ones are hung. */
+const longestMilliseconds = 6 * 3_600_000;
+
+/**
+ * The time limit of the call counts while git is awaited, and not while the caller works on what it got.
+ * @throws `git-answer-too-large` for one that is larger than `mostBytes`, `git-timeout`
+ */
 export async function* readObjects(
   git: Git,
   call: GitCall,
   { names, mostBytes }: { names: readonly string[]; mostBytes: number },
 ): AsyncGenerator<{ head: ObjectHead; content: Buffer } | undefined> {
   if (names.length === 0) return;
-  const started = await git.spawn(['cat-file', '--batch'], call);
+  const { timeoutMilliseconds = silentMilliseconds } = call;
+  const started = await git.spawn(['cat-file', '--batch'], {
+    ...call,
+    timeoutMilliseconds: longestMilliseconds,
+  });
   try {
     started.stdin.end(names.map((name) => `${name}\n`).join(''));
-    const reader = createReader(started.stdout);
+    const reader = createReader(started, timeoutMilliseconds);
     for (const name of names) {
       const line = await reader.readLine();
       if (line === undefined) {
@@ -69,15 +79,32 @@ export async function* readObjects(
 const isPrematureClose = (failure: unknown) =>
   failure instanceof Error && 'code' in failure && failure.code === 'ERR_STREAM_PREMATURE_CLOSE';
 
-function createReader(stream: Readable) {
-  const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+function createReader({ stdout, kill }: GitProcess, milliseconds: number) {
+  const chunks = stdout[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   let rest: Buffer = Buffer.alloc(0);
+
+  async function readChunk(): Promise<IteratorResult<Buffer, undefined>> {
+    let isSilent = false;
+    const timer = setTimeout(() => {
+      isSilent = true;
+      kill();
+    }, milliseconds);
+    try {
+      const next = await chunks.next();
+      if (!isSilent) return next;
+    } catch (failure) {
+      if (!isSilent) throw failure;
+    } finally {
+      clearTimeout(timer);
+    }
+    throw problem('git-timeout', { seconds: Math.ceil(milliseconds / 1_000) });
+  }
 
   async function readBytes(wanted: number): Promise<Buffer> {
     const parts = [rest];
     let bytes = rest.length;
     while (bytes < wanted) {
-      const next = await chunks.next();
+      const next = await readChunk();
       if (next.done === true)
         throw problem('git-failed', { command: 'cat-file', words: 'it ended too early' });
       parts.push(next.value);
@@ -93,7 +120,7 @@ function createReader(stream: Readable) {
     async readLine(): Promise<string | undefined> {
       let at = rest.indexOf(10);
       while (at < 0) {
-        const next = await chunks.next();
+        const next = await readChunk();
         if (next.done === true) return undefined;
         rest = Buffer.concat([rest, next.value]);
         at = rest.indexOf(10);

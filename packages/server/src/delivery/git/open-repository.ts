@@ -5,16 +5,25 @@ import { diffCommits, listChanges } from './difference.ts';
 import type { Git, GitCall } from './git.ts';
 import type { Commit, GitRepository, Ref, RepositoryUse } from './git-repository.ts';
 import { readHeads, readObjects } from './object-reading.ts';
+import { removeLeftLocks } from './ref-locks.ts';
 import { findBranchNameFault, findRefNameFault, isObjectId } from './ref-name.ts';
 import { findEntry, isTreePath, listTree } from './tree-reading.ts';
 
 /** Of one commit object. */
 const mostCommitBytes = 1_048_576;
 
+/** More names than this are not given to git one by one: it lists all below their folders. */
+const mostArguments = 100;
+
+function listFolders(moves: readonly RefMove[]): string[] {
+  if (moves.length <= mostArguments) return moves.map(({ name }) => name);
+  return [...new Set(moves.map(({ name }) => name.split('/').slice(0, 2).join('/')))];
+}
+
 /** Nothing is read before the first call. */
 export function openGitRepository(git: Git, use: RepositoryUse): GitRepository {
-  const { folder, accountId, signal, environment = {} } = use;
-  const call: GitCall = { folder, accountId, signal, environment };
+  const { folder, environment = {}, mostBytes } = use;
+  const call: GitCall = { ...use, environment };
 
   async function runText(
     args: readonly string[],
@@ -45,27 +54,40 @@ export function openGitRepository(git: Git, use: RepositoryUse): GitRepository {
   async function updateRefs(moves: readonly RefMove[]): Promise<boolean> {
     const words = await moveRefs(git, call, moves);
     if (words === undefined) return true;
-    const names = moves.map(({ name }) => name);
-    const heads = new Map((await listRefs(names)).map(({ name, objectId }) => [name, objectId]));
+    const heads = new Map((await listRefs(listFolders(moves))).map(({ name, objectId }) => [name, objectId]));
     if (moves.some(({ name, from }) => (heads.get(name) ?? null) !== from)) return false;
+    const isFreed = await removeLeftLocks(folder);
+    if (isFreed && (await moveRefs(git, call, moves)) === undefined) return true;
     throw problem('ref-refused', { words });
+  }
+
+  /** The commit of a branch or tag. Git itself would take refs/tags/refs/heads/a for the branch a. */
+  async function findNamedCommit(names: readonly string[]): Promise<string | undefined> {
+    const format = '--format=%(objectname) %(objecttype) %(*objectname) %(*objecttype) %(refname)';
+    const text = (await runText(['for-each-ref', format, '--', ...names])) ?? '';
+    const found = new Map(text.split('\n').map((line) => [line.slice(line.lastIndexOf(' ') + 1), line]));
+    for (const name of names) {
+      const [objectId = '', type, peeledId = '', peeledType] = found.get(name)?.split(' ') ?? [];
+      if (type === 'commit') return objectId;
+      if (peeledType === 'commit') return peeledId;
+      // A tag of a tag.
+      if (peeledType !== 'tag') continue;
+      const [head] = await readHeads(git, call, [`${objectId}^{commit}`]);
+      if (head !== undefined) return head.objectId;
+    }
+    return undefined;
   }
 
   return {
     folder: use.folder,
     async findCommitId(name) {
-      const isId = /^[0-9a-f]{4,40}$/.test(name);
-      const named = [name, `refs/heads/${name}`, `refs/tags/${name}`].filter(
-        (each) => each.startsWith('refs/') && findRefNameFault(each) === undefined,
-      );
-      const candidates = isObjectId(name) ? [name] : [...named, ...(isId ? [name] : [])];
-      if (candidates.length === 0) return undefined;
-      const heads = await readHeads(
-        git,
-        call,
-        candidates.map((each) => `${each}^{commit}`),
-      );
-      return heads.find((head) => head?.type === 'commit')?.objectId;
+      const isFull = /^refs\/(heads|tags)\//.test(name);
+      const candidates = isFull ? [name] : [`refs/heads/${name}`, `refs/tags/${name}`];
+      const named = candidates.filter((each) => findRefNameFault(each) === undefined);
+      const found = isObjectId(name) || named.length === 0 ? undefined : await findNamedCommit(named);
+      if (found !== undefined || !/^[0-9a-f]{4,40}$/.test(name)) return found;
+      const [head] = await readHeads(git, call, [`${name}^{commit}`]);
+      return head?.type === 'commit' ? head.objectId : undefined;
     },
     async readTypes(objectIds) {
       const ids = [...new Set(objectIds)].filter(isObjectId);
@@ -106,7 +128,11 @@ export function openGitRepository(git: Git, use: RepositoryUse): GitRepository {
     async writeDefaultBranch(branch) {
       const fault = findBranchNameFault(branch);
       if (fault !== undefined) throw new Error(`${JSON.stringify(branch)} is no name of a branch: ${fault}`);
-      await runText(['symbolic-ref', 'HEAD', `refs/heads/${branch}`]);
+      const args = ['symbolic-ref', 'HEAD', `refs/heads/${branch}`];
+      const { code } = await git.run(args, call);
+      if (code === 0) return;
+      await removeLeftLocks(folder);
+      await runText(args);
     },
     listTree: (commitId, of) => listTree(git, call, commitId, of),
     findEntry: (commitId, path) => findEntry(git, call, commitId, path),
@@ -119,9 +145,9 @@ export function openGitRepository(git: Git, use: RepositoryUse): GitRepository {
     },
     diffCommits: (from, to, mostBytes) => diffCommits(git, call, [from, to], mostBytes),
     listChanges: (from, to) => listChanges(git, call, [from, to], false),
-    writeCommitObject: (write) => writeCommitObject(git, call, write),
+    writeCommitObject: (write) => writeCommitObject(git, call, write, mostBytes),
     async writeCommit({ branch, ...write }) {
-      const { commitId } = await writeCommitObject(git, call, write);
+      const { commitId } = await writeCommitObject(git, call, write, mostBytes);
       const move = { name: `refs/heads/${branch}`, from: write.expectedHead, to: commitId };
       return (await updateRefs([move])) ? commitId : undefined;
     },

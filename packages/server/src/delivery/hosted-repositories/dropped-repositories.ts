@@ -24,11 +24,15 @@ export function createDroppedRepositoriesJob({
       if (moving.length === 0 && expired.length === 0) return false;
       // Without the folder, the rows wait for a server that sees it.
       if ((await hosted.folder.findFault()) !== undefined) return false;
-      for (const at of moving) await hosted.moveDropped(at);
+      const failures: unknown[] = [];
+      // One folder that cannot be moved must not keep the others.
+      for (const at of moving)
+        await hosted.moveDropped(at).catch((failure: unknown) => failures.push(failure));
       for (const name of expired) {
         await rm(join(hosted.folder.path, 'dropped', `${name}.git`), { recursive: true, force: true });
         await forgetFolder(database.read, name);
       }
+      if (failures.length > 0) throw failures[0];
       return moving.length === most || expired.length === most;
     },
   };

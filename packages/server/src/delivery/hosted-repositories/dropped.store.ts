@@ -21,11 +21,11 @@ export async function hasFolderToMove(
 // The row is locked until the folder is moved and the transaction ends, so that two servers do not move two
 // folders for it. Oldest first: there is one folder, and the first row is its own.
 const noteMoved = statement(
-  { parameters: { ...place, now: 'timestamptz' }, row: { folder: 'text' } },
+  { parameters: { ...place, now: 'timestamptz' }, row: { folder: 'text', dropped_at: 'timestamptz' } },
   `
   update dropped_repository set moved_at = $now
   where account_id = $account_id and project_id = $project_id and moved_at is null
-  returning folder`,
+  returning folder, dropped_at`,
 );
 
 export async function takeFoldersToMove(
@@ -33,7 +33,10 @@ export async function takeFoldersToMove(
   at: { accountId: string; projectId: string; now: Date },
 ): Promise<string[]> {
   const keys = { account_id: at.accountId, project_id: at.projectId, now: at.now };
-  return (await tx.query(noteMoved, keys)).map(({ folder }) => folder);
+  const rows = await tx.query(noteMoved, keys);
+  return rows
+    .toSorted((one, other) => one.dropped_at.getTime() - other.dropped_at.getTime())
+    .map(({ folder }) => folder);
 }
 
 const selectToMove = statement(

@@ -21,6 +21,7 @@ import {
   lockRepository,
   type RefChange,
 } from './hosted.store.ts';
+import { tidyRepository } from './maintenance.ts';
 import { type BranchRules, isProtected } from './push-judgement.ts';
 import { recordWrite } from './recorded-write.ts';
 import { createRepositoriesFolder, type RepositoriesFolder } from './repositories-folder.ts';
@@ -34,6 +35,7 @@ export interface HostedServices {
   stopping: AbortSignal;
   /** Absolute. */
   repositoriesFolder: string;
+  config: { git: { mostBytes: number } };
 }
 
 export interface HostedPlace {
@@ -113,7 +115,8 @@ export function createHostedRepositories(services: HostedServices): HostedReposi
     const path = live(projectId);
     if (!existsSync(join(path, 'HEAD')))
       await git.makeRepository(path, { defaultBranch: defaultBranch ?? 'main' });
-    const repository = openGitRepository(git, { folder: path, accountId, signal });
+    const { mostBytes } = services.config.git;
+    const repository = openGitRepository(git, { folder: path, accountId, signal, mostBytes });
     if (defaultBranch !== null && !(await namesBranch(path, defaultBranch)))
       await repository.writeDefaultBranch(defaultBranch);
     return repository;
@@ -198,6 +201,7 @@ export function createHostedRepositories(services: HostedServices): HostedReposi
         throw failure;
       }
       await record(isMoved ? changes : []);
+      if (isMoved) tidyRepository(services, { folder: repository.folder, accountId: at.accountId });
       return isMoved;
     },
     async writeElsewhere(by, write) {

@@ -1,6 +1,7 @@
 import type { Slice } from '../../kernel/slice/slice.ts';
 import { createDroppedRepositoriesJob } from './dropped-repositories.ts';
 import { type GitRouteServices, gitRoutes } from './git.routes.ts';
+import { createLeftoversJob } from './maintenance.ts';
 import { createUnfinishedWritesJob } from './unfinished-writes.ts';
 
 export { lockRepository, type RefChange } from './hosted.store.ts';
@@ -14,5 +15,9 @@ export { markerName } from './repositories-folder.ts';
 export const hostedRepositories: Slice<GitRouteServices> = {
   name: 'hosted-repositories',
   routes: gitRoutes,
-  periodic: (services) => [createUnfinishedWritesJob(services), createDroppedRepositoriesJob(services)],
+  periodic: (services) => [
+    createUnfinishedWritesJob(services),
+    createDroppedRepositoriesJob(services),
+    createLeftoversJob(services),
+  ],
 };

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { commitByApi } from '../../testing/git-delivery.ts';
 import { runGit } from '../../testing/git-host.ts';
 import {
   associateHosted,
@@ -77,6 +78,16 @@ describe('a server that dies in a push', () => {
     assert.equal(await countPushes(hosted), 2);
     await runJobs(server);
     assert.equal(await countPushes(hosted), 2);
+  });
+
+  test('after git has moved a branch that has moved on since: it records the push too', async () => {
+    const hosted = await arrange();
+    await leaveWrite(hosted, { name: 'refs/heads/main', from: null, to: hosted.head });
+    await commitByApi(hosted.account.admin, hosted.project, { expectedHead: hosted.head, files: { a: 'a' } });
+    assert.equal(await countPushes(hosted), 2);
+    server.clock.advance(leaseSeconds + 1);
+    await runJobs(server);
+    assert.equal(await countPushes(hosted), 3);
   });
 
   test('before git has moved them: nothing is recorded', async () => {
@@ -180,18 +191,33 @@ describe('the folder of hosted repositories', () => {
   });
 });
 
-test('a repository with more than 50 packs is repacked after a push, and keeps its files', async () => {
-  const { folder, head, url } = await arrange();
+test('a repository with more than 50 packs is repacked after a commit, and keeps its files', async () => {
+  const { account, project, folder, head } = await arrange();
   for (let index = 0; index < 51; index += 1)
     runGit(folder, ['index-pack', '--stdin'], makePack([makeObject('blob', `blob ${index}`)]));
   const countPacks = async () =>
     (await readdir(join(folder, 'objects', 'pack'))).filter((name) => name.endsWith('.pack')).length;
   assert.equal(await countPacks(), 52);
-  const tree = await git.makeTree('repacked');
-  await git.ok(['push', '-q', url, 'main:other'], { cwd: tree });
+  const next = await commitByApi(account.admin, project, { expectedHead: head });
   await waitUntil('the packs are joined', 20, async () => (await countPacks()) <= 2);
   assert.match(runGit(folder, ['fsck', '--strict', '--connectivity-only']), /^(dangling .*\n)*$/);
-  assert.equal(runGit(folder, ['rev-parse', 'main']).trim(), head);
+  assert.equal(runGit(folder, ['rev-parse', 'main']).trim(), next);
+});
+
+test('what a push of a killed server has left is removed, though nobody pushes any more', async () => {
+  const { folder } = await arrange();
+  const [old, fresh] = ['incoming-old', 'incoming-new'].map((name) => join(folder, 'objects', name));
+  const lock = join(folder, 'refs', 'heads', 'main.lock');
+  assert.ok(old !== undefined && fresh !== undefined);
+  for (const path of [old, fresh]) await mkdir(join(path, 'pack'), { recursive: true });
+  await writeFile(lock, '');
+  const killedAt = new Date(Date.now() - 3 * 3_600_000);
+  for (const path of [old, lock]) await utimes(path, killedAt, killedAt);
+  await runJobs(server);
+  assert.deepEqual(
+    [old, fresh, lock].map((path) => existsSync(path)),
+    [false, true, false],
+  );
 });
 
 test('a client that sends nothing for too long is refused', async () => {

@@ -5,7 +5,6 @@
 import { Problem, problem } from '../../kernel/http/problems.ts';
 import type { GitRepository } from '../git/index.ts';
 import type { HostedRepositories, HostedServices, Mover } from './hosted-repositories.ts';
-import { tidyRepository } from './maintenance.ts';
 import { flushPacket, formatBand, formatLine, type PacketReader } from './packet-lines.ts';
 import { type BranchRules, type JudgedChange, judgeNames, judgeObjects } from './push-judgement.ts';
 import { type PushRequest, readPushRequest } from './push-request.ts';
@@ -13,7 +12,6 @@ import { openQuarantine, PackRefusal, type Quarantine } from './quarantine.ts';
 
 export interface PushServices extends HostedServices {
   hosted: HostedRepositories;
-  config: { git: { mostBytes: number } };
 }
 
 export interface PushAbout extends Mover {
@@ -51,7 +49,6 @@ async function answerPush(services: PushServices, about: PushAbout, request: Pus
   try {
     if (request.changes.some(({ to }) => to !== null)) await quarantine.unpack(about.packets.rest());
     const changes = await moveJudged(services, about, { request, judged, quarantine });
-    tidyRepository(services, { folder, accountId: about.scope.accountId });
     return report(request, 'ok', changes);
   } catch (failure) {
     if (!(failure instanceof PackRefusal)) throw failure;

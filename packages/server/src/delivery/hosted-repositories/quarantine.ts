@@ -2,15 +2,18 @@
  * The pack of a push, apart from the repository until it has been judged. What is refused or cut leaves
  * nothing.
  */
-import { existsSync } from 'node:fs';
-import { readdir, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Problem } from '../../kernel/http/problems.ts';
-import { type Git, type GitCall, type GitRepository, openGitRepository } from '../git/index.ts';
+import {
+  type Git,
+  type GitCall,
+  type GitRepository,
+  makeIncomingObjects,
+  measureObjects,
+  openGitRepository,
+} from '../git/index.ts';
 
-export const quarantinePrefix = 'incoming-';
 /** Of the header of a pack: PACK, version, number of objects. */
 const headerBytes = 12;
 const checksumBytes = 20;
@@ -69,14 +72,12 @@ export async function openQuarantine(
     signal,
   }: { folder: string; accountId: string; id: string; limits: PackLimits; signal: AbortSignal },
 ): Promise<Quarantine> {
-  const objects = join(folder, 'objects');
-  const aside = join(objects, `${quarantinePrefix}${id}`);
-  await git.makeFolder(join(aside, 'pack'));
-  const environment = { GIT_OBJECT_DIRECTORY: aside, GIT_ALTERNATE_OBJECT_DIRECTORIES: objects };
+  const incoming = await makeIncomingObjects(git, folder, id);
+  const { environment } = incoming;
   const call: GitCall = { folder, accountId, signal, environment };
   return {
     repository: openGitRepository(git, { folder, accountId, signal, environment }),
-    unpack: (content) => unpack(git, call, { content, objects, limits }),
+    unpack: (content) => unpack(git, call, { content, limits }),
     async isComplete(objectIds) {
       const stdin = objectIds.map((each) => `${each}\n`).join('');
       const args = ['rev-list', '--objects', '--stdin', '--not', '--all', '--quiet'];
@@ -93,33 +94,21 @@ export async function openQuarantine(
         throw failure;
       }
     },
-    async release() {
-      const names = await readdir(join(aside, 'pack'));
-      // Git finds a pack by its index, which comes last.
-      const order = (name: string) => (name.endsWith('.idx') ? 1 : 0);
-      for (const name of names
-        .filter((each) => each.startsWith('pack-'))
-        .toSorted((a, b) => order(a) - order(b)))
-        await rename(join(aside, 'pack', name), join(objects, 'pack', name));
-    },
-    remove: () => rm(aside, { recursive: true, force: true, maxRetries: 3 }),
+    release: incoming.release,
+    remove: incoming.remove,
   };
 }
 
 async function unpack(
   git: Git,
   call: GitCall,
-  {
-    content,
-    objects,
-    limits,
-  }: { content: AsyncGenerator<Buffer, void, undefined>; objects: string; limits: PackLimits },
+  { content, limits }: { content: AsyncGenerator<Buffer, void, undefined>; limits: PackLimits },
 ): Promise<void> {
   const { head, count } = await readHeader(content);
   if (count > limits.objects)
     throw new PackRefusal(`the pack has ${count} objects; a push may have at most ${limits.objects}`);
   if (count === 0) return readEmptyPack(head, content);
-  const left = limits.bytes - (await measurePacks(objects));
+  const left = limits.bytes - (await measureObjects(git, { ...call, environment: {} }));
   const tooLarge = `the repository would have more than ${Math.floor(limits.bytes / 1_048_576)} MB`;
   if (left <= 0) throw new PackRefusal(tooLarge);
   const args = ['index-pack', '--stdin', '--fix-thin', '--strict', `--max-input-size=${left}`];
@@ -196,15 +185,4 @@ async function readEmptyPack(head: Buffer, content: AsyncGenerator<Buffer, void,
       throw new PackRefusal('there are bytes after the end of the pack');
   }
   if (bytes < headerBytes + checksumBytes) throw new PackRefusal('the pack is cut');
-}
-
-/** Bytes of the packs that are there. Loose objects, written by the API, are few. */
-async function measurePacks(objects: string): Promise<number> {
-  const folder = join(objects, 'pack');
-  if (!existsSync(folder)) return 0;
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.pack'));
-  const sizes = await Promise.all(
-    names.map(async (name) => (await stat(join(folder, name)).catch(() => ({ size: 0 }))).size),
-  );
-  return sizes.reduce((sum, size) => sum + size, 0);
 }

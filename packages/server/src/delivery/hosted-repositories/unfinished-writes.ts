@@ -1,9 +1,8 @@
 /** Ends the writes of servers that died between git's change of refs and the event. */
-import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
-import { openGitRepository } from '../git/index.ts';
-import { claimUnfinishedWrites, type UnfinishedWrite } from './hosted.store.ts';
+import { type GitRepository, openGitRepository, removeLeftLocks } from '../git/index.ts';
+import { claimUnfinishedWrites, type RefChange, type UnfinishedWrite } from './hosted.store.ts';
 import type { HostedRepositories, HostedServices } from './hosted-repositories.ts';
 import { writeLeaseMilliseconds } from './hosted-repositories.ts';
 import { recordWrite } from './recorded-write.ts';
@@ -31,16 +30,23 @@ export function createUnfinishedWritesJob(
   };
 }
 
-/** Longer than git may hold a lock. */
-const lockMilliseconds = 60_000;
+/** How many branches are looked at. */
+const mostCompared = 20;
 
-/** A git that was killed leaves its locks, and without this nobody could move these refs again. */
-async function removeLocks(folder: string, names: readonly string[]): Promise<void> {
-  for (const name of [...names, 'packed-refs', 'HEAD']) {
-    const path = join(folder, `${name}.lock`);
-    const found = await stat(path).catch(() => undefined);
-    if (found !== undefined && Date.now() - found.mtimeMs > lockMilliseconds) await rm(path, { force: true });
+/** A branch whose present head contains what the write made of it shows that git had moved it. */
+async function hasMovedOn(
+  repository: GitRepository,
+  moves: readonly RefChange[],
+  found: ReadonlyMap<string, string>,
+): Promise<boolean> {
+  const compared = moves.slice(0, mostCompared);
+  const types = await repository.readTypes(compared.flatMap(({ to }) => to ?? []));
+  for (const { name, to } of compared) {
+    const head = found.get(name);
+    if (!name.startsWith('refs/heads/') || head === undefined || to === null) continue;
+    if (types.get(to) === 'commit' && (await repository.isAncestor(to, head))) return true;
   }
+  return false;
 }
 
 /** Git moves all refs of a write or none: one that is where it should be shows that it did. */
@@ -57,14 +63,12 @@ async function endWrite(
   const { folder } = services.hosted;
   await folder.require();
   const at = join(folder.path, `${write.project_id}.git`);
-  await removeLocks(
-    at,
-    write.moves.map(({ name }) => name),
-  );
+  await removeLeftLocks(at);
   const repository = openGitRepository(services.git, { folder: at, accountId });
   const found = new Map((await repository.listRefs(['refs/'])).map(({ name, objectId }) => [name, objectId]));
   // A branch that has moved on was pushed to by another caller, whose own write wakes its rules.
   const standing = write.moves.filter(({ name, to }) => (found.get(name) ?? null) === to);
-  const changes = standing.length > 0 ? write.moves : [];
+  const isDone = standing.length > 0 || (await hasMovedOn(repository, write.moves, found));
+  const changes = isDone ? write.moves : [];
   await recordWrite(services, ids, { source, changes, standing });
 }

@@ -75,11 +75,14 @@ function listFolders(path: string): string[] {
   return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
 }
 
-/** Git refuses folders that some file systems take for its own. */
+/**
+ * Git refuses names that a file system takes for .git: HFS+ ignores format characters, NTFS what follows a
+ * colon, and dots and spaces at the end.
+ */
 function findGitPathFault(path: string): string | undefined {
   const isOfGit = path
     .split('/')
-    .some((part) => /^(\.git|git~\d+)[. ]*$/i.test(part.replaceAll(/\p{Cf}/gu, '')));
+    .some((part) => /^(\.git|git~\d+)[. ]*(:|$)/i.test(part.replaceAll(/\p{Cf}/gu, '')));
   return isOfGit ? 'a folder or file of the name .git belongs to Git itself.' : undefined;
 }
 

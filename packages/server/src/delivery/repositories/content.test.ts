@@ -29,6 +29,9 @@ interface CommitPage {
   more?: string;
 }
 
+/** A submodule whose address git would take for an option. */
+const badModules = '[submodule "a"]\n\tpath = a\n\turl = -u./payload\n';
+
 let repositories = 0;
 const kinds = {
   'hosted here': async () => {
@@ -218,6 +221,14 @@ for (const [kind, makeProject] of Object.entries(kinds))
         [[{ path: '/x', content: '' }], /absolute/],
         [[{ path: 'a\\b', content: '' }], /backslash/],
         [[{ path: '.GIT/config', content: '' }], /belongs to Git/],
+        [[{ path: '.git::$INDEX_ALLOCATION/config', content: '' }], /belongs to Git/],
+        [
+          [
+            { path: 'a', content: '' },
+            { path: '.gitmodules', content: badModules },
+          ],
+          /^The file ".gitmodules".*url/,
+        ],
         [
           [
             { path: 'x', content: '' },
@@ -243,6 +254,9 @@ for (const [kind, makeProject] of Object.entries(kinds))
         assert.equal(problem.code, 'invalid-repository-file', JSON.stringify(files));
         assert.match(problem.detail, reason);
       }
+      // What was refused has left nothing that would keep later commits from being written.
+      const message = 'a\u0000b';
+      assert.ok((await commit(project, { message, files: [{ path: 'x', content: '' }] })).status < 500);
       const swapped = await commit(project, {
         files: [
           { path: 'dir/a', delete: true },

@@ -56,7 +56,7 @@ const removeOthers = statement(
     where wanted.branch_name = d.branch_name and wanted.environment_name = d.environment_name)`,
 );
 
-// A commit that was refused is tried again: the caller may have other rights.
+// A commit that was refused is tried again: the caller may have other rights. Those of a push that waits stay.
 const putRules = statement(
   {
     parameters: {
@@ -71,7 +71,8 @@ const putRules = statement(
   select $account_id, $project_id, branch_name, environment_name, $written_by, $now, $now
   from unnest($branches::text[], $environments::text[]) as wanted (branch_name, environment_name)
   on conflict on constraint delivery_rule_key do update
-    set written_by = $written_by, written_at = $now, due_at = $now, pushers = null, problem = null,
+    set written_by = $written_by, written_at = $now, due_at = $now, problem = null,
+      pushers = case when d.problem is null then d.pushers else nullif(d.pushers - coalesce(d.commit_hash, ''), '{}') end,
       commit_hash = case when d.problem is null then d.commit_hash end`,
 );
 

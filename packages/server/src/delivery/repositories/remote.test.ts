@@ -5,7 +5,7 @@ import { chmodSync, existsSync, readdirSync, statSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { Page, RepositoryBranch, RepositoryFile } from '@headgate/contract';
-import { associate, loopbackAllowed } from '../../testing/associated-project.ts';
+import { associate, host as hostHere, loopbackAllowed } from '../../testing/associated-project.ts';
 import { commitFiles, startGitHost } from '../../testing/git-host.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { createUnusedMirrorsJob } from './unused-mirrors.ts';
@@ -141,6 +141,19 @@ test('a mirror does not grow beyond the limit, whatever the host sends again and
     assert.equal((await read()).status, 200);
   }
   assert.ok(measure() < 2 * 1_048_576, `${measure()} bytes`);
+
+  // Commits by the API count as pushes do.
+  const hosted = await owner.project();
+  await hostHere(owner.admin, hosted);
+  const codes: (string | undefined)[] = [];
+  for (let round = 0; round < 4; round += 1) {
+    const files = [{ path: 'a', content: randomBytes(300_000).toString('base64') }];
+    const body = { branch: 'main', message: 'more', files };
+    const answer = await owner.admin.post(`${hosted.path}/repositories/commits`, body);
+    codes.push(answer.status === 201 ? undefined : answer.problem.code);
+  }
+  assert.deepEqual(codes, [undefined, undefined, undefined, 'repository-too-large']);
+
   commitFiles(repository.folder, { files: { b: randomBytes(2_000_000).toString('base64') } });
   for (let round = 0; round < 3; round += 1) {
     small.clock.advance(3);

@@ -20,6 +20,7 @@ import {
   findOrigin,
   type Mirrors,
   sealCredential,
+  unsealCredential,
 } from '../git-remotes/index.ts';
 import { writeDeliveryRules } from './delivery-rule.store.ts';
 import {
@@ -131,6 +132,12 @@ export function repositoryRoutes(
       protected_branches:
         body.protectedBranches === undefined ? stored.protected_branches : body.protectedBranches,
       provider_parameters: body.providerParameters ?? stored.provider_parameters,
+      sealed_credential: renameUser(
+        sealer,
+        { accountId: scope.accountId, projectId: params.projectId },
+        stored,
+        body,
+      ),
       version: stored.version + 1,
       updated_at: now,
     };
@@ -217,7 +224,7 @@ type NewRepository = BodyOf<typeof createRepository>;
 const withoutToken = 'A repository that is hosted here needs no token of another host.';
 const refuseCredential = (reason: string) => problem('repository-credential-refused', { reason });
 
-/** @throws `clone-url-required`, `repository-credential-refused` */
+/** @throws `clone-url-refused`, `repository-credential-refused` */
 function refuseForHosted(body: NewRepository, token: string | undefined): null {
   if (token !== undefined || body.enterpriseOauthId !== undefined) throw refuseCredential(withoutToken);
   if (body.cloneUrl !== undefined)
@@ -252,9 +259,29 @@ function makeCredential(
   const username = providerParameters?.username;
   if (!/^[\x21-\x7e]+$/.test(token))
     throw refuseCredential('The token in Git-Provider-Access-Token has spaces or characters beyond ASCII.');
+  requireUsername(username);
+  return createCredential(provider, { url, token: new Secret(token), username });
+}
+
+/** @throws `repository-credential-refused` */
+function requireUsername(username: string | undefined): void {
   if (username?.includes(':'))
     throw refuseCredential('body.providerParameters.username must not contain a colon.');
-  return createCredential(provider, { url, token: new Secret(token), username });
+}
+
+/** The stored credential with the user that a change of `providerParameters` names. */
+function renameUser(
+  sealer: Sealer,
+  place: { accountId: string; projectId: string },
+  { provider, sealed_credential: sealed, provider_parameters: present }: RepositorySettings,
+  { providerParameters: wanted }: BodyOf<typeof updateRepository>,
+): Buffer | null {
+  requireUsername(wanted?.username);
+  if (sealed === null || wanted === undefined || wanted.username === present.username) return sealed;
+  const stored = unsealCredential(sealer, place, sealed);
+  if (stored.kind === 'bearer') return sealed;
+  const { origin: url, password: token } = stored;
+  return sealCredential(sealer, place, createCredential(provider, { url, token, username: wanted.username }));
 }
 
 const buildSubject = ({ project_id: id, repository_name: name }: RepositorySettings) => ({

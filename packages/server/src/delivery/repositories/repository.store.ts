@@ -118,13 +118,15 @@ const updateOne = statement(
       provider_parameters: 'jsonb',
       default_branch: 'text?',
       protected_branches: 'text[]?',
+      sealed_credential: 'bytea?',
       updated_at: 'timestamptz',
     },
   },
   `
   update repository
   set repository_name = $repository_name, provider_parameters = $provider_parameters, default_branch = $default_branch,
-    protected_branches = $protected_branches, updated_at = $updated_at, version = version + 1
+    protected_branches = $protected_branches, sealed_credential = $sealed_credential, updated_at = $updated_at,
+    version = version + 1
   where account_id = $account_id and project_id = $project_id`,
 );
 
@@ -136,6 +138,7 @@ export function updateRepositoryRow(tx: Transaction, accountId: string, row: Rep
     provider_parameters: JSON.stringify(row.provider_parameters),
     default_branch: row.default_branch,
     protected_branches: row.protected_branches,
+    sealed_credential: row.sealed_credential,
     updated_at: row.updated_at,
   });
 }

@@ -72,6 +72,7 @@ test('a hosted repository is at this server, with main as its branch', async () 
 test('addresses that cannot be used are refused', async () => {
   const project = await account.project();
   for (const [cloneUrl, status, detail] of [
+    ['https://gitlab.com//', 400, /host, not of a repository/],
     ['https://ada:secret@gitlab.com/a/b.git', 400, /send the token in the header/],
     ['https://acme@dev.azure.com/acme/p/_git/r', 400, /contains a user/],
     ['ssh://git@gitlab.com/a/b.git', 400, /SSH is not supported.*https:\/\/gitlab\.com\/a\/b\.git/],
@@ -167,6 +168,25 @@ test('another token takes effect at once, and what one token saw another does no
     204,
   );
   assert.equal((await branches()).body.total, 1);
+});
+
+test('another user name takes effect at once, with the same token', async () => {
+  const project = await account.project();
+  const path = `${project.path}/repositories`;
+  const repository = host.addRepository('acme/users.git', { readers: ['t0ken'] });
+  await associate(admin, project, { cloneUrl: repository.cloneUrl, token: 't0ken' });
+  const listUsers = async () => {
+    server.clock.advance(3);
+    const before = host.requests.length;
+    assert.equal((await admin.get(`${path}/branches`)).status, 200);
+    const sent = host.requests.slice(before).map(({ authorization = '' }) => authorization);
+    return new Set(sent.map((each) => Buffer.from(each.slice('Basic '.length), 'base64').toString()));
+  };
+  assert.deepEqual([...(await listUsers())], ['headgate:t0ken']);
+  const rename = (username: string) => admin.patch(path, { providerParameters: { username } });
+  assert.equal((await rename('a:b')).problem.code, 'repository-credential-refused');
+  assert.equal((await rename('robot')).status, 200);
+  assert.deepEqual([...(await listUsers())], ['robot:t0ken']);
 });
 
 test('all operations on the repository are refused while it is migrated', async () => {

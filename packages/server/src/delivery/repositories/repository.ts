@@ -82,7 +82,7 @@ function parseCloneUrl(text: string): URL {
       'contains a user or a password; leave them out, and send the token in the header Git-Provider-Access-Token',
     );
   if (url.search !== '' || url.hash !== '') throw refuse('has a query or a fragment, which no clone URL has');
-  if (url.pathname === '/') throw refuse('is the address of a host, not of a repository');
+  if (/^\/+$/.test(url.pathname)) throw refuse('is the address of a host, not of a repository');
   url.pathname = url.pathname.replace(/\/+$/, '');
   return url;
 }

@@ -2,6 +2,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Database } from '../../kernel/database/database.ts';
 import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
+import { removeLeftObjects } from '../git/index.ts';
 import type { Mirrors } from '../git-remotes/index.ts';
 import { findRepository } from './repository.store.ts';
 
@@ -25,6 +26,7 @@ export function createUnusedMirrorsJob({ database, clock, mirrors }: UnusedMirro
         const row = mirror.usedAt.getTime() < since ? undefined : await findRepository(database.read, mirror);
         if (row === undefined || row.clone_url === null)
           await mirrors.remove(mirror.accountId, mirror.projectId);
+        else await removeLeftObjects(mirror.folder);
       }
       return false;
     },

@@ -43,7 +43,13 @@ export function parseCloneAddress(text: string): CloneAddress {
 }
 
 export function isSameRepository(one: string, other: string): boolean {
-  return parseCloneAddress(one).key === parseCloneAddress(other).key;
+  try {
+    return parseCloneAddress(one).key === parseCloneAddress(other).key;
+  } catch (failure) {
+    // An address of an earlier release may name a host only. It is no repository.
+    if (failure instanceof CloneAddressRefused) return false;
+    throw failure;
+  }
 }
 
 /** Azure DevOps shows clone addresses with the organization as user. */

@@ -33,9 +33,14 @@ export interface HostServices extends SignInServices {
 
 export interface Limits {
   mostRefs: number;
+  mostObjects: number;
+  /** The wait for writes that began before the migration. */
+  writesMilliseconds: number;
   /** Of a fetch or a push, and of an LFS object. */
   mostBytes: number;
   mostLfsObjects: number;
+  /** Of all LFS objects together. */
+  mostLfsBytes: number;
   idleMilliseconds: number;
   totalMilliseconds: number;
 }

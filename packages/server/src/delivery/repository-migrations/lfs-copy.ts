@@ -18,49 +18,56 @@ export interface FoundPointer extends LfsPointer {
   blobId: string;
 }
 
-/** Small files that are read together. The names of all, of a large repository, would not fit into memory. */
-const readTogether = 10_000;
+/** Objects that one process of git is asked for. */
+const readBatch = 10_000;
 
-/**
- * Finds the pointers among all objects of a repository. Each LFS object once.
- *
- * @throws MigrationFailed `too-large`
- */
+/** Ids without the overhead of strings: a repository may have millions. */
+async function listSmallBlobs(place: Place): Promise<Buffer[]> {
+  const batches: Buffer[] = [];
+  let batch: Buffer[] = [];
+  for await (const [id, type, size] of listObjects(place)) {
+    if (type !== 'blob' || size < smallestPointer || size >= largestPointer) continue;
+    batch.push(Buffer.from(id, 'hex'));
+    if (batch.length < readBatch) continue;
+    batches.push(Buffer.concat(batch));
+    batch = [];
+  }
+  return [...batches, ...(batch.length > 0 ? [Buffer.concat(batch)] : [])];
+}
+
+const idBytes = 20;
+
+/** Finds the pointers among all objects of a repository: several may name one LFS object. @throws MigrationFailed `too-large` */
 export async function findPointers(
   place: Place,
   repository: GitRepository,
   mostObjects: number,
 ): Promise<FoundPointer[]> {
-  const found = new Map<string, FoundPointer>();
-  async function read(blobIds: readonly string[]): Promise<void> {
+  const found: FoundPointer[] = [];
+  for (const batch of await listSmallBlobs(place)) {
+    const hex = batch.toString('hex');
+    const ids = Array.from({ length: batch.length / idBytes }, (_, at) =>
+      hex.slice(2 * idBytes * at, 2 * idBytes * (at + 1)),
+    );
     let at = 0;
-    for await (const content of repository.readBlobs(blobIds, largestPointer)) {
+    for await (const content of repository.readBlobs(ids, largestPointer)) {
       const pointer = parsePointer(content);
-      const blobId = blobIds[at];
-      if (pointer !== undefined && blobId !== undefined && pointer.size > 0)
-        found.set(pointer.oid, { ...pointer, blobId });
+      const blobId = ids[at];
       at += 1;
+      if (pointer === undefined || blobId === undefined || pointer.size === 0) continue;
+      if (found.length === mostObjects)
+        throw new MigrationFailed(
+          'too-large',
+          `The source has more than ${mostObjects} files in Git LFS. Remove those that are not needed from its history, then start again.`,
+        );
+      found.push({ ...pointer, blobId });
     }
-    if (found.size > mostObjects)
-      throw new MigrationFailed(
-        'too-large',
-        `The source has more than ${mostObjects} files in Git LFS. Remove those that are not needed from its history, then start again.`,
-      );
   }
-  let small: string[] = [];
-  for await (const [id, type, size] of listObjects(place)) {
-    if (type !== 'blob' || size < smallestPointer || size >= largestPointer) continue;
-    small.push(id);
-    if (small.length < readTogether) continue;
-    await read(small);
-    small = [];
-  }
-  if (small.length > 0) await read(small);
-  return [...found.values()];
+  return found;
 }
 
 /**
- * What a pointer says of the size of its object is not checked by anybody, and the object passes through this server's disk.
+ * What a pointer says of the size of its object is not checked, and the object passes through this server's disk.
  *
  * @throws MigrationFailed `too-large`, naming a file
  */
@@ -78,18 +85,28 @@ export async function requireSmall(
   );
 }
 
-/** Leaves the pointers that branches and tags reach. */
+/** @throws MigrationFailed `too-large` */
+export function requireFewBytes(pointers: readonly FoundPointer[], mostBytes: number): void {
+  const bytes = pointers.reduce((sum, { size }) => sum + size, 0);
+  if (bytes <= mostBytes) return;
+  throw new MigrationFailed(
+    'too-large',
+    `The source has LFS objects with ${bytes} bytes in all; at most ${mostBytes} are migrated. Remove those that are not needed from its history, then start again.`,
+  );
+}
+
+/** Leaves the pointers that branches and tags reach, one for each LFS object. */
 export async function keepReachable(
   place: Place,
   pointers: readonly FoundPointer[],
 ): Promise<FoundPointer[]> {
   const byBlob = new Map(pointers.map((pointer) => [pointer.blobId, pointer]));
-  const reached: FoundPointer[] = [];
+  const reached = new Map<string, FoundPointer>();
   for await (const [id] of listReachable(place)) {
     const pointer = byBlob.get(id);
-    if (pointer !== undefined) reached.push(pointer);
+    if (pointer !== undefined && !reached.has(pointer.oid)) reached.set(pointer.oid, pointer);
   }
-  return reached;
+  return [...reached.values()];
 }
 
 export interface LfsCopy {

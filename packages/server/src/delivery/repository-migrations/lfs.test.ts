@@ -12,6 +12,9 @@ import { commitFiles, gitEnvironment, startGitHost } from '../../testing/git-hos
 import { type LfsHost, startLfsHost } from '../../testing/lfs-host.ts';
 import { createMigrationScene, loopbackHosts } from '../../testing/migration-scene.ts';
 import { startTestServer } from '../../testing/server.ts';
+import { openGitRepository } from '../git/index.ts';
+import { createMigrationSettings, createMigrator } from './index.ts';
+import { findPointers, keepReachable } from './lfs-copy.ts';
 import { parsePointer } from './lfs-pointer.ts';
 
 const server = await startTestServer(loopbackHosts);
@@ -62,6 +65,51 @@ test('objects of all commits are moved, once each, and those that are there stay
     report?.lfsBytes,
     [...from.objects.values()].reduce((sum, each) => sum + each.length, -there.length),
   );
+});
+
+test('of two files that name one object, the one that a branch reaches counts', async () => {
+  const { scene } = await createScene();
+  const one = pointer(Buffer.from('content'));
+  commitFiles(scene.source.folder, { files: { a: one, b: `${one}x-note 1\n` } });
+  const scratch = await server.deps.git.makeScratch();
+  const { git } = server.deps;
+  const { accountId } = scene.account;
+  const place = {
+    git,
+    accountId,
+    folder: scratch.folder,
+    signal: AbortSignal.timeout(60_000),
+    isBackground: false,
+  };
+  await git.run(['clone', '--quiet', '--bare', scene.source.folder, 'copy.git'], { ...place, local: true });
+  const copy = { ...place, folder: join(scratch.folder, 'copy.git') };
+  const found = await findPointers(copy, openGitRepository(git, copy), 10);
+  assert.equal(found.length, 2);
+  assert.equal((await keepReachable(copy, found)).length, 1);
+});
+
+test('more objects than the server takes fail the migration', async () => {
+  const { from, to, scene, given } = await createScene();
+  const content = Buffer.from('content');
+  commitFiles(scene.source.folder, {
+    files: { 'x.bin': pointer(content), 'y.bin': pointer(randomBytes(9)) },
+  });
+  from.objects.set(digest(content), content);
+  const settings = createMigrationSettings(server.deps.config.git.mostBytes);
+  for (const [own, expected, words] of [
+    [{ mostObjects: 3 }, 'too-many-objects', /has 4 objects; at most 3/],
+    [{ mostLfsObjects: 1 }, 'too-large', /more than 1 files in Git LFS/],
+    [{ mostLfsBytes: 15 }, 'too-large', /with 16 bytes in all; at most 15/],
+  ] as const) {
+    const { migrationId } = (await scene.start(given)).body;
+    const migrator = createMigrator({ ...server.deps, ...settings, limits: { ...settings.limits, ...own } });
+    await migrator.look();
+    await migrator.wait();
+    const { code, detail } = await scene.read(migrationId);
+    assert.equal(code, expected, detail);
+    assert.match(detail ?? '', words);
+  }
+  assert.equal(to.requests.length, 0);
 });
 
 test('a missing object fails the migration by path and SHA-256, and nothing is pushed', async () => {

@@ -15,6 +15,7 @@ export type MigrationFailureCode =
   | 'host-timeout'
   | 'too-large'
   | 'too-many-refs'
+  | 'too-many-objects'
   | 'source-damaged'
   | 'source-changed'
   | 'missing-branches'
@@ -27,6 +28,7 @@ export type MigrationFailureCode =
   | 'sign-in-failed'
   | 'given-up'
   | 'repository-changed'
+  | 'push-unfinished'
   | 'git-failed';
 
 /** It ends the migration: status FAILED, with `code` and the message as `detail`. */

@@ -42,6 +42,7 @@ const isHeld = `
   m.account_id = $account_id and m.project_id = $project_id and m.migration_id = $migration_id and m.epoch = $epoch
   and m.status = 'IN_PROGRESS'`;
 
+// A renewal of the project's token that is under way would change the repository in the middle.
 const claim = statement(
   {
     parameters: { lease_until: 'timestamptz', now: 'timestamptz', busy: 'uuid[]' },
@@ -50,9 +51,11 @@ const claim = statement(
   },
   `
   with chosen as materialized (
-    select account_id, project_id, migration_id from repository_migration
+    select account_id, project_id, migration_id from repository_migration waiting
     where status = 'IN_PROGRESS' and (lease_until is null or lease_until <= $now)
-      and account_id <> all ($busy::uuid[])
+      and account_id <> all ($busy::uuid[]) and not exists (
+        select from repository r
+        where r.account_id = waiting.account_id and r.project_id = waiting.project_id and r.renewal_until > $now)
     order by lease_until nulls first limit 1 for update skip locked
   )
   update repository_migration m

@@ -108,7 +108,7 @@ export class MigrationWork {
     const { job } = this;
     const { git, limits, remotes, retryMilliseconds } = this.#services;
     const opened = await this.#open(source);
-    await this.#services.hosted.waitForWrites(this.#project, this.#signal);
+    await this.#waitForWrites();
     const at = { accountId: this.#project.accountId, signal: this.#signal, isBackground: true };
     const checking = await makePlace(git, scratch, 'preflight', at);
     const plan = {
@@ -147,6 +147,21 @@ export class MigrationWork {
           });
     await this.#enter('SWITCHING', 99);
     return this.#describeSuccess(source, opened, moved);
+  }
+
+  /** A write that no server can end must not hold the migration for ever. */
+  async #waitForWrites(): Promise<void> {
+    const { hosted, limits } = this.#services;
+    const late = AbortSignal.timeout(limits.writesMilliseconds);
+    try {
+      await hosted.waitForWrites(this.#project, AbortSignal.any([this.#signal, late]));
+    } catch (failure) {
+      if (!late.aborted || this.#signal.aborted) throw failure;
+      throw new MigrationFailed(
+        'push-unfinished',
+        'A push that began before the migration has not ended, because its repository cannot be read. Ask the operator for the log of the job "unfinished pushes", then start again.',
+      );
+    }
   }
 
   readonly #addBytes = (bytes: number): void => {

@@ -24,6 +24,7 @@ export interface Migrator {
 const mostAtOnce = 8;
 const mostOfAccount = 4;
 const beatMilliseconds = 5_000;
+const leaseMilliseconds = leaseSeconds * 1_000;
 /** Before an interrupted migration is taken up again. */
 const pauseSeconds = 10;
 
@@ -37,16 +38,19 @@ export function createMigrator(services: MigratorServices): Migrator {
     const signal = AbortSignal.any([stopping, lost.signal]);
     const migration = new MigrationWork(services, job, signal);
     // A server that cannot write its heartbeat before the lease ends must stop, as another one may begin.
-    let deadline = performance.now() + leaseSeconds * 1_000;
+    let isOver = false;
+    const abort = () => lost.abort();
+    let deadline = setTimeout(abort, leaseMilliseconds);
     const timer = setInterval(() => {
       const sent = performance.now();
-      if (sent > deadline) lost.abort();
       migration.beat().then(
         () => {
-          deadline = sent + leaseSeconds * 1_000;
+          clearTimeout(deadline);
+          if (isOver) return;
+          deadline = setTimeout(abort, sent + leaseMilliseconds - performance.now());
         },
         (failure: unknown) => {
-          if (failure instanceof LeaseLost) lost.abort();
+          if (failure instanceof LeaseLost) abort();
         },
       );
     }, beatMilliseconds);
@@ -64,7 +68,9 @@ export function createMigrator(services: MigratorServices): Migrator {
         await releaseMigration(database.read, job, { until, isHarmless }).catch(() => undefined);
       }
     } finally {
+      isOver = true;
       clearInterval(timer);
+      clearTimeout(deadline);
     }
   }
 

@@ -16,7 +16,7 @@ import {
   pushChunk,
 } from './git-calls.ts';
 import type { Limits, Opened } from './hosts.ts';
-import { copyLfsObjects, findPointers, keepReachable, requireSmall } from './lfs-copy.ts';
+import { copyLfsObjects, findPointers, keepReachable, requireFewBytes, requireSmall } from './lfs-copy.ts';
 import { MigrationFailed } from './migration-failure.ts';
 import { findUnverified } from './ref-rules.ts';
 import { nameSome, type RemoteRefs } from './remote-refs.ts';
@@ -45,6 +45,8 @@ export interface Moved {
 }
 
 const chunkRefs = 200;
+/** Without a word of git. */
+const readMilliseconds = 600_000;
 /** A source whose branches move all the time is given up. */
 const mostRounds = 3;
 
@@ -69,15 +71,15 @@ export async function moveRepository(mover: Mover): Promise<Moved> {
 async function moveOnce(mover: Mover, isFirst: boolean): Promise<{ moved: Moved; changed: string[] }> {
   await mover.enter('FETCHING', 10);
   const place = await fetchSource(mover, isFirst);
+  const objects = await requireFewObjects(place, mover.limits.mostObjects);
   await mover.enter('LFS', 45);
   const [refs, lfs] = await Promise.all([listOwnRefs(place, mover.limits.mostRefs), moveLfs(mover, place)]);
   await mover.enter('PUSHING', 60);
   const pushedAtomically = refs.refs.size === 0 ? undefined : await pushAll(mover, place, refs);
   await mover.enter('VERIFYING', 95);
-  const [found, changed, objects] = await Promise.all([
+  const [found, changed] = await Promise.all([
     retry(mover, () => listRemoteRefs(place, mover.target.reached, mover.limits.mostRefs * 2)),
     findChanged(mover, refs),
-    countObjects(place),
   ]);
   const wrong = findUnverified(refs.refs, found);
   if (wrong.length > 0)
@@ -97,14 +99,27 @@ async function fetchSource(mover: Mover, isFirst: boolean): Promise<Place> {
   return place;
 }
 
+/** Each object is looked at for Git LFS. @throws MigrationFailed `too-many-objects` */
+async function requireFewObjects(place: Place, most: number): Promise<number> {
+  const count = await countObjects(place);
+  if (count <= most) return count;
+  throw new MigrationFailed(
+    'too-many-objects',
+    `The source has ${count} objects; at most ${most} can be migrated. Shorten its history, or push it to the target by git and use RECONFIGURE.`,
+  );
+}
+
 async function moveLfs(mover: Mover, place: Place): Promise<Pick<Moved, 'lfsObjects' | 'lfsBytes'>> {
-  const repository = openGitRepository(place.git, place);
-  const all = await findPointers(place, repository, mover.limits.mostLfsObjects);
+  const { limits } = mover;
+  const patient = { kind: 'long', isBackground: true, timeoutMilliseconds: readMilliseconds } as const;
+  const repository = openGitRepository(place.git, { ...place, ...patient });
+  const all = await findPointers(place, repository, limits.mostLfsObjects);
   // A hosted repository also has objects that no ref reaches, a clone those of a detached HEAD.
   const pointers = all.length > 0 ? await keepReachable(place, all) : all;
   if (pointers.length === 0) return { lfsObjects: 0, lfsBytes: 0 };
   const { source, target, remotes } = mover;
-  await requireSmall(place, pointers, mover.limits.mostBytes);
+  await requireSmall(place, pointers, limits.mostBytes);
+  requireFewBytes(pointers, limits.mostLfsBytes);
   if (source.reached === undefined || source.cloneUrl === undefined)
     throw new MigrationFailed(
       'lfs-objects-missing',

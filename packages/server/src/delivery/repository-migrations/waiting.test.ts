@@ -63,6 +63,45 @@ test('a push to another host that is under way is waited for, and copied', async
   assert.equal(scene.target.git('rev-parse', 'main').trim(), commitId);
 });
 
+test('a renewal of the token that is under way is waited for', async () => {
+  const scene = await createMigrationScene(server, host);
+  fillRepository(scene.source);
+  const until = new Date(server.clock.now().getTime() + 60_000);
+  const { projectId } = scene.project;
+  await server.database.query('update repository set renewal_until = $2 where project_id = $1', [
+    projectId,
+    until,
+  ]);
+  const { migrationId } = (await scene.start()).body;
+  const work = async () => {
+    await scene.migrator.look();
+    await scene.migrator.wait();
+    return (await scene.read(migrationId)).status;
+  };
+  assert.equal(await work(), 'IN_PROGRESS');
+  server.clock.advance(61);
+  assert.equal(await work(), 'COMPLETED');
+});
+
+test('a push that no server can end fails the migration, with its own code', async () => {
+  const scene = await createMigrationScene(server, host);
+  fillRepository(scene.source);
+  const { account, project } = scene;
+  const { migrationId } = (await scene.start()).body;
+  await server.database.query(
+    `insert into repository_write (account_id, project_id, write_id, moves, actor_id, actor_kind, begun_at, lease_until)
+     values ($1, $2, gen_random_uuid(), '[]', $3, 'credential', now(), 'infinity')`,
+    [account.accountId, project.projectId, account.admin.actorId],
+  );
+  const settings = createMigrationSettings(server.deps.config.git.mostBytes);
+  const limits = { ...settings.limits, writesMilliseconds: 100 };
+  const migrator = createMigrator({ ...server.deps, ...settings, limits });
+  await migrator.look();
+  await migrator.wait();
+  const { status, code, detail } = await scene.read(migrationId);
+  assert.deepEqual([status, code], ['FAILED', 'push-unfinished'], detail);
+});
+
 test('a push to an address that the repository had before is refused', async () => {
   const scene = await createMigrationScene(server, host);
   const { actorId } = scene.account.admin;

@@ -1,0 +1,64 @@
+/**
+ * Objects on their way into a repository: in a folder of their own until they have been checked. What is
+ * refused or cut leaves nothing.
+ */
+import { readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Git } from './git.ts';
+
+/** Of the names of these folders, among the objects of a repository. */
+const incomingPrefix = 'incoming-';
+
+/** Longer than any push. */
+const leftMilliseconds = 7_200_000;
+
+/** Removes what servers that died have left. */
+export async function removeLeftObjects(folder: string): Promise<void> {
+  const objects = join(folder, 'objects');
+  for (const name of await readdir(objects).catch(() => [])) {
+    if (!name.startsWith(incomingPrefix)) continue;
+    const found = await stat(join(objects, name)).catch(() => undefined);
+    if (found !== undefined && Date.now() - found.mtimeMs > leftMilliseconds)
+      await rm(join(objects, name), { recursive: true, force: true });
+  }
+}
+
+export interface IncomingObjects {
+  /** With it, git writes objects here, and sees those of the repository too. */
+  environment: Readonly<Record<string, string>>;
+  /** The paths of the packs. */
+  listPacks(): Promise<string[]>;
+  /** Bytes of the packs. */
+  measure(): Promise<number>;
+  /** Makes the packs part of the repository. */
+  release(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+export async function makeIncomingObjects(git: Git, folder: string, id: string): Promise<IncomingObjects> {
+  const objects = join(folder, 'objects');
+  const aside = join(objects, `${incomingPrefix}${id}`);
+  const packs = join(aside, 'pack');
+  await git.makeFolder(packs);
+  async function listPacks(): Promise<string[]> {
+    const names = await readdir(packs);
+    return names.filter((name) => name.endsWith('.pack')).map((name) => join(packs, name));
+  }
+
+  return {
+    environment: { GIT_OBJECT_DIRECTORY: aside, GIT_ALTERNATE_OBJECT_DIRECTORIES: objects },
+    listPacks,
+    async measure() {
+      const found = await Promise.all((await listPacks()).map((path) => stat(path)));
+      return found.reduce((sum, { size }) => sum + size, 0);
+    },
+    async release() {
+      const names = (await readdir(packs)).filter((name) => name.startsWith('pack-'));
+      // Git finds a pack by its index, which comes last.
+      const order = (name: string) => (name.endsWith('.idx') ? 1 : 0);
+      for (const name of names.toSorted((a, b) => order(a) - order(b)))
+        await rename(join(packs, name), join(objects, 'pack', name));
+    },
+    remove: () => rm(aside, { recursive: true, force: true, maxRetries: 3 }),
+  };
+}
