@@ -7,7 +7,8 @@ import type { WorkingCopy } from './working-copy.ts';
 
 const shownFiles = 100;
 
-export function askAboutCommit(copy: WorkingCopy, { task }: ToolContext, message: string): Question {
+export function askAboutCommit(copy: WorkingCopy, context: ToolContext, message: string): Question {
+  const { task } = context;
   requireEdits(copy);
   const bases = new Set(copy.baseFiles.map(({ path }) => path));
   const paths = [...copy.uncommitted].sort();
@@ -25,7 +26,7 @@ export function askAboutCommit(copy: WorkingCopy, { task }: ToolContext, message
   return {
     title: 'Commit the changes',
     body: `Commits with the message ${quote(message)} ${where}. ${environment}\n${lines.join('\n')}`,
-    shownDigest: digestShown(copy, task),
+    shownDigest: digestShown(copy, context),
   };
 }
 
@@ -34,10 +35,12 @@ export function requireEdits({ uncommitted }: WorkingCopy): void {
   if (uncommitted.size === 0) throw new ToolFault('there are no edits to commit');
 }
 
-/** Of what a commit would hold, and where it goes. */
-export function digestShown(copy: WorkingCopy, task: ToolContext['task']): string {
+/** Of what a commit would hold, and where it goes. A call that is made again has the digest of its first time. */
+export function digestShown(copy: WorkingCopy, { task, callId }: ToolContext): string {
   const edits = [...copy.uncommitted].sort().map((path) => [path, copy.edits.get(path)]);
-  const where = copy.row.source_branch === null ? '' : describeBranch(copy, task);
+  const isBranchOfCall = copy.row.branch_call === callId;
+  const branch = isBranchOfCall ? describeNewBranch(task) : describeBranch(copy, task);
+  const where = copy.row.source_branch === null ? '' : branch;
   return createHash('sha256')
     .update(JSON.stringify([where, edits]))
     .digest('base64');
@@ -58,11 +61,14 @@ export function findBranch({ row }: WorkingCopy): string | undefined {
 function describeBranch(copy: WorkingCopy, task: ToolContext['task']): string {
   const { source_branch: source, is_branch_made: isMade } = copy.row;
   const branch = findBranch(copy);
-  if (branch === undefined)
-    return `to the new branch ${quote(nameBranch(task))}, or that name with a number if it is taken`;
+  if (branch === undefined) return describeNewBranch(task);
   if (isMade === true) return `to the branch ${quote(branch)} of this task`;
   const whose = branch === source ? 'the source branch' : 'the existing branch';
   return `to ${whose} ${quote(branch)}, which this task did not make: the commit is there at once, and a discard cannot take it back`;
+}
+
+function describeNewBranch(task: ToolContext['task']): string {
+  return `to the new branch ${quote(nameBranch(task))}, or that name with a number if it is taken`;
 }
 
 function describeProposal({ row }: WorkingCopy): string {

@@ -54,11 +54,13 @@ test('edits end as a commit on a branch of the task, and later ones on the same 
 
 test('a call that is made again after a crash commits once', async () => {
   const scene = await createToolScene(server, { files, hosted: true });
-  const { call } = scene;
+  const { call, ask } = scene;
   done(await call('write_file', { path: 'c.txt', content: 'three\n' }));
   const callId = randomUUID();
-  const first = done(await call('commit', { message: 'Add c' }, { callId }));
-  assert.equal(done(await call('commit', { message: 'Add c' }, { callId })), first);
+  const { shownDigest } = await ask('commit', { message: 'Add c' });
+  const commit = () => call('commit', { message: 'Add c' }, { callId, shownDigest });
+  const first = done(await commit());
+  assert.equal(done(await commit()), first);
   const [branch = ''] = (await listBranches(scene)).filter((name) => name !== 'main');
   // As if the server had died before it noted the commit, and before the answer was stored.
   const { commit_id: made } = await readCopy(scene);
@@ -68,7 +70,7 @@ test('a call that is made again after a crash commits once', async () => {
     scene.account.accountId,
   ]);
   done(await call('write_file', { path: 'c.txt', content: 'three\n' }));
-  assert.equal(done(await call('commit', { message: 'Add c' }, { callId })), first);
+  assert.equal(done(await commit()), first);
   assert.equal((await readCopy(scene)).commit_id, made);
   assert.deepEqual(await readBranch(scene, branch), ['Add c', 'first']);
   assert.equal((await listBranches(scene)).length, 2);

@@ -28,7 +28,7 @@ export function createCommitTool(services: ToolServices): Tool {
       const { row } = copy;
       if (row.committed_by_call === context.callId) return describeCommit(row.branch, row.commit_id);
       requireEdits(copy);
-      if (context.shownDigest !== undefined && context.shownDigest !== digestShown(copy, context.task))
+      if (context.shownDigest !== undefined && context.shownDigest !== digestShown(copy, context))
         throw new ToolFault(
           'the edits or the branch have changed since a person allowed this: call commit again',
         );
