@@ -4,7 +4,7 @@ import type { PipelineReader, UploadLimits } from '../../delivery/artifacts/inde
 import type { Clock } from '../../kernel/clock.ts';
 import { Problem } from '../../kernel/http/problems.ts';
 import type { CopyServices } from './copy-services.ts';
-import { maskSecrets } from './masking.ts';
+import { hideSecrets } from './masking.ts';
 import type { Platform } from './platform.ts';
 import type { Question, Tool, ToolContext, ToolInput, ToolResult } from './tool.ts';
 import { ToolFault } from './tool-fault.ts';
@@ -24,7 +24,7 @@ interface Declared<Input extends TObject> {
   asks?(input: Static<Input>, context: ToolContext): Question | Promise<Question>;
   inEnvironment?: true;
   returnsRows?: true;
-  /** It masks its texts itself, since the numbers of the marks are those of a file. */
+  /** It masks its texts itself, by marks that can be written back to a file. */
   masksItself?: true;
   /** @returns the text of a call that was done. @throws ToolFault, Problem */
   run(context: ToolContext, input: Static<Input>): Promise<string>;
@@ -50,10 +50,10 @@ export function declareTool<Input extends TObject>({ input, asks, ...declared }:
         return { outcome: 'FAILED', text: `The task is in the mode PLAN, and ${name} changes something.` };
       try {
         const text = await declared.run(context, given as Static<Input>);
-        return { outcome: 'DONE', text: limitText(declared.masksItself ? text : maskSecrets(text).text) };
+        return { outcome: 'DONE', text: limitText(declared.masksItself ? text : hideSecrets(text)) };
       } catch (failure) {
         if (!isAnswer(failure)) throw failure;
-        return { outcome: 'FAILED', text: limitText(maskSecrets(failure.message).text) };
+        return { outcome: 'FAILED', text: limitText(hideSecrets(failure.message)) };
       }
     },
   };

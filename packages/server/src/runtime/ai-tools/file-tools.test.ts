@@ -1,5 +1,6 @@
 /** The tools for files: what they show, what they write, and where they stop. */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { startTestServer } from '../../testing/server.ts';
 import { createToolScene } from '../../testing/tool-scene.ts';
@@ -51,17 +52,32 @@ for (const hosted of [true, false])
 test('a secret in a file is not shown, stays when the file is written back, and cannot be moved', async () => {
   const { call, taskId } = await createToolScene(server, { files });
   const shown = done(await call('read_file', { path: 'other/keys.env' }));
-  assert.equal(shown, 'DATABASE_PASSWORD=[secret 1]\nHOST=db.example.com\n');
+  assert.match(shown, /^DATABASE_PASSWORD=\[secret 1-[0-9a-f]{8}\]\nHOST=db.example.com\n$/);
+  const [mark] = /\[.*\]/.exec(shown) ?? [];
   assert.match(done(await call('search_files', { text: 'hunter' })), /No line/);
   done(await call('write_file', { path: 'other/keys.env', content: shown.replace('db.', 'eu.') }));
-  const moved = await call('write_file', { path: 'other/keys.env', content: 'NOTE [secret 1]' });
-  assert.match(failed(moved), /secret 1\] stands where its secret could be read/);
+  const moved = await call('write_file', { path: 'other/keys.env', content: `NOTE ${mark}` });
+  assert.match(failed(moved), /secret 1-.* stands where its secret could be read/);
   const [edit] = await server.database.query<{ content: string }>(
     'select content from ai_edit where task_id = $1',
     [taskId],
   );
   assert.equal(edit?.content, 'DATABASE_PASSWORD=hunter22\nHOST=eu.example.com\n');
   assert.match(failed(await call('write_file', { path: 'copy.env', content: shown })), /cannot be copied/);
+});
+
+test('a mark from before the secrets of the file changed is refused; a write is repeated after a crash', async () => {
+  const { call } = await createToolScene(server, { files });
+  const path = 'other/keys.env';
+  const content = `API_KEY=abcdefgh\n${done(await call('read_file', { path }))}`;
+  const callId = randomUUID();
+  done(await call('write_file', { path, content }, { callId }));
+  done(await call('write_file', { path, content }, { callId }));
+  const again = failed(await call('write_file', { path, content }));
+  assert.match(again, /the mark \[secret 1-.*does not have now: read the file again/);
+  const read = done(await call('read_file', { path }));
+  assert.match(read, /^API_KEY=\[secret 1-.*\nDATABASE_PASSWORD=\[secret 2-/);
+  assert.match(done(await call('write_file', { path, content: read })), /already/);
 });
 
 test('a task stays in its working directory', async () => {

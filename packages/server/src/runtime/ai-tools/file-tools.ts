@@ -67,7 +67,7 @@ function createReadTool(services: ToolServices): Tool {
     name: 'read_file',
     masksItself: true,
     description:
-      'Read a text file. Values that look like secrets are shown as [secret 1]; write the marks back as they are to keep them.',
+      'Read a text file. Values that look like secrets are shown as marks such as [secret 1-0a1b2c3d]; write the marks back as they are to keep them.',
     input: object({
       path: PathInput,
       fromLine: Type.Optional(Type.Integer({ minimum: 1, description: 'The first line to read, from 1' })),
@@ -76,7 +76,7 @@ function createReadTool(services: ToolServices): Tool {
       const copy = await openCopy(services, context);
       const text = await requireText(context, copy, path);
       // Marks are numbered by the whole file.
-      const { text: masked } = maskSecrets(text);
+      const { text: masked } = maskSecrets(text, copy.row.mark_key);
       const from =
         fromLine === 1
           ? masked
@@ -118,7 +118,7 @@ function createSearchTool(services: ToolServices): Tool {
         const content = decodeText(bytes);
         if (content === undefined) continue;
         // Masked before the search, so that a secret cannot be guessed letter by letter.
-        for (const [index, line] of maskSecrets(content).text.split('\n').entries()) {
+        for (const [index, line] of maskSecrets(content, copy.row.mark_key).text.split('\n').entries()) {
           if (!line.toLowerCase().includes(wanted)) continue;
           found.push(`${path}:${index + 1}: ${line.trim().slice(0, lineLimit)}`);
           if (found.length === matchLimit)
@@ -144,9 +144,11 @@ function createWriteTool(services: ToolServices): Tool {
       const copy = await openCopy(services, context);
       requirePath(context, path);
       const found = findPath(copy, path);
+      // The same call was made before. Its marks may be those of the file before it.
+      if (copy.editCalls.get(found ?? path) === context.callId) return `Wrote ${quote(found ?? path)}.`;
       const bytes = found === undefined ? undefined : await copy.read(found);
       const earlier = bytes === undefined ? '' : (decodeText(bytes) ?? '');
-      const restored = requireRestored(path, content, earlier);
+      const restored = requireRestored(path, content, { earlier, key: copy.row.mark_key });
       if (restored.includes('\0') || !restored.isWellFormed())
         throw new ToolFault('the content is not a text');
       requireRoom(copy, path);
@@ -158,13 +160,13 @@ function createWriteTool(services: ToolServices): Tool {
 }
 
 /** @throws ToolFault */
-function requireRestored(path: string, content: string, earlier: string): string {
-  const restored = restoreSecrets(content, earlier);
+function requireRestored(path: string, content: string, file: { earlier: string; key: string }): string {
+  const restored = restoreSecrets(content, file);
   if ('text' in restored) return restored.text;
   const { fault, mark } = restored;
   throw new ToolFault(
     fault === 'unknown'
-      ? `the content has a mark such as ${mark} that ${quote(path)} does not have: a secret cannot be copied from another file`
+      ? `the content has the mark ${mark}, which ${quote(path)} does not have now: read the file again. A secret cannot be copied from another file`
       : `${mark} stands where its secret could be read: leave it behind the name that it had`,
   );
 }

@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hideSecrets, isSecretName, maskSecrets, restoreSecrets } from './masking.ts';
 
-const mask = (text: string) => maskSecrets(text).text;
+const key = 'the key of a task';
+/** Without the checks of the marks. */
+const mask = (text: string) => maskSecrets(text, key).text.replaceAll(/(\[secret \d+)-[0-9a-f]{8}\]/g, '$1]');
+/** Puts the check of the marks of a file after the numbers of a text. */
+const check = (text: string, file: string) => {
+  const [, digest] = /\[secret \d+(-[0-9a-f]{8})\]/.exec(maskSecrets(file, key).text) ?? [];
+  return text.replaceAll(/(\[secret \d+)\]/g, `$1${digest}]`);
+};
+const restore = (text: string, earlier: string) => restoreSecrets(text, { earlier, key });
 
 test('what looks like a secret is masked', () => {
   const masked: [string, string][] = [
@@ -45,34 +53,46 @@ test('a masked text is restored exactly, also one that has a mark itself', () =>
     'password: abc, password: abd',
     'password: correct horse battery # staple\nkey: |\n  x\nclient_secret: |-\n  one\n  two\nnext: 1',
   ])
-    assert.deepEqual(restoreSecrets(mask(text), text), { text });
-  const earlier = 'password: abc token: def';
-  assert.deepEqual(restoreSecrets('token: [secret 2], pwd=[secret 1]', 'pwd=abc; token=def'), {
+    assert.deepEqual(restore(maskSecrets(text, key).text, text), { text });
+  const earlier = 'pwd=abc; token=def';
+  assert.deepEqual(restore(check('token: [secret 2], pwd=[secret 1]', earlier), earlier), {
     text: 'token: def, pwd=abc',
   });
-  assert.deepEqual(restoreSecrets('password: [secret 2]', 'password: abc'), {
-    fault: 'unknown',
-    mark: '[secret 2]',
-  });
-  assert.deepEqual(restoreSecrets('x', earlier), { text: 'x' });
+  const mark = check('[secret 2]', 'password: abc');
+  assert.deepEqual(restore(`password: ${mark}`, 'password: abc'), { fault: 'unknown', mark });
+  assert.deepEqual(restore('x', earlier), { text: 'x' });
+});
+
+test('a mark is not restored as another secret, and says nothing about its own without the key', () => {
+  const earlier = 'password: abc\n';
+  const shown = maskSecrets(earlier, key).text;
+  const added = 'token: first\npassword: abc\n';
+  for (const later of [added, 'password: xyz\n', 'no secret'])
+    assert.ok('fault' in restore(shown, later), later);
+  assert.ok('fault' in restoreSecrets(shown, { earlier, key: 'the key of another task' }));
+  assert.ok('fault' in restore(mask(earlier), earlier), 'a mark without its check');
+  assert.deepEqual(restore(`size: 1\n${shown}`, `# more\n${earlier}`), { text: `size: 1\n${earlier}` });
 });
 
 test('a mark cannot be moved to where its secret could be read', () => {
+  const earlier = 'password: "hunter2"\nurl: postgres://ada:pa55;word@db/x';
   for (const text of [
     'note: [secret 1]',
     'password: "x[secret 1]" [secret 1]',
     'password: "[secret 1]"',
     'password=xyz[secret 1]',
     'token: [secret 2]\nb: [secret 2]',
-  ])
-    assert.ok(
-      'fault' in restoreSecrets(text, 'password: "hunter2"\nurl: postgres://ada:pa55;word@db/x'),
-      text,
-    );
+  ]) {
+    const restored = restore(check(text, earlier), earlier);
+    assert.ok('fault' in restored && restored.fault === 'readable', text);
+  }
 });
 
 test('a text that is not written back is masked without numbers; columns are judged by their names', () => {
-  assert.equal(hideSecrets('see [secret 1], password: abc123'), 'see [secret 1], password: [masked]');
+  assert.equal(
+    hideSecrets('see [secret 1-0a1b2c3d], password: abc123'),
+    'see [secret 1-0a1b2c3d], password: [masked]',
+  );
   for (const name of ['password', 'DB_PASSWORD', 'apiKey', 'user_token', 'password_hash', 'secret_2'])
     assert.ok(isSecretName(name), name);
   for (const name of ['tokens', 'token_count', 'secretary', 'city']) assert.ok(!isSecretName(name), name);

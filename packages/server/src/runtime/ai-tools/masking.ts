@@ -2,8 +2,12 @@
  * Masks what looks like a secret in text for the model. The agent has already masked the secrets that a run read
  * from a vault; this is for those that somebody wrote into a file or a table.
  *
- * The mask is numbered by its place, so that a file can be written back without the model knowing the secret.
+ * The mask of a file is numbered by its place, so that the file can be written back without the model knowing the
+ * secret. A check after the number says which secrets the file had: after a change of them no mark is restored as
+ * another secret. It is about all secrets of the file, because one about each of them would let many guesses at a
+ * secret be compared with it in one file.
  */
+import { createHmac } from 'node:crypto';
 
 const value = String.raw`(?:"(?:[^"\\\n]|\\.){3,}"|'(?:[^'\n]|''){3,}'|[^\s"'#,;)\]}]{3,})`;
 const names =
@@ -16,7 +20,7 @@ export function isSecretName(name: string): boolean {
   return secretName.test(name);
 }
 
-const maskPattern = /\[secret \d+\]/g;
+const maskPattern = /\[secret \d+(?:-[0-9a-f]{8})?\]/g;
 /** The first group, if there is one, stays. */
 const forms: readonly RegExp[] = [
   // A text that looks like a mark gets a number too, so that it comes back as it was.
@@ -46,16 +50,22 @@ export interface Masked {
   secrets: readonly string[];
 }
 
-export function maskSecrets(text: string): Masked {
-  const secrets: string[] = [];
+/** For texts of files. @param key of the task, which only the server knows */
+export function maskSecrets(text: string, key: string): Masked {
+  const spans = findSpans(text);
+  const secrets = spans.map(({ start, end }) => text.slice(start, end));
+  const check = digestSecrets(secrets, key);
   let masked = '';
   let at = 0;
-  for (const { start, end } of findSpans(text)) {
-    secrets.push(text.slice(start, end));
-    masked += `${text.slice(at, start)}[secret ${secrets.length}]`;
+  for (const [index, { start, end }] of spans.entries()) {
+    masked += `${text.slice(at, start)}[secret ${index + 1}-${check}]`;
     at = end;
   }
   return { text: masked + text.slice(at), secrets };
+}
+
+function digestSecrets(secrets: readonly string[], key: string): string {
+  return createHmac('sha256', key).update(JSON.stringify(secrets)).digest('hex').slice(0, 8);
 }
 
 /** For texts that are never written back: marks without numbers cannot be taken for those of a file. */
@@ -70,7 +80,7 @@ export function hideSecrets(text: string): string {
   return hidden + text.slice(at);
 }
 
-const isMark = (text: string) => /^\[secret \d+\]$/.test(text);
+const isMark = (text: string) => /^\[secret \d+(?:-[0-9a-f]{8})?\]$/.test(text);
 
 interface Span {
   start: number;
@@ -98,14 +108,16 @@ function findSpans(text: string): Span[] {
 export type Restored = { text: string } | { fault: 'unknown' | 'readable'; mark: string };
 
 /** Puts the secrets of the earlier content back. */
-export function restoreSecrets(text: string, earlier: string): Restored {
-  const { secrets } = maskSecrets(earlier);
+export function restoreSecrets(text: string, { earlier, key }: { earlier: string; key: string }): Restored {
+  const { secrets } = maskSecrets(earlier, key);
+  const check = digestSecrets(secrets, key);
   const places: (Span & { mark: string })[] = [];
   let restored = '';
   let at = 0;
   for (const { 0: mark, index } of text.matchAll(maskPattern)) {
-    const secret = secrets[Number(mark.slice('[secret '.length, -1)) - 1];
-    if (secret === undefined) return { fault: 'unknown', mark };
+    const number = Number.parseInt(mark.slice('[secret '.length), 10);
+    const secret = secrets[number - 1];
+    if (secret === undefined || mark !== `[secret ${number}-${check}]`) return { fault: 'unknown', mark };
     restored += text.slice(at, index);
     places.push({ start: restored.length, end: restored.length + secret.length, mark });
     restored += secret;

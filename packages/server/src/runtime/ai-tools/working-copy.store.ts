@@ -33,6 +33,7 @@ export const copyRow = {
   message: 'text?',
   committed_by_call: 'uuid?',
   claimed_until: 'timestamptz?',
+  mark_key: 'uuid',
 } satisfies ColumnTypes;
 export type CopyRow = RowOf<typeof copyRow>;
 export type NewCopy = ParametersOf<typeof copyTypes>;
@@ -194,11 +195,13 @@ export interface Edit {
   path: string;
   /** Null: the file is deleted. */
   content: string | null;
+  /** The call that wrote it. */
+  call_id: string | null;
 }
 
 const selectEdits = statement(
-  { parameters: key, row: { stage: typed<Stage>('text'), path: 'text', content: 'text?' } },
-  `select stage, path, content from ai_edit where account_id = $account_id and task_id = $task_id
+  { parameters: key, row: { stage: typed<Stage>('text'), path: 'text', content: 'text?', call_id: 'uuid?' } },
+  `select stage, path, content, call_id from ai_edit where account_id = $account_id and task_id = $task_id
   order by stage, path collate "C"`,
 );
 
@@ -208,14 +211,20 @@ export async function listEdits(read: Read, task: CopyKey): Promise<Edit[]> {
 }
 
 const upsertEdit = statement(
-  { parameters: { ...key, path: 'text', content: 'text?' } },
-  `insert into ai_edit (account_id, task_id, stage, path, content)
-  values ($account_id, $task_id, 'WORKING', $path, $content)
-  on conflict (account_id, task_id, stage, path) do update set content = excluded.content`,
+  { parameters: { ...key, path: 'text', content: 'text?', call_id: 'uuid' } },
+  `insert into ai_edit (account_id, task_id, stage, path, content, call_id)
+  values ($account_id, $task_id, 'WORKING', $path, $content, $call_id)
+  on conflict (account_id, task_id, stage, path) do update set content = excluded.content, call_id = excluded.call_id`,
 );
 
-export function storeEdit(tx: Transaction, task: CopyKey, path: string, content: string | null): void {
-  tx.send(upsertEdit, { ...keyOf(task), path, content });
+export interface NewEdit {
+  path: string;
+  content: string | null;
+  callId: string;
+}
+
+export function storeEdit(tx: Transaction, task: CopyKey, { path, content, callId }: NewEdit): void {
+  tx.send(upsertEdit, { ...keyOf(task), path, content, call_id: callId });
 }
 
 const deleteWorking = statement(

@@ -38,6 +38,8 @@ export interface WorkingCopy {
   baseFiles: readonly BaseFile[];
   /** By path; null: deleted. Later edits have won. */
   edits: ReadonlyMap<string, string | null>;
+  /** The call that wrote the newest edit of the path. */
+  editCalls: ReadonlyMap<string, string | null>;
   /** The paths that are not committed. */
   uncommitted: ReadonlySet<string>;
   /** All files with the edits, sorted by path. */
@@ -92,6 +94,7 @@ export async function readCopy(services: CopyServices, row: CopyRow): Promise<Wo
     base,
     baseFiles,
     edits,
+    editCalls: new Map(stored.map(({ path, call_id: callId }) => [path, callId])),
     uncommitted: new Set(listUncommitted(stored, bases)),
     files,
     readAll,
@@ -181,7 +184,9 @@ export async function writeEdit(
   if (others.length >= editLimit) throw new ToolFault(`a task may edit at most ${editLimit} files`);
   if (bytes > editBytesLimit)
     throw new ToolFault(`the edits of a task may have at most ${editBytesLimit} bytes`);
-  await changeCopy(services, context, async (tx) => storeEdit(tx, keyOf(context), path, content));
+  await changeCopy(services, context, async (tx) =>
+    storeEdit(tx, keyOf(context), { path, content, callId: context.callId }),
+  );
 }
 
 /** A transaction on an open copy, with the rights to write files. */
