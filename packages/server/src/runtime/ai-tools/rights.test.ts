@@ -65,7 +65,9 @@ async function mayUse(tool: string, creator: Actor, sender: Actor): Promise<bool
 
 test('each tool can be used by those that could use the operation, and by pairs of them only', async () => {
   const untested = [...tools.keys()].filter((name) => uses[name] === undefined);
-  assert.deepEqual(untested, ['plan_sql', 'commit'], 'they read or write files like other tools');
+  // plan_sql reads a file like read_file, and asks the warehouse by the operation of query_warehouse; commit
+  // writes files like write_file, by the operation that each of them needs.
+  assert.deepEqual(untested, ['plan_sql', 'commit'], 'others need the same rights');
   const names = Object.keys(people);
   for (const tool of Object.keys(uses)) {
     const { by } = uses[tool] ?? assert.fail(tool);
