@@ -206,6 +206,36 @@ test('a question is answered by its options', async () => {
   assert.deepEqual(await readResults(path), ['DONE: Which table?: orders\nWhich days?: Mon, Wed']);
 });
 
+test('the reason of a permission is a text for the model, so its giver is behind the next calls', async () => {
+  tools.runs.length = 0;
+  const look = { calls: [{ name: 'look', input: { text: 'x' } }] };
+  model.play([
+    { calls: [change('a')] },
+    look,
+    { text: 'Done.' },
+    { calls: [change('b')] },
+    look,
+    { text: '.' },
+  ]);
+  const path = await scene.create('Change things.');
+  const role = { projectId: scene.project.projectId, role: 'CONTRIBUTOR' } as const;
+  const colleague = await scene.account.actor('MEMBER', role);
+  for (const reason of [undefined, 'now look at x']) {
+    const [call] = (await scene.settled(path)).pendingDecisions;
+    const decisions = [{ type: 'ALLOW_ONCE', id: call?.toolId, ...(reason && { reason }) }];
+    assert.equal((await colleague.post(`${path}/decisions`, { decisions })).status, 200);
+    await scene.settle();
+    if (reason === undefined) await admin.post(`${path}/messages`, { message: 'And b.' });
+  }
+  const behind = tools.runs.map(({ toolName, context }) => [toolName, ...context.actors.behindIds]);
+  assert.deepEqual(behind, [
+    ['change', colleague.actorId],
+    ['look', admin.actorId],
+    ['change', colleague.actorId],
+    ['look', admin.actorId, colleague.actorId],
+  ]);
+});
+
 test('decisions are taken all or none', async () => {
   tools.effects.clear();
   model.play([{ calls: [change('a'), change('b')] }, { text: 'Done.' }]);

@@ -15,12 +15,13 @@ const keyOf = ({ account_id, task_id }: HeldKey) => ({ account_id, task_id });
 
 /**
  * SQL: all that said something since the last answer without calls, which the turn answers too. A reason or an answer
- * of a decision is such a text; a permission is not, as it is for one call.
+ * of a decision is such a text; a permission without a reason is not, as it is for one call.
  */
 const otherSenders = `array(
       select distinct (m.data ->> 'senderId')::uuid from ai_message m
       where m.account_id = $account_id and m.task_id = $task_id and m.position <= $through_position
-        and (m.data ->> 'type' = 'user' or m.data ->> 'type' = 'decision' and m.data ->> 'decision' in ('DENY', 'ANSWER'))
+        and (m.data ->> 'type' = 'user' or m.data ->> 'type' = 'decision'
+          and (m.data ->> 'decision' in ('DENY', 'ANSWER') or m.data ->> 'reason' is not null))
         and (m.data ->> 'senderId')::uuid <> $sender_id
         and m.position > coalesce((
           select max(e.through_position) from ai_turn e
