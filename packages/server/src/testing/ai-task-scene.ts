@@ -42,6 +42,8 @@ export interface TestTools {
   runs: Made[];
   /** The effects, by the id of the call. */
   effects: Map<string, ToolInput>;
+  /** Called while a tool says what a person is asked. */
+  beforeQuestion: () => Promise<void> | void;
   /** Called while a tool runs. */
   during: (made: Made) => Promise<void> | void;
 }
@@ -52,13 +54,22 @@ const noteSchema = Type.Object(
 );
 
 export function createTestTools(): TestTools {
-  const tools: TestTools = { list: [], runs: [], effects: new Map(), during: () => undefined };
+  const tools: TestTools = {
+    list: [],
+    runs: [],
+    effects: new Map(),
+    beforeQuestion: () => undefined,
+    during: () => undefined,
+  };
   const createTool = (name: string, changes: boolean, answer: (input: ToolInput) => string): Tool => ({
     name,
     description: `The tool ${name} of a test.`,
     inputSchema: name === 'list_pipelines' ? Type.Object({}, { additionalProperties: false }) : noteSchema,
     changes,
-    ask: (_, input) => ({ title: `Use ${name}`, body: `With ${JSON.stringify(input)}` }),
+    async ask(_, input) {
+      await tools.beforeQuestion();
+      return { title: `Use ${name}`, body: `With ${JSON.stringify(input)}` };
+    },
     async run(context, input): Promise<ToolResult> {
       const made = { toolName: name, input, context };
       tools.runs.push(made);

@@ -199,16 +199,19 @@ test('rows of a warehouse are shown to callers that may query it, and to others 
     contributor: await account.actor('MEMBER', { projectId, role: 'CONTRIBUTOR' }),
   };
   const query = { name: 'query_rows', input: { text: 'orders' } };
-  model.play([{ calls: [query, { name: 'look', input: { text: 'files' } }] }, { text: 'Done.' }]);
+  const wrong = { name: 'query_rows', input: {} };
+  model.play([{ calls: [query, { name: 'look', input: { text: 'files' } }, wrong] }, { text: 'Done.' }]);
   const path = await scene.create('Look.', { config: { environmentName: 'dev' } });
   await scene.settle();
   const read = async (actor: typeof admin) =>
     (await listMessages(actor, path)).flatMap((data) => (data.type === 'tool-result' ? [data.text] : []));
   const leftOut =
     'Left out: the result of a query is shown to callers with the permission environment:deliver in the environment "dev".';
-  assert.deepEqual(await read(people.viewer), [leftOut, 'seen files']);
+  const refused =
+    "The input does not fit the schema of query_rows: input must have required property 'text'.";
+  assert.deepEqual(await read(people.viewer), [leftOut, leftOut, 'seen files']);
   for (const actor of [admin, people.queryingViewer, people.contributor])
-    assert.deepEqual(await read(actor), ['rows of orders', 'seen files']);
+    assert.deepEqual(await read(actor), [refused, 'rows of orders', 'seen files']);
   const stream = await people.viewer.get(`${path}/messages/stream?seconds=0`);
   assert.match(stream.text, /"isLeftOut":true/);
   assert.doesNotMatch(stream.text, /rows of orders/);

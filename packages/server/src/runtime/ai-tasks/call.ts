@@ -4,8 +4,9 @@ import { aiTextLimit } from '@headgate/contract';
 import { addSeconds } from '../../kernel/clock.ts';
 import { isUnavailable } from '../../kernel/database/database.ts';
 import { Problem } from '../../kernel/http/problems.ts';
-import { type Question, type ToolContext, ToolFault, type ToolResult } from '../ai-tools/index.ts';
+import { hideSecrets, type Question, ToolFault, type ToolResult } from '../ai-tools/index.ts';
 import { addUsage } from './budget.ts';
+import { buildContext, raceAbort } from './call-context.ts';
 import { digestText, digestTool, findGrant, type Grant } from './grant.ts';
 import { addTaskUsage, type OpenCall, readGrants } from './held-task.store.ts';
 import type { NewMessage } from './message.store.ts';
@@ -15,11 +16,12 @@ import {
   addMessages,
   type NextStep,
   recordTaskEvents,
+  StaleStep,
   type Step,
   writeFreshStep,
   writeStep,
 } from './task-run.ts';
-import { askUser, parseInput } from './tool-set.ts';
+import { askUser, nameWarehouse, parseInput } from './tool-set.ts';
 import { writeCallEnd, writeCallStart, writeWait } from './turn.store.ts';
 
 export interface CallEnd {
@@ -68,9 +70,10 @@ export async function findDueCall(step: Step, now: Date): Promise<DueCalls> {
   const waiting: AskedCall[] = [];
   for (const { call, isBehindChange } of asks) {
     const described = await describeCall(step, call);
-    if ('question' in described) waiting.push(described);
-    // A commit that finds no edits is asked about once the edits that wait before it are there.
-    else if (!isBehindChange) due.ended.push(described);
+    // The edits that wait before a commit change what it finds: it is asked about after them.
+    if ('question' in described) {
+      if (!isBehindChange || described.question.shownDigest === undefined) waiting.push(described);
+    } else if (!isBehindChange) due.ended.push(described);
   }
   if (waiting.length > 0) await askForDecisions(step, waiting, until, now);
   return due;
@@ -122,13 +125,21 @@ interface AskedCall {
 
 /** What people are asked; or the end of a call that cannot be made, about which nobody needs to decide. */
 async function describeCall(step: Step, call: OpenCall): Promise<AskedCall | CallEnd> {
-  const tool = step.services.tools.find(call.toolName);
+  const { tools, settings } = step.services;
+  const tool = tools.find(call.toolName);
+  const timeout = AbortSignal.timeout(settings.callSeconds * 1_000);
+  const signal = AbortSignal.any([step.signal, timeout]);
+  const ask = async () => tool?.ask(buildContext(step, call, signal), parseInput(call.input) ?? {});
   try {
-    const question = await tool?.ask(buildContext(step, call, step.signal), parseInput(call.input) ?? {});
+    const question = await raceAbort(ask(), signal);
     return { call, question: question ?? { title: call.toolName, body: '' } };
   } catch (failure) {
-    step.signal.throwIfAborted();
-    return { call, outcome: 'FAILED', text: describeFailure(step, call, failure) };
+    step.lost.throwIfAborted();
+    if (step.signal.aborted) throw new StaleStep();
+    const text = timeout.aborted
+      ? `The call was not made: to find its effect took longer than ${settings.callSeconds} s.`
+      : hideSecrets(describeFailure(step, call, failure));
+    return { call, outcome: 'FAILED', text };
   }
 }
 
@@ -185,15 +196,13 @@ export function writeCallEnds(step: Step, ends: readonly CallEnd[], now: Date): 
 
 function describeEnd({ services, task }: Step, { call, outcome, text }: CallEnd): NewMessage {
   const { callId: toolId, toolName, groupId } = call;
-  const { environmentName } = task.agent_config;
-  const hasRows = services.tools.find(toolName)?.returnsRows === true && environmentName !== undefined;
   const data: AiMessageData = {
     type: 'tool-result',
     toolId,
     toolName,
     outcome,
     text: toStoredText(text, aiTextLimit),
-    ...(hasRows ? { environmentName } : {}),
+    ...nameWarehouse(services.tools, toolName, task.agent_config),
   };
   return { groupId, data };
 }
@@ -260,45 +269,4 @@ function describeFailure({ services }: Step, call: OpenCall, failure: unknown): 
   const { toolName: tool, callId } = call;
   services.log.error({ err: failure, tool, callId }, 'a tool of an AI task failed');
   return 'The tool failed unexpectedly. Its effect may have happened: check before you repeat it.';
-}
-
-/** A tool that does not react to its signal cannot hold the task. */
-function raceAbort(result: Promise<ToolResult>, signal: AbortSignal): Promise<ToolResult> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    if (signal.aborted) abort();
-    result.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
-}
-
-function buildContext({ services, key, task }: Step, call: OpenCall, signal: AbortSignal): ToolContext {
-  const accountId = key.account_id;
-  const { agent_config: config } = task;
-  return {
-    task: {
-      accountId,
-      projectId: task.project_id,
-      taskId: key.task_id,
-      mode: config.mode ?? 'ACT',
-      environmentName: config.environmentName,
-      sourceBranchName: config.sourceBranchName,
-      targetBranchName: config.targetBranchName,
-      // A task changes the branch of others only if somebody asked for it.
-      generateBranch: config.generateBranch ?? config.targetBranchName === undefined,
-      workingDirectory: config.workingDirectory,
-    },
-    callId: call.callId,
-    actors: {
-      creator: {
-        accountId,
-        actorId: task.creator_id,
-        userCredentialId: task.creator_credential_id ?? undefined,
-      },
-      behindIds: [call.senderId, ...call.otherPrincipalIds],
-    },
-    signal,
-    now: services.clock.now(),
-    shownDigest: call.shownDigest ?? undefined,
-  };
 }

@@ -4,7 +4,7 @@ import { digestText, digestTool } from './grant.ts';
 import type { AskedCall } from './model.ts';
 import { encodeJson, toStoredText } from './stored-text.ts';
 import type { Step } from './task-run.ts';
-import { parseInput } from './tool-set.ts';
+import { nameWarehouse, parseInput } from './tool-set.ts';
 import type { NewCall, NewTurn } from './turn.store.ts';
 
 const mostCalls = 20;
@@ -58,6 +58,7 @@ function judgeProposed(step: Step, turn: NewTurn, asked: AskedCall, index: numbe
   const result: AiMessageData = {
     ...{ type: 'tool-result', toolId, toolName, outcome: 'FAILED' },
     text: toStoredText(fault, 2_000),
+    ...nameWarehouse(services.tools, toolName, step.task.agent_config),
   } as AiMessageData;
   return { row, messages: [call, result] };
 }

@@ -4,6 +4,7 @@ import { after, test } from 'node:test';
 import type { AiTask } from '@headgate/contract';
 import { listKinds, listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
 import { requireProblem } from '../../testing/client.ts';
+import { ToolFault } from '../ai-tools/index.ts';
 
 const scene = await startAiScene({
   settings: {
@@ -57,6 +58,28 @@ test('a stop aborts a tool that does not end by itself, and the transcript says 
       'STOPPED: The call was not made, because the task has ended.',
     ],
   );
+});
+
+test('a stop aborts the question about a call; a secret in its failure is masked', async () => {
+  const begun = Promise.withResolvers<void>();
+  tools.beforeQuestion = async () => {
+    begun.resolve();
+    await new Promise(() => undefined);
+  };
+  const change = { name: 'change', input: { text: 'a' } };
+  model.play([{ calls: [change] }]);
+  const path = await scene.create('Change.');
+  await scene.runner.look();
+  await begun.promise;
+  assert.equal((await admin.post(`${path}/stop`)).status, 202);
+  assert.equal((await scene.settled(path)).status, 'STOPPED');
+  tools.beforeQuestion = () => Promise.reject(new ToolFault('password: hunter22 is not a branch'));
+  model.play([{ calls: [change] }, { text: 'It cannot be done.' }]);
+  const other = await scene.create('Change.');
+  assert.equal((await scene.settled(other)).status, 'STOPPED');
+  tools.beforeQuestion = () => undefined;
+  const [result] = (await listMessages(admin, other)).filter((message) => message.type === 'tool-result');
+  assert.equal(result?.text, 'password: [masked]');
 });
 
 test('a stopped task that is resumed knows what was done', async () => {

@@ -24,7 +24,7 @@ import { appendMessages, type NewMessage } from './message.store.ts';
 import type { Model } from './model.ts';
 import { buildTaskEvent, describeTask } from './task-event.ts';
 import { canMove, keyOfTask, stopKeyOf } from './task-state.ts';
-import type { Tools } from './tool-set.ts';
+import { nameWarehouse, type Tools } from './tool-set.ts';
 import { writeCallEnd } from './turn.store.ts';
 
 export interface RunServices {
@@ -56,7 +56,7 @@ export type NextStep = 'again' | 'ended' | Date;
 type Locked = Awaited<ReturnType<typeof requireHeld>>;
 
 /** People have sent something since the task was read: the step must be chosen again. */
-class StaleStep extends Error {}
+export class StaleStep extends Error {}
 
 /** Runs a transaction of the server that has the task. @throws LeaseLost */
 export function writeStep<Result>(
@@ -129,7 +129,11 @@ export function endWith(
     const messages: NewMessage[] = task.calls.map(({ callId, groupId, toolName }) => {
       writeCallEnd(tx, key, { callId, outcome: 'STOPPED' }, now);
       const text = 'The call was not made, because the task has ended.';
-      return { groupId, data: { type: 'tool-result', toolId: callId, toolName, outcome: 'STOPPED', text } };
+      const data: AiMessageData = {
+        ...{ type: 'tool-result', toolId: callId, toolName, outcome: 'STOPPED', text },
+        ...nameWarehouse(services.tools, toolName, task.agent_config),
+      };
+      return { groupId, data };
     });
     addMessages(step, tx, [...messages, { groupId: services.newId(), data: message }], now);
     writeEnd(

@@ -1,4 +1,5 @@
 /** The tools that a task may use, and the question to a person, which is no tool of the platform. */
+import type { AiAgentConfig } from '@headgate/contract';
 import { type Static, Type } from 'typebox';
 import { findStructureFault } from '../../kernel/http/json-body.ts';
 import { bodySchemas, compileOnUse } from '../../kernel/http/schemas.ts';
@@ -63,6 +64,16 @@ export function createTools(platform: readonly Tool[]): Tools {
       return bodySchemas.errorsText(validate.errors, { dataVar: 'input' });
     },
   };
+}
+
+/** Member of a result: where its rows come from. Results without rows have it too, so that the right people see them. */
+export function nameWarehouse(
+  tools: Tools,
+  toolName: string,
+  { environmentName }: Pick<AiAgentConfig, 'environmentName'>,
+): { environmentName?: string } {
+  const hasRows = tools.find(toolName)?.returnsRows === true && environmentName !== undefined;
+  return hasRows ? { environmentName } : {};
 }
 
 /** The input as an object. The model may leave out an empty one. One that is nested too deeply is no input. */
