@@ -22,23 +22,41 @@ export async function* readChunks(result: DuckDBResult): AsyncGenerator<DuckDBDa
   if (result.returnType === ResultReturnType.INVALID) throw new RowsLost();
 }
 
+/** A query whose first attempt took longer does not run again. */
+const longestAttempt = 10_000;
+
+export interface FailedQuery {
+  sql: string;
+  /** When it began, as of `performance.now()`. */
+  began: number;
+}
+
 /**
- * The reason of a failure. For lost rows, a query runs again without giving its rows.
+ * The reason of a failure. For lost rows, a short query runs again without giving its rows, and for at most twice
+ * the time that it took.
  *
  * @param query undefined for a statement that must not run twice
  */
 export async function findReason(
   connection: DuckDBConnection,
   failure: unknown,
-  query: string | undefined,
+  query: FailedQuery | undefined,
 ): Promise<unknown> {
   if (!(failure instanceof RowsLost) || query === undefined) return failure;
+  const milliseconds = performance.now() - query.began;
+  if (milliseconds >= longestAttempt) return failure;
+  const limit = AbortSignal.timeout(1_000 + 2 * Math.ceil(milliseconds));
+  const stop = () => connection.interrupt();
+  limit.addEventListener('abort', stop);
   try {
-    await connection.run(`explain analyze\n${query}`);
+    await connection.run(`explain analyze\n${query.sql}`);
   } catch (again) {
+    if (limit.aborted) return failure;
     const reason = getReason(again);
     // The failure ended the transaction, so nothing more can run in it.
     if (!/transaction is aborted/.test(reason)) return new Error(reason.split(/\n+LINE \d+:/)[0]);
+  } finally {
+    limit.removeEventListener('abort', stop);
   }
   return failure;
 }

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { createWarehouseQueryHandler } from '../handlers/warehouse-query.ts';
 import {
   createOpenConfinement,
@@ -11,6 +12,7 @@ import {
   makeWarehouseFolders,
   testPlace,
 } from '../testing/warehouse.ts';
+import { findReason, RowsLost } from './duckdb-chunks.ts';
 
 const { root, folders } = makeWarehouseFolders();
 const confinement = createOpenConfinement();
@@ -109,6 +111,18 @@ test('a query that fails after its first rows is no success', async () => {
   await assert.rejects(writer.execute(late), /failed after its first rows/);
   await writer.execute('rollback');
   assert.deepEqual((await read('select count(*) from city')).rows, [[3]]);
+});
+
+test('a query runs again for its reason only if it was short, and not for long', async () => {
+  const connection = await (await DuckDBInstance.create()).connect();
+  const failure = new RowsLost();
+  const sql = "select error('the reason')";
+  const ago = (milliseconds: number) => performance.now() - milliseconds;
+  assert.match(String(await findReason(connection, failure, { sql, began: ago(100) })), /the reason/);
+  assert.equal(await findReason(connection, failure, { sql, began: ago(10_000) }), failure);
+  const long = 'select count(*) from range(10000000) a, range(10000000) b where a.range % 7 = b.range % 11';
+  assert.equal(await findReason(connection, failure, { sql: long, began: ago(0) }), failure);
+  connection.closeSync();
 });
 
 test('a query whose time ends while it gives its rows is no success', async () => {

@@ -28,6 +28,7 @@ export async function readOnly(
     throw new Error('only SELECT can be used here, not EXPORT: nothing may be changed');
   const statements = await connection.extractStatements(sql);
   if (statements.count !== 1) throw new Error('write exactly one SELECT statement');
+  const began = performance.now();
   return inReadOnly(connection, async () => {
     const statement = await statements.prepare(0);
     try {
@@ -41,7 +42,7 @@ export async function readOnly(
     }
   }).catch(async (failure) => {
     throw failure instanceof RowsLost
-      ? await inReadOnly(connection, () => findReason(connection, failure, sql))
+      ? await inReadOnly(connection, () => findReason(connection, failure, { sql, began }))
       : failure;
   });
 }

@@ -116,7 +116,8 @@ async function runStatement(
         if (type === StatementType.EXPLAIN) return explain(connection, isAlone ? sql : undefined, rules, run);
         if (statements.count === 1 && !(await isHarmless(connection, sql, type, rules)))
           await checkPlan(connection, sql, type, functions);
-        const query = statements.count === 1 && type === StatementType.SELECT ? sql : undefined;
+        const began = performance.now();
+        const query = statements.count === 1 && type === StatementType.SELECT ? { sql, began } : undefined;
         await run(statement).catch(async (failure) => {
           throw await findReason(connection, failure, query);
         });
