@@ -36,9 +36,14 @@ export async function requireLoadable(
   }
 }
 
-/** An error of the warehouse with the name that the pipeline gave the file, not its path on this machine. */
+/**
+ * An error of the warehouse with the name that the pipeline gave the file, not its path on this machine. DuckDB cuts
+ * long lines of the statement that it quotes, and so also the path: the quote, which the pipeline did not write, is
+ * left out.
+ */
 export function nameFile(error: unknown, path: string, name: string): unknown {
-  if (error instanceof Error) error.message = error.message.replaceAll(path, name);
+  if (error instanceof Error)
+    error.message = error.message.replaceAll(path, name).replace(/\s*^LINE \d+: [\s\S]*$/m, '');
   return error;
 }
 

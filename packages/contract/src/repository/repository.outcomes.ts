@@ -122,7 +122,7 @@ const contentProblems = {
   ),
   'invalid-repository-file': kind<{ path: string; reason: string }>(
     422,
-    'A file of the commit cannot be written: its path is refused, appears twice or is a folder, or its content is missing.',
+    'A file of the commit cannot be written: its path is refused, appears twice or is a folder, or its content is missing or refused by Git.',
     ({ path, reason }) => `The file ${quoted(path)} cannot be committed: ${reason}`,
   ),
   'nothing-to-commit': kind<{ branch: string }>(

@@ -1,9 +1,8 @@
 /** The process that starts git; see launcher.ts. Its argument is the socket of the server. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { constants, setPriority } from 'node:os';
 import { dirname } from 'node:path';
 import {
   type Launch,
@@ -13,6 +12,9 @@ import {
 } from './launch-messages.ts';
 
 const [, , socketPath = ''] = process.argv;
+/** Gives its priority to what git starts, too. Where it is missing, background work has the usual priority. */
+const nice = '/usr/bin/nice';
+const lowPriority = '19';
 /** Undefined: it is not started yet. */
 const running = new Map<string, { child: ChildProcess | undefined; isKilled: boolean }>();
 
@@ -41,12 +43,13 @@ async function start(id: string, launch: Launch): Promise<void> {
   try {
     sockets = await Promise.all([0, 1, 2].map((descriptor) => openConnection(descriptor, id)));
     if (program.isKilled) return end({ code: null });
-    const { words, cwd, env, user, isBackground } = launch;
-    const [name = '', ...args] = words;
+    const { cwd, env, user, isBackground } = launch;
+    const prefix = isBackground && existsSync(nice) ? [nice, '-n', lowPriority] : [];
+    const [name = '', ...args] = [...prefix, ...launch.words];
     // Its own process group, so that what git starts ends with it.
     const child = spawn(name, args, { cwd, env: { ...env }, detached: true, stdio: sockets, ...user });
     program.child = child;
-    if (isBackground) lowerPriority(child.pid);
+    if (isBackground) lowerPriorityOfSession(child.pid);
     child.on('error', ({ message }) => end({ code: null, fault: message }));
     child.on('exit', (code) => {
       // What it left behind.
@@ -60,14 +63,11 @@ async function start(id: string, launch: Launch): Promise<void> {
   }
 }
 
-/** At once, so that what git starts inherits it. */
-function lowerPriority(pid: number | undefined): void {
-  if (pid === undefined) return;
+/** Linux may weigh sessions instead of processes, and git has a session of its own; see sched(7). */
+function lowerPriorityOfSession(pid: number | undefined): void {
+  if (pid === undefined || process.platform !== 'linux') return;
   try {
-    setPriority(pid, constants.priority.PRIORITY_LOW);
-    // Linux may weigh sessions instead of processes, and git has a session of its own; see sched(7).
-    if (process.platform === 'linux')
-      writeFileSync(`/proc/${pid}/autogroup`, String(constants.priority.PRIORITY_LOW));
+    writeFileSync(`/proc/${pid}/autogroup`, lowPriority);
   } catch {
     // It has ended, or this Linux weighs processes only.
   }

@@ -13,7 +13,7 @@ import { explainForbidden } from '../../kernel/security/guard.ts';
 import { findRequiredRoles, type Scope } from '../../kernel/security/permissions.ts';
 import { answerFetch, answerFetchRefs } from './fetch.ts';
 import { type CallerServices, explainForGit, identifyCaller } from './git-caller.ts';
-import { findRepository } from './hosted.store.ts';
+import { repositoryForGit } from './hosted.store.ts';
 import { withIdleLimit } from './idle-limit.ts';
 import { BadPacket, createPacketReader } from './packet-lines.ts';
 import { type PushServices, receivePush, refusePush } from './push.ts';
@@ -145,7 +145,7 @@ async function findRow(
   permission: Permission,
 ) {
   const roles = findRequiredRoles(permission);
-  const [row] = await database.read(findRepository, {
+  const [row] = await database.read(repositoryForGit, {
     account_id: scope.accountId,
     principal_id: scope.actorId,
     user_credential_id: scope.userCredentialId ?? null,

@@ -18,7 +18,7 @@ import {
   endWriteRow,
   hasWrites,
   type LockedRepository,
-  lockRepository,
+  lockForWrites,
   type RefChange,
 } from './hosted.store.ts';
 import { tidyRepository } from './maintenance.ts';
@@ -133,7 +133,7 @@ export function createHostedRepositories(services: HostedServices): HostedReposi
     const source = createEventSource(scope, requestId);
     const roles = findRequiredRoles('repository:push');
     const [begun] = await database.transaction(async (tx) => {
-      const locked = await lockRepository(tx, { accountId: scope.accountId, projectId }, 'shared');
+      const locked = await lockForWrites(tx, { accountId: scope.accountId, projectId }, 'shared');
       if (locked === undefined) throw problem('repository-not-found');
       judge(locked);
       return tx.query(beginWrite, {

@@ -15,7 +15,7 @@ const callerStanding = `rights($account_id::uuid, $principal_id::uuid, $project_
   $other_principal_ids::uuid[])`;
 
 /** What a request of Git needs to know. The repository's columns are null without the right, or a repository. */
-export const findRepository = statement(
+export const repositoryForGit = statement(
   {
     parameters: { ...guardTypes, project_id: 'uuid' },
     row: {
@@ -56,7 +56,7 @@ const lockExclusive = statement({ parameters: place, row: lockedRow }, `${select
  * that began before (`waitForWrites`). Call it before any other statement reads the repository's state.
  * @returns undefined if the project has no repository
  */
-export async function lockRepository(
+export async function lockForWrites(
   tx: Transaction,
   at: { accountId: string; projectId: string },
   how: 'shared' | 'exclusive',

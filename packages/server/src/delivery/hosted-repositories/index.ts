@@ -4,12 +4,12 @@ import { type GitRouteServices, gitRoutes } from './git.routes.ts';
 import { createLeftoversJob } from './maintenance.ts';
 import { createUnfinishedWritesJob } from './unfinished-writes.ts';
 
-export { lockRepository, type RefChange } from './hosted.store.ts';
+export { lockForWrites, type RefChange } from './hosted.store.ts';
 export {
   createHostedRepositories,
   type HostedRepositories,
 } from './hosted-repositories.ts';
-export { isProtected, mostRefs } from './push-judgement.ts';
+export { isProtected, listProtected, mostRefs } from './push-judgement.ts';
 export { markerName } from './repositories-folder.ts';
 
 export const hostedRepositories: Slice<GitRouteServices> = {

@@ -16,9 +16,13 @@ export interface BranchRules {
   protectedBranches: readonly string[] | null;
 }
 
-export function isProtected({ defaultBranch, protectedBranches }: BranchRules, name: string): boolean {
-  const branches = protectedBranches ?? (defaultBranch === null ? [] : [defaultBranch]);
-  return name.startsWith('refs/heads/') && branches.includes(name.slice('refs/heads/'.length));
+/** The default branch, unless the repository says otherwise. */
+export function listProtected({ defaultBranch, protectedBranches }: BranchRules): readonly string[] {
+  return protectedBranches ?? (defaultBranch === null ? [] : [defaultBranch]);
+}
+
+export function isProtected(rules: BranchRules, name: string): boolean {
+  return name.startsWith('refs/heads/') && listProtected(rules).includes(name.slice('refs/heads/'.length));
 }
 
 /** What can be judged before the pack is read. */

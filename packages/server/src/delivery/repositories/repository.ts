@@ -4,6 +4,7 @@ import { invalidRequest, problem } from '../../kernel/http/problems.ts';
 import { type EgressGuard, EgressRefused, EgressUnresolved } from '../../kernel/security/egress.ts';
 import { findBranchNameFault } from '../git/index.ts';
 import { explainAddressScheme } from '../git-remotes/index.ts';
+import { listProtected } from '../hosted-repositories/index.ts';
 import { presentRule } from './delivery-rule.store.ts';
 import type { RepositoryRow, RepositorySettings } from './repository.store.ts';
 
@@ -20,7 +21,9 @@ export function presentRepository(
     repositoryName: row.repository_name,
     cloneUrl: row.clone_url ?? `${publicUrl}/git/${row.project_id}.git`,
     providerParameters: row.provider_parameters,
-    protectedBranches: listProtectedBranches(row),
+    protectedBranches: [
+      ...listProtected({ defaultBranch: row.default_branch, protectedBranches: row.protected_branches }),
+    ],
     deliveryRules: (row.delivery_rules ?? []).map(presentRule),
     hasToken: row.sealed_credential !== null,
     createdBy: row.created_by,
@@ -33,14 +36,6 @@ export function presentRepository(
   if (expiresAt !== null) repository.tokenExpiresAt = expiresAt.toISOString();
   if (row.credential_problem !== null) repository.tokenProblem = row.credential_problem;
   return repository;
-}
-
-/** The default branch, unless the repository says otherwise. */
-export function listProtectedBranches({
-  protected_branches: named,
-  default_branch: preset,
-}: Pick<RepositorySettings, 'protected_branches' | 'default_branch'>): string[] {
-  return named ?? (preset === null ? [] : [preset]);
 }
 
 export function requireBranchName(name: string): void {

@@ -11,7 +11,7 @@ import {
 import { problem } from '../../kernel/http/problems.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
-import { lockRepository } from '../hosted-repositories/index.ts';
+import { lockForWrites } from '../hosted-repositories/index.ts';
 
 const migrationRow = {
   migration_id: 'uuid',
@@ -131,7 +131,7 @@ export async function insertMigration(
   const place = { account_id: scope.accountId, project_id: made.projectId };
   tx.send(lockProject, place);
   const at = { accountId: scope.accountId, projectId: made.projectId };
-  const repository = await lockRepository(tx, at, 'exclusive');
+  const repository = await lockForWrites(tx, at, 'exclusive');
   if (repository === undefined) throw problem('repository-missing');
   const [other] = await tx.query(running, place);
   if (other !== undefined) throw problem('migration-in-progress', { migrationId: other.migration_id });

@@ -117,7 +117,8 @@ test('the time for a body begins when the thread has started, which takes long o
 
 test('a body that exceeds the memory of the thread is refused, and the next one is read', async () => {
   // On a busy machine the thread takes long to use up its memory.
-  const reader = createBodyReader({ limitBytes: limit, megabytes: 16, milliseconds: 200_000 });
+  // Above what the thread itself needs, and below what the body needs.
+  const reader = createBodyReader({ limitBytes: limit, megabytes: 32, milliseconds: 200_000 });
   const many = Buffer.from(`[${Array.from({ length: 900_000 }, (_, index) => `"${index}"`).join(',')}]`);
   await assert.rejects(
     async () => reader.read(writeOverrides, many, 'account'),
