@@ -99,6 +99,7 @@ export { describeProfileFinding, readProfile, readProfileText } from './connecto
 export { createRowCheck } from './connectors/row-check.ts';
 export { type PageRows, readPageRows, rowsOf } from './connectors/rows.ts';
 export { getRowSchema, inferStructure } from './connectors/schema.ts';
+export { shortenValue } from './connectors/shortened-value.ts';
 export { renderComponentPages } from './documentation/component-page.ts';
 export { createPipelineSchema } from './documentation/json-schema.ts';
 export {

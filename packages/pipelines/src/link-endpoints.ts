@@ -106,18 +106,18 @@ export function listEndpointFaults(
 }
 
 function listConnectionFaults(connection: JsonMap, endpoint: EndpointOutline): EndpointFault[] {
-  const unused = listUnknownProperties(connection, endpoint)
-    .filter(({ nearest }) => nearest === undefined)
-    .map(({ name }): EndpointFault => {
-      const message = `the property "${name}" of the connection has no effect: the endpoint "${endpoint.name}" does not use it`;
-      return { code: 'no-effect', message };
-    });
+  const unknown = listUnknownProperties(connection, endpoint);
+  const describe = ({ name }: { name: string }): EndpointFault => {
+    const message = `the property "${name}" of the connection has no effect: the endpoint "${endpoint.name}" does not use it`;
+    return { code: 'no-effect', message };
+  };
   const hasOpen = Object.values(connection).some((value) => JSON.stringify(value ?? null).includes('${'));
   try {
     if (!hasOpen) chooseAuthentication(endpoint, connection);
-    return unused;
+    return unknown.map(describe);
   } catch (error) {
     if (!(error instanceof ConnectorError)) throw error;
-    return [...unused, { code: 'invalid-connection', message: error.message }];
+    const strange = unknown.filter(({ nearest }) => nearest === undefined).map(describe);
+    return [...strange, { code: 'invalid-connection', message: error.message }];
   }
 }

@@ -95,6 +95,9 @@ async function readMarkBefore(
   return typeof before === 'string' ? before : undefined;
 }
 
+/** Messages of a ConnectorError have values of the rows. */
+const isRepeatable = (error: unknown) => !(error instanceof ConnectorError) && isConflict(error);
+
 /** Milliseconds between attempts, while another load of the same table has not ended. */
 const pauses = [50, 100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000, 5_000, 5_000, 5_000];
 
@@ -119,13 +122,13 @@ async function fill(gathering: Gathering, mark: MovedMark, { run, step }: Action
       try {
         return await attempt();
       } catch (error) {
-        if (!isConflict(error) || run.context.findHalt() !== undefined) throw error;
+        if (!isRepeatable(error) || run.context.findHalt() !== undefined) throw error;
         await ports.wait(pause, limit);
       }
     }
     return await attempt();
   } catch (error) {
-    if (isConflict(error))
+    if (isRepeatable(error))
       throw new ConnectorError(
         `the table "${load.target.table}" is being changed by another run or statement: load again when it has ended`,
       );
@@ -152,25 +155,39 @@ async function readPages(
   };
   let state: PagingState | undefined = startPaging(paging, rowsPerPage);
   let coming: Promise<AnsweredPage> | undefined = ask(state);
-  let before = '';
+  let before: ReadPage['rows'] = [];
   while (state !== undefined) {
     const { number }: PagingState['page'] = state.page;
     const response: AnsweredPage = await (coming ?? ask(state));
-    const page = readPage(response, structure, number);
-    if (page.rows.length > 0 && isCounted(paging)) requireAnother(response, before, number);
-    before = response.text;
-    state = nextPage(paging, state, page, rowsPerPage);
-    // The next page comes while the rows of this one are read. With a limit it may not be needed.
-    coming = state === undefined || load.rowLimit !== undefined ? undefined : ask(state);
+    const page: ReadPage = readPage(response, structure, number);
+    if (isCounted(paging)) requireAnother(response, page, before, number);
+    before = page.rows;
     gathering.pages += 1;
-    const isFull = load.wholePages
-      ? await takePage(response, gathering)
-      : await takeRows(page, gathering).catch((error: unknown) => {
-          throw nameDepth(error, response, number);
-        });
+    // With a limit the next page may not be needed, so what leads to it is not read before.
+    const isLimited = load.rowLimit !== undefined;
+    const isFull: boolean = isLimited && (await takeResponse(response, page, number, gathering));
+    state = isFull ? undefined : nextPage(paging, state, page, rowsPerPage);
+    coming = undefined;
+    if (!isLimited) {
+      // The next page comes while the rows of this one are read.
+      coming = state === undefined ? undefined : ask(state);
+      await takeResponse(response, page, number, gathering);
+    }
     print(`page ${number}: ${page.rows.length} rows`);
-    if (isFull) return;
   }
+}
+
+/** Returns whether the load has as many rows as it may have. */
+function takeResponse(
+  response: AnsweredPage,
+  page: ReadPage,
+  number: number,
+  gathering: Gathering,
+): Promise<boolean> {
+  if (gathering.load.wholePages) return takePage(response, gathering);
+  return takeRows(page, gathering).catch((error: unknown) => {
+    throw nameDepth(error, response, number);
+  });
 }
 
 /** The text is one column, so it is not written again, which could change it. */
@@ -183,7 +200,6 @@ async function takePage({ text }: AnsweredPage, gathering: Gathering): Promise<b
 
 const asItIs = (row: JsonMap) => ({ row, texts: undefined });
 
-/** Returns whether the load has as many rows as it may have. */
 async function takeRows(
   { rows, hasLong }: Pick<ReadPage, 'rows' | 'hasLong'>,
   gathering: Gathering,

@@ -1,4 +1,5 @@
 /** Reads a response as a page, and checks that it is one. */
+import { isDeepStrictEqual } from 'node:util';
 import {
   type ConnectorEndpoint,
   ConnectorError,
@@ -7,6 +8,7 @@ import {
   type PageResponse,
   parseJson,
   readPageRows,
+  shortenValue,
 } from '@headgate/pipelines';
 import type { AnsweredPage } from './asked-endpoint.ts';
 
@@ -16,13 +18,13 @@ export interface ReadPage extends PageResponse {
   hasLong: boolean;
 }
 
-/** @throws ConnectorError if it is no JSON or has another structure, or if a page after the first is empty */
+/** @throws ConnectorError if it is no JSON or has another structure, or if it is empty and its status does not say so */
 export function readPage(response: AnsweredPage, structure: ConnectorStructure, number: number): ReadPage {
   const { url, link } = response;
   const hasLong = hasLongNumbers(response.text);
   const body = readBody(response, number, hasLong);
   if (body === undefined) {
-    if (number > 1) requireNoContent(response, number);
+    requireNoContent(response, number);
     return { url, link: undefined, body, hasLong, rows: [], rowCount: 0, lastRow: undefined };
   }
   const { rows, elements, isNestedList } = readPageRows(body, structure);
@@ -43,7 +45,7 @@ function readBody(response: AnsweredPage, page: number, hasLong: boolean): unkno
   } catch (error) {
     if (isTooDeep(error)) throw nameDepth(error, response, page);
     const kind = contentType ?? (text.trimStart().startsWith('<') ? 'HTML or XML' : 'no content type');
-    const start = text.slice(0, quoteLength).replaceAll(/\s+/g, ' ').trim();
+    const start = shortenValue(text, quoteLength).replaceAll(/\s+/g, ' ').trim();
     throw new ConnectorError(
       `${name(response, page)} is not JSON (status ${status}, ${kind}); it begins with: ${start}`,
     );
@@ -65,7 +67,7 @@ export function nameDepth(error: unknown, response: AnsweredPage, page: number):
   );
 }
 
-/** The page before has led here, so rows may be missing. */
+/** An API without rows says so: by the status, or by an empty list. */
 function requireNoContent(response: AnsweredPage, page: number): void {
   if (response.status === 204) return;
   throw new ConnectorError(
@@ -77,9 +79,14 @@ export const isCounted = ({ type }: ConnectorEndpoint['paging']): boolean =>
   type === 'page' || type === 'offset';
 
 /** An API that does not know the parameter of the paging gives the first page again and again. */
-export function requireAnother(response: AnsweredPage, before: string, page: number): void {
-  if (response.text !== before) return;
+export function requireAnother(
+  response: AnsweredPage,
+  { rows }: ReadPage,
+  before: ReadPage['rows'],
+  page: number,
+): void {
+  if (rows.length === 0 || !isDeepStrictEqual(rows, before)) return;
   throw new ConnectorError(
-    `${name(response, page)} is the same as page ${page - 1}: the parameter of the paging has no effect there, so correct the paging of the profile`,
+    `${name(response, page)} is the same as page ${page - 1}: the parameter of the paging has no effect there, so correct the paging of the profile, or ask for larger pages if these are other rows`,
   );
 }

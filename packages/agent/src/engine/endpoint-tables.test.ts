@@ -216,3 +216,89 @@ test('the SQL of the step names no folder of the agent', async () => {
   assert.match(sql, /read_json\('headgate-connector-rows\.json'/);
   assert.ok(!sql.includes(fixture.folder), sql);
 });
+
+test('truncate replaces the rows of a table that becomes wider', async () => {
+  await fixture.publishProfile();
+  await fixture.connection.run('create or replace table emptied as select 1 as id, 2 as v');
+  const output = { tableName: 'emptied', createTableMode: 'TRUNCATE_AND_INSERT' };
+  answerRows({ id: 3, v: 0.5, more: 'x' });
+  const { status, message } = await fixture.load({ schemaChange: 'Widen' }, output);
+  assert.equal(status, 'SUCCESS', message);
+  assert.deepEqual(await rows('select id, v, more from emptied'), [[3, 0.5, 'x']]);
+  answerRows();
+  assert.equal((await fixture.load({ schemaChange: 'Widen' }, output)).status, 'SUCCESS');
+  assert.deepEqual(await rows('select id from emptied'), []);
+});
+
+test('a value with the words of a conflict does not repeat the load', async () => {
+  await fixture.publishProfile();
+  let waits = 0;
+  fixture.onWait(() => {
+    waits += 1;
+  });
+  await fixture.connection.run('create or replace table conflicts (v integer)');
+  answerRows({ v: 'a conflict' });
+  const { message } = await fixture.load({}, { tableName: 'conflicts', createTableMode: 'APPEND' });
+  assert.match(message ?? '', /such as "a conflict"/);
+  await fixture.connection.run(`create or replace table conflicts (v varchar check (v <> 'conflict'))`);
+  answerRows({ v: 'conflict' });
+  const { status } = await fixture.load({}, { tableName: 'conflicts', createTableMode: 'APPEND' });
+  assert.deepEqual([status, waits], ['FAILED', 0]);
+  fixture.onWait(() => undefined);
+});
+
+test('pages with the same rows are refused, whatever else is in their texts', async () => {
+  await fixture.publishProfile({ paging: { type: 'page' } });
+  api.answer(({ query }) => ({ page: query.get('page'), data: [{ id: 1, at: { n: 1 } }] }));
+  const { message } = await fixture.load({}, { tableName: 'same' });
+  assert.match(message ?? '', /page 2 of .* is the same as page 1/);
+});
+
+test('an empty response is not an empty table, unless its status says so', async () => {
+  await fixture.publishProfile();
+  await fixture.connection.run('create or replace table kept as select 1 as id');
+  const output = { tableName: 'kept', createTableMode: 'TRUNCATE_AND_INSERT' };
+  const answerNothing = (status: number) =>
+    api.answer((_, response) => {
+      response.statusCode = status;
+      response.end();
+      return undefined;
+    });
+  answerNothing(200);
+  const { status, message } = await fixture.load({}, output);
+  assert.equal(status, 'FAILED');
+  assert.match(message ?? '', /page 1 of .* is empty \(status 200\), so rows may be missing/);
+  assert.deepEqual(await rows('select id from kept'), [[1]]);
+  answerNothing(204);
+  assert.equal((await fixture.load({}, output)).status, 'SUCCESS');
+  assert.deepEqual(await rows('select id from kept'), []);
+});
+
+test('a quoted response ends before the word that is cut', async () => {
+  await fixture.publishProfile();
+  const token = 'a-token-that-is-cut';
+  api.answer((_, response) => {
+    response.end(`${'no json '.repeat(24)}${token}`);
+    return undefined;
+  });
+  const { message } = await fixture.load({}, { tableName: 'quoted' });
+  assert.match(message ?? '', /begins with: no json .* json …$/);
+});
+
+test('a limit that one page reaches does not read what leads to the next one', async () => {
+  await fixture.publishProfile({ paging: { type: 'next-url', path: 'next' } });
+  api.answer(() => ({ next: 'http://elsewhere.example/rows', data: [{ id: 1 }, { id: 2 }] }));
+  const limited = await query({ targetTable: 'limited', limit: '2' });
+  assert.equal(limited.status, 'SUCCESS', limited.message);
+  const more = await query({ targetTable: 'limited', limit: '3' });
+  assert.match(more.message ?? '', /pages of another server are not read/);
+});
+
+test('child lists whose names differ only in case are refused', async () => {
+  const list = { type: 'array', items: { type: 'object', properties: { n: integer } } };
+  const properties = { id: integer, lines: list, Lines: list };
+  await fixture.publishProfile({ structure: { schema: { properties }, repeatingElementPath: ['data'] } });
+  answerRows({ id: 1, lines: [{ n: 1 }], Lines: [{ n: 2 }] });
+  const { message } = await fixture.load(withChildren, keyed('cased'));
+  assert.match(message ?? '', /the members "lines" and "Lines", which are the same name/);
+});

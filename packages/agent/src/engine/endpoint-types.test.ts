@@ -49,6 +49,10 @@ test('what fits a column without loss is loaded', async () => {
     ['JSON', '{"a":0.12345678901234567891}', '{"a":0.12345678901234567891}'],
     ['DATE', '"2026-01-31"', '2026-01-31'],
     ['TIMESTAMP', '"2026-01-31T08:30:00.5Z"', '2026-01-31 08:30:00.5'],
+    ['TIMESTAMP', '"2026-01-31T08:30:00+00:00"', '2026-01-31 08:30:00'],
+    ['TIMESTAMP', '"2026-01-31T08:30:00+0000"', '2026-01-31 08:30:00'],
+    ['TIMESTAMP', '"2026-01-31 08:30:00-00"', '2026-01-31 08:30:00'],
+    ['TIMESTAMP_NS', '"2026-01-31T08:30:00.123456789-00:00"', '2026-01-31 08:30:00.123456789'],
     ['TIMESTAMP WITH TIME ZONE', '"2026-01-31T08:30:00+01:00"', '2026-01-31 07:30:00+00'],
     ['TIME', '"08:30"', '08:30:00'],
     ['BOOLEAN', '"true"', 'true'],
@@ -58,6 +62,29 @@ test('what fits a column without loss is loaded', async () => {
     const loaded = await loadInto(type, value);
     assert.deepEqual([loaded.status, loaded.text], ['SUCCESS', text], `${type} ${value}: ${loaded.message}`);
   }
+});
+
+test('texts beside values of other types stay texts in a column of text', async () => {
+  await fixture.connection.run('create or replace table typed (v VARCHAR)');
+  answerRows(['{"v": "abc"}', '{"v": "a\\"b"}', '{"v": {"a": 1}}', '{"v": null}']);
+  const { status, message } = await fixture.load({}, output);
+  assert.equal(status, 'SUCCESS', message);
+  assert.deepEqual(await rows('select v from typed order by rowid'), [['abc'], ['a"b'], ['{"a":1}'], [null]]);
+});
+
+test('a small number with an exponent fits a DECIMAL beside numbers with more digits', async () => {
+  await fixture.connection.run('create or replace table typed (v DECIMAL(38, 20))');
+  answerRows(['{"v": 0.12345678901234567891}', '{"v": 1.2e-7}', '{"v": -120e-1}', '{"v": 2.50e1}']);
+  const { status, message } = await fixture.load({}, output);
+  assert.equal(status, 'SUCCESS', message);
+  const [[first] = [], ...others] = await rows('select v::varchar from typed order by rowid');
+  assert.equal(first, '0.12345678901234567891');
+  assert.deepEqual(
+    others.map(([text]) => Number(text)),
+    [1.2e-7, -12, 25],
+  );
+  answerRows(['{"v": 0.12345678901234567891}', '{"v": 1.2e-20}']);
+  assert.match((await fixture.load({}, output)).message ?? '', /such as "1\.2e-20"/);
 });
 
 test('what a column cannot hold stops the load, with the column, both types and the value', async () => {
@@ -79,6 +106,7 @@ test('what a column cannot hold stops the load, with the column, both types and 
     ['DATE', '"31/01/2026"', 'text'],
     ['TIMESTAMP', '"2026-01-31T08:30:00+01:00"', 'text'],
     ['TIMESTAMP', '"2026-01-31T08:30:00.1234567Z"', 'text'],
+    ['TIMESTAMP', '"2026-01-31T08:30:00+00:01"', 'text'],
     ['TIMESTAMP', '1767225600', 'integers'],
     ['TIMESTAMP WITH TIME ZONE', '"2026-01-31T08:30:00"', 'text'],
     ["ENUM('a', 'b')", '"c"', 'text'],

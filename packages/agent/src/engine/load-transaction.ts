@@ -120,13 +120,15 @@ async function fillOne(
   const existing = mode === 'replace' ? undefined : await readColumns(transaction, table.target, dialect);
   if (existing !== undefined && mode === 'fail-if-exists') throw describeExisting(table.target);
   if (existing === undefined) await execute(createLoadTable(load, table, dialect));
-  else if (mode === 'truncate') await execute(`DELETE FROM ${dialect.table(table.target)}`);
   const matched = matchColumns(table, existing, dialect);
   if (existing !== undefined)
     for (const { column, known } of matched)
       if (known === undefined) await execute(addColumn(table, column, load, dialect));
+  const fitting = hasRows ? await fitColumns(table, matched, given, { load, dialect, transaction }) : [];
+  // Last: a transaction that has deleted rows cannot change the columns of their table.
+  if (existing !== undefined && mode === 'truncate')
+    await execute(`DELETE FROM ${dialect.table(table.target)}`);
   if (!hasRows) return { fits: new Map(), rowCount: 0 };
-  const fitting = await fitColumns(table, matched, given, { load, dialect, transaction });
   const fits = new Map(fitting.map(({ column, fit }) => [column.name, fit]));
   const { statements, counted } = fillTable(load, table, fitting, keep(fits), dialect);
   let rowCount = 0;

@@ -96,8 +96,12 @@ interface Turns {
   runFreely<T>(sql: string, work: (session: number) => Promise<T>): Promise<T>;
 }
 
-/** DuckDB's messages for statements that changed the same rows or objects at the same time. */
-const conflict = /\bconflict\b|has been altered|could not commit|failed to commit/i;
+/**
+ * DuckDB's messages for statements that changed the same rows or objects at the same time. Other messages may have
+ * these words in a value.
+ */
+const conflict =
+  /^TransactionContext Error: .*(?:\bconflict\b|has been altered|(?:could not|failed to) commit)/is;
 /** Another statement may have added the row, or the statement itself is wrong. */
 const violation = /violates (?:primary key|unique) constraint/i;
 

@@ -1,8 +1,7 @@
 /** How a run, a test of a pipeline and a test of an endpoint reach connectors. */
 import type { Connectors, ConnectorUse } from '../connectors/connectors.ts';
 import type { Log } from '../log.ts';
-import type { RunOptions } from '../pool/run-options.ts';
-import { Masking } from '../secrets/masking.ts';
+import type { Masking } from '../secrets/masking.ts';
 import type { SecretReferences } from '../secrets/secret-references.ts';
 import type { WorkKey } from '../session/outbox.ts';
 import type { WorkContext } from './handler.ts';
@@ -13,13 +12,17 @@ export interface ConnectorDependencies {
   log: Log;
 }
 
-/** All secrets that connectors of the work use are masked in its reports. */
+/**
+ * All secrets that connectors of the work use are masked in its reports.
+ *
+ * @param masking of all secrets of the work: its reports have one mask
+ */
 export function createConnectorUse(
   work: WorkKey,
   place: { projectId: string; environmentName: string },
   context: Pick<WorkContext, 'kill' | 'conceal'>,
   { secretReferences, log }: ConnectorDependencies,
-  masking = new Masking(),
+  masking: Masking,
 ): ConnectorUse {
   const onToken: ConnectorUse['onToken'] = (token) => {
     masking.add(token);
@@ -39,14 +42,4 @@ export function createConnectorUse(
     conceal: (text) => masking.conceal(text),
     signal: context.kill,
   };
-}
-
-export function createConnectorOptions(
-  work: WorkKey,
-  place: { projectId: string; environmentName: string },
-  context: Pick<WorkContext, 'kill' | 'conceal'>,
-  dependencies: ConnectorDependencies,
-): Pick<RunOptions, 'openEndpoint'> {
-  const use = createConnectorUse(work, place, context, dependencies);
-  return { openEndpoint: (opened) => dependencies.connectors.open(opened, use) };
 }

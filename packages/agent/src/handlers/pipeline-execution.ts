@@ -15,7 +15,6 @@ import type { Outcome } from '../session/outbox.ts';
 import { createUnusableWarehouse } from '../warehouses/registry.ts';
 import type { WarehouseDriver, WarehouseKind } from '../warehouses/warehouse.ts';
 import { acquireArtifacts } from './acquired-artifacts.ts';
-import { createConnectorOptions } from './connector-options.ts';
 import type { Handler, WorkContext } from './handler.ts';
 import { createSecretOptions } from './run-secret-options.ts';
 import { createRunSessions } from './run-sessions.ts';
@@ -99,8 +98,7 @@ async function run(
           return scratch.filesFolder;
         },
         runScript: (job, events, kill) => scripts.run(job, isTest ? undefined : place, events, kill),
-        ...createSecretOptions(work, context, dependencies),
-        ...createConnectorOptions(work, place, context, dependencies),
+        ...createSecretOptions(work, place, context, dependencies),
         cancel: context.cancel,
         kill: context.kill,
         onStep: context.step,

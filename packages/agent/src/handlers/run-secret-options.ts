@@ -1,17 +1,19 @@
-import type { Log } from '../log.ts';
 import type { RunOptions } from '../pool/run-options.ts';
 import { Masking } from '../secrets/masking.ts';
-import type { SecretReferences } from '../secrets/secret-references.ts';
 import type { WorkKey } from '../session/outbox.ts';
+import { type ConnectorDependencies, createConnectorUse } from './connector-options.ts';
 import type { WorkContext } from './handler.ts';
 
-/** Secrets that are read for the run are also masked in its reports. */
+/** Secrets that a run or its connectors read are also masked in its reports, all by one mask. */
 export function createSecretOptions(
   work: WorkKey,
-  context: WorkContext,
-  { secretReferences, log }: { secretReferences: SecretReferences; log: Log },
-): Pick<RunOptions, 'readSecret' | 'conceal'> {
+  place: { projectId: string; environmentName: string },
+  context: Pick<WorkContext, 'kill' | 'conceal'>,
+  dependencies: ConnectorDependencies,
+): Pick<RunOptions, 'readSecret' | 'conceal' | 'openEndpoint'> {
+  const { secretReferences, connectors, log } = dependencies;
   const masking = new Masking();
+  const use = createConnectorUse(work, place, context, dependencies, masking);
   return {
     async readSecret(name) {
       const secret = await secretReferences.read(work, name, context.kill);
@@ -21,5 +23,6 @@ export function createSecretOptions(
       return secret;
     },
     conceal: (text) => masking.conceal(text),
+    openEndpoint: (opened) => connectors.open(opened, use),
   };
 }

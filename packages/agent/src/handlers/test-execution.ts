@@ -8,7 +8,6 @@ import { getReason } from '../log.ts';
 import type { RunOptions } from '../pool/run-options.ts';
 import type { Outcome } from '../session/outbox.ts';
 import { type AcquiredArtifacts, acquireArtifacts } from './acquired-artifacts.ts';
-import { createConnectorOptions } from './connector-options.ts';
 import type { Handler, WorkContext } from './handler.ts';
 import type { PipelineExecutionDependencies } from './pipeline-execution.ts';
 import { createSecretOptions } from './run-secret-options.ts';
@@ -44,10 +43,7 @@ async function runTests(
     context.kill.throwIfAborted();
     if (context.cancel.aborted) return createCancelledOutcome(context, 'before it started');
     await context.reportStarted();
-    const secrets = {
-      ...createSecretOptions(work, context, dependencies),
-      ...createConnectorOptions(work, payload, context, dependencies),
-    };
+    const secrets = createSecretOptions(work, payload, context, dependencies);
     const unpassed: string[] = [];
     for (const [index, { testName }] of payload.tests.entries()) {
       if (context.cancel.aborted) return createCancelledOutcome(context, 'between two tests');

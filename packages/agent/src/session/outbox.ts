@@ -147,7 +147,7 @@ export class Outbox {
     channel?.variables.push(limitVariables(variables, channel.mask));
   }
 
-  /** Masks all texts in reports of this work. */
+  /** Masks all texts in reports of this work by this mask, instead of the one before. */
   conceal(key: WorkKey, mask: (text: string) => string): void {
     const channel = this.#channels.get(getWorkName(key));
     if (channel) channel.mask = mask;

@@ -5,6 +5,7 @@ import type { EndpointLoad } from './endpoint-load.ts';
 import { isSameName, type LoadTable, rowNumber, sqlType } from './load-rows.ts';
 import { ConnectorError } from './profile.ts';
 import type { ConnectorColumn, ConnectorColumnType } from './schema.ts';
+import { shortenValue } from './shortened-value.ts';
 
 export interface ExistingColumn {
   name: string;
@@ -128,6 +129,6 @@ export function describeMisfit(
       ? 'change the type of the column, or replace the table'
       : 'change the type of the column, replace the table, or set schemaChange to Widen';
   return new ConnectorError(
-    `the column "${known?.name}" of the table "${target.table}" is ${known?.type}, and the API gives ${typeNames[column.type]}, such as ${JSON.stringify(shorten(value))}, which it cannot hold without loss: ${remedy}`,
+    `the column "${known?.name}" of the table "${target.table}" is ${known?.type}, and the API gives ${typeNames[column.type]}, such as ${JSON.stringify(shortenValue(value))}, which it cannot hold without loss: ${remedy}`,
   );
 }

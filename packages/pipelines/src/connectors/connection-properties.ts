@@ -1,6 +1,6 @@
 /** The properties of a connection: their usual names, those that hold secrets, and those that mean nothing. */
 import { findNearestName } from '../nearest.ts';
-import type { ConnectorEndpoint } from './profile.ts';
+import type { AuthenticationType, ConnectorEndpoint } from './profile.ts';
 import { foldWord, isJsonMap, type JsonMap } from './profile-reader.ts';
 
 /** The names of each property, the documented one first. Case and separators do not matter. */
@@ -17,6 +17,7 @@ export const connectionProperties = {
 } as const;
 
 type Authenticating = Pick<ConnectorEndpoint, 'authenticationOptions'>;
+type Option = Authenticating['authenticationOptions'][number];
 
 const usualNames: readonly string[] = Object.values(connectionProperties).flat();
 const usualSecrets = [
@@ -48,16 +49,42 @@ export function listConnectionSecrets(overrides: JsonMap, endpoint?: Authenticat
   return [...new Set(names)].filter((name) => name !== '');
 }
 
-/** Properties that no authentication of the endpoint uses, each with the absent one that it is probably meant to be. */
+/** The names of each property that requests need. Others, such as `auth`, are too short to be compared. */
+function listNeeded(option: Option): (readonly string[])[] {
+  const { username, password, token, key, keyName, oauth } = connectionProperties;
+  switch (option.type) {
+    case 'NONE':
+      return [];
+    case 'BASIC':
+      return [username, password];
+    case 'BEARER':
+      return [token];
+    case 'API_KEY':
+      if (option.keys.length === 0) return [key, keyName];
+      return option.keys.map(({ name }) => (option.keys.length === 1 ? [name, ...key] : [name]));
+    case 'OAUTH':
+      return [oauth];
+  }
+}
+
+/**
+ * Properties that no authentication of the endpoint uses: other endpoints may use them. Each has the absent one that
+ * it is probably meant to be, if any.
+ *
+ * @param type undefined: any type of the endpoint may be meant
+ */
 export function listUnknownProperties(
   overrides: JsonMap,
   endpoint: Authenticating,
+  type?: AuthenticationType,
 ): { name: string; nearest: string | undefined }[] {
-  const known = [...usualNames, ...listKeyNames(endpoint)];
-  const folded = new Set(known.map(foldWord));
+  const folded = new Set([...usualNames, ...listKeyNames(endpoint)].map(foldWord));
   const given = Object.keys(overrides).filter((name) => isGiven(overrides[name]));
   const present = new Set(given.map(foldWord));
-  const absent = known.filter((name) => !present.has(foldWord(name)));
+  const isAbsent = (names: readonly string[]) => !names.some((name) => present.has(foldWord(name)));
+  const options = endpoint.authenticationOptions.filter((each) => type === undefined || each.type === type);
+  const absent = [...options.flatMap(listNeeded).filter(isAbsent).flat()];
+  if (isAbsent(connectionProperties.authType)) absent.push('authType', 'authenticationType');
   return given
     .filter((name) => !folded.has(foldWord(name)))
     .map((name) => {

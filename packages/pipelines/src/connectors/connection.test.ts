@@ -64,6 +64,21 @@ test('a misspelled property is refused with the nearest name, also if another on
   assert.equal(chooseAuthentication(endpoint, others).type, 'BEARER');
 });
 
+test('a property for another endpoint of the profile is not taken for a misspelled one', () => {
+  const bearer = readEndpoint({ auth: 'BEARER' });
+  for (const others of [{ 'X-Api-Key': 'k' }, { 'X-Auth': 'k' }, { 'User-Name': 'n' }, { tokens: 'k' }])
+    assert.equal(chooseAuthentication(bearer, { token: 't', ...others }).type, 'BEARER');
+  assert.throws(() => chooseAuthentication(bearer, { 'X-Api-Key': 'k' }), /has no "token"/);
+  const keys = [{ name: 'X-Api-Key', addTo: 'HEADER' }];
+  const key = readEndpoint({
+    auth: 'API_KEY',
+    authenticationOptions: [{ type: 'API_KEY', parameters: keys }],
+  });
+  const both = { 'X-Api-Key': 'k', 'X-App-Key': 'other' };
+  assert.equal(chooseAuthentication(key, both).type, 'API_KEY');
+  assert.throws(() => chooseAuthentication(key, { 'X-App-Key': 'k' }), /did you mean "X-Api-Key"/);
+});
+
 test('the connection selects one of the OAuth configurations of the endpoint', () => {
   const endpoint = readEndpoint({
     auth: 'OAUTH',

@@ -36,8 +36,9 @@ export function chooseAuthentication(
   endpoint: AuthenticatedEndpoint,
   overrides: JsonMap = {},
 ): Authentication {
-  requireKnownProperties(endpoint, overrides);
-  const option = chooseOption(endpoint, overrides);
+  const type = readWantedType(overrides) ?? endpoint.auth;
+  requireKnownProperties(endpoint, overrides, type);
+  const option = chooseOption(endpoint, type);
   switch (option.type) {
     case 'NONE':
       return { type: 'NONE' };
@@ -59,17 +60,22 @@ export function chooseAuthentication(
   }
 }
 
-/** A misspelled property would have no effect. Others may be for another endpoint. @throws ConnectorError */
-function requireKnownProperties(endpoint: AuthenticatedEndpoint, overrides: JsonMap): void {
-  const misspelled = listUnknownProperties(overrides, endpoint).find(({ nearest }) => nearest !== undefined);
+/** A misspelled property would have no effect. Others may be for another endpoint or type. @throws ConnectorError */
+function requireKnownProperties(
+  endpoint: AuthenticatedEndpoint,
+  overrides: JsonMap,
+  type: AuthenticationType,
+): void {
+  const misspelled = listUnknownProperties(overrides, endpoint, type).find(
+    ({ nearest }) => nearest !== undefined,
+  );
   if (misspelled === undefined) return;
   throw new ConnectorError(
     `the connection has "${shorten(misspelled.name)}", which is not one of its properties: did you mean "${misspelled.nearest}"?`,
   );
 }
 
-function chooseOption(endpoint: AuthenticatedEndpoint, overrides: JsonMap): AuthenticationOption {
-  const wanted = readWantedType(overrides) ?? endpoint.auth;
+function chooseOption(endpoint: AuthenticatedEndpoint, wanted: AuthenticationType): AuthenticationOption {
   // Sending no secret is always allowed.
   if (wanted === 'NONE') return { type: 'NONE' };
   const option = endpoint.authenticationOptions.find(({ type }) => type === wanted);

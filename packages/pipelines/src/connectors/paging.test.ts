@@ -188,3 +188,29 @@ test('a page that points to itself, or into a circle of pages, ends the reading'
   const circle = Array.from({ length: 60 }, (_, index) => page(`c${index % 5}`));
   assert.throws(() => walk(paging, circle), /leads in a circle/);
 });
+
+test('a total of an earlier page holds when the last page lacks it or says 0', () => {
+  const offset = readPaging({ type: 'offset', totalPath: 'total' });
+  for (const body of [{}, { total: 0 }])
+    assert.throws(
+      () =>
+        walk(offset, [
+          { rowCount: 3, body: { total: 9 } },
+          { rowCount: 3, body: { total: 9 } },
+          { rowCount: 0, body },
+        ]),
+      /page 3 has no rows, but the API says that it has 9 rows and 6 have come/,
+    );
+  // Rows were deleted meanwhile.
+  const fewer = [
+    { rowCount: 3, body: { total: 9 } },
+    { rowCount: 0, body: { total: 3 } },
+  ];
+  assert.equal(walk(offset, fewer).ended, true);
+});
+
+test('a shorter page of lists in a list is not the last one', () => {
+  const paging = readPaging({ type: 'page', sizeParameter: 'size', size: 2 });
+  const pages = [2, 1, 2, 0].map((rowCount) => ({ rowCount, isNestedList: true }));
+  assert.deepEqual(walk(paging, pages).asked.length, 4);
+});

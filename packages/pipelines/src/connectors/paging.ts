@@ -37,6 +37,8 @@ export interface PagingState {
   readonly checkpoint: string;
   /** The largest number of rows of an earlier page. */
   readonly fullest: number;
+  /** What an earlier page says at `totalPath`. */
+  readonly total?: number | undefined;
 }
 
 /** @param rowsPerPage replaces the profile's `size` */
@@ -92,7 +94,8 @@ export function nextPage(
   const isPower = (state.page.number & (state.page.number - 1)) === 0;
   const page = { number, ...createRequest(paging, position, rowsPerPage) };
   const fullest = Math.max(state.fullest, response.rowCount);
-  return { page, rows, checkpoint: isPower ? key : state.checkpoint, fullest };
+  const total = findTotal(paging, response.body) ?? state.total;
+  return { page, rows, checkpoint: isPower ? key : state.checkpoint, fullest, total };
 }
 
 /** @throws ConnectorError if rows could be missing or come twice because it is not clear what the API counts */
@@ -105,20 +108,29 @@ function requireCountable(paging: Paging, { isNestedList }: PageResponse): void 
 }
 
 /** @throws ConnectorError if the response says that rows are missing, and does not say where they are */
-function requireEnd(paging: Paging, { page, rows }: PagingState, { body }: PageResponse): void {
+function requireEnd(
+  paging: Paging,
+  { page, rows, total: before }: PagingState,
+  { body }: PageResponse,
+): void {
   // The caller has read it: it is true.
   if (paging.hasMorePath !== undefined && paging.type !== 'none')
     throw new ConnectorError(
       `page ${page.number} says at "${paging.hasMorePath.join('.')}" that there are more pages, but has no way to the next one: correct the paging of the profile`,
     );
-  if (!('totalPath' in paging) || paging.totalPath === undefined) return;
-  // An empty page may lack the total.
-  const total = Number(readScalarText(readAt(body, paging.totalPath)) ?? 0);
+  // An empty page may lack the total, or say 0.
+  const total = findTotal(paging, body) ?? before ?? 0;
   const count = paging.type === 'page' ? page.number : rows;
   if (count < total)
     throw new ConnectorError(
       `page ${page.number} has no rows, but the API says that it has ${total} ${paging.type === 'page' ? 'pages' : 'rows'} and ${count} have come: load again, or correct totalPath`,
     );
+}
+
+/** Undefined if the page has none, or 0. */
+function findTotal(paging: Paging, body: unknown): number | undefined {
+  if (!('totalPath' in paging) || paging.totalPath === undefined) return undefined;
+  return Number(readScalarText(readAt(body, paging.totalPath))) || undefined;
 }
 
 interface Position {
@@ -181,15 +193,16 @@ function findPosition(paging: Paging, state: PagingState, response: PageResponse
 function findCountedPosition(
   paging: Extract<Paging, { type: 'page' | 'offset' }>,
   { page, rows, fullest }: PagingState,
-  { rowCount, body }: PageResponse,
+  { rowCount, body, isNestedList = false }: PageResponse,
 ): Position | undefined {
   if (rowCount === 0) return undefined;
   const total = readTotal(body, paging.totalPath);
   const pages = page.number;
   if (total !== undefined && (paging.type === 'page' ? pages : rows) >= total) return undefined;
   const isUnknown = total === undefined && paging.hasMorePath === undefined;
-  // Not compared with the size that was asked for: many APIs give at most 100 rows, whatever is asked.
-  if (isUnknown && paging.size !== undefined && rowCount < fullest) return undefined;
+  // Not compared with the size that was asked for: many APIs give at most 100 rows, whatever is asked. Of a list
+  // around lists it is not clear which elements the API counts.
+  if (isUnknown && !isNestedList && paging.size !== undefined && rowCount < fullest) return undefined;
   return { value: paging.first + (paging.type === 'page' ? pages : rows) };
 }
 

@@ -7,6 +7,7 @@ import { isRawNumber, type RawNumber } from './json-text.ts';
 import { ConnectorError, type JsonSchema } from './profile.ts';
 import { isJsonMap, type JsonMap } from './profile-reader.ts';
 import { type ConnectorColumn, type ConnectorColumnType, listColumns } from './schema.ts';
+import { shortenValue } from './shortened-value.ts';
 
 /** The column of rows that are no objects. */
 const valueColumn = 'value';
@@ -26,6 +27,7 @@ export function createRowCheck(rowSchema: JsonSchema | undefined, load: Endpoint
   const { primaryKeys, selection } = load;
   const lists = load.childTables ? listChildren(rowSchema) : [];
   const isSelected = (name: string) => selection.length === 0 || selection.includes(name);
+  requireDistinct(lists.map(({ member }) => member));
   const known = rowSchema === undefined ? [] : listColumns(rowSchema);
   const isOpen = rowSchema === undefined || known.length === 0;
   const change = isOpen ? 'widen' : load.schemaChange;
@@ -223,7 +225,7 @@ function widen(known: ConnectorColumnType | undefined, own: ConnectorColumnType)
 }
 
 function describe(value: unknown): string {
-  if (isRawNumber(value)) return shorten(value.rawJSON);
+  if (isRawNumber(value)) return shortenValue(value.rawJSON);
   if (Array.isArray(value)) return 'a list';
-  return typeof value === 'object' ? 'an object' : JSON.stringify(shorten(String(value)));
+  return typeof value === 'object' ? 'an object' : JSON.stringify(shortenValue(String(value)));
 }

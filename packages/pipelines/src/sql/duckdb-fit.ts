@@ -20,6 +20,8 @@ const writeDouble = (value: string) => `regexp_replace(CAST(${value} AS VARCHAR)
 
 function writeText(value: string, kind: ValueKind): string {
   if (kind === 'text' || kind === 'decimal') return value;
+  if (kind === 'json')
+    return `CASE WHEN json_type(${value}) = 'VARCHAR' THEN ${value} ->> '$' ELSE CAST(${value} AS VARCHAR) END`;
   return kind === 'number' ? writeDouble(value) : `CAST(${value} AS VARCHAR)`;
 }
 
@@ -35,6 +37,7 @@ const date = '\\d{4}-\\d\\d-\\d\\d';
 const renderTime = (digits: number) =>
   `([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d(\\.${digits === 0 ? '' : `(\\d{1,${digits}}0*|`}0+${digits === 0 ? '' : ')'})?)?`;
 const plainNumber = '-?(0|[1-9]\\d*)(\\.\\d+)?';
+const exponent = '[eE]([+-]?\\d{1,3})';
 
 /** `type` as the catalog names it. */
 export function fitValue(value: string, kind: ValueKind, written: string): ValueFit {
@@ -46,7 +49,7 @@ export function fitValue(value: string, kind: ValueKind, written: string): Value
     return { value: cast, fits: `CAST(to_json(${cast}) AS VARCHAR) = CAST(${value} AS VARCHAR)` };
   if (kind === 'boolean') return type === 'BOOLEAN' ? all(value) : none;
   if (kind === 'integer' || kind === 'number') return fitNumber(value, kind, type);
-  return fitText(value, type, written);
+  return fitText(value, kind, type, written);
 }
 
 function fitNumber(value: string, kind: 'integer' | 'number', type: string): ValueFit {
@@ -65,7 +68,7 @@ function fitNumber(value: string, kind: 'integer' | 'number', type: string): Val
   return { value: decimal, fits: `CAST(${decimal} AS DOUBLE) = ${value}` };
 }
 
-function fitText(value: string, type: string, written: string): ValueFit {
+function fitText(value: string, kind: 'text' | 'decimal', type: string, written: string): ValueFit {
   const cast = `TRY_CAST(${value} AS ${written})`;
   const isThere = `${cast} IS NOT NULL`;
   if (type === 'BOOLEAN') return { value: cast, fits: `${value} IN ('true', 'false')` };
@@ -75,15 +78,21 @@ function fitText(value: string, type: string, written: string): ValueFit {
   if (type === 'DOUBLE' || type === 'FLOAT') return fitFloat(value, cast);
   const [, scale] = /^DECIMAL\(\d+,\s*(\d+)\)$/.exec(type) ?? [];
   if (scale !== undefined) {
-    const digits = `length(rtrim(regexp_extract(${value}, '\\.(\\d*)$', 1), '0'))`;
-    return { value: cast, fits: `${matches(value, plainNumber)} AND ${digits} <= ${scale} AND ${isThere}` };
+    // DuckDB writes small and large numbers with an exponent. A text with one is no plain number.
+    const number = kind === 'decimal' ? `${plainNumber}(${exponent})?` : plainNumber;
+    const digits = `length(rtrim(regexp_extract(${value}, '\\.(\\d*)', 1), '0'))`;
+    const power = `coalesce(TRY_CAST(regexp_extract(${value}, '${exponent}$', 1) AS INTEGER), 0)`;
+    return {
+      value: cast,
+      fits: `${matches(value, number)} AND ${digits} - ${power} <= ${scale} AND ${isThere}`,
+    };
   }
   const moment = momentDigits[type];
   if (moment === undefined) return { value: cast, fits: `CAST(${cast} AS VARCHAR) = ${value}` };
   // A zone other than UTC would be lost, or would be missing.
   const pattern = type.endsWith('ZONE')
     ? `${date}[T ]${renderTime(moment)} ?(Z|[+-]\\d\\d(:?\\d\\d)?)`
-    : `${date}([T ]${renderTime(moment)}Z?)?`;
+    : `${date}([T ]${renderTime(moment)}(Z|[+-]00(:?00)?)?)?`;
   return { value: cast, fits: `${matches(value, pattern)} AND ${isThere}` };
 }
 

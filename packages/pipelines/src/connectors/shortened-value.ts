@@ -1,0 +1,7 @@
+/**
+ * The beginning of a value that a message quotes. It ends before the word that does not fit: a part of a secret would
+ * not be masked.
+ */
+export function shortenValue(text: string, length = 120): string {
+  return text.length <= length ? text : `${text.slice(0, length).replace(/\S+$/, '')}…`;
+}
