@@ -29,7 +29,7 @@ export const aiTaskOutcomes = {
     'ai-task-running': kind<{ id: string }>(
       409,
       'A server works on the AI task.',
-      ({ id }) => `The AI task ${id} is at work: stop it, and delete it when it is STOPPED.`,
+      ({ id }) => `The AI task ${id} is at work: stop it, and repeat the request when it is STOPPED.`,
     ),
     'ai-task-stopping': kind<{ id: string }>(
       409,

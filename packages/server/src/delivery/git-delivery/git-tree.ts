@@ -32,7 +32,7 @@ export async function collectTree(
   let index = 0;
   const ids = files.map((file) => file.objectId);
   try {
-    for await (const bytes of repository.readBlobs(ids, limits.partBytes)) {
+    for await (const bytes of repository.readBlobs(ids, limits.partBytes, 'long')) {
       const path = files[index]?.path ?? '';
       index += 1;
       if (isPointer(bytes)) {

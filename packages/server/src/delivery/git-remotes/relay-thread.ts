@@ -80,6 +80,8 @@ const describeStart = (report: RelayReport | undefined) =>
 function startThread({ guard, ...workerData }: RelayThreadRules): Thread {
   const worker = new Worker(new URL('./relay.thread.ts', import.meta.url), {
     workerData: workerData satisfies RelayThreadOptions,
+    // That of the server may have its master key.
+    env: {},
     resourceLimits: { maxOldGenerationSizeMb: mostMegabytes, maxYoungGenerationSizeMb: 16 },
   });
   const asked = new Map<number, (report: RelayReport | undefined) => void>();

@@ -31,6 +31,9 @@ export async function writeCommitObject(
       mostBytes === undefined ? 0 : measureObjects(git, call),
     ]);
     if (!written.isChange) return written;
+    // `fast-import` leaves out what any pack has, also one that no ref needs and the next repack drops.
+    const parents = write.expectedHead === null ? [] : [write.expectedHead];
+    await incoming.packWhole([written.commitId], parents, apart);
     if (mostBytes !== undefined && present + (await incoming.measure()) > mostBytes)
       throw problem('repository-too-large', {
         reason: `with this commit it would have more than ${Math.floor(mostBytes / 1_048_576)} MB.`,

@@ -109,8 +109,11 @@ export interface GitRepository {
   listTree(commitId: string, of: { recursive: boolean; path?: string }): Promise<TreeEntry[]>;
   /** The entry of one path, of any kind. */
   findEntry(commitId: string, path: string): Promise<TreeEntry | undefined>;
-  /** In the order of the ids. @throws `git-answer-too-large` if one is larger than `mostBytes` */
-  readBlobs(objectIds: readonly string[], mostBytes: number): AsyncIterable<Buffer>;
+  /**
+   * In the order of the ids. With `long` it takes a turn of those, for a reader that may be slow.
+   * @throws `git-answer-too-large` if one is larger than `mostBytes`
+   */
+  readBlobs(objectIds: readonly string[], mostBytes: number, kind?: 'long'): AsyncIterable<Buffer>;
   diffCommits(from: string, to: string, mostBytes: number): Promise<Difference>;
   /** Files that differ, without contents. */
   listChanges(from: string, to: string): Promise<FileChange[]>;

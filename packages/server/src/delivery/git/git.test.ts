@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -50,6 +50,34 @@ function hasCode(code: string) {
 }
 
 describe('a bare repository', () => {
+  test('gets all objects of a commit, also those that only a deleted branch has', async () => {
+    const repository = await openNew('again');
+    const packs = join(folder, 'again.git', 'objects', 'pack');
+    const write = { message: 'files', author, at };
+    const file = { path: 'large.txt', content: text('the same text') };
+    const old = await repository.writeCommit({ ...write, branch: 'old', expectedHead: null, files: [file] });
+    assert.ok(old !== undefined);
+    await repository.updateRefs([{ name: 'refs/heads/old', from: old, to: null }]);
+    const readme = { path: 'README.md', content: text('first') };
+    const head = await repository.writeCommit({
+      ...write,
+      branch: 'main',
+      expectedHead: null,
+      files: [readme],
+    });
+    assert.ok(head !== undefined);
+    const before = await readdir(packs);
+    await repository.writeCommit({ ...write, branch: 'main', expectedHead: head, files: [file] });
+    const added = (await readdir(packs)).filter((name) => name.endsWith('.idx') && !before.includes(name));
+    assert.equal(added.length, 1);
+    const args = ['verify-pack', '--verbose', join(packs, added[0] ?? '')];
+    const { stdout } = await git.run(args, { folder: join(folder, 'again.git'), accountId });
+    assert.deepEqual(
+      [...stdout.toString('utf8').matchAll(/^[0-9a-f]{40} (\w+)/gm)].map(([, type]) => type).sort(),
+      ['blob', 'commit', 'tree'],
+    );
+  });
+
   test('takes commits of several files, and is read again', async () => {
     const repository = await openNew('written');
     const first = await repository.writeCommit({

@@ -4,7 +4,8 @@
  */
 import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Git } from './git.ts';
+import { problem } from '../../kernel/http/problems.ts';
+import type { Git, GitCall } from './git.ts';
 
 /** Of the names of these folders, among the objects of a repository. */
 const incomingPrefix = 'incoming-';
@@ -30,6 +31,8 @@ export interface IncomingObjects {
   listPacks(): Promise<string[]>;
   /** Bytes of the packs. */
   measure(): Promise<number>;
+  /** Leaves one pack with all objects that `tips` need and `present` does not. */
+  packWhole(tips: readonly string[], present: readonly string[], call: GitCall): Promise<void>;
   /** Makes the packs part of the repository. */
   release(): Promise<void>;
   remove(): Promise<void>;
@@ -51,6 +54,16 @@ export async function makeIncomingObjects(git: Git, folder: string, id: string):
     async measure() {
       const found = await Promise.all((await listPacks()).map((path) => stat(path)));
       return found.reduce((sum, { size }) => sum + size, 0);
+    },
+    async packWhole(tips, present, call) {
+      const partial = await listPacks();
+      const revisions = [...tips, ...present.map((id) => `^${id}`)].map((line) => `${line}\n`).join('');
+      const args = ['pack-objects', '--revs', '--quiet', '--delta-base-offset', join(packs, 'pack')];
+      const { code, stdout, stderr } = await git.run(args, { ...call, stdin: revisions });
+      if (code !== 0) throw problem('git-failed', { command: 'pack-objects', words: stderr });
+      const whole = join(packs, `pack-${stdout.toString('utf8').trim()}.pack`);
+      for (const pack of partial.filter((path) => path !== whole))
+        for (const path of [pack.replace(/\.pack$/, '.idx'), pack]) await rm(path, { force: true });
     },
     async release() {
       const names = (await readdir(packs)).filter((name) => name.startsWith('pack-'));

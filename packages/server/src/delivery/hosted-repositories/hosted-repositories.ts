@@ -88,6 +88,11 @@ export const writeLeaseMilliseconds = 120_000;
 const moveMilliseconds = 100_000;
 const pollMilliseconds = 100;
 
+/** The lease counts from before its transaction, which may have waited for a lock. */
+function limitMove(began: number): AbortSignal {
+  return AbortSignal.timeout(Math.max(0, Math.round(moveMilliseconds - (performance.now() - began))));
+}
+
 export function createHostedRepositories(services: HostedServices): HostedRepositories {
   const { database, git, clock, newId } = services;
   const folder = createRepositoriesFolder(services.repositoriesFolder, services);
@@ -178,6 +183,7 @@ export function createHostedRepositories(services: HostedServices): HostedReposi
     open,
     moveDropped,
     async move(repository, by, changes) {
+      const began = performance.now();
       const writeId = await begin(by, changes, (locked) => {
         const { provider } = locked;
         if (provider !== 'headgate') throw problem('not-hosted-here', { provider });
@@ -189,7 +195,7 @@ export function createHostedRepositories(services: HostedServices): HostedReposi
       const at = { accountId: by.scope.accountId, projectId: by.projectId, writeId };
       const source = createEventSource(by.scope, by.requestId);
       // Not ended by the client's leaving: what began is finished.
-      const signal = AbortSignal.timeout(moveMilliseconds);
+      const signal = limitMove(began);
       const steady = openGitRepository(git, { folder: repository.folder, accountId: at.accountId, signal });
       const record = (moved: readonly RefChange[]) =>
         recordWrite(services, at, { source, changes: moved }).catch((failure: unknown) =>
@@ -210,11 +216,12 @@ export function createHostedRepositories(services: HostedServices): HostedReposi
     },
     async writeElsewhere(by, write) {
       // The event is that of the request. Without moves, a server that ends the write has nothing to compare.
+      const began = performance.now();
       const writeId = await begin(by, [], (locked) => {
         if (locked.clone_url !== by.cloneUrl) throw problem('concurrent-change');
       });
       const at = { accountId: by.scope.accountId, projectId: by.projectId, writeId };
-      const signal = AbortSignal.timeout(moveMilliseconds);
+      const signal = limitMove(began);
       try {
         return await write(signal);
       } catch (failure) {

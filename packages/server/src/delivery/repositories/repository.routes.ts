@@ -277,7 +277,9 @@ function renameUser(
   { providerParameters: wanted }: BodyOf<typeof updateRepository>,
 ): Buffer | null {
   requireUsername(wanted?.username);
-  if (sealed === null || wanted === undefined || wanted.username === present.username) return sealed;
+  // Only `git` has a user. A token of gitlab may be renewed just now, and must not be written over.
+  if (provider !== 'git' || sealed === null || wanted === undefined || wanted.username === present.username)
+    return sealed;
   const stored = unsealCredential(sealer, place, sealed);
   if (stored.kind === 'bearer') return sealed;
   const { origin: url, password: token } = stored;

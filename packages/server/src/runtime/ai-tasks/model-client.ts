@@ -3,6 +3,7 @@
  * request that meets 429, 5xx, a lost connection or a stream that is cut off is repeated, with a growing pause.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { hideSecrets } from '../ai-tools/index.ts';
 import type { ModelSettings } from './ai-settings.ts';
 import { type Ask, type Model, type ModelAnswer, ModelFailed, type Said } from './model.ts';
 
@@ -12,6 +13,8 @@ type Options = Parameters<Adapter['doStream']>[0];
 const mostAttempts = 5;
 const firstPauseMilliseconds = 250;
 const longestPauseMilliseconds = 60_000;
+/** Of what the model server says, for the log. */
+const mostOfReason = 1_000;
 
 /** The adapters are loaded with the first turn, because most servers have no model. */
 async function openAdapter({ provider, baseUrl, model, apiKey }: ModelSettings): Promise<Adapter> {
@@ -178,33 +181,41 @@ function judgeFailure(failure: unknown): Judged {
     statusCode: status,
     responseHeaders: headers,
     responseBody: body,
+    message,
   } = failure as {
     statusCode?: number;
     responseHeaders?: Record<string, string>;
     responseBody?: string;
+    message?: string;
   };
+  const reason = hideSecrets(body || message || String(failure)).slice(0, mostOfReason);
   // With 200, the connection was lost while the answer came.
   if (status === undefined || status < 300) {
     const what =
       failure instanceof StreamCut || status !== undefined
         ? 'The answer of the model server was cut off.'
         : 'The model server cannot be reached, or did not answer in time.';
-    return { failure: new ModelFailed('model-unavailable', what), isPassing: true };
+    return { failure: new ModelFailed('model-unavailable', what, reason), isPassing: true };
   }
   if (status === 429 || status === 408 || status === 409 || status >= 500) {
     const known = new ModelFailed(
       'model-unavailable',
       `The model server answered ${status} to each attempt.`,
+      reason,
     );
     return { failure: known, isPassing: true, pause: readRetryAfter(headers?.['retry-after']) };
   }
   if (status === 413 || (status === 400 && isAboutLength(body ?? '')))
     return {
-      failure: new ModelFailed('context-too-long', 'The conversation is longer than the model takes.'),
+      failure: new ModelFailed(
+        'context-too-long',
+        'The conversation is longer than the model takes.',
+        reason,
+      ),
       isPassing: false,
     };
   const text = `The model server refused the request with ${status}. The operator finds the reason in the log.`;
-  return { failure: new ModelFailed('model-refused-request', text), isPassing: false };
+  return { failure: new ModelFailed('model-refused-request', text, reason), isPassing: false };
 }
 
 function isAboutLength(body: string): boolean {

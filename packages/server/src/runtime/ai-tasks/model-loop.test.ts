@@ -136,7 +136,7 @@ for (const provider of ['openai', 'anthropic'] as const)
       assert.deepEqual([turns, inputTokens], [1, 0], 'a refused request has no tokens');
     });
 
-    test('a request that the model server refuses ends the task as ERRORED, without its words', async () => {
+    test('a request that the model server refuses ends the task as ERRORED, with its words in the log only', async () => {
       scene.model.play([{ status: 401, body: '{"error":{"message":"secret-detail"}}' }]);
       const path = await scene.create('Answer.');
       assert.equal((await scene.settled(path)).status, 'ERRORED');
@@ -144,6 +144,8 @@ for (const provider of ['openai', 'anthropic'] as const)
       assert.ok(last?.type === 'error');
       assert.equal(last.code, 'model-refused-request');
       assert.doesNotMatch(last.text, /secret-detail|127\.0\.0\.1/);
+      const logged = scene.server.logLines.filter((line) => line.includes('the model gave no answer'));
+      assert.match(logged.at(-1) ?? '', /"code":"model-refused-request","reason":".*secret-detail/);
       scene.model.play([{ text: 'Here again.' }]);
       assert.equal((await scene.admin.post(`${path}/messages`, { message: 'Try again.' })).status, 200);
       assert.equal((await scene.settled(path)).status, 'STOPPED', 'a message resumes the task');

@@ -55,9 +55,12 @@ export type ModelFailureCode =
 /** The model gave no answer. The message is for people, and names neither addresses nor keys. */
 export class ModelFailed extends Error {
   readonly code: ModelFailureCode;
-  constructor(code: ModelFailureCode, message: string) {
+  /** For the log of the operator: the words of the model server or of the network, shortened. */
+  readonly reason: string | undefined;
+  constructor(code: ModelFailureCode, message: string, reason?: string) {
     super(message);
     this.code = code;
+    this.reason = reason;
   }
 }
 

@@ -115,9 +115,13 @@ function giveUpTurn(step: Step, { turn, groupId }: NewTurn, measured: Measured):
 async function failTurn(
   step: Step,
   turn: NewTurn,
-  { code, message: text }: ModelFailed,
+  { code, message: text, reason }: ModelFailed,
   measured: Measured,
 ): Promise<NextStep> {
+  step.services.log.warn(
+    { taskId: step.key.task_id, code, reason },
+    'the model gave no answer to an AI task',
+  );
   await giveUpTurn(step, turn, measured);
   return endWith(step, 'ERRORED', { type: 'error', code, text });
 }
