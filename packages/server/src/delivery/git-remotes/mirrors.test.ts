@@ -72,12 +72,16 @@ test('a push does not let a second fetch begin while one is under way', async ()
 test('a mirror that is too large is repacked, and made again if it stays too large', async () => {
   let kibibytes = 10;
   let after = 10;
+  let packs = 1;
   const commands: string[] = [];
   const { mirrors, of } = openMirrors('large', async (command) => {
     commands.push(command);
     if (command === 'repack') kibibytes = after;
     return command === 'count-objects'
-      ? { ...done, stdout: Buffer.from(`size: 0\nsize-pack: ${kibibytes}\nsize-garbage: 0\n`) }
+      ? {
+          ...done,
+          stdout: Buffer.from(`size: 0\npacks: ${packs}\nsize-pack: ${kibibytes}\nsize-garbage: 0\n`),
+        }
       : done;
   });
   const { folder: at } = await mirrors.refresh(of);
@@ -89,6 +93,11 @@ test('a mirror that is too large is repacked, and made again if it stays too lar
     ['repack', 'prune'],
   );
   assert.ok(existsSync(join(at, 'kept')));
+  packs = 51;
+  await mirrors.refresh(of, performance.now());
+  assert.equal(commands.filter((each) => each === 'repack').length, 2, 'many packs are joined too');
+  assert.ok(existsSync(join(at, 'kept')));
+  packs = 1;
   kibibytes = 2_000;
   after = 2_000;
   await mirrors.refresh(of, performance.now());

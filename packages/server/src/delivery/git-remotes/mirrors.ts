@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../kernel/clock.ts';
-import { type Git, type GitCall, measureObjects } from '../git/index.ts';
+import { countObjects, type Git, type GitCall, mostPacks } from '../git/index.ts';
 import type { Credential, OpenedRemote, RemoteLimits, Remotes } from './remote.ts';
 import { createGitWordsProblem, createRemoteProblem } from './remote-problems.ts';
 
@@ -90,7 +90,10 @@ export function createMirrors(options: MirrorOptions): Mirrors {
   /** A mirror that a killed git left damaged is made again. */
   async function fetch(of: Mirrored, folder: string, source: string): Promise<Mirror> {
     await prepare(folder, source);
-    if ((await measure(of, folder)) > options.mostBytes && !(await shrink(of, folder))) {
+    const { bytes, packs } = await countObjects(git, { folder, accountId: of.accountId });
+    const isTooLarge = bytes > options.mostBytes;
+    const isShrunk = (isTooLarge || packs > mostPacks) && (await shrink(of, folder));
+    if (isTooLarge && !isShrunk) {
       await removeFolder(folder);
       await prepare(folder, source);
     }
@@ -141,9 +144,10 @@ export function createMirrors(options: MirrorOptions): Mirrors {
     }
   }
 
-  const measure = ({ accountId }: Mirrored, folder: string) => measureObjects(git, { folder, accountId });
-
-  /** Removes old objects that no ref reaches, and what failed fetches have left. False: it is still too large. */
+  /**
+   * Joins the packs, and removes old objects that no ref reaches, and what failed fetches have left. False: it
+   * is still too large.
+   */
   async function shrink(of: Mirrored, folder: string): Promise<boolean> {
     const call = { folder, accountId: of.accountId, kind: 'long', isBackground: true } as const;
     const timeoutMilliseconds = refreshMilliseconds;
@@ -151,7 +155,7 @@ export function createMirrors(options: MirrorOptions): Mirrors {
     const repack = ['repack', '-A', '-d', '-q', `--unpack-unreachable=${spared}`];
     for (const args of [repack, ['prune', `--expire=${spared}`]])
       if ((await git.run(args, { ...call, timeoutMilliseconds })).code !== 0) return false;
-    return (await measure(of, folder)) <= options.mostBytes;
+    return (await countObjects(git, { folder, accountId: of.accountId })).bytes <= options.mostBytes;
   }
 
   async function readDefaultBranch(

@@ -21,7 +21,7 @@ import {
   lockForWrites,
   type RefChange,
 } from './hosted.store.ts';
-import { tidyRepository } from './maintenance.ts';
+import { tidyIfFull, tidyRepository } from './maintenance.ts';
 import { type BranchRules, isProtected } from './push-judgement.ts';
 import { recordWrite } from './recorded-write.ts';
 import { createRepositoriesFolder, type RepositoriesFolder } from './repositories-folder.ts';
@@ -124,7 +124,11 @@ export function createHostedRepositories(services: HostedServices): HostedReposi
     const repository = openGitRepository(git, { folder: path, accountId, signal, mostBytes });
     if (defaultBranch !== null && !(await namesBranch(path, defaultBranch)))
       await repository.writeDefaultBranch(defaultBranch);
-    return repository;
+    const freeSpace = tidyIfFull(services, { folder: path, accountId });
+    return {
+      ...repository,
+      writeCommitObject: (write) => repository.writeCommitObject(write).catch(freeSpace),
+    };
   }
 
   /** @param judge throws if the repository is not what the write was prepared for */

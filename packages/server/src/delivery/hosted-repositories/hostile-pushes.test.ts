@@ -1,9 +1,10 @@
 /** Hostile clients and hostile repositories: refused with a reason, and nothing is left of them. */
 import assert from 'node:assert/strict';
-import { readdir } from 'node:fs/promises';
+import { readdir, utimes } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { runGit } from '../../testing/git-host.ts';
 import { type HostedProject, makeHostedProject, makeUserGit } from '../../testing/hosted-project.ts';
 import {
   makeCommands,
@@ -135,6 +136,21 @@ describe('a pack', () => {
     const { text } = await pushMain(refusing, [large, top, makeCommitObject(top.id)]);
     assert.match(text, /unpack the repository would have more than 20 MB/);
     await requireNothing(refusing);
+  });
+
+  test('that makes it too large begins to free the space of what was deleted', async () => {
+    const { randomBytes } = await import('node:crypto');
+    const hosted = await makeHostedProject(server, base);
+    await git.ok(['ls-remote', hosted.url]);
+    runGit(hosted.folder, ['index-pack', '--stdin'], makePack([makeObject('blob', randomBytes(15_000_000))]));
+    const packs = join(hosted.folder, 'objects', 'pack');
+    const deletedAt = new Date(Date.now() - 3 * 86_400_000);
+    for (const name of await readdir(packs)) await utimes(join(packs, name), deletedAt, deletedAt);
+    const large = makeObject('blob', randomBytes(8_000_000));
+    const top = makeTreeObject([{ mode: '100644', name: 'large', id: large.id }]);
+    const send = async () => (await pushMain(hosted, [large, top, makeCommitObject(top.id)])).text;
+    assert.match(await send(), /would have more than 20 MB/);
+    await waitUntil('there is space', 20, async () => /ok refs\/heads\/main/.test(await send()));
   });
 
   test('of a file of 200 MB of zeros takes no such memory, and the file is not read', async () => {

@@ -51,7 +51,7 @@ async function countPushes(hosted: HostedProject): Promise<number> {
 }
 
 /** What a server that was killed leaves: a write, and refs that git has moved or not. */
-async function leaveWrite(hosted: HostedProject, move: object): Promise<void> {
+async function leaveWrite(hosted: HostedProject, ...moves: object[]): Promise<void> {
   await server.database.query(
     `insert into repository_write (account_id, project_id, write_id, moves, actor_id, actor_kind, begun_at, lease_until)
      values ($1, $2, $3, $4, $5, 'credential', now(), $6)`,
@@ -59,7 +59,7 @@ async function leaveWrite(hosted: HostedProject, move: object): Promise<void> {
       hosted.account.accountId,
       hosted.project.projectId,
       randomUUID(),
-      JSON.stringify([move]),
+      JSON.stringify(moves),
       hosted.account.admin.actorId,
       new Date(server.clock.now().getTime() + writeLeaseMilliseconds),
     ],
@@ -88,6 +88,35 @@ describe('a server that dies in a push', () => {
     server.clock.advance(leaseSeconds + 1);
     await runJobs(server);
     assert.equal(await countPushes(hosted), 3);
+  });
+
+  test('while git moves many refs: another one moves the rest, unless one was changed meanwhile', async () => {
+    const hosted = await arrange();
+    const { head } = hosted;
+    const readEvent = async () => {
+      const rows = await server.database.query<{ state_after: { refs: { name: string }[] } }>(
+        "select state_after from event where project_id = $1 and name = 'repository-pushed' order by event_id desc limit 1",
+        [hosted.project.projectId],
+      );
+      return rows[0]?.state_after.refs.map(({ name }) => name);
+    };
+    const moves = ['a', 'b', 'c'].map((name) => ({ name: `refs/heads/${name}`, from: null, to: head }));
+    runGit(hosted.folder, ['update-ref', 'refs/heads/a', head]);
+    await leaveWrite(hosted, ...moves);
+    server.clock.advance(leaseSeconds + 1);
+    await runJobs(server);
+    for (const { name } of moves) assert.equal(runGit(hosted.folder, ['rev-parse', name]).trim(), head, name);
+    assert.deepEqual(await readEvent(), ['refs/heads/a', 'refs/heads/b', 'refs/heads/c']);
+
+    const other = runGit(hosted.folder, ['commit-tree', '-m', 'other', `${head}^{tree}`]).trim();
+    for (const name of ['d', 'e', 'f']) moves.push({ name: `refs/heads/${name}`, from: null, to: head });
+    runGit(hosted.folder, ['update-ref', 'refs/heads/d', head]);
+    runGit(hosted.folder, ['update-ref', 'refs/heads/e', other]);
+    await leaveWrite(hosted, ...moves.slice(3));
+    server.clock.advance(leaseSeconds + 1);
+    await runJobs(server);
+    assert.deepEqual(await readEvent(), ['refs/heads/d']);
+    assert.equal(runGit(hosted.folder, ['for-each-ref', 'refs/heads/f']), '');
   });
 
   test('before git has moved them: nothing is recorded', async () => {
@@ -206,17 +235,30 @@ test('a repository with more than 50 packs is repacked after a commit, and keeps
 
 test('what a push of a killed server has left is removed, though nobody pushes any more', async () => {
   const { folder } = await arrange();
+  const killedAt = new Date(Date.now() - 3 * 3_600_000);
+  // Damaged folders keep no other repository from being tidied.
+  for (const name of ['00', 'zz']) {
+    const objects = join(server.deps.repositoriesFolder, `${name}.git`, 'objects', '00');
+    await mkdir(objects, { recursive: true });
+    await writeFile(join(objects, '11'), '');
+    await utimes(join(objects, '11'), new Date(0), new Date(0));
+  }
+  const loose = ['loose', 'young'].map((text) => {
+    const id = runGit(folder, ['hash-object', '-w', '--stdin'], Buffer.from(text)).trim();
+    return join(folder, 'objects', id.slice(0, 2), id.slice(2));
+  });
+  const looseSince = new Date(Date.now() - 3 * daySeconds * 1_000);
+  await utimes(loose[0] ?? '', looseSince, looseSince);
   const [old, fresh] = ['incoming-old', 'incoming-new'].map((name) => join(folder, 'objects', name));
   const lock = join(folder, 'refs', 'heads', 'main.lock');
   assert.ok(old !== undefined && fresh !== undefined);
   for (const path of [old, fresh]) await mkdir(join(path, 'pack'), { recursive: true });
   await writeFile(lock, '');
-  const killedAt = new Date(Date.now() - 3 * 3_600_000);
   for (const path of [old, lock]) await utimes(path, killedAt, killedAt);
   await runJobs(server);
   assert.deepEqual(
-    [old, fresh, lock].map((path) => existsSync(path)),
-    [false, true, false],
+    [old, fresh, lock, ...loose].map((path) => existsSync(path)),
+    [false, true, false, false, true],
   );
 });
 

@@ -5,6 +5,7 @@
 import { Problem, problem } from '../../kernel/http/problems.ts';
 import type { GitRepository } from '../git/index.ts';
 import type { HostedRepositories, HostedServices, Mover } from './hosted-repositories.ts';
+import { tidyFullRepository } from './maintenance.ts';
 import { flushPacket, formatBand, formatLine, type PacketReader } from './packet-lines.ts';
 import { type BranchRules, type JudgedChange, judgeNames, judgeObjects } from './push-judgement.ts';
 import { type PushRequest, readPushRequest } from './push-request.ts';
@@ -52,6 +53,7 @@ async function answerPush(services: PushServices, about: PushAbout, request: Pus
     return report(request, 'ok', changes);
   } catch (failure) {
     if (!(failure instanceof PackRefusal)) throw failure;
+    if (failure.isForSize) tidyFullRepository(services, { folder, accountId: about.scope.accountId });
     const changes = judged.map((each) => ({ ...each, refusal: each.refusal ?? 'the pack was refused' }));
     return report(request, failure.message, changes, failure.words);
   } finally {

@@ -43,10 +43,13 @@ export class PackRefusal extends Error {
   override name = 'PackRefusal';
   /** What git says, line by line. */
   readonly words: string;
+  /** Whether the repository has no room for it. */
+  readonly isForSize: boolean;
 
-  constructor(reason: string, words = '') {
+  constructor(reason: string, words = '', isForSize = false) {
     super(reason);
     this.words = words;
+    this.isForSize = isForSize;
   }
 }
 
@@ -110,7 +113,7 @@ async function unpack(
   if (count === 0) return readEmptyPack(head, content);
   const left = limits.bytes - (await measureObjects(git, { ...call, environment: {} }));
   const tooLarge = `the repository would have more than ${Math.floor(limits.bytes / 1_048_576)} MB`;
-  if (left <= 0) throw new PackRefusal(tooLarge);
+  if (left <= 0) throw new PackRefusal(tooLarge, '', true);
   const args = ['index-pack', '--stdin', '--fix-thin', '--strict', `--max-input-size=${left}`];
   const indexing = await git.spawn(args, {
     ...call,
@@ -154,8 +157,8 @@ async function unpack(
   if (isSlow) throw new PackRefusal('its objects take too long to unpack: they are far larger than the pack');
   if (sourceFailure !== undefined) throw sourceFailure;
   if (code !== 0) {
-    const isTooLarge = /exceeds maximum allowed size/.test(stderr) || code === undefined;
-    throw new PackRefusal(isTooLarge && code !== undefined ? tooLarge : 'git index-pack refused it', stderr);
+    const isTooLarge = code !== undefined && /exceeds maximum allowed size/.test(stderr);
+    throw new PackRefusal(isTooLarge ? tooLarge : 'git index-pack refused it', stderr, isTooLarge);
   }
   // It answers `pack`, the checksum, and what it read beyond the pack.
   const answer = Buffer.concat(answered);

@@ -1,5 +1,6 @@
 /** Ends the writes of servers that died between git's change of refs and the event. */
 import { join } from 'node:path';
+import { Problem } from '../../kernel/http/problems.ts';
 import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
 import { type GitRepository, openGitRepository, removeLeftLocks } from '../git/index.ts';
 import { claimUnfinishedWrites, type RefChange, type UnfinishedWrite } from './hosted.store.ts';
@@ -34,22 +35,50 @@ export function createUnfinishedWritesJob(
 const mostCompared = 20;
 
 /** A branch whose present head contains what the write made of it shows that git had moved it. */
-async function hasMovedOn(
+async function listMovedOn(
   repository: GitRepository,
   moves: readonly RefChange[],
   found: ReadonlyMap<string, string>,
-): Promise<boolean> {
-  const compared = moves.slice(0, mostCompared);
+): Promise<RefChange[]> {
+  const compared = moves.filter(({ name }) => name.startsWith('refs/heads/')).slice(0, mostCompared);
   const types = await repository.readTypes(compared.flatMap(({ to }) => to ?? []));
-  for (const { name, to } of compared) {
-    const head = found.get(name);
-    if (!name.startsWith('refs/heads/') || head === undefined || to === null) continue;
-    if (types.get(to) === 'commit' && (await repository.isAncestor(to, head))) return true;
+  const movedOn: RefChange[] = [];
+  for (const move of compared) {
+    const head = found.get(move.name);
+    if (head === undefined || move.to === null || types.get(move.to) !== 'commit') continue;
+    if (await repository.isAncestor(move.to, head)) movedOn.push(move);
   }
-  return false;
+  return movedOn;
 }
 
-/** Git moves all refs of a write or none: one that is where it should be shows that it did. */
+async function judgeMoves(
+  repository: GitRepository,
+  moves: readonly RefChange[],
+): Promise<{ changes: readonly RefChange[]; standing: readonly RefChange[] }> {
+  const refs = await repository.listRefs(['refs/']);
+  const found = new Map(refs.map(({ name, objectId }) => [name, objectId]));
+  const isAt = (name: string, objectId: string | null) => (found.get(name) ?? null) === objectId;
+  const standing = moves.filter(({ name, to }) => isAt(name, to));
+  const unmoved = moves.filter(({ name, from, to }) => isAt(name, from) && !isAt(name, to));
+  if (standing.length > 0 && unmoved.length > 0 && standing.length + unmoved.length === moves.length)
+    if (await tryToFinish(repository, unmoved)) return { changes: moves, standing: moves };
+  const rest = moves.filter((move) => !standing.includes(move) && !unmoved.includes(move));
+  const movedOn = await listMovedOn(repository, rest, found);
+  const proved = [...standing, ...movedOn];
+  // With none left behind, one that git has moved shows that it moved all.
+  return { changes: unmoved.length === 0 && proved.length > 0 ? moves : proved, standing };
+}
+
+/** Git killed while it moved many refs leaves some of them unmoved. False: one was changed meanwhile. */
+async function tryToFinish(repository: GitRepository, unmoved: readonly RefChange[]): Promise<boolean> {
+  try {
+    return await repository.updateRefs(unmoved);
+  } catch (failure) {
+    if (failure instanceof Problem && failure.code === 'ref-refused') return false;
+    throw failure;
+  }
+}
+
 async function endWrite(
   services: HostedServices & { hosted: HostedRepositories },
   write: UnfinishedWrite,
@@ -65,10 +94,6 @@ async function endWrite(
   const at = join(folder.path, `${write.project_id}.git`);
   await removeLeftLocks(at);
   const repository = openGitRepository(services.git, { folder: at, accountId });
-  const found = new Map((await repository.listRefs(['refs/'])).map(({ name, objectId }) => [name, objectId]));
   // A branch that has moved on was pushed to by another caller, whose own write wakes its rules.
-  const standing = write.moves.filter(({ name, to }) => (found.get(name) ?? null) === to);
-  const isDone = standing.length > 0 || (await hasMovedOn(repository, write.moves, found));
-  const changes = isDone ? write.moves : [];
-  await recordWrite(services, ids, { source, changes, standing });
+  await recordWrite(services, ids, { source, ...(await judgeMoves(repository, write.moves)) });
 }

@@ -1,13 +1,14 @@
 /** Repositories of other hosts: what changes there, and what hosts refuse. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { Page, RepositoryBranch, RepositoryFile } from '@headgate/contract';
 import { associate, host as hostHere, loopbackAllowed } from '../../testing/associated-project.ts';
-import { commitFiles, startGitHost } from '../../testing/git-host.ts';
+import { commitFiles, runGit, startGitHost } from '../../testing/git-host.ts';
 import { startTestServer } from '../../testing/server.ts';
+import { waitUntil } from '../../testing/waiting.ts';
 import { createUnusedMirrorsJob } from './unused-mirrors.ts';
 
 const server = await startTestServer({ settings: loopbackAllowed });
@@ -154,6 +155,19 @@ test('a mirror does not grow beyond the limit, whatever the host sends again and
   }
   assert.deepEqual(codes, [undefined, undefined, undefined, 'repository-too-large']);
 
+  // A refused commit begins to free the space of deleted branches.
+  const kept = join(small.deps.repositoriesFolder, `${hosted.projectId}.git`);
+  const deletedAt = new Date(Date.now() - 3 * 86_400_000);
+  for (const name of readdirSync(join(kept, 'objects/pack')))
+    utimesSync(join(kept, 'objects/pack', name), deletedAt, deletedAt);
+  runGit(kept, ['update-ref', '-d', 'refs/heads/main']);
+  small.clock.advance(3_601);
+  await waitUntil('there is space', 20, async () => {
+    const files = [{ path: 'a', content: randomBytes(300_000).toString('base64') }];
+    const body = { branch: 'main', message: 'more', files };
+    return (await owner.admin.post(`${hosted.path}/repositories/commits`, body)).status === 201;
+  });
+
   commitFiles(repository.folder, { files: { b: randomBytes(2_000_000).toString('base64') } });
   for (let round = 0; round < 3; round += 1) {
     small.clock.advance(3);
@@ -163,7 +177,11 @@ test('a mirror does not grow beyond the limit, whatever the host sends again and
 });
 
 test('the mirror is removed with the association and with the project, and when it is unused for 30 days', async () => {
-  const job = createUnusedMirrorsJob(server.deps);
+  const { mirrors } = server.deps;
+  // A folder that cannot be removed.
+  const broken = { accountId: '\0', projectId: 'p', folder: '\0', usedAt: new Date(0) };
+  const list = async () => [broken, ...(await mirrors.list())];
+  const job = createUnusedMirrorsJob({ ...server.deps, mirrors: { ...mirrors, list } });
   const folderOf = (projectId: string) =>
     join(server.deps.repositoriesFolder, '../mirrors', account.accountId, `${projectId}.git`);
   const [one, two, three] = [await makeProject(), await makeProject(), await makeProject()];
