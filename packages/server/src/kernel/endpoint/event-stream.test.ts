@@ -60,7 +60,13 @@ it('limits the streams of a caller and those of an account', async () => {
   await app.listen({ port: 0, host: '127.0.0.1' });
   const leaving = new AbortController();
   const { port } = app.server.address() as { port: number };
-  const get = (actor: string) => fetch(`http://127.0.0.1:${port}/${actor}`, { signal: leaving.signal });
+  // Kept, because `fetch` ends the stream of a response that is collected as garbage.
+  const kept: Response[] = [];
+  async function get(actor: string): Promise<Response> {
+    const response = await fetch(`http://127.0.0.1:${port}/${actor}`, { signal: leaving.signal });
+    kept.push(response);
+    return response;
+  }
   try {
     for (let each = 0; each < mostOfCaller; each += 1) assert.equal((await get('greedy')).status, 200);
     const refused = await get('greedy');
@@ -71,6 +77,7 @@ it('limits the streams of a caller and those of an account', async () => {
     const last = await get('another caller');
     assert.equal(last.status, 429);
     assert.match(await last.text(), /^The account has 100 open streams at this server/);
+    assert.equal(kept.length, mostOfAccount + 2);
   } finally {
     leaving.abort();
     await app.close();
