@@ -70,13 +70,18 @@ async function readPushers({ projectId }: TestProject): Promise<unknown[]> {
   return rows.map((row) => (row as { pushers: unknown }).pushers);
 }
 
-test('a hosted branch is published with the rights that the pusher has at that moment', async () => {
+/** A rule has published the head of `main`; a contributor may push the next commit. */
+async function arrangePublished() {
   const project = await arrangeHosted();
   const head = await commitByApi(admin, project);
   await writeRules(admin, project, ['main', 'prod']);
   await deliver(server);
-  const of = { projectId: project.projectId, role: 'CONTRIBUTOR' } as const;
-  const pusher = await account.actor('MEMBER', of);
+  const pusher = await account.actor('MEMBER', { projectId: project.projectId, role: 'CONTRIBUTOR' });
+  return { project, head, pusher };
+}
+
+test('a hosted branch is published with the rights that the pusher has at that moment', async () => {
+  const { project, head, pusher } = await arrangePublished();
   server.clock.advance(1);
   const second = await commitByApi(pusher, project, {
     expectedHead: head,
@@ -98,12 +103,7 @@ test('a hosted branch is published with the rights that the pusher has at that m
 });
 
 test('a push that waits is not published with the rights of a caller who writes the rules meanwhile', async () => {
-  const project = await arrangeHosted();
-  const head = await commitByApi(admin, project);
-  await writeRules(admin, project, ['main', 'prod']);
-  await deliver(server);
-  const of = { projectId: project.projectId, role: 'CONTRIBUTOR' } as const;
-  const pusher = await account.actor('MEMBER', of);
+  const { project, head, pusher } = await arrangePublished();
   await commitByApi(pusher, project, { expectedHead: head, files: { 'b.orch.yaml': smallPipeline } });
   await admin.delete(`/credentials/${pusher.actorId}`);
   await writeRules(admin, project, ['main', 'prod']);
