@@ -131,7 +131,11 @@ describe('SQL that exceeds DuckDB’s own memory limit', { timeout: 180_000 }, (
       'select histogram(range) from range(1000000000)',
       `select length(string_agg(repeat('x', 1000))) from range(10000000)`,
     ])
-      await assert.rejects(reading.read(sql, bounds, noLimit), /the query was interrupted .*runs go first/);
+      // The limit of DuckDB itself can come first. It also fails this query alone.
+      await assert.rejects(
+        reading.read(sql, bounds, noLimit),
+        /the query was interrupted .*runs go first|the warehouse has 128 MB: make the query smaller/,
+      );
     assert.deepEqual((await reading.read('select count(*) from kept', bounds, noLimit)).rows, [[1000]]);
     assert.deepEqual((await endless).rows, [[900_000_000]]);
     assert.deepEqual((await run.query('select count(*) from kept', 1)).rows, [[0]], 'in its transaction');
