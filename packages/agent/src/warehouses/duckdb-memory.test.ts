@@ -127,11 +127,11 @@ describe('SQL that exceeds DuckDB’s own memory limit', { timeout: 180_000 }, (
     const reading = await driver.connectReading(testPlace);
     const bounds = { maxRows: 10, maxBytes: 10_000 };
     const noLimit = new AbortController().signal;
+    // The limit of DuckDB itself can come first. It also fails this query alone.
     for (const sql of [
       'select histogram(range) from range(1000000000)',
       `select length(string_agg(repeat('x', 1000))) from range(10000000)`,
     ])
-      // The limit of DuckDB itself can come first. It also fails this query alone.
       await assert.rejects(
         reading.read(sql, bounds, noLimit),
         /the query was interrupted .*runs go first|the warehouse has 128 MB: make the query smaller/,
