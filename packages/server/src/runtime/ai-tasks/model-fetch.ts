@@ -34,7 +34,7 @@ interface Silence {
   end(): void;
 }
 
-/** Aborts a request of which nothing comes for a while. Comments that keep the connection alive count. */
+/** Aborts a request when nothing comes for a while. Comments that keep the connection alive count as something. */
 function watchSilence(seconds: number): Silence {
   const controller = new AbortController();
   const limit = `${seconds} s (HEADGATE_AI_SILENCE_SECONDS)`;
