@@ -28,6 +28,7 @@ export const ROUND_TESTS: Readonly<Record<string, number>> = {
   'blobs/collection-race': 0.5,
   'agent-link/fencing': 0.5,
   'ai-tasks/kills': 1,
+  'acceptance/killed-ai-task': 30,
   'connector-profiles/connector-properties': 0.5,
   'acceptance/directory-sync': 4,
   'endpoint/unique-names': 1,
@@ -38,7 +39,7 @@ export const ROUND_TESTS: Readonly<Record<string, number>> = {
   'warehouses/duckdb-memory': 3,
 };
 /** A shorter turn has one of these files, a longer one all. */
-const SECONDS_PER_FILE = 16;
+const SECONDS_PER_FILE = 15;
 
 export const PARTS = {
   fuzz: (seconds: number, seed: number): PartCommand => ({

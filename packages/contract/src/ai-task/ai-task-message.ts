@@ -111,7 +111,7 @@ export const listAiTaskMessages = operation({
   path: messagesPath,
   summary: 'List the messages of an AI task',
   description:
-    'Oldest first. Messages are only ever added. Rows of a warehouse are left out for callers without the permission to query it.',
+    'Oldest first. Messages are only ever added. Rows of a warehouse are left out for callers without the permission to query it. The `id` of a message in the stream is a `paginationToken` too: it gives the messages after that one.',
   permission: 'project:read',
   query: Type.Object({
     ...tokenQuery,
@@ -202,6 +202,7 @@ export const sendAiTaskMessage = operation({
     'ai-task-config-fixed',
     'environment-not-found',
     'grant-refused',
+    'grant-without-effect',
   ],
   events: ['ai-task-message-sent'],
 });

@@ -78,6 +78,12 @@ export const aiTaskOutcomes = {
       ({ path, given, what, known }) =>
         `${path}: there is no ${what} named ${quoted(given)}.${didYouMean(nearestName(given, known))} Known: ${known.join(', ')}. Nothing was granted.`,
     ),
+    'grant-without-effect': kind<{ path: string; toolName: string }>(
+      422,
+      'A granted permission limits a tool that needs none.',
+      ({ path, toolName }) =>
+        `${path}: ${toolName} changes nothing and needs no permission, so this would limit nothing. Leave the entry out. Nothing was granted.`,
+    ),
     'decision-not-pending': kind<{ index: number; id: string }>(
       409,
       'No call with this id waits for a decision.',

@@ -103,7 +103,13 @@ export const createAiTask = operation({
     }),
     headers: ['Location'],
   },
-  problems: ['environment-not-found', 'ai-task-budget', 'too-many-ai-tasks', 'grant-refused'],
+  problems: [
+    'environment-not-found',
+    'ai-task-budget',
+    'too-many-ai-tasks',
+    'grant-refused',
+    'grant-without-effect',
+  ],
   events: ['ai-task-created'],
 });
 
@@ -176,7 +182,7 @@ export const replaceAiTaskPermissions = operation({
   permission: 'project:configure',
   body: Type.Object({ grantedPermissions: GrantedPermissions }),
   success: { status: 200, body: Type.Object({ grantedPermissions: GrantedPermissions }) },
-  problems: ['ai-task-not-found', 'grant-refused'],
+  problems: ['ai-task-not-found', 'grant-refused', 'grant-without-effect'],
   events: ['ai-task-permissions-replaced'],
 });
 

@@ -44,6 +44,7 @@ function readModel(read: Reader, faults: string[]): ModelSettings | undefined {
     maxOutputTokens: read.integer('HEADGATE_AI_MAX_OUTPUT_TOKENS', 4_096, 16, 1_000_000),
     contextTokens: read.integer('HEADGATE_AI_CONTEXT_TOKENS', 128_000, 4_096, 10_000_000),
     timeoutSeconds: read.integer('HEADGATE_AI_TIMEOUT_SECONDS', 300, 1, 3_600),
+    silenceSeconds: read.integer('HEADGATE_AI_SILENCE_SECONDS', 120, 1, 300),
     inputPrice: read.integer('HEADGATE_AI_INPUT_PRICE', 0, 0, 100_000_000),
     outputPrice: read.integer('HEADGATE_AI_OUTPUT_PRICE', 0, 0, 100_000_000),
   };

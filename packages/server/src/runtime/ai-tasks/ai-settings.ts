@@ -10,7 +10,10 @@ export interface ModelSettings {
   maxOutputTokens: number;
   /** What one request may hold, the answer included. */
   contextTokens: number;
+  /** For the whole of one answer. */
   timeoutSeconds: number;
+  /** Without a byte from the model server, before an answer or in it. */
+  silenceSeconds: number;
   /** Prices of a million tokens, in hundredths. */
   inputPrice: number;
   outputPrice: number;

@@ -328,6 +328,27 @@ test('a grant of an unknown tool or argument is refused, and changes nothing', a
   assert.deepEqual([task.grantedPermissions, task.pendingDecisions.length], [[], 1]);
 });
 
+test('a grant of a tool that only reads changes nothing; its limits are refused', async () => {
+  model.play([{ text: 'Done.' }]);
+  const path = await scene.create('Look.', { grants: [{ toolName: 'look' }] });
+  assert.deepEqual((await scene.settled(path)).grantedPermissions, [{ toolName: 'look' }]);
+  const put = (grant: object) =>
+    admin.send('PUT', `${path}/permissions`, {
+      body: { grantedPermissions: [{ toolName: 'change' }, grant] },
+    });
+  const limits = [{ arguments: { text: 'a' } }, { uses: 1 }, { environmentName: 'dev' }];
+  for (const limit of limits) {
+    const refused = requireProblem(await put({ toolName: 'look', ...limit }), 422, 'grant-without-effect');
+    const [name] = Object.keys(limit);
+    assert.match(
+      refused.detail,
+      new RegExp(`^body\\.grantedPermissions\\[1\\]\\.${name}: look changes nothing`),
+    );
+  }
+  requireProblem(await put({ toolName: 'ask_user', uses: 1 }), 422, 'grant-without-effect');
+  assert.deepEqual((await scene.settled(path)).grantedPermissions, [{ toolName: 'look' }]);
+});
+
 test('a grant that is given again is of the one who gave it last', async () => {
   tools.runs.length = 0;
   model.play([{ calls: [change('a'), change('b')] }, { calls: [change('c')] }, { text: 'Done.' }]);

@@ -60,8 +60,9 @@ export function addGrants(tx: Transaction, { scope, taskId, grants, tools, now }
   tx.send(addAll, { ...key, granted_by: scope.actorId, now, grants: encodeJson(rows) });
 }
 
-/** A grant that could never hold is a mistake. */
-function requireTool(tools: Tools, { toolName, arguments: values = {} }: AiGrantedPermission, index: number) {
+/** A grant that could never hold is a mistake, and so is the limit of one that is not needed. */
+function requireTool(tools: Tools, grant: AiGrantedPermission, index: number) {
+  const { toolName, arguments: values = {}, ...limits } = grant;
   const refuse = (member: string, given: string, what: string, known: readonly string[]) =>
     problem('grant-refused', { path: `body.grantedPermissions[${index}].${member}`, given, what, known });
   const tool = tools.find(toolName);
@@ -77,6 +78,9 @@ function requireTool(tools: Tools, { toolName, arguments: values = {} }: AiGrant
   const known = Object.keys((tool.inputSchema as TObject).properties);
   const unknown = Object.keys(values).find((name) => !known.includes(name));
   if (unknown !== undefined) throw refuse('arguments', unknown, `argument of ${toolName}`, known);
+  const limit = Object.keys({ ...limits, ...(grant.arguments && { arguments: values }) })[0];
+  if (limit !== undefined && !tool.changes)
+    throw problem('grant-without-effect', { path: `body.grantedPermissions[${index}].${limit}`, toolName });
   return tool;
 }
 

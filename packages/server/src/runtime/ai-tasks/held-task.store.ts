@@ -113,6 +113,7 @@ const heldRow = {
   output_tokens: 'bigint',
   cost: 'bigint',
   milliseconds: 'bigint',
+  failures: 'integer',
   /** Of the account, today. */
   day_turns: 'bigint',
   day_tokens: 'bigint',
@@ -129,7 +130,7 @@ const selectHeld = statement(
   `
   select t.project_id, t.status, t.agent_config, t.description, t.environment_name, t.creator_id, t.creator_credential_id,
     t.sender_id, t.sender_credential_id, t.stop_at, t.wants_turn, t.news, t.last_position, t.turns, t.input_tokens,
-    t.output_tokens, t.cost, t.milliseconds, coalesce(d.turns, 0) as day_turns, coalesce(d.tokens, 0) as day_tokens,
+    t.output_tokens, t.cost, t.milliseconds, t.failures, coalesce(d.turns, 0) as day_turns, coalesce(d.tokens, 0) as day_tokens,
     coalesce(d.cost, 0) as day_cost, coalesce(d.milliseconds, 0) as day_milliseconds,
     (select coalesce(jsonb_agg(jsonb_build_object('callId', c.call_id, 'turn', c.turn, 'groupId', c.group_id,
         'toolName', c.tool_name, 'input', c.input, 'inputDigest', encode(c.input_digest, 'base64'),
@@ -218,10 +219,36 @@ export async function giveTaskBack(read: Read, key: HeldKey, dueAt: Date): Promi
   await read(giveBack, { ...key, due_at: dueAt });
 }
 
+const countOne = statement(
+  { parameters: keyTypes, row: { failures: 'integer' } },
+  `
+  update ai_task set failures = failures + 1
+  where account_id = $account_id and task_id = $task_id and epoch = $epoch returning failures`,
+);
+
+/** Counts a step that failed, and returns how many did one after the other. @throws LeaseLost */
+export async function countFailure(read: Read, key: HeldKey): Promise<number> {
+  const [row] = await read(countOne, key);
+  if (row === undefined) throw new LeaseLost();
+  return row.failures;
+}
+
+const resetFailures = statement(
+  { parameters: keyTypes },
+  `
+  update ai_task set failures = 0
+  where account_id = $account_id and task_id = $task_id and epoch = $epoch`,
+);
+
+/** After a step that succeeded. */
+export async function forgetFailures(read: Read, key: HeldKey): Promise<void> {
+  await read(resetFailures, key);
+}
+
 export const endTask = statement(
   { parameters: { ...keyTypes, status: 'text' } },
   `
-  update ai_task set status = $status, due_at = null, lease_until = null, wants_turn = false, stop_at = null
+  update ai_task set status = $status, due_at = null, lease_until = null, wants_turn = false, stop_at = null, failures = 0
   where account_id = $account_id and task_id = $task_id and epoch = $epoch`,
 );
 

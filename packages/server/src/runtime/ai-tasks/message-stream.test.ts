@@ -109,3 +109,29 @@ test('a stream of a deleted task ends and says so', async () => {
   const rest = await takeUntil(stream, ({ event }) => event === 'end');
   assert.equal(rest.at(-1)?.data.reason, 'deleted');
 });
+
+test('a reader without an open stream asks for what is new, by the id or the token that it has', async () => {
+  model.play([{ text: 'One.' }, { text: 'Two.' }]);
+  const path = await scene.create('First.');
+  await scene.settle();
+  const read = async (lastEventId?: string) => {
+    const stream = await follow(path, { query: 'seconds=0', lastEventId });
+    return takeUntil(stream, ({ event }) => event === 'end');
+  };
+  const before = await read();
+  assert.deepEqual(before.map(kindOf), ['user', 'usage', 'assistant', 'end']);
+  const last = before.at(-2)?.id;
+  assert.deepEqual((await read(last)).map(kindOf), ['end']);
+  assert.equal((await admin.post(`${path}/messages`, { message: 'Second.' })).status, 200);
+  await scene.settle();
+  assert.deepEqual((await read(last)).map(kindOf), ['user', 'usage', 'assistant', 'end']);
+  // The same as a list: the id of the last message is a token of it.
+  const page = await admin.get<{ results: AiTaskMessage[]; more?: string }>(
+    `${path}/messages?paginationToken=${last}`,
+  );
+  assert.deepEqual(
+    page.body.results.map(({ data }) => data.type),
+    ['user', 'usage', 'assistant'],
+  );
+  assert.equal(page.body.more, undefined);
+});

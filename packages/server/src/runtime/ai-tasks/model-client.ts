@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { hideSecrets } from '../ai-tools/index.ts';
 import type { ModelSettings } from './ai-settings.ts';
 import { type Ask, type Model, type ModelAnswer, ModelFailed, type Said } from './model.ts';
+import { createModelFetch, mostOfReason } from './model-fetch.ts';
 
 type Adapter = ReturnType<ReturnType<typeof import('@ai-sdk/anthropic').createAnthropic>>;
 type Options = Parameters<Adapter['doStream']>[0];
@@ -13,17 +14,16 @@ type Options = Parameters<Adapter['doStream']>[0];
 const mostAttempts = 5;
 const firstPauseMilliseconds = 250;
 const longestPauseMilliseconds = 60_000;
-/** Of what the model server says, for the log. */
-const mostOfReason = 1_000;
 
 /** The adapters are loaded with the first turn, because most servers have no model. */
-async function openAdapter({ provider, baseUrl, model, apiKey }: ModelSettings): Promise<Adapter> {
-  const baseURL = baseUrl;
+async function openAdapter(settings: ModelSettings): Promise<Adapter> {
+  const { provider, baseUrl: baseURL, model, apiKey } = settings;
+  const fetch = createModelFetch(settings);
   const key = apiKey === undefined ? {} : { apiKey: apiKey.reveal() };
   if (provider === 'anthropic') {
     const { createAnthropic } = await import('@ai-sdk/anthropic');
     // Without a key the adapter would read the environment.
-    return createAnthropic({ baseURL, apiKey: '', ...key, fetch: fetchWithoutRedirect })(model);
+    return createAnthropic({ baseURL, apiKey: '', ...key, fetch })(model);
   }
   const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
   const make = createOpenAICompatible({
@@ -31,31 +31,9 @@ async function openAdapter({ provider, baseUrl, model, apiKey }: ModelSettings):
     baseURL,
     includeUsage: true,
     ...key,
-    fetch: fetchWithoutRedirect,
+    fetch,
   });
   return make.chatModel(model) as Adapter;
-}
-
-/** A redirect would send the conversation to an address that the operator did not set. */
-const fetchWithoutRedirect: typeof fetch = async (input, init) => {
-  const response = await fetch(input, { ...init, redirect: 'error' });
-  return new Response(response.body?.pipeThrough(boundBytes()), response);
-};
-
-/** Of one response: events are much larger than the text that they bring. */
-const mostBytes = 16 * 1_048_576;
-
-/** The adapters keep a response until its end, or until a line of it ends. */
-function boundBytes(): TransformStream<Uint8Array, Uint8Array> {
-  let bytes = 0;
-  return new TransformStream({
-    transform(chunk, controller) {
-      bytes += chunk.byteLength;
-      if (bytes <= mostBytes) controller.enqueue(chunk);
-      else
-        controller.error(new ModelFailed('answer-too-long', 'The answer of the model server was too long.'));
-    },
-  });
 }
 
 export function createModelClient(settings: ModelSettings): Model {
@@ -87,7 +65,22 @@ function computePause(attempt: number): number {
 class StreamCut extends Error {}
 
 async function askOnce(adapter: Adapter, request: Ask, settings: ModelSettings): Promise<ModelAnswer> {
-  const timeout = AbortSignal.timeout(settings.timeoutSeconds * 1_000);
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(describeLate(settings)), settings.timeoutSeconds * 1_000);
+  try {
+    return await readAnswer(adapter, request, AbortSignal.any([request.signal, late.signal]));
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** It is not asked again: the next answer would hardly be shorter, and cost as much. */
+function describeLate({ timeoutSeconds }: ModelSettings): ModelFailed {
+  const text = `The answer of the model server took longer than ${timeoutSeconds} s (HEADGATE_AI_TIMEOUT_SECONDS).`;
+  return new ModelFailed('model-too-slow', text);
+}
+
+async function readAnswer(adapter: Adapter, request: Ask, abortSignal: AbortSignal): Promise<ModelAnswer> {
   const { stream } = await adapter.doStream({
     prompt: renderPrompt(request),
     maxOutputTokens: request.maxOutputTokens,
@@ -97,7 +90,7 @@ async function askOnce(adapter: Adapter, request: Ask, settings: ModelSettings):
       description,
       inputSchema: toPlainSchema(inputSchema),
     })),
-    abortSignal: AbortSignal.any([request.signal, timeout]),
+    abortSignal,
   });
   request.onBegin();
   const answer: ModelAnswer = {
@@ -173,10 +166,10 @@ interface Judged {
 }
 
 function judgeFailure(failure: unknown): Judged {
-  if (failure instanceof ModelFailed) return { failure, isPassing: false };
   // The adapters wrap what a body fails with.
   const { cause } = failure as { cause?: unknown };
-  if (cause instanceof ModelFailed) return { failure: cause, isPassing: false };
+  const own = [failure, cause].find((each) => each instanceof ModelFailed);
+  if (own !== undefined) return { failure: own, isPassing: own.code === 'model-unavailable' };
   const {
     statusCode: status,
     responseHeaders: headers,
@@ -194,7 +187,7 @@ function judgeFailure(failure: unknown): Judged {
     const what =
       failure instanceof StreamCut || status !== undefined
         ? 'The answer of the model server was cut off.'
-        : 'The model server cannot be reached, or did not answer in time.';
+        : 'The model server cannot be reached.';
     return { failure: new ModelFailed('model-unavailable', what, reason), isPassing: true };
   }
   if (status === 429 || status === 408 || status === 409 || status >= 500) {

@@ -48,6 +48,8 @@ export interface Model {
 
 export type ModelFailureCode =
   | 'model-unavailable'
+  | 'model-too-slow'
+  | 'model-does-not-stream'
   | 'model-refused-request'
   | 'context-too-long'
   | 'answer-too-long';

@@ -3,7 +3,7 @@
  * by leases that one statement extends for all. A lease that is lost ends the work on the task at once.
  */
 import { addSeconds } from '../../kernel/clock.ts';
-import { isUnavailable } from '../../kernel/database/database.ts';
+import { handleFailedStep } from './failed-step.ts';
 import { claimTasks, extendLeases, giveTaskBack, type HeldKey, LeaseLost } from './held-task.store.ts';
 import { type RunServices, runTask } from './task-run.ts';
 import { takeStep } from './task-step.ts';
@@ -19,8 +19,6 @@ export interface Runner {
 
 const leaseSeconds = 20;
 const beatMilliseconds = 5_000;
-/** Before a task that met a failure of the platform is taken up again. */
-const pauseSeconds = 5;
 
 interface Held {
   key: HeldKey;
@@ -55,17 +53,11 @@ export function createRunner(services: RunServices & { stopping: AbortSignal }):
   }
 
   async function endWork(key: HeldKey, failure: unknown, isLost: boolean): Promise<void> {
-    const about = { err: failure, taskId: key.task_id };
     if (isLost || failure instanceof LeaseLost) {
+      const about = { err: failure, taskId: key.task_id };
       log.info(about, 'an AI task was deleted, or another server took it over');
-      return;
-    }
-    if (!stopping.aborted) {
-      if (isUnavailable(failure)) log.warn(about, 'an AI task was interrupted; it will be taken up again');
-      else log.error(about, 'a step of an AI task failed; it will be taken up again');
-    }
-    const dueAt = addSeconds(clock.now(), stopping.aborted ? 0 : pauseSeconds);
-    await giveTaskBack(database.read, key, dueAt).catch(() => undefined);
+    } else if (stopping.aborted) await giveTaskBack(database.read, key, clock.now()).catch(() => undefined);
+    else await handleFailedStep(services, key, failure);
   }
 
   function begin(key: HeldKey, sentAt: number): void {

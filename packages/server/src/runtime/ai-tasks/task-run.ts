@@ -13,6 +13,7 @@ import type { Log } from '../../kernel/log.ts';
 import type { AiSettings } from './ai-settings.ts';
 import {
   endTask,
+  forgetFailures,
   type HeldKey,
   type HeldTask,
   readHeld,
@@ -25,7 +26,7 @@ import type { Model } from './model.ts';
 import { buildTaskEvent, describeTask } from './task-event.ts';
 import { canMove, keyOfTask, stopKeyOf } from './task-state.ts';
 import { nameWarehouse, type Tools } from './tool-set.ts';
-import { writeCallEnd } from './turn.store.ts';
+import { writeCallEnd, writeTurnEnd } from './turn.store.ts';
 
 export interface RunServices {
   database: Database;
@@ -117,7 +118,13 @@ export function writeEnd(
   recordTaskEvents(step, tx, [buildTaskEvent(name, key.task_id, describeTask(task), { after })], now);
 }
 
-/** Ends the task with the reason as its last message. Calls that have not begun are not made. */
+const notMade = { outcome: 'STOPPED', text: 'The call was not made, because the task has ended.' } as const;
+const interrupted = {
+  outcome: 'FAILED',
+  text: 'The call was interrupted. Its effect may have happened: check before you repeat it.',
+} as const;
+
+/** Ends the task with the reason as its last message. Its turn and its calls end too. */
 export function endWith(
   step: Pick<Step, 'services' | 'key' | 'task'>,
   status: 'STOPPED' | 'ERRORED',
@@ -126,11 +133,14 @@ export function endWith(
   const { services, key, task } = step;
   const now = services.clock.now();
   return writeFreshStep(step, (tx, { status: from }) => {
-    const messages: NewMessage[] = task.calls.map(({ callId, groupId, toolName }) => {
-      writeCallEnd(tx, key, { callId, outcome: 'STOPPED' }, now);
-      const text = 'The call was not made, because the task has ended.';
+    const { last_turn: last } = task;
+    // The next message begins another turn.
+    if (last?.status === 'ASKED') writeTurnEnd(tx, key, { turn: last.turn, status: 'FAILED' }, now);
+    const messages: NewMessage[] = task.calls.map(({ callId, groupId, toolName, status: before }) => {
+      const end = before === 'RUNNING' ? interrupted : notMade;
+      writeCallEnd(tx, key, { callId, outcome: end.outcome }, now);
       const data: AiMessageData = {
-        ...{ type: 'tool-result', toolId: callId, toolName, outcome: 'STOPPED', text },
+        ...{ type: 'tool-result', toolId: callId, toolName, ...end },
         ...nameWarehouse(services.tools, toolName, task.agent_config),
       };
       return { groupId, data };
@@ -162,6 +172,7 @@ export async function runTask(
       const signal = AbortSignal.any([lost, stop.signal]);
       const next = await takeStep({ services, key, task, lost, signal }).catch(repeatIfStale);
       if (next === 'ended') return;
+      if (task.failures > 0) await forgetFailures(services.database.read, key);
       if (next === 'again') continue;
       if (await releaseTask(services.database.read, key, next, task.news)) return;
     }

@@ -45,6 +45,17 @@ test('names of secrets and other text stay as they are', () => {
   for (const text of texts) assert.equal(mask(text), text);
 });
 
+test('what is masked already is shown as it is', () => {
+  const texts = ['password: [masked]', 'DB_PASSWORD=[masked], b', 'postgres://ada:[masked]@db/x', '[masked]'];
+  for (const text of texts) {
+    assert.equal(mask(text), text);
+    assert.equal(hideSecrets(text), text);
+  }
+  assert.equal(mask('token: [masked]\npwd=abc123'), 'token: [masked]\npwd=[secret 1]');
+  const once = hideSecrets('password: "hunter22"\npwd=abc123\napi_key: abc def');
+  assert.equal(hideSecrets(once), once);
+});
+
 test('a masked text is restored exactly, also one that has a mark itself', () => {
   for (const text of [
     'password: abc\nx [secret 9] y\ntoken=def',

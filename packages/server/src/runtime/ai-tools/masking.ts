@@ -21,8 +21,11 @@ export function isSecretName(name: string): boolean {
 }
 
 const maskPattern = /\[secret \d+(?:-[0-9a-f]{8})?\]/g;
+/** What stands in place of a secret that cannot be written back. It is none, and is shown as it is. */
+const plainMark = '[masked]';
 /** The first group, if there is one, stays. */
 const forms: readonly RegExp[] = [
+  /\[masked\]/g,
   // A text that looks like a mark gets a number too, so that it comes back as it was.
   maskPattern,
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
@@ -52,7 +55,7 @@ export interface Masked {
 
 /** For texts of files. @param key of the task, which only the server knows */
 export function maskSecrets(text: string, key: string): Masked {
-  const spans = findSpans(text);
+  const spans = findSpans(text).filter(({ start, end }) => text.slice(start, end) !== plainMark);
   const secrets = spans.map(({ start, end }) => text.slice(start, end));
   const check = digestSecrets(secrets, key);
   let masked = '';
@@ -74,7 +77,7 @@ export function hideSecrets(text: string): string {
   let at = 0;
   for (const { start, end } of findSpans(text)) {
     const value = text.slice(start, end);
-    hidden += `${text.slice(at, start)}${isMark(value) ? value : '[masked]'}`;
+    hidden += `${text.slice(at, start)}${isMark(value) ? value : plainMark}`;
     at = end;
   }
   return hidden + text.slice(at);
