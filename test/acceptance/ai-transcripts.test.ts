@@ -4,275 +4,37 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { AiMessageData, AiTask } from '@headgate/contract';
+import { type ModelServer, startModelServer } from '../../packages/server/src/testing/model-server.ts';
+import { nameModel, Talk } from './harness/ai-talk.ts';
 import {
-  type ModelServer,
-  modelKey,
-  modelName,
-  startModelServer,
-} from '../../packages/server/src/testing/model-server.ts';
-import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
+  commit,
+  edit,
+  hello,
+  replaceText,
+  type Transcript,
+  totals,
+  transcripts,
+  write,
+} from './harness/ai-transcripts.ts';
 import type { ApiClient } from './harness/client.ts';
 import { exampleFiles } from './harness/examples.ts';
+import { HostedProject } from './harness/hosted-project.ts';
 import { Installation } from './harness/installation.ts';
 import { Project } from './harness/project.ts';
 
-type Files = Record<string, string>;
-interface Call {
-  name: string;
-  input: object;
-}
-interface Transcript {
-  title: string;
-  example: string;
-  /** Changes the files before they are published. */
-  given?: (files: Files) => void;
-  /** Runs before the task begins. */
-  earlier?: string[];
-  calls: (files: Files) => Call[];
-  mode?: 'PLAN';
-  /** Without a grant for what changes something. */
-  denied?: true;
-  /** What the results say, in the order of the calls. */
-  says?: RegExp[];
-  /** Merges the changes, then runs these pipelines. */
-  merged?: string[];
-  query?: string;
-  rows?: unknown[][];
-}
-
-const hello = 'hello.orch.yaml';
-const totals = 'Orders/Transform/Totals.tran.yaml';
-const loadOrders = 'Orders/Load new orders.orch.yaml';
-const write = (path: string, content: string): Call => ({ name: 'write_file', input: { path, content } });
-const commit: Call = { name: 'commit', input: { message: 'As asked' } };
-const run = (pipelineName: string, variables?: object): Call => ({
-  name: 'run_pipeline',
-  input: { pipelineName, ...(variables === undefined ? {} : { variables }) },
-});
-const query = (sql: string): Call => ({ name: 'query_warehouse', input: { sql } });
-
-/** The file with a text in it replaced. */
-function edit(files: Files, path: string, from: string, to: string): Call {
-  const text = files[path] ?? assert.fail(`no file ${path}`);
-  assert.ok(text.includes(from), `${path} has ${from}`);
-  return write(path, text.replace(from, to));
-}
 const greeting = 'select * from greeting';
-const breakHello = (files: Files) => {
-  files[hello] = (files[hello] ?? '').replace('AS text', 'AS text FROM no_such_table');
-};
-
-const transcripts: readonly Transcript[] = [
-  {
-    title: 'change a default value',
-    example: 'hello-world',
-    calls: (files) => [edit(files, hello, 'Hello, world', 'Hello, Oslo'), commit],
-    merged: ['hello'],
-    query: greeting,
-    rows: [['Hello, Oslo']],
-  },
-  {
-    title: 'add a column',
-    example: 'hello-world',
-    calls: (files) => [edit(files, hello, 'AS text', 'AS text, 7 AS number'), commit],
-    merged: ['hello'],
-    query: greeting,
-    rows: [['Hello, world', 7]],
-  },
-  {
-    title: 'why did last night fail, and repair it',
-    example: 'hello-world',
-    given: breakHello,
-    earlier: ['hello'],
-    calls: (files) => [
-      { name: 'list_runs', input: { onlyFailed: true } },
-      edit(files, hello, ' FROM no_such_table', ''),
-      commit,
-    ],
-    says: [/FAILED.*no_such_table/],
-    merged: ['hello'],
-    query: greeting,
-    rows: [['Hello, world']],
-  },
-  {
-    title: 'make it incremental',
-    example: 'hello-world',
-    calls: (files) => [
-      edit(
-        files,
-        hello,
-        'CREATE OR REPLACE TABLE greeting AS SELECT',
-        'CREATE TABLE IF NOT EXISTS greeting (text VARCHAR); INSERT INTO greeting SELECT',
-      ),
-      commit,
-    ],
-    merged: ['hello', 'hello'],
-    query: greeting,
-    rows: [['Hello, world'], ['Hello, world']],
-  },
-  {
-    title: 'add a pipeline and delete another one',
-    example: 'hello-world',
-    calls: (files) => [
-      write('bye.orch.yaml', (files[hello] ?? '').replace('Hello, world', 'Bye')),
-      { name: 'delete_file', input: { path: hello } },
-      { name: 'list_pipelines', input: {} },
-      commit,
-    ],
-    says: [/Created/, /deleted/, /^bye.orch.yaml[^\n]*$/],
-    merged: ['bye'],
-    query: greeting,
-    rows: [['Bye']],
-  },
-  {
-    title: 'list the pipelines',
-    example: 'orders',
-    calls: () => [{ name: 'list_pipelines', input: {} }],
-    says: [/Totals.tran.yaml: transformation/],
-  },
-  {
-    title: 'find and read',
-    example: 'orders',
-    calls: () => [
-      { name: 'search_files', input: { text: 'rewrite-table' } },
-      { name: 'read_file', input: { path: totals } },
-    ],
-    says: [/Totals.tran.yaml:\d+/, /targetTable: "totals"/],
-  },
-  {
-    title: 'validate, and repair what is found',
-    example: 'hello-world',
-    given: (files) => {
-      files[hello] = (files[hello] ?? '').replace('type: print-variables', 'type: print-variable');
-    },
-    calls: (files) => [
-      { name: 'validate_pipeline', input: {} },
-      edit(files, hello, 'type: print-variable\n', 'type: print-variables\n'),
-      { name: 'validate_pipeline', input: {} },
-      commit,
-    ],
-    says: [/error .*print-variable/, /Changed/, /No findings/],
-    merged: ['hello'],
-    query: greeting,
-    rows: [['Hello, world']],
-  },
-  {
-    title: 'show the SQL',
-    example: 'orders',
-    earlier: ['Orders/Load orders'],
-    calls: () => [{ name: 'plan_sql', input: { path: totals } }],
-    says: [/-- Totals[\s\S]*sum\(/i],
-  },
-  {
-    title: 'add an aggregation',
-    example: 'orders',
-    calls: (files) => [edit(files, totals, '- ["amount", "Sum"]', '- ["amount", "Max"]'), commit],
-    merged: ['Orders/Load orders'],
-    query:
-      "select count(*) from information_schema.columns where table_name = 'totals' and column_name ilike '%max%'",
-    rows: [[1]],
-  },
-  {
-    title: 'write to another table',
-    example: 'orders',
-    calls: (files) => [edit(files, totals, 'targetTable: "totals"', 'targetTable: "order_totals"'), commit],
-    merged: ['Orders/Transform/Totals'],
-    earlier: ['Orders/Load orders'],
-    query: 'select count(*) > 0 from order_totals',
-    rows: [[true]],
-  },
-  {
-    title: 'run the tests',
-    example: 'orders',
-    calls: () => [{ name: 'run_tests', input: {} }],
-    says: [/is SUCCESS/],
-  },
-  {
-    title: 'run and look at the result',
-    example: 'orders',
-    calls: () => [run('Orders/Load orders'), query('select count(*) > 0 as filled from totals')],
-    says: [/is SUCCESS/, /\["filled"\]\n\[true\]/],
-  },
-  {
-    title: 'load a file by a variable',
-    example: 'incremental-load',
-    calls: () => [
-      run('Orders/Load new orders', { file: 'orders-tuesday.csv' }),
-      query('select amount from orders where id = 4'),
-    ],
-    says: [/is SUCCESS/, /\[99.9\]/],
-  },
-  {
-    title: 'change what is loaded',
-    example: 'incremental-load',
-    calls: (files) => [edit(files, loadOrders, 'orders-monday.csv', 'orders-tuesday.csv'), commit],
-    merged: ['Orders/Load new orders'],
-    query: 'select customer from orders where id = 4',
-    rows: [['Dee']],
-  },
-  {
-    title: 'a second load adds nothing',
-    example: 'incremental-load',
-    calls: () => [
-      run('Orders/Load new orders'),
-      run('Orders/Load new orders'),
-      query('select count(*) from orders'),
-    ],
-    says: [/is SUCCESS/, /is SUCCESS/, /\[3\]/],
-  },
-  {
-    title: 'in the mode PLAN nothing is written',
-    example: 'hello-world',
-    mode: 'PLAN',
-    calls: (files) => [
-      edit(files, hello, 'Hello, world', 'Owned'),
-      { name: 'read_file', input: { path: hello } },
-    ],
-    says: [/./, /Hello, world/],
-  },
-  {
-    title: 'what is denied does not happen',
-    example: 'hello-world',
-    denied: true,
-    calls: (files) => [edit(files, hello, 'Hello, world', 'Owned')],
-    says: [/./],
-  },
-  {
-    title: 'a query cannot write',
-    example: 'hello-world',
-    earlier: ['hello'],
-    calls: () => [query('delete from greeting'), query(greeting)],
-    says: [/only SELECT/, /\["Hello, world"\]/],
-    query: greeting,
-    rows: [['Hello, world']],
-  },
-  {
-    title: 'a pipeline that fails is not a success',
-    example: 'hello-world',
-    given: breakHello,
-    calls: () => [run('hello'), { name: 'list_runs', input: {} }],
-    says: [/is FAILED.*no_such_table/, /FAILED/],
-  },
-];
-
-const granted = ['write_file', 'delete_file', 'run_pipeline', 'run_tests', 'commit'];
+const countColumns = (table: string, like: string) =>
+  `select count(*) from information_schema.columns where table_name = '${table}' and column_name like '${like}'`;
 
 describe('transcripts of AI tasks', { timeout: 400_000 }, () => {
   let model: ModelServer;
   let headgate: Installation;
   let client: ApiClient;
+  const projects = new Map<string, Project>();
 
   before(async () => {
     model = await startModelServer('openai');
-    headgate = await Installation.create({
-      environment: {
-        HEADGATE_AI_PROVIDER: 'openai',
-        HEADGATE_AI_BASE_URL: model.address,
-        HEADGATE_AI_MODEL: modelName,
-        HEADGATE_AI_API_KEY: modelKey,
-      },
-    });
+    headgate = await Installation.create({ environment: nameModel(model) });
     await headgate.start();
     client = headgate.client();
   });
@@ -282,69 +44,186 @@ describe('transcripts of AI tasks', { timeout: 400_000 }, () => {
     assert.deepEqual(model.faults, []);
   });
 
-  it('has twenty of them', () => assert.equal(transcripts.length, 20));
-
-  for (const transcript of transcripts)
+  for (const [index, transcript] of transcripts.entries())
     it(transcript.title, async () => {
-      const project = await Project.create(client);
+      const project = await findProject(transcript);
       const files = exampleFiles(transcript.example);
       transcript.given?.(files);
-      await project.publish(files);
+      await project.publish(files, 'dev', `${index}`);
       for (const name of transcript.earlier ?? []) await project.run(name, 'dev', 60);
-      const path = await talk(project, transcript, transcript.calls(files));
-      if (transcript.merged !== undefined) {
-        await client.ask('POST', `${path}/merge`, { versionName: '2' });
-        for (const name of transcript.merged) {
-          const execution = await project.run(name, 'dev', 60);
-          assert.equal(execution.status, 'SUCCESS', execution.message);
-        }
+      const { mode = 'ACT', calls, says = [], denied, merged, query, rows } = transcript;
+      const config = { projectId: project.id, mode };
+      const talk = await Talk.start({ client, model }, transcript.title, {
+        ...{ config, denied, says },
+        calls: calls(files),
+      });
+      if (denied || mode === 'PLAN') assert.deepEqual((await talk.changes()).files, []);
+      if (merged !== undefined) {
+        await talk.merge({ versionName: `${index} merged` });
+        for (const name of merged) await runOf(project, name);
       }
-      if (transcript.query === undefined) return;
-      const body = { environmentName: 'dev', sql: transcript.query };
-      const found = await client.ask('POST', `${project.path}/warehouse-queries`, body);
-      assert.deepEqual(found.rows, transcript.rows);
+      if (query !== undefined) assert.deepEqual(await read(project, query), rows);
     });
 
-  /** One call a turn. Returns the path of the task when it has stopped. */
-  async function talk(project: Project, transcript: Transcript, calls: readonly Call[]): Promise<string> {
-    model.play([...calls.map((call) => ({ calls: [call] })), { text: 'Done.' }]);
-    const { taskId } = await client.ask('POST', '/v1/ai/agents/tasks', {
-      agentConfig: {
-        name: 'data_engineer_agent',
-        projectId: project.id,
-        environmentName: 'dev',
-        mode: transcript.mode ?? 'ACT',
-      },
-      message: transcript.title,
-      grantedPermissions: transcript.denied ? [] : granted.map((toolName) => ({ toolName })),
-    });
-    const path = `/v1/ai/agents/tasks/${taskId}`;
-    await waitUntil('the end of the task', 60, async () => {
-      const task: AiTask = await client.ask('GET', path);
-      for (const { toolId: id } of task.pendingDecisions)
-        await client.ask('POST', `${path}/decisions`, {
-          decisions: [{ type: 'DENY', id, reason: 'Not today' }],
-        });
-      return task.status === 'STOPPED' || task.status === 'ERRORED';
-    });
-    await requireResults(path, transcript, calls);
-    return path;
+  async function findProject({ example, hasOwnProject }: Transcript): Promise<Project> {
+    const found = projects.get(example);
+    if (found !== undefined && !hasOwnProject) return found;
+    const made = await Project.create(client);
+    if (!hasOwnProject) projects.set(example, made);
+    return made;
   }
 
-  async function requireResults(
-    path: string,
-    { says = [], denied, mode }: Transcript,
-    calls: readonly Call[],
-  ) {
-    const { results } = await client.ask('GET', `${path}/messages?limit=1000`);
-    const messages: AiMessageData[] = results.map(({ data }: { data: AiMessageData }) => data);
-    const answers = messages.filter((each) => each.type === 'tool-result');
-    const texts = answers.map(({ text }) => text);
-    assert.equal(answers.length, calls.length, JSON.stringify(messages));
-    for (const [index, pattern] of says.entries()) assert.match(texts[index] ?? '', pattern);
-    const last = messages.filter((each) => each.type === 'assistant').at(-1);
-    assert.equal(last?.text, 'Done.');
-    const changed = await client.ask('GET', `${path}/changes`);
-    if (denied || mode === 'PLAN') assert.deepEqual(changed.files, []);
+  async function runOf(project: Project, name: string): Promise<void> {
+    const execution = await project.run(name, 'dev', 60);
+    assert.equal(execution.status, 'SUCCESS', execution.message);
   }
+
+  async function read(project: Project, sql: string): Promise<unknown[][]> {
+    const body = { environmentName: 'dev', sql };
+    return (await client.ask('POST', `${project.path}/warehouse-queries`, body)).rows;
+  }
+
+  describe('on a repository that is hosted here', () => {
+    let hosted: HostedProject;
+    before(async () => {
+      const files = { ...exampleFiles('hello-world'), ...exampleFiles('orders') };
+      hosted = await HostedProject.create(client, files);
+    });
+
+    /** A task on the hosted repository. */
+    function talkAbout(message: string, config: object, told: Omit<Parameters<Talk['say']>[1], never>) {
+      return Talk.start({ client, model }, message, {
+        config: { projectId: hosted.project.id, ...config },
+        ...told,
+      });
+    }
+
+    /** A person merges, and the rule publishes. */
+    async function mergeAndPublish(talk: Talk): Promise<void> {
+      const merged = await talk.merge();
+      assert.equal(merged.branchName, 'main');
+      await hosted.published(merged.commitId);
+    }
+
+    const readFile = async (path: string, branch?: string) => ({ [path]: await hosted.read(path, branch) });
+
+    it('change a default value, on a generated branch that a rule publishes after the merge', async () => {
+      const files = await readFile(hello);
+      const calls = [edit(files, hello, 'Hello, world', 'Hello, Oslo'), commit];
+      const talk = await talkAbout('Greet Oslo', { generateBranch: true }, { calls });
+      const changes = await talk.changes();
+      assert.match(changes.branchName ?? '', /^ai\/task-/);
+      assert.deepEqual(changes.files, [{ path: hello, change: 'modified', isCommitted: true }]);
+      assert.match(changes.patch, /^-.*Hello, world\n\+.*Hello, Oslo$/m);
+      assert.equal((await hosted.read(hello)).includes('Oslo'), false, 'nothing on main before the merge');
+      await mergeAndPublish(talk);
+      await runOf(hosted.project, 'hello');
+      assert.deepEqual(await read(hosted.project, greeting), [['Hello, Oslo']]);
+    });
+
+    it('add a column to another branch, after a finding, and publish it from Git', async () => {
+      await hosted.addBranch('work');
+      const files = await readFile(hello);
+      files[hello] = replaceText(files, hello, 'AS text', 'AS text, 7 AS number');
+      const wrong = edit(files, hello, 'type: print-variables', 'type: print-variable');
+      const config = { sourceBranchName: 'work', targetBranchName: 'add-number', generateBranch: true };
+      const talk = await talkAbout('Add a number', config, { calls: [wrong, commit] });
+      const [finding] = (await talk.changes()).findings;
+      assert.deepEqual([finding?.path, finding?.level], [hello, 'error']);
+      await talk.say('Repair it', { calls: [write(hello, files[hello]), commit] });
+      const { findings, branchName } = await talk.changes();
+      assert.deepEqual([findings, branchName], [[], 'add-number']);
+      assert.equal((await talk.merge()).branchName, 'work');
+      await hosted.publishFromGit('work');
+      await runOf(hosted.project, 'hello');
+      assert.deepEqual(await read(hosted.project, greeting), [['Hello, Oslo', 7]]);
+    });
+
+    it('add an aggregation in a folder, on the source branch itself, and run the tests', async () => {
+      const files = await readFile(totals);
+      const config = { workingDirectory: 'Orders/Transform', generateBranch: false };
+      const talk = await talkAbout('Take the largest', config, {
+        calls: [
+          { name: 'list_files', input: {} },
+          write(hello, 'owned'),
+          edit(files, totals, '- ["amount", "Sum"]', '- ["amount", "Max"]'),
+          commit,
+        ],
+        says: [
+          /^Orders\/Transform\/Totals[^\n]*$/,
+          /outside of the working directory/,
+          /Changed/,
+          /nothing to merge/,
+        ],
+      });
+      await hosted.published((await talk.changes()).commitId ?? '');
+      await talk.say('Run the tests', {
+        calls: [{ name: 'run_tests', input: {} }],
+        says: [/is FAILED[\s\S]*sum_amount/],
+      });
+      const [tests] = (await talk.changes()).runs;
+      assert.deepEqual([tests?.kind, tests?.status], ['TESTS', 'FAILED']);
+      await mergeAndPublish(talk);
+      await runOf(hosted.project, 'Orders/Load orders');
+      assert.deepEqual(await read(hosted.project, countColumns('totals', 'max_amount')), [[1]]);
+    });
+
+    it('write to another table: a conflict, a discard, and the same again', async () => {
+      const { [totals]: text = '' } = await readFile(totals);
+      const other = (files: Record<string, string>) => [
+        edit(files, totals, 'targetTable: "totals"', 'targetTable: "order_totals"'),
+        commit,
+      ];
+      const talk = await talkAbout('Write to order_totals', {}, { calls: other({ [totals]: text }) });
+      const { branchName = '' } = await talk.changes();
+      const changed = { [totals]: text.replace('"Max"', '"Min"') };
+      const byPerson = await hosted.commit('The smallest', changed);
+      const refused = await client.call('POST', `${talk.path}/merge`, { body: {} });
+      assert.deepEqual([refused.status, refused.body.code], [409, 'ai-task-merge-conflict']);
+      assert.ok(
+        refused.body.detail.includes(`"${totals}"`) && refused.body.detail.includes(`"${branchName}"`),
+      );
+      await client.ask('POST', `${talk.path}/discard`);
+      assert.ok(!(await hosted.branches()).includes(branchName));
+      await hosted.published(byPerson);
+      await runOf(hosted.project, 'Orders/Transform/Totals');
+      assert.deepEqual(await read(hosted.project, countColumns('totals', 'min_amount')), [[1]]);
+      assert.deepEqual(await read(hosted.project, countColumns('order_totals', '%')), [[0]]);
+      await talk.say('Do it again', { calls: other(changed) });
+      await mergeAndPublish(talk);
+      await runOf(hosted.project, 'Orders/Transform/Totals');
+      assert.deepEqual(await read(hosted.project, countColumns('order_totals', 'min_amount')), [[1]]);
+    });
+
+    it('make it incremental, and go on after the merge', async () => {
+      const files = await readFile(hello);
+      const [from, to] = [
+        'CREATE OR REPLACE TABLE greeting AS SELECT',
+        'CREATE TABLE IF NOT EXISTS greetings (text VARCHAR); INSERT INTO greetings SELECT',
+      ];
+      const talk = await talkAbout(
+        'Make it incremental',
+        {},
+        { calls: [edit(files, hello, from, to), commit] },
+      );
+      const { branchName } = await talk.changes();
+      await mergeAndPublish(talk);
+      for (const _ of [1, 2]) await runOf(hosted.project, 'hello');
+      files[hello] = await hosted.read(hello);
+      await talk.say('Greet Bergen from now on', {
+        calls: [edit(files, hello, 'Hello, Oslo', 'Hello, Bergen'), commit],
+      });
+      assert.equal((await talk.changes()).branchName, `${branchName}-2`);
+      await mergeAndPublish(talk);
+      await runOf(hosted.project, 'hello');
+      const rows = await read(
+        hosted.project,
+        'select text, count(*) from greetings group by text order by text',
+      );
+      assert.deepEqual(rows, [
+        ['Hello, Bergen', 1],
+        ['Hello, Oslo', 2],
+      ]);
+    });
+  });
 });

@@ -79,7 +79,7 @@ describe('a secret that the caller seals', { timeout: 180_000 }, () => {
     const program = spawn(process.execPath, ['--input-type=module', '-e', example], {
       cwd: checkout,
       env: {
-        HEADGATE: headgate.url,
+        BASE: headgate.url,
         TOKEN: client.tokens.at(-1) ?? '',
         AGENT_ID: agentId,
         AUTHORITY: authority,

@@ -28,12 +28,12 @@ export const aiTaskChangesOutcomes = {
         `The commits of the task are on the branch ${quoted(branch)} up to ${commitId.slice(0, 12)}, and the task did not make that branch: ` +
         'revert them by Git, and delete the task. Nothing was discarded.',
     ),
-    'ai-task-merge-conflict': kind<{ paths: readonly string[]; total: number }>(
+    'ai-task-merge-conflict': kind<{ paths: readonly string[]; total: number; branch: string | null }>(
       409,
       'Somebody else has changed a file that the AI task changed too.',
-      ({ paths, total }) =>
+      ({ paths, total, branch }) =>
         `Changed by somebody else in between: ${paths.map(quoted).join(', ')}${total > paths.length ? ` and ${total - paths.length} more` : ''}. ` +
-        'Nothing was merged. Merge the branch of the task by Git, or discard the changes and start another task.',
+        `Nothing was merged. ${branch === null ? 'Discard' : `Merge the branch ${quoted(branch)} by Git, or discard`} the changes and send the task a message to make them again.`,
     ),
   },
 } as const satisfies Outcomes;

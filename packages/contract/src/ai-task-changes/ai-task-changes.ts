@@ -65,7 +65,8 @@ export const getAiTaskChanges = operation({
   method: 'GET',
   path: '/v1/ai/agents/tasks/{taskId}/changes',
   summary: 'Get the changes of an AI task',
-  description: 'The files that the task changed, committed or not, with the findings of an upload of them.',
+  description:
+    'The files that the task changed, committed or not, with the findings of an upload of them. After a merge or a discard, a task that goes on begins new changes when it next looks at files.',
   permission: 'project:read',
   success: { status: 200, body: AiTaskChanges },
   problems: ['ai-task-not-found', 'repository-missing', 'migration-in-progress', 'git-failed'],

@@ -183,7 +183,7 @@ export const sendAiTaskMessage = operation({
   path: messagesPath,
   summary: 'Send a message to an AI task',
   description:
-    'Resumes a task that is STOPPED or ERRORED. A task that runs reads the message before its next turn. `agentConfig` and `grantedPermissions` replace those of the task. Once the task has looked at files, its branches cannot change, nor its environment in a project without a repository.',
+    'Resumes a task that is STOPPED or ERRORED. A task that runs reads the message before its next turn. `agentConfig` and `grantedPermissions` replace those of the task. Once the task has looked at files, its branches cannot change until its changes are merged or discarded, nor its environment in a project without a repository.',
   permission: 'project:configure',
   body: Type.Object({
     message: MessageText,

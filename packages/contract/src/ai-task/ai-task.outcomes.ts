@@ -64,13 +64,13 @@ export const aiTaskOutcomes = {
       'The AI task has as many messages as it may have.',
       ({ limit }) => `The task has ${limit} messages, which is the limit: create another task.`,
     ),
-    'ai-task-budget': kind<{ of: 'TASK' | 'ACCOUNT'; budget: string; setting: string; limit: number }>(
+    'ai-task-budget': kind<{ of: 'TASK' | 'ACCOUNT'; budget: string; setting: string }>(
       409,
       'A budget of the AI task, or of the account for today, is used up.',
-      ({ of, budget, setting, limit }) =>
+      ({ of, budget, setting }) =>
         of === 'TASK'
-          ? `The task has used up its budget of ${budget}: ${limit} (${setting}). Create another task, or ask the operator.`
-          : `The ${budget} of AI tasks of this account are used up for today (${limit}, by ${setting}): try again after midnight UTC, or ask the operator.`,
+          ? `The task has used up its budget of ${budget} (${setting}). Create another task, or ask the operator.`
+          : `The AI tasks of this account have used up the budget of ${budget} for today (${setting}): try again after midnight UTC, or ask the operator.`,
     ),
     'grant-refused': kind<{ path: string; given: string; what: string; known: readonly string[] }>(
       422,

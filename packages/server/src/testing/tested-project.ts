@@ -49,13 +49,13 @@ export async function createTestExecution(place: Place, given: { scope?: TestSco
 }
 
 /** An instance that can run tests. */
-export async function createTestingInstance({ agent }: Place) {
+export async function createTestingInstance({ agent }: Pick<Place, 'agent'>) {
   const instance = createInstance(agent);
   await instance.hello({ abilities: ['pipeline-execution', 'test-execution'] });
   return {
     ...instance,
-    async claimTests(): Promise<WorkOf<'test-execution'>> {
-      const work = (await instance.claim(100)).work as unknown as WorkOf<'test-execution'>[];
+    async claimTests(waitSeconds = 0): Promise<WorkOf<'test-execution'>> {
+      const work = (await instance.claim(100, waitSeconds)).work as unknown as WorkOf<'test-execution'>[];
       const found = work.find(({ kind }) => kind === 'test-execution');
       if (found === undefined) throw new Error('no test execution to claim');
       return found;

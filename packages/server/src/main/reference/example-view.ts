@@ -19,7 +19,7 @@ function renderAnswer({ headers = {}, body }: PublishedExample['answer']): Marku
   return html`<pre tabindex="0"><code>${lines}${space}${body === undefined ? undefined : renderJson(body)}</code></pre>`;
 }
 
-/** Uses `API` and `TOKEN` as set in the chapter Start. */
+/** Uses `BASE` and `TOKEN` as set in the chapter Start. */
 function renderCurl(operation: Operation, request: PublishedExample['request']): string {
   const method = operation.method;
   const sends = request.body !== undefined || request.parts !== undefined;
@@ -37,7 +37,7 @@ function renderCurl(operation: Operation, request: PublishedExample['request']):
         ]),
     ...Object.keys(request.parts ?? {}).map((name) => `-F ${quoteForShell(`${name}=@${name}`)}`),
   ];
-  return [`curl "$API${renderUrl(operation, request)}"`, ...options].join(' \\\n  ');
+  return [`curl "$BASE/dpc${renderUrl(operation, request)}"`, ...options].join(' \\\n  ');
 }
 
 /** The path with its parameter values and the query. */

@@ -21,8 +21,8 @@ export function renderIntroduction(publicUrl: string): Chapter[] {
 function renderStart(publicUrl: string): Markup {
   return html`<p>All operations are below <code>${publicUrl}/dpc/v1</code> and take a bearer token. Get one with a credential; it is
 valid for 30 minutes.</p>
-<figure><figcaption>A token, for the examples below</figcaption><pre tabindex="0"><code>API=${publicUrl}/dpc
-TOKEN=$(curl -s ${publicUrl}/oauth/dpc/token \\
+<figure><figcaption>A token, for the examples below</figcaption><pre tabindex="0"><code>BASE=${publicUrl}
+TOKEN=$(curl -s $BASE/oauth/dpc/token \\
   -d grant_type=client_credentials \\
   -d client_id="$CLIENT_ID" \\
   -d client_secret="$CLIENT_SECRET" | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')</code></pre></figure>

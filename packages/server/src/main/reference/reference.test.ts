@@ -83,7 +83,7 @@ test('it has every operation with its request, permission, problems, members and
       ...problemsOf(operation).filter((code) => operation.problems.includes(code)),
       ...operation.events,
       ...parts.flatMap(membersOf),
-      'curl "$API/v1/',
+      'curl "$BASE/dpc/v1/',
       `Response ${success.status}`,
     ];
     for (const each of expected) assert.ok(text.includes(each), `${operation.id}: ${each}`);
@@ -103,7 +103,7 @@ test('every link within the page has a target, and every anchor is unique', () =
 });
 
 test('the examples use this server’s public URL', () => {
-  assert.match(page, /API=https:\/\/headgate\.example\/dpc\n/);
+  assert.match(page, /BASE=https:\/\/headgate\.example\n/);
   assert.match(textOf('createVariable'), /Location: https:\/\/headgate\.example\/dpc\/v1\/projects\//);
 });
 

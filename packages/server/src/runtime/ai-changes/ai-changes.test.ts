@@ -71,7 +71,38 @@ test('a merge moves the source branch, and the changes are closed afterwards', a
   assert.equal(await readMain(scene, 'notes.md'), 'new\n');
   requireProblem(await scene.merge(), 409, 'ai-task-changes-closed');
   requireProblem(await scene.discard(), 409, 'ai-task-changes-closed');
-  assert.match((await scene.call('write_file', noteOf('x'))).text, /merged/);
+});
+
+test('after a merge or a discard the task begins new changes, over what is there then and on a new branch', async () => {
+  const scene = await prepare(true);
+  const branch = `ai/task-${scene.taskId.slice(-12)}`;
+  await scene.write('write_file', noteOf('new\n'));
+  await scene.write('commit', { message: 'New note' });
+  assert.equal((await scene.merge()).status, 200);
+  await scene.commitAsPerson([{ path: 'z.txt', content: 'z' }]);
+  assert.match((await scene.call('list_files')).text, /^z.txt/m);
+  assert.deepEqual([(await scene.changes()).state, (await scene.changes()).files], ['OPEN', []]);
+  await scene.write('write_file', noteOf('newer\n'));
+  await scene.write('commit', { message: 'Newer note' });
+  const { branchName, patch } = await scene.changes();
+  assert.equal(branchName, `${branch}-2`);
+  assert.match(patch, /-new\n\+newer\n/);
+  assert.equal((await scene.discard()).status, 200);
+  await scene.write('write_file', noteOf('newest\n'));
+  assert.equal((await scene.merge()).status, 200);
+  assert.equal(await readMain(scene, 'notes.md'), 'newest\n');
+});
+
+test('without a repository, the changes after a merge are over the version that it published', async () => {
+  const scene = await prepare(false);
+  await scene.write('write_file', noteOf('new\n'));
+  server.clock.advance(1);
+  assert.equal((await scene.merge({ versionName: 'v2' })).status, 200);
+  assert.equal((await scene.call('read_file', { path: 'notes.md' })).text, 'new\n');
+  await scene.write('write_file', noteOf('newer\n'));
+  server.clock.advance(1);
+  assert.match((await scene.changes()).patch, /-new\n\+newer\n/);
+  assert.equal((await scene.merge({ versionName: 'v3' })).status, 200);
 });
 
 test('a merge goes on with other files of others, also with what is not committed, and stops at the same file', async () => {
@@ -81,7 +112,7 @@ test('a merge goes on with other files of others, also with what is not committe
   await scene.write('delete_file', { path: 'old.txt' });
   await scene.commitAsPerson([{ path: 'notes.md', content: 'by a person\n' }]);
   const refused = requireProblem(await scene.merge(), 409, 'ai-task-merge-conflict');
-  assert.match(refused.detail, /"notes.md"/);
+  assert.match(refused.detail, /"notes.md".* Merge the branch "ai\/task-\w+" by Git, or discard/);
   assert.equal(await readMain(scene, 'notes.md'), 'by a person\n');
   await scene.commitAsPerson([
     { path: 'notes.md', content: files['notes.md'] },
@@ -136,6 +167,24 @@ test('there is nothing to merge without changes, and nothing while the task runs
   ]);
   requireProblem(await scene.merge(), 409, 'ai-task-running');
   requireProblem(await scene.discard(), 409, 'ai-task-running');
+});
+
+test('a conflict of changes without a branch names no branch', async () => {
+  const scene = await prepare(true);
+  await scene.write('write_file', noteOf('new\n'));
+  await scene.commitAsPerson([noteOf('by a person\n')]);
+  const { detail } = requireProblem(await scene.merge(), 409, 'ai-task-merge-conflict');
+  assert.match(detail, /Nothing was merged. Discard the changes and send the task a message/);
+});
+
+test('commits on the source branch are merged already, also when others have gone on from there', async () => {
+  const scene = await prepare(true, { generateBranch: false });
+  await scene.write('write_file', noteOf('new\n'));
+  const { text } = await scene.call('commit', { message: 'New note' });
+  assert.match(text, /to the branch "main". It is the source branch, so there is nothing to merge.$/);
+  await scene.commitAsPerson([noteOf('by a person\n')]);
+  assert.equal((await scene.merge()).status, 200);
+  assert.equal(await readMain(scene, 'notes.md'), 'by a person\n');
 });
 
 test('a merge from a branch of others brings what was shown, and not their commits', async () => {
@@ -227,6 +276,13 @@ test('of a merge and a discard at the same time one wins, and no edit of a resum
   const statuses = [merged.status, discarded.status].sort();
   assert.deepEqual(statuses, [200, 409], `${merged.text} ${discarded.text}`);
   assert.equal(await readMain(scene, 'notes.md'), merged.status === 200 ? 'new\n' : files['notes.md']);
-  if (merged.status === 200 && late.outcome === 'DONE')
-    assert.equal(await readMain(scene, 'late.txt'), 'late\n');
+  if (late.outcome !== 'DONE') return;
+  const { state, files: changed } = await scene.changes();
+  if (state === 'OPEN')
+    assert.deepEqual(
+      changed.map(({ path }) => path),
+      ['late.txt'],
+      'written after the end of the other changes',
+    );
+  else if (state === 'MERGED') assert.equal(await readMain(scene, 'late.txt'), 'late\n');
 });

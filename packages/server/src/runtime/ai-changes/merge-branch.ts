@@ -33,6 +33,9 @@ export async function mergeBranch(
   // A fast-forward from another commit could bring commits that were not shown as changes.
   if (commit !== null && isCommitted && (commit === head || head === row.start_commit))
     return moveTo(opened, merger, branch, head, commit);
+  // The task committed to the source branch itself, and others have gone on from there.
+  if (commit !== null && head !== null && isCommitted && (await content.isAncestor(commit, head)))
+    return head;
   const missing = await findMissing(opened, head, changed);
   if (missing.length === 0 && head !== null) return head;
   await requireNoConflict(opened, row, head, missing);
@@ -86,7 +89,11 @@ async function requireNoConflict(
   for (const { path, before } of missing)
     if ((await readText(opened, head, path)) !== before) paths.push(path);
   if (paths.length > 0)
-    throw problem('ai-task-merge-conflict', { paths: paths.slice(0, shownPaths), total: paths.length });
+    throw problem('ai-task-merge-conflict', {
+      paths: paths.slice(0, shownPaths),
+      total: paths.length,
+      branch: row.commit_id === null ? null : row.branch,
+    });
 }
 
 async function readText(

@@ -45,5 +45,9 @@ async function requireNoConflict(
   const [first, last] = [await list(row.manifest_digest), await list(newest)];
   const paths = changed.map(({ path }) => path).filter((path) => first.get(path) !== last.get(path));
   if (paths.length > 0)
-    throw problem('ai-task-merge-conflict', { paths: paths.slice(0, shownPaths), total: paths.length });
+    throw problem('ai-task-merge-conflict', {
+      paths: paths.slice(0, shownPaths),
+      total: paths.length,
+      branch: null,
+    });
 }

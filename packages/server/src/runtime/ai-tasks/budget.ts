@@ -1,4 +1,6 @@
 /** Budgets: of turns, tokens, money and minutes, for a task and for an account in one UTC day. */
+
+import { countOf } from '../../kernel/count-of.ts';
 import { type RowOf, statement, type Transaction } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import type { AiSettings, Budget, ModelSettings } from './ai-settings.ts';
@@ -48,27 +50,29 @@ export function computeCost(
 
 export interface UsedUp {
   of: 'TASK' | 'ACCOUNT';
-  /** `turns`, `tokens`, `minutes` or `money`. */
+  /** The budget with its unit, such as `4 turns`. */
   budget: string;
   setting: string;
-  limit: number;
 }
 
 const microsOfHundredth = 10_000;
 
 /** The first budget that is used up. */
 export function findUsedUp(used: Usage, budget: Budget, of: UsedUp['of']): UsedUp | undefined {
-  const limits: [string, string, number, number | undefined][] = [
-    ['turns', 'TURNS', used.turns, budget.turns],
-    ['tokens', 'TOKENS', used.tokens, budget.tokens],
-    ['minutes', 'MINUTES', Math.floor(used.milliseconds / 60_000), budget.minutes],
-    ['money', 'COST', Math.floor(used.cost / microsOfHundredth), budget.cost],
+  const limits: [string, number, number | undefined, (limit: number) => string][] = [
+    ['TURNS', used.turns, budget.turns, (limit) => countOf(limit, 'turn')],
+    ['TOKENS', used.tokens, budget.tokens, (limit) => countOf(limit, 'token')],
+    ['MINUTES', Math.floor(used.milliseconds / 60_000), budget.minutes, (limit) => countOf(limit, 'minute')],
+    ['COST', Math.floor(used.cost / microsOfHundredth), budget.cost, describeMoney],
   ];
-  for (const [name, word, value, limit] of limits)
+  for (const [word, value, limit, describe] of limits)
     if (limit !== undefined && value >= limit)
-      return { of, budget: name, setting: `HEADGATE_AI_${of}_${word}`, limit };
+      return { of, budget: describe(limit), setting: `HEADGATE_AI_${of}_${word}` };
   return undefined;
 }
+
+const describeMoney = (hundredths: number) =>
+  `${(hundredths / 100).toFixed(2)} in the currency of the prices`;
 
 const lockTasks = statement(
   { parameters: { account_id: 'uuid' } },

@@ -95,7 +95,7 @@ function judgeCall({ services, task }: Step, call: OpenCall, now: Date): Judged 
   if (tool.changes && task.agent_config.mode === 'PLAN')
     return {
       outcome: 'DENIED',
-      text: 'The mode of this task is PLAN: it changes nothing. Describe the change instead.',
+      text: `The mode of this task is PLAN, and ${tool.name} changes something, so the call was not made.`,
     };
   const isSame =
     digestText(call.input).toString('base64') === call.inputDigest &&
@@ -103,12 +103,12 @@ function judgeCall({ services, task }: Step, call: OpenCall, now: Date): Judged 
   if (!isSame)
     return {
       outcome: 'FAILED',
-      text: 'The tool has changed since this call was proposed. Propose it again.',
+      text: 'The call was not made: the tool has changed since the call was proposed.',
     };
   if (tool.inEnvironment === true && task.agent_config.environmentName === undefined)
     return {
       outcome: 'FAILED',
-      text: `${tool.name} needs an environment, and the task names none in environmentName. Say so.`,
+      text: `${tool.name} needs an environment, and the task has no environmentName.`,
     };
   if (tool.name === askUser) return { needs: 'decision' };
   if (!tool.changes || call.status === 'ALLOWED') return { needs: 'nothing' };

@@ -189,11 +189,11 @@ describe('limits', async () => {
     assert.deepEqual(last, {
       type: 'state',
       status: 'STOPPED',
-      reason: 'The task has used up its budget of turns: 4 (HEADGATE_AI_TASK_TURNS).',
+      reason: 'The task has used up its budget of 4 turns (HEADGATE_AI_TASK_TURNS).',
     });
     const resumed = await scene.admin.post(`${path}/messages`, { message: 'Go on.' });
     const problem = requireProblem(resumed, 409, 'ai-task-budget');
-    assert.match(problem.detail, /^The task has used up its budget of turns: 4 \(HEADGATE_AI_TASK_TURNS\)/);
+    assert.match(problem.detail, /^The task has used up its budget of 4 turns \(HEADGATE_AI_TASK_TURNS\)/);
   });
 
   test('a conversation that is too long is shortened, and keeps the task and the decisions', async () => {

@@ -54,6 +54,12 @@ test('a task over a repository keeps its branches once it has looked at files', 
   const changed = { environmentName: 'prod', mode: 'PLAN', workingDirectory: 'jobs' };
   assert.equal((await send(changed)).status, 200);
   await scene.settle();
+  assert.equal((await admin.post(`${path}/discard`)).status, 200);
+  model.play([reads, { text: 'Done.' }]);
+  const moved = { targetBranchName: 'other', generateBranch: false };
+  assert.equal((await send(moved)).status, 200, 'new changes may be on another branch');
+  await scene.settle();
+  requireProblem(await send({ ...moved, generateBranch: true }), 422, 'ai-task-config-fixed');
 });
 
 test('a task over a version keeps its environment once it has looked at files', async () => {

@@ -60,7 +60,7 @@ const toolNames = [
 const tools = toolNames.map((name) => ({ ...(scene.tools.list[0] as Ask['tools'][number]), name }));
 
 /** Plays the tools: each call gets the next text. Returns the calls and the answer. */
-async function play(instruction: string, texts: readonly string[]): Promise<string[]> {
+async function play(instruction: string, texts: readonly string[], given = tools): Promise<string[]> {
   const conversation: Said[] = [{ role: 'user', text: instruction }];
   const seen: string[] = [];
   for (const text of [...texts, '']) {
@@ -68,7 +68,7 @@ async function play(instruction: string, texts: readonly string[]): Promise<stri
     const request = {
       instructions: '',
       conversation,
-      tools,
+      tools: given,
       maxOutputTokens: 1,
       signal,
       onBegin: () => undefined,
@@ -131,5 +131,12 @@ test('the five instructions, as people write them', async () => {
   assert.deepEqual(await play('why did last night fail', ['There are no such runs.']), [
     'list_runs {"onlyFailed":true}',
     'I find no failed run. There are no such runs.',
+  ]);
+});
+
+test('in the mode PLAN the assistant says that nothing is run, and what to send', async () => {
+  const reading = tools.filter(({ name }) => name !== 'run_pipeline');
+  assert.deepEqual(await play('Run daily/load!', [], reading), [
+    'The mode of this task is PLAN, so run_pipeline cannot be used. Send the message with an agentConfig that has the mode ACT.',
   ]);
 });

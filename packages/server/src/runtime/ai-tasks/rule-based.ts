@@ -109,8 +109,11 @@ function follow({ conversation, tools }: Ask): ModelAnswer {
   );
   if (typeof next === 'string') return say(`${introduction} ${next}`);
   const tool = tools.find((each) => each.name === next.toolName);
+  // Only the mode PLAN leaves out tools.
   if (tool === undefined)
-    return say(`${introduction} I cannot do that here: this task has no tool ${next.toolName}.`);
+    return say(
+      `${introduction} The mode of this task is PLAN, so ${next.toolName} cannot be used. Send the message with an agentConfig that has the mode ACT.`,
+    );
   const asked = { id: next.toolName, toolName: tool.name, input: JSON.stringify(next.input) };
   return { ...say(''), calls: [asked] };
 }

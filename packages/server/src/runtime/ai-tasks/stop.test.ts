@@ -118,7 +118,7 @@ test('money is counted by the prices, and the budget of an account refuses new w
   assert.ok(last?.type === 'state');
   assert.match(
     last.reason,
-    /^The account, today, has used up its budget of turns: 40 \(HEADGATE_AI_ACCOUNT_TURNS\)/,
+    /^For today, the account has used up its budget of 40 turns \(HEADGATE_AI_ACCOUNT_TURNS\)/,
   );
   const body = { agentConfig: { name: 'x', projectId: scene.project.projectId }, message: 'x' };
   requireProblem(await admin.post('/ai/agents/tasks', body), 409, 'ai-task-budget');

@@ -23,7 +23,7 @@ const lockedRow = {
   milliseconds: 'bigint',
   /** A server works on it. A call that has begun may still have an effect. */
   is_at_work: 'boolean',
-  /** What the files of the task are over; null if it has not looked at files. */
+  /** What the files of the task are over; null if it has not looked at files since the last merge or discard. */
   copy_of: typed<'branch' | 'version' | null>('text'),
 } satisfies ColumnTypes;
 export type LockedTask = RowOf<typeof lockedRow>;
@@ -35,7 +35,7 @@ const lockOne = statement(
     t.lease_until is not null or exists (
       select from ai_call c where c.account_id = t.account_id and c.task_id = t.task_id and c.status = 'RUNNING') as is_at_work,
     (select case when w.source_branch is null then 'version' else 'branch' end from ai_working_copy w
-      where w.account_id = t.account_id and w.task_id = t.task_id) as copy_of
+      where w.account_id = t.account_id and w.task_id = t.task_id and w.state = 'OPEN') as copy_of
   from ai_task t where t.account_id = $account_id and t.task_id = $task_id for update of t`,
 );
 

@@ -50,9 +50,9 @@ function findSpent({ services: { settings }, task }: Step): string | undefined {
     milliseconds: task.day_milliseconds,
   };
   const ofAccount = findUsedUp(today, settings.ofAccount, 'ACCOUNT');
-  return ofAccount && describeSpent('The account, today,', ofAccount);
+  return ofAccount && describeSpent('For today, the account', ofAccount);
 }
 
-function describeSpent(what: string, { budget, limit, setting }: UsedUp): string {
-  return `${what} has used up its budget of ${budget}: ${limit} (${setting}).`;
+function describeSpent(what: string, { budget, setting }: UsedUp): string {
+  return `${what} has used up its budget of ${budget} (${setting}).`;
 }

@@ -11,7 +11,13 @@ import { declareTool, object, quote, type ToolServices } from './declared-tool.t
 import { Refused } from './platform.ts';
 import type { Tool, ToolContext } from './tool.ts';
 import { ToolFault } from './tool-fault.ts';
-import { proposeEdits, removeWorkingEdits, storeBranch, storeCommit } from './working-copy.store.ts';
+import {
+  type CopyRow,
+  proposeEdits,
+  removeWorkingEdits,
+  storeBranch,
+  storeCommit,
+} from './working-copy.store.ts';
 import { changeCopy, openCopy, requireOpen, type WorkingCopy } from './working-copy.ts';
 
 const mostNames = 50;
@@ -20,13 +26,13 @@ export function createCommitTool(services: ToolServices): Tool {
   return declareTool({
     name: 'commit',
     description:
-      'Commit all edits of this task with a message, to the branch of the task. A person can then merge it.',
+      'Commit all edits of this task with a message, to the branch of the task. A person can then merge them.',
     input: object({ message: Type.String({ minLength: 1, maxLength: 5_000 }) }),
     asks: async ({ message }, context) => askAboutCommit(await openCopy(services, context), context, message),
     async run(context, { message }) {
       const copy = await openCopy(services, context);
       const { row } = copy;
-      if (row.committed_by_call === context.callId) return describeCommit(row.branch, row.commit_id);
+      if (row.committed_by_call === context.callId) return describeCommit(row, row.commit_id);
       requireEdits(copy);
       if (context.shownDigest !== undefined && context.shownDigest !== digestShown(copy, context))
         throw new ToolFault(
@@ -40,15 +46,19 @@ export function createCommitTool(services: ToolServices): Tool {
         storeCommit(tx, context.task, { commitId, message, callId: context.callId }, context.now);
         removeWorkingEdits(tx, context.task);
       });
-      return describeCommit(branch, commitId);
+      return describeCommit({ ...row, branch }, commitId);
     },
   });
 }
 
-function describeCommit(branch: string | null, commitId: string | null): string {
-  return commitId === null
-    ? 'The edits are a proposal now. A person can publish them by merging the task.'
-    : `Committed ${commitId.slice(0, 12)} to the branch ${quote(branch ?? '')}. A person can merge it.`;
+const proposed = 'The edits are a proposal now. A person can publish them by merging the task.';
+
+function describeCommit({ source_branch: source, branch }: CopyRow, commitId: string | null): string {
+  if (commitId === null) return proposed;
+  const done = `Committed ${commitId.slice(0, 12)} to the branch ${quote(branch ?? '')}.`;
+  return branch === source
+    ? `${done} It is the source branch, so there is nothing to merge.`
+    : `${done} A person can merge it into ${quote(source ?? '')}.`;
 }
 
 async function propose(services: ToolServices, context: ToolContext, message: string): Promise<string> {
@@ -56,7 +66,7 @@ async function propose(services: ToolServices, context: ToolContext, message: st
     proposeEdits(tx, context.task);
     storeCommit(tx, context.task, { commitId: null, message, callId: context.callId }, context.now);
   });
-  return describeCommit(null, null);
+  return proposed;
 }
 
 /** Makes the branch of the task under the first free name. */

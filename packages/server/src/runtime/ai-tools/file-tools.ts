@@ -1,5 +1,6 @@
 /** Tools that read and write the files of the working copy. */
 import { Type } from 'typebox';
+import { countOf } from '../../kernel/count-of.ts';
 import { declareTool, object, PathInput, quote, type ToolServices } from './declared-tool.ts';
 import { maskSecrets, restoreSecrets } from './masking.ts';
 import type { Tool, ToolContext } from './tool.ts';
@@ -54,7 +55,7 @@ function createListTool(services: ToolServices): Tool {
       const files = listVisible(context, copy, folder);
       const lines = files.slice(0, listLimit).map(({ path, size }) => {
         const mark = copy.uncommitted.has(path) ? ', not committed' : '';
-        return `${path} (${size} bytes${mark})`;
+        return `${path} (${countOf(size, 'byte')}${mark})`;
       });
       if (files.length > listLimit) lines.push(`and ${files.length - listLimit} more: name a folder`);
       return lines.length === 0 ? 'There are no files here.' : lines.join('\n');
@@ -136,10 +137,13 @@ function createWriteTool(services: ToolServices): Tool {
     description:
       'Write a whole text file, new or existing. The change is visible to other tools at once, and to people when it is committed.',
     input: object({ path: PathInput, content: Type.String({ maxLength: contentLimit }) }),
-    asks: ({ path, content }) => ({
-      title: `Write ${quote(path)}`,
-      body: `Writes ${Buffer.byteLength(content)} bytes to the file ${quote(path)} of the working copy. Nothing is committed or published.`,
-    }),
+    asks: ({ path, content }, context) => {
+      requirePath(context, path);
+      return {
+        title: `Write ${quote(path)}`,
+        body: `Writes ${countOf(Buffer.byteLength(content), 'byte')} to the file ${quote(path)} of the working copy. Nothing is committed or published.`,
+      };
+    },
     async run(context, { path, content }) {
       const copy = await openCopy(services, context);
       requirePath(context, path);
@@ -184,10 +188,13 @@ function createDeleteTool(services: ToolServices): Tool {
     name: 'delete_file',
     description: 'Delete a file.',
     input: object({ path: PathInput }),
-    asks: ({ path }) => ({
-      title: `Delete ${quote(path)}`,
-      body: `Deletes the file ${quote(path)} of the working copy. Nothing is committed or published.`,
-    }),
+    asks: ({ path }, context) => {
+      requirePath(context, path);
+      return {
+        title: `Delete ${quote(path)}`,
+        body: `Deletes the file ${quote(path)} of the working copy. Nothing is committed or published.`,
+      };
+    },
     async run(context, { path }) {
       const copy = await openCopy(services, context);
       requirePath(context, path);

@@ -1,6 +1,7 @@
 /** Tools that read pipelines: list them, check them, and show their SQL. */
 import { Type } from 'typebox';
 import { isPipelinePath } from '../../delivery/artifacts/index.ts';
+import { countOf } from '../../kernel/count-of.ts';
 import { declareTool, object, PathInput, type ToolServices } from './declared-tool.ts';
 import { listVisible, requireText } from './file-tools.ts';
 import { findFindings, renderFinding } from './findings.ts';
@@ -59,7 +60,7 @@ function createValidateTool(services: ToolServices): Tool {
       if (found.length === 0) return 'No findings: the pipelines are valid.';
       const shown = found.slice(0, findingLimit).map(renderFinding);
       const more = found.length - shown.length;
-      const total = `${errorsTotal} errors in the whole project.`;
+      const total = `${countOf(errorsTotal, 'error')} in the whole project.`;
       return [...shown, ...(more === 0 ? [] : [`and ${more} more`]), total].join('\n');
     },
   });

@@ -1,9 +1,10 @@
 /** The tool that queries the warehouse of the environment of the task. */
 import { queryRowLimit, queryWarehouse } from '@headgate/contract';
 import { Type } from 'typebox';
+import { countOf } from '../../kernel/count-of.ts';
 import { toCaller } from './actors.ts';
-import { declareTool, object, requireEnvironment, type ToolServices } from './declared-tool.ts';
-import { isSecretName } from './masking.ts';
+import { declareTool, object, quote, requireEnvironment, type ToolServices } from './declared-tool.ts';
+import { hideSecretColumns } from './secret-columns.ts';
 import type { Tool } from './tool.ts';
 
 const defaultRows = 50;
@@ -29,19 +30,13 @@ export function createQueryTool(services: ToolServices): Tool {
         { params: { projectId: context.task.projectId }, body: { environmentName, sql, maxRows } },
         context.callId,
       );
-      const lines = [columns, ...hideSecretColumns(columns, rows)].map((row) => JSON.stringify(row));
-      return [...lines, isCut ? 'and more rows' : `${rows.length} rows`].join('\n');
+      const hidden = hideSecretColumns(sql, columns, rows);
+      const lines = [columns, ...hidden.rows].map((row) => JSON.stringify(row));
+      const end = isCut ? 'and more rows' : countOf(rows.length, 'row');
+      return [...lines, end, ...hidden.names.map(explainMask)].join('\n');
     },
   });
 }
 
-type Rows = readonly (readonly unknown[])[];
-
-/** A value is masked by the name of its column, as one in a file is by the name before it. */
-function hideSecretColumns(columns: readonly string[], rows: Rows): Rows {
-  const isSecret = columns.map(isSecretName);
-  if (!isSecret.includes(true)) return rows;
-  return rows.map((row) =>
-    row.map((value, index) => (isSecret[index] && value !== null ? '[masked]' : value)),
-  );
-}
+const explainMask = (name: string) =>
+  `All texts are masked because the query names ${quote(name)}, which looks like a secret, without a column of that name in the result.`;

@@ -10,6 +10,7 @@ import {
   startTestExecution,
 } from '@headgate/contract';
 import { Type } from 'typebox';
+import { countOf } from '../../kernel/count-of.ts';
 import { actForAll, requireRights, toCaller } from './actors.ts';
 import { declareTool, object, quote, requireEnvironment, type ToolServices } from './declared-tool.ts';
 import { type RunKind, storeRun } from './run.store.ts';
@@ -182,10 +183,10 @@ function createStepsTool(services: ToolServices): Tool {
       const lines = results.slice(0, mostSteps).map((step) => {
         const { name } = step;
         const { status, message, rowCount } = step.result;
-        const rows = rowCount === undefined ? '' : `, ${rowCount} rows`;
+        const rows = rowCount === undefined ? '' : `, ${countOf(rowCount, 'row')}`;
         return `${name}: ${status}${rows}${message === undefined ? '' : `: ${message.slice(0, messageLength)}`}`;
       });
-      if (total > results.length) lines.push(`and ${total - results.length} more steps`);
+      if (total > results.length) lines.push(`and ${countOf(total - results.length, 'more step')}`);
       return lines.length === 0 ? 'The run has no steps yet.' : lines.join('\n');
     },
   });

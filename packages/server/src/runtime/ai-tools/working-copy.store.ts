@@ -74,7 +74,14 @@ const insertOne = statement(
   on conflict (account_id, task_id) do nothing`,
 );
 
+const deleteClosed = statement(
+  { parameters: key },
+  "delete from ai_working_copy where account_id = $account_id and task_id = $task_id and state <> 'OPEN'",
+);
+
+/** In the place of one that was merged or discarded. Does nothing if there is an open one. */
 export function insertCopy(tx: Transaction, copy: NewCopy, now: Date): void {
+  tx.send(deleteClosed, { account_id: copy.account_id, task_id: copy.task_id });
   tx.send(insertOne, { ...copy, now });
 }
 

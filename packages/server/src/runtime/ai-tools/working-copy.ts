@@ -1,6 +1,6 @@
 /**
- * The files that a task works on. It is made at the first use, over the head of its branch, or over the newest
- * version of its environment if the project has no repository.
+ * The files that a task works on. It is made at the first use, and at the first use after a merge or a discard, over
+ * the head of its branch, or over the newest version of its environment if the project has no repository.
  *
  * Terminology
  *   base     the files of a commit or a version
@@ -55,12 +55,14 @@ const editBytesLimit = 4 * 1_048_576;
 
 const keyOf = ({ task }: ToolContext): CopyKey => ({ accountId: task.accountId, taskId: task.taskId });
 
-/** Throws what a request to read a file throws for each of the actors. */
+/**
+ * Begins a new copy if the last one was merged or discarded: then a person has resumed the task.
+ * Throws what a request to read a file throws for each of the actors.
+ */
 export async function openCopy(services: CopyServices, context: ToolContext): Promise<WorkingCopy> {
   await requireRights(actForAll(services, getRepositoryFile, context));
-  const row =
-    (await findCopy(services.database.read, keyOf(context))) ?? (await beginCopy(services, context));
-  return readCopy(services, row);
+  const row = await findCopy(services.database.read, keyOf(context));
+  return readCopy(services, row?.state === 'OPEN' ? row : await beginCopy(services, context));
 }
 
 /** Without a check of rights. */
@@ -206,7 +208,9 @@ export function changeCopy<Result>(
 /** @throws ToolFault */
 export function requireOpen({ state, claimed_until: until }: CopyRow, now: Date): void {
   if (state !== 'OPEN')
-    throw new ToolFault(`the changes of this task were ${state.toLowerCase()}: it can change no more files`);
+    throw new ToolFault(
+      `the changes of this task were ${state.toLowerCase()} meanwhile: look at the files again`,
+    );
   if (until !== null && new Date(until) > now)
     throw new ToolFault('a person is merging or discarding the changes of this task: wait for the end');
 }

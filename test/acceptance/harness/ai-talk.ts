@@ -1,0 +1,90 @@
+/** Talks to an AI task whose model follows a script, one call a turn. */
+import assert from 'node:assert/strict';
+import type { AiMessageData, AiTask, AiTaskChanges } from '@headgate/contract';
+import { type ModelServer, modelKey, modelName } from '../../../packages/server/src/testing/model-server.ts';
+import { waitUntil } from '../../../packages/server/src/testing/waiting.ts';
+import type { Call } from './ai-transcripts.ts';
+import type { ApiClient } from './client.ts';
+
+const tasksPath = '/v1/ai/agents/tasks';
+const granted = ['write_file', 'delete_file', 'run_pipeline', 'run_tests', 'commit'];
+
+/** Settings of the installation. */
+export const nameModel = (model: ModelServer) => ({
+  HEADGATE_AI_PROVIDER: 'openai',
+  HEADGATE_AI_BASE_URL: model.address,
+  HEADGATE_AI_MODEL: modelName,
+  HEADGATE_AI_API_KEY: modelKey,
+});
+
+interface Told {
+  calls: readonly Call[];
+  /** What the results say, in the order of the calls. */
+  says?: readonly RegExp[];
+}
+
+export class Talk {
+  readonly path: string;
+  readonly #client: ApiClient;
+  readonly #model: ModelServer;
+
+  private constructor(client: ApiClient, model: ModelServer, taskId: string) {
+    this.#client = client;
+    this.#model = model;
+    this.path = `${tasksPath}/${taskId}`;
+  }
+
+  /** Creates a task, and waits until it has stopped. */
+  static async start(
+    { client, model }: { client: ApiClient; model: ModelServer },
+    message: string,
+    { denied, ...told }: Told & { config: object; denied?: boolean | undefined },
+  ): Promise<Talk> {
+    play(model, told.calls);
+    const { taskId } = await client.ask('POST', tasksPath, {
+      agentConfig: { name: 'data_engineer_agent', environmentName: 'dev', ...told.config },
+      message,
+      grantedPermissions: denied ? [] : granted.map((toolName) => ({ toolName })),
+    });
+    const talk = new Talk(client, model, taskId);
+    await talk.#follow(told);
+    return talk;
+  }
+
+  /** Sends another message, and waits until the task has stopped again. */
+  async say(message: string, told: Told): Promise<void> {
+    play(this.#model, told.calls);
+    await this.#client.ask('POST', `${this.path}/messages`, { message });
+    await this.#follow(told);
+  }
+
+  changes(): Promise<AiTaskChanges> {
+    return this.#client.ask('GET', `${this.path}/changes`);
+  }
+
+  merge(body: object = {}) {
+    return this.#client.ask('POST', `${this.path}/merge`, body);
+  }
+
+  async #follow({ calls, says = [] }: Told): Promise<void> {
+    await waitUntil('the end of the task', 60, async () => {
+      const task: AiTask = await this.#client.ask('GET', this.path);
+      for (const { toolId: id } of task.pendingDecisions)
+        await this.#client.ask('POST', `${this.path}/decisions`, {
+          decisions: [{ type: 'DENY', id, reason: 'Not today' }],
+        });
+      return task.status === 'STOPPED' || task.status === 'ERRORED';
+    });
+    const { results } = await this.#client.ask('GET', `${this.path}/messages?limit=1000`);
+    const messages: AiMessageData[] = results.map(({ data }: { data: AiMessageData }) => data);
+    const asked = messages.findLastIndex(({ type }) => type === 'user');
+    const answers = messages.slice(asked).filter((each) => each.type === 'tool-result');
+    assert.equal(answers.length, calls.length, JSON.stringify(messages));
+    for (const [index, pattern] of says.entries()) assert.match(answers[index]?.text ?? '', pattern);
+    assert.equal(messages.filter((each) => each.type === 'assistant').at(-1)?.text, 'Done.');
+  }
+}
+
+function play(model: ModelServer, calls: readonly Call[]): void {
+  model.play([...calls.map((call) => ({ calls: [call] })), { text: 'Done.' }]);
+}
