@@ -29,12 +29,12 @@ const daySeconds = 86_400;
 const leaseSeconds = writeLeaseMilliseconds / 1_000;
 
 let trees = 0;
-async function arrange(): Promise<HostedProject & { head: string }> {
+async function arrange(): Promise<HostedProject & { head: string; tree: string }> {
   const hosted = await makeHostedProject(server, base);
   trees += 1;
   const tree = await git.makeTree(`tree-${trees}`);
   await git.ok(['push', '-q', hosted.url, 'main'], { cwd: tree });
-  return { ...hosted, head: await git.ok(['rev-parse', 'HEAD'], { cwd: tree }) };
+  return { ...hosted, tree, head: await git.ok(['rev-parse', 'HEAD'], { cwd: tree }) };
 }
 
 /** Runs the periodic jobs of the slice once. */
@@ -117,6 +117,39 @@ describe('a server that dies in a push', () => {
     await runJobs(server);
     assert.deepEqual(await readEvent(), ['refs/heads/d']);
     assert.equal(runGit(hosted.folder, ['for-each-ref', 'refs/heads/f']), '');
+  });
+
+  test('by a power failure that leaves files of branches empty: they are as before the push, or as after it', async () => {
+    const hosted = await arrange();
+    const { head, folder } = hosted;
+    const next = runGit(folder, ['commit-tree', '-m', 'next', '-p', head, `${head}^{tree}`]).trim();
+    runGit(folder, ['update-ref', 'refs/heads/moved', next]);
+    await leaveWrite(
+      hosted,
+      { name: 'refs/heads/main', from: head, to: next },
+      { name: 'refs/heads/new/one', from: null, to: next },
+      { name: 'refs/heads/moved', from: null, to: next },
+    );
+    await mkdir(join(folder, 'refs/heads/new'));
+    for (const name of ['main', 'new/one']) await writeFile(join(folder, 'refs/heads', name), '');
+    server.clock.advance(leaseSeconds + 1);
+    await runJobs(server);
+    for (const name of ['main', 'new/one', 'moved'])
+      assert.equal(runGit(folder, ['rev-parse', `refs/heads/${name}`]).trim(), next, name);
+
+    await leaveWrite(hosted, { name: 'refs/heads/main', from: next, to: head });
+    await writeFile(join(folder, 'refs/heads/main'), '\0'.repeat(41));
+    server.clock.advance(leaseSeconds + 1);
+    await runJobs(server);
+    assert.equal(runGit(folder, ['rev-parse', 'refs/heads/main']).trim(), next);
+    await git.ok(['push', '-q', hosted.url, 'HEAD:refs/heads/later'], { cwd: hosted.tree });
+  });
+
+  test('a branch whose file is damaged otherwise is the reason why pushes fail', async () => {
+    const { folder, tree, url } = await arrange();
+    await writeFile(join(folder, 'refs/heads/cut'), '');
+    const refused = await git.run(['push', '-q', url, 'HEAD:refs/heads/later'], { cwd: tree });
+    assert.match(refused.text, /bad object refs\/heads\/cut/);
   });
 
   test('before git has moved them: nothing is recorded', async () => {

@@ -24,6 +24,8 @@ const stoppedReading = new Set<string | undefined>([
   'ERR_STREAM_PREMATURE_CLOSE',
   'ERR_STREAM_UNABLE_TO_PIPE',
 ]);
+/** Words of git about a ref of the repository itself. */
+const brokenRef = /bad object refs\//;
 const longestCheckMilliseconds = 300_000;
 
 export interface PackLimits {
@@ -58,7 +60,7 @@ export interface Quarantine {
   repository: GitRepository;
   /** Reads the pack and checks every object. @throws PackRefusal */
   unpack(content: AsyncGenerator<Buffer, void, undefined>): Promise<void>;
-  /** Whether everything that these objects need is there. */
+  /** Whether everything that these objects need is there. @throws PackRefusal if a ref of the repository is damaged */
   isComplete(objectIds: readonly string[]): Promise<boolean>;
   /** Makes the objects part of the repository. */
   release(): Promise<void>;
@@ -90,7 +92,8 @@ export async function openQuarantine(
           stdin,
           timeoutMilliseconds: longestCheckMilliseconds,
         });
-        return checked.code === 0;
+        if (!brokenRef.test(checked.stderr)) return checked.code === 0;
+        throw new PackRefusal('a branch of the repository is damaged; ask the operator', checked.stderr);
       } catch (failure) {
         // Ended by a limit, as a tree of a million levels is.
         if (failure instanceof Problem && failure.code === 'git-failed') return false;
