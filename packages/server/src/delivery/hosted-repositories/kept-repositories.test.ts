@@ -145,11 +145,10 @@ describe('a server that dies in a push', () => {
     await git.ok(['push', '-q', hosted.url, 'HEAD:refs/heads/later'], { cwd: hosted.tree });
   });
 
-  test('a branch whose file is damaged otherwise is the reason why pushes fail', async () => {
+  test('a branch whose file is damaged otherwise does not keep others from being pushed', async () => {
     const { folder, tree, url } = await arrange();
     await writeFile(join(folder, 'refs/heads/cut'), '');
-    const refused = await git.run(['push', '-q', url, 'HEAD:refs/heads/later'], { cwd: tree });
-    assert.match(refused.text, /bad object refs\/heads\/cut/);
+    await git.ok(['push', '-q', url, 'HEAD:refs/heads/later'], { cwd: tree });
   });
 
   test('before git has moved them: nothing is recorded', async () => {
