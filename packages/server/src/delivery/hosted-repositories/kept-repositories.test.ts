@@ -18,6 +18,7 @@ import type { TestServer } from '../../testing/open-server.ts';
 import { makeObject, makePack } from '../../testing/raw-push.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { waitUntil } from '../../testing/waiting.ts';
+import { createDroppedRepositoriesJob } from './dropped-repositories.ts';
 import { writeLeaseMilliseconds } from './hosted-repositories.ts';
 import { withIdleLimit } from './idle-limit.ts';
 import { hostedRepositories } from './index.ts';
@@ -189,6 +190,47 @@ describe('a dropped repository', () => {
     server.clock.advance(2 * daySeconds);
     await runJobs(server);
     assert.equal((await find()).length, 0);
+  });
+
+  test('that was dropped twice before its folder was moved is kept under the older of its names', async () => {
+    const hosted = await arrange();
+    const { projectId } = hosted.project;
+    const names: string[] = [];
+    for (let time = 0; time < 2; time += 1) {
+      if (time > 0) await associateHosted(server, hosted.account, projectId);
+      await server.database.query('delete from repository where project_id = $1', [projectId]);
+      const found = await server.database.query<{ folder: string }>(
+        'select folder from dropped_repository where project_id = $1',
+        [projectId],
+      );
+      names.push(...found.map(({ folder }) => folder).filter((folder) => !names.includes(folder)));
+    }
+    // The rows come in the order in which they were written, unless they are sorted.
+    await server.database.query(
+      "update dropped_repository set dropped_at = dropped_at - interval '1 hour' where folder = $1",
+      [names[1]],
+    );
+    await runJobs(server);
+    const kept = join(server.deps.repositoriesFolder, 'dropped', `${names[1]}.git`);
+    assert.equal(await git.ok(['rev-parse', 'main'], { cwd: kept }), hosted.head);
+  });
+
+  test('one whose folder cannot be moved does not keep the others', async () => {
+    const [broken, other] = [await arrange(), await arrange()];
+    for (const { project } of [broken, other])
+      await server.database.query('delete from repository where project_id = $1', [project.projectId]);
+    const { hosted } = server.deps;
+    const moveDropped: typeof hosted.moveDropped = async (at) => {
+      if (at.projectId === broken.project.projectId) throw new Error('it cannot be moved');
+      await hosted.moveDropped(at);
+    };
+    const job = createDroppedRepositoriesJob({ ...server.deps, hosted: { ...hosted, moveDropped } });
+    await assert.rejects(
+      job.run(async () => undefined),
+      /it cannot be moved/,
+    );
+    assert.deepEqual([existsSync(broken.folder), existsSync(other.folder)], [true, false]);
+    await runJobs(server);
   });
 
   test('is not what the project gets when it is associated again', async () => {
