@@ -112,7 +112,7 @@ export async function createDependencies(config: Config, given: Given): Promise<
   const newId = createUuidMaker(clock);
   const blobs = createBlobs({ database, objects, clock, newId, log });
   const egress = createEgressGuard(parseEgressAllow(config.egressAllow), given.resolve);
-  const remotes = createRemotes({ guard: egress, trustedAddresses: Object.values(config.gitAddresses) });
+  const remotes = createRemotes({ guard: egress, log, trustedAddresses: Object.values(config.gitAddresses) });
   const { directory, user } = given.gitPlaces ?? { directory: join(config.dataDirectory, 'git') };
   const git = createGit({
     folder: directory,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { RequestListener } from 'node:http';
 import { Readable } from 'node:stream';
 import { after, test } from 'node:test';
+import { silentLog } from '../../kernel/log.ts';
 import { createEgressGuard, parseEgressAllow } from '../../kernel/security/egress.ts';
 import { Secret } from '../../kernel/security/sealed.ts';
 import { listenOnLoopback } from '../../testing/webhook-receiver.ts';
@@ -13,7 +14,7 @@ import { createRemotes } from './remotes.ts';
 const closing: (() => Promise<void>)[] = [];
 after(() => Promise.all(closing.map((close) => close())));
 const guard = createEgressGuard(parseEgressAllow(['127.0.0.0/8']));
-const remotes = createRemotes({ guard, trustedAddresses: [] });
+const remotes = createRemotes({ guard, log: silentLog, trustedAddresses: [] });
 
 async function listen(listener: RequestListener): Promise<string> {
   const { port, close } = await listenOnLoopback(listener);

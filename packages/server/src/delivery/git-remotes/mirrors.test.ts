@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { problem } from '../../kernel/http/problems.ts';
 import type { Git, GitResult } from '../git/index.ts';
 import { createMirrors, type Mirrored } from './mirrors.ts';
 import type { Remotes } from './remote.ts';
@@ -102,6 +103,22 @@ test('a mirror that is too large is repacked, and made again if it stays too lar
   after = 2_000;
   await mirrors.refresh(of, performance.now());
   assert.equal(existsSync(join(at, 'kept')), false);
+});
+
+test('a mirror whose packs cannot be joined in time is still used', async () => {
+  let repacks = 0;
+  const { mirrors, of } = openMirrors('slow', async (command) => {
+    if (command === 'repack') {
+      repacks += 1;
+      throw problem('git-timeout', { seconds: 600 });
+    }
+    return command === 'count-objects'
+      ? { ...done, stdout: Buffer.from('packs: 51\nsize-pack: 10\n') }
+      : done;
+  });
+  for (let round = 0; round < 2; round += 1)
+    assert.ok(existsSync((await mirrors.refresh(of, performance.now())).folder));
+  assert.equal(repacks, 1, 'the next request does not wait for it again');
 });
 
 test('a mirror that a killed git left locked is made again, once', async () => {

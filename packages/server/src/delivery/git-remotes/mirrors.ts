@@ -6,7 +6,9 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../kernel/clock.ts';
+import { Problem } from '../../kernel/http/problems.ts';
 import { countObjects, type Git, type GitCall, mostPacks } from '../git/index.ts';
+import { judgePush, type PushResult } from './push-answer.ts';
 import type { Credential, OpenedRemote, RemoteLimits, Remotes } from './remote.ts';
 import { createGitWordsProblem, createRemoteProblem } from './remote-problems.ts';
 
@@ -47,8 +49,6 @@ export interface RefPush {
   to: string | null;
 }
 
-export type PushResult = { kind: 'done' } | { kind: 'moved' } | { kind: 'refused'; words: string };
-
 export interface Mirrors {
   /**
    * Fetches what is new, unless that was done in the last moments, and not before `notBefore` (a time of
@@ -64,6 +64,7 @@ export interface Mirrors {
 
 const reuseMilliseconds = 2_000;
 const refreshMilliseconds = 10 * 60_000;
+const joinAgainMilliseconds = 3_600_000;
 const pushMilliseconds = 2 * 60_000;
 /** A date of git. */
 const spared = '1.hour.ago';
@@ -87,12 +88,15 @@ export function createMirrors(options: MirrorOptions): Mirrors {
     { source: string; startedAt: number; beganAt: number; done: Promise<Mirror> }
   >();
 
+  /** By folder: when packs could not be joined. */
+  const unjoined = new Map<string, number>();
+
   /** A mirror that a killed git left damaged is made again. */
   async function fetch(of: Mirrored, folder: string, source: string): Promise<Mirror> {
     await prepare(folder, source);
     const { bytes, packs } = await countObjects(git, { folder, accountId: of.accountId });
     const isTooLarge = bytes > options.mostBytes;
-    const isShrunk = (isTooLarge || packs > mostPacks) && (await shrink(of, folder));
+    const isShrunk = (isTooLarge || mayJoin(folder, packs)) && (await shrink(of, folder));
     if (isTooLarge && !isShrunk) {
       await removeFolder(folder);
       await prepare(folder, source);
@@ -144,17 +148,30 @@ export function createMirrors(options: MirrorOptions): Mirrors {
     }
   }
 
+  /** A request waits for the joining: one that failed is not tried again at each request. */
+  function mayJoin(folder: string, packs: number): boolean {
+    const since = clock.now().getTime() - (unjoined.get(folder) ?? Number.NEGATIVE_INFINITY);
+    return packs > mostPacks && since >= joinAgainMilliseconds;
+  }
+
   /**
    * Joins the packs, and removes old objects that no ref reaches, and what failed fetches have left. False: it
-   * is still too large.
+   * is still too large, or could not be done.
    */
   async function shrink(of: Mirrored, folder: string): Promise<boolean> {
     const call = { folder, accountId: of.accountId, kind: 'long', isBackground: true } as const;
     const timeoutMilliseconds = refreshMilliseconds;
     // A commit on its way to the host is not reached yet.
     const repack = ['repack', '-A', '-d', '-q', `--unpack-unreachable=${spared}`];
-    for (const args of [repack, ['prune', `--expire=${spared}`]])
-      if ((await git.run(args, { ...call, timeoutMilliseconds })).code !== 0) return false;
+    unjoined.set(folder, clock.now().getTime());
+    try {
+      for (const args of [repack, ['prune', `--expire=${spared}`]])
+        if ((await git.run(args, { ...call, timeoutMilliseconds })).code !== 0) return false;
+    } catch (failure) {
+      if (failure instanceof Problem && failure.code === 'git-timeout') return false;
+      throw failure;
+    }
+    unjoined.delete(folder);
     return (await countObjects(git, { folder, accountId: of.accountId })).bytes <= options.mostBytes;
   }
 
@@ -238,6 +255,7 @@ export function createMirrors(options: MirrorOptions): Mirrors {
       const folder = folderOf(accountId, projectId);
       await refreshes.get(folder)?.done.catch(() => undefined);
       refreshes.delete(folder);
+      unjoined.delete(folder);
       await removeFolder(folder);
     },
 
@@ -278,22 +296,4 @@ async function explain(remote: OpenedRemote, of: Mirrored, words: string) {
   return failure === undefined
     ? createGitWordsProblem(new URL(of.url).host, words)
     : createRemoteProblem(failure);
-}
-
-/** `!\tfrom:to\t[rejected] (stale info)` of git push --porcelain. */
-async function judgePush(
-  output: string,
-  errors: string,
-  explainFailure: () => Promise<Error>,
-): Promise<PushResult> {
-  const [, summary = ''] = /^!\t[^\t]*\t(.*)$/m.exec(output) ?? [];
-  if (summary === '') throw await explainFailure();
-  if (
-    /stale info|fetch first|non-fast-forward|failed to update ref|incorrect old value|reference already exists|cannot lock ref/.test(
-      summary,
-    )
-  )
-    return { kind: 'moved' };
-  const said = [...errors.matchAll(/^remote: (.*\S)\s*$/gm)].map(([, line]) => line).join(' ');
-  return { kind: 'refused', words: `${said} ${summary}`.trim().slice(0, 1_000) };
 }

@@ -6,6 +6,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import { problem } from '../../kernel/http/problems.ts';
+import type { Log } from '../../kernel/log.ts';
 import { type EgressGuard, EgressRefused, EgressUnresolved } from '../../kernel/security/egress.ts';
 import { showCredential } from './credential.ts';
 import type { Checked, RelayReport, RelayRequest, RelayThreadOptions } from './relay-messages.ts';
@@ -13,6 +14,7 @@ import type { OpenedRemote, RemoteFailure, Remotes } from './remote.ts';
 
 export interface RelayThreadRules extends RelayThreadOptions {
   guard: EgressGuard;
+  log: Log;
 }
 
 interface Thread {
@@ -77,7 +79,7 @@ export function createRelayThread(rules: RelayThreadRules): Pick<Remotes, 'openR
 const describeStart = (report: RelayReport | undefined) =>
   `the relay of git did not start: ${report?.kind === 'failed' ? report.reason : 'its thread has ended'}`;
 
-function startThread({ guard, ...workerData }: RelayThreadRules): Thread {
+function startThread({ guard, log, ...workerData }: RelayThreadRules): Thread {
   const worker = new Worker(new URL('./relay.thread.ts', import.meta.url), {
     workerData: workerData satisfies RelayThreadOptions,
     // That of the server may have its master key.
@@ -99,8 +101,8 @@ function startThread({ guard, ...workerData }: RelayThreadRules): Thread {
       );
     else asked.get(report.id)?.(report);
   });
-  // It ends then; without a listener the process would end too.
-  worker.on('error', () => undefined);
+  // It ends then, and the next remote starts another one.
+  worker.on('error', (failure) => log.error({ err: failure }, 'the relay of git has failed'));
   worker.once('exit', () => {
     hasEnded = true;
     for (const answer of asked.values()) answer(undefined);

@@ -6,10 +6,12 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { createLog, silentLog } from '../../kernel/log.ts';
 import { createEgressGuard, parseEgressAllow, type Resolve } from '../../kernel/security/egress.ts';
 import { Secret } from '../../kernel/security/sealed.ts';
 import { commitFiles, gitEnvironment, runGit, startGitHost } from '../../testing/git-host.ts';
 import { createCredential } from './credential.ts';
+import { createRelayThread } from './relay-thread.ts';
 import type { OpenedRemote, RemoteOptions, Remotes } from './remote.ts';
 import { createRemotes } from './remotes.ts';
 
@@ -26,7 +28,7 @@ const onLoopback: Resolve = async () => ['127.0.0.1'];
 
 function createTestRemotes(allow = ['127.0.0.0/8'], resolve = onLoopback, trusted: string[] = []): Remotes {
   const guard = createEgressGuard(parseEgressAllow(allow), resolve);
-  const remotes = createRemotes({ guard, trustedAddresses: trusted });
+  const remotes = createRemotes({ guard, log: silentLog, trustedAddresses: trusted });
   closing.push(() => remotes.close());
   return remotes;
 }
@@ -280,4 +282,15 @@ test('a relay that has ended is named as the reason, and the next remote has ano
   assert.match(`${failure?.kind}: ${failure?.reason}`, /^unreachable: .* were interrupted\. Try again/);
   remote.close();
   assert.equal((await fetchInto(makeFolder(), { url: repository.cloneUrl }, ending)).code, 0);
+});
+
+test('a relay that cannot start is a problem, and its failure is logged', async () => {
+  const lines: string[] = [];
+  const log = createLog('error', { write: (line) => lines.push(line) });
+  const guard = createEgressGuard(parseEgressAllow([]), onLoopback);
+  // No list: the thread fails at its start.
+  const broken = createRelayThread({ guard, log, trustedOrigins: 1 as never, ca: undefined });
+  const opening = broken.openRemote({ url: 'https://git.example.com/a.git', direction: 'read' });
+  await assert.rejects(opening, { code: 'git-failed' });
+  assert.match(lines.join(''), /is not iterable/);
 });

@@ -1,3 +1,4 @@
+import type { Log } from '../../kernel/log.ts';
 import type { EgressGuard } from '../../kernel/security/egress.ts';
 import { findOrigin } from './credential.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
@@ -6,6 +7,7 @@ import type { Remotes } from './remote.ts';
 
 export interface RemotesOptions {
   guard: EgressGuard;
+  log: Log;
   /** The operator's addresses of providers, which the guard does not check. */
   trustedAddresses: readonly string[];
   /** More certificate authorities to trust, for tests. */
@@ -13,10 +15,10 @@ export interface RemotesOptions {
 }
 
 /** Nothing listens before the first remote is opened. */
-export function createRemotes({ guard, trustedAddresses, ca }: RemotesOptions): Remotes {
+export function createRemotes({ guard, log, trustedAddresses, ca }: RemotesOptions): Remotes {
   const trustedOrigins = trustedAddresses.map(findOrigin);
   return {
     ...createGuardedFetch({ guard, trustedOrigins: new Set(trustedOrigins), ca }),
-    ...createRelayThread({ guard, trustedOrigins, ca }),
+    ...createRelayThread({ guard, log, trustedOrigins, ca }),
   };
 }

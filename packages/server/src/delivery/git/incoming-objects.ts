@@ -2,6 +2,7 @@
  * Objects on their way into a repository: in a folder of their own until they have been checked. What is
  * refused or cut leaves nothing.
  */
+import { randomBytes } from 'node:crypto';
 import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { problem } from '../../kernel/http/problems.ts';
@@ -33,6 +34,11 @@ export interface IncomingObjects {
   measure(): Promise<number>;
   /** Leaves one pack with all objects that `tips` need and `present` does not. */
   packWhole(tips: readonly string[], present: readonly string[], call: GitCall): Promise<void>;
+  /**
+   * Adds a pack of what `tips` need, and neither refs reach nor a pack with a `.keep` file here has.
+   * @returns false if an object is missing
+   */
+  packMissing(tips: readonly string[], call: GitCall): Promise<boolean>;
   /** Makes the packs part of the repository. */
   release(): Promise<void>;
   remove(): Promise<void>;
@@ -55,6 +61,13 @@ export async function makeIncomingObjects(git: Git, folder: string, id: string):
       const found = await Promise.all((await listPacks()).map((path) => stat(path)));
       return found.reduce((sum, { size }) => sum + size, 0);
     },
+    async packMissing(tips, call) {
+      const refs = await git.run(['for-each-ref', '--format=%(objectname)'], call);
+      if (refs.code !== 0) throw problem('git-failed', { command: 'for-each-ref', words: refs.stderr });
+      const stdin = `${tips.join('\n')}\n--not\n${refs.stdout.toString('latin1')}`;
+      const args = ['pack-objects', '--revs', '--honor-pack-keep', '--non-empty', '--quiet'];
+      return (await git.run([...args, join(packs, 'pack')], { ...call, stdin })).code === 0;
+    },
     async packWhole(tips, present, call) {
       const partial = await listPacks();
       const revisions = [...tips, ...present.map((id) => `^${id}`)].map((line) => `${line}\n`).join('');
@@ -66,11 +79,17 @@ export async function makeIncomingObjects(git: Git, folder: string, id: string):
         for (const path of [pack.replace(/\.pack$/, '.idx'), pack]) await rm(path, { force: true });
     },
     async release() {
-      const names = (await readdir(packs)).filter((name) => name.startsWith('pack-'));
-      // Git finds a pack by its index, which comes last.
-      const order = (name: string) => (name.endsWith('.idx') ? 1 : 0);
-      for (const name of names.toSorted((a, b) => order(a) - order(b)))
-        await rename(join(packs, name), join(objects, 'pack', name));
+      for (const pack of await listPacks()) {
+        // A repack under way removes the packs that it has joined by their names, which come from their content.
+        const name = join(objects, 'pack', `pack-${randomBytes(20).toString('hex')}`);
+        // Git finds a pack by its index, which comes last.
+        for (const end of ['.rev', '.pack', '.idx'])
+          await rename(pack.replace(/\.pack$/, end), `${name}${end}`).catch(
+            (failure: NodeJS.ErrnoException) => {
+              if (end !== '.rev' || failure.code !== 'ENOENT') throw failure;
+            },
+          );
+      }
     },
     remove: () => rm(aside, { recursive: true, force: true, maxRetries: 3 }),
   };

@@ -1,5 +1,6 @@
 import type { Slice } from '../../kernel/slice/slice.ts';
 
+export { restoreDamagedRefs } from './damaged-refs.ts';
 export type { Git, GitCall, GitProcess, GitResult, RemoteAccess, Scratch } from './git.ts';
 export type { GitUser } from './git-program.ts';
 export type {

@@ -27,7 +27,7 @@ export async function removeLeftLocks(folder: string): Promise<boolean> {
   return isSome;
 }
 
-const makeOwnPath = (folder: string) => join(folder, `${ownPrefix}${randomUUID()}.lock`);
+export const makeOwnPath = (folder: string) => join(folder, `${ownPrefix}${randomUUID()}.lock`);
 
 /** The clock of a file server, which dates the locks, may differ from ours. */
 async function readTimeOf(folder: string): Promise<number> {

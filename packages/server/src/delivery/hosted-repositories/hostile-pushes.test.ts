@@ -1,6 +1,6 @@
 /** Hostile clients and hostile repositories: refused with a reason, and nothing is left of them. */
 import assert from 'node:assert/strict';
-import { readdir, utimes } from 'node:fs/promises';
+import { readdir, rm, utimes } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -151,6 +151,23 @@ describe('a pack', () => {
     const send = async () => (await pushMain(hosted, [large, top, makeCommitObject(top.id)])).text;
     assert.match(await send(), /would have more than 20 MB/);
     await waitUntil('there is space', 20, async () => /ok refs\/heads\/main/.test(await send()));
+  });
+
+  test('that lacks an object which only a deleted branch had keeps it when that is removed', async () => {
+    const hosted = await makeHostedProject(server, base);
+    await git.ok(['ls-remote', hosted.url]);
+    const deleted = runGit(hosted.folder, ['index-pack', '--stdin'], makePack([blob]))
+      .trim()
+      .split('\t')[1];
+    const sent = await pushMain(hosted, [tree, commit]);
+    assert.match(sent.text, /ok refs\/heads\/main/);
+    for (const end of ['idx', 'pack'])
+      await rm(join(hosted.folder, 'objects/pack', `pack-${deleted}.${end}`));
+    runGit(hosted.folder, ['fsck', '--strict']);
+    assert.deepEqual(
+      (await readdir(join(hosted.folder, 'objects/pack'))).filter((name) => name.endsWith('.keep')),
+      [],
+    );
   });
 
   test('of a file of 200 MB of zeros takes no such memory, and the file is not read', async () => {

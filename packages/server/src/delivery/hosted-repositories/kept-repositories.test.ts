@@ -18,6 +18,7 @@ import type { TestServer } from '../../testing/open-server.ts';
 import { makeObject, makePack } from '../../testing/raw-push.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { waitUntil } from '../../testing/waiting.ts';
+import { createDroppedRepositoriesJob } from './dropped-repositories.ts';
 import { writeLeaseMilliseconds } from './hosted-repositories.ts';
 import { withIdleLimit } from './idle-limit.ts';
 import { hostedRepositories } from './index.ts';
@@ -29,12 +30,12 @@ const daySeconds = 86_400;
 const leaseSeconds = writeLeaseMilliseconds / 1_000;
 
 let trees = 0;
-async function arrange(): Promise<HostedProject & { head: string }> {
+async function arrange(): Promise<HostedProject & { head: string; tree: string }> {
   const hosted = await makeHostedProject(server, base);
   trees += 1;
   const tree = await git.makeTree(`tree-${trees}`);
   await git.ok(['push', '-q', hosted.url, 'main'], { cwd: tree });
-  return { ...hosted, head: await git.ok(['rev-parse', 'HEAD'], { cwd: tree }) };
+  return { ...hosted, tree, head: await git.ok(['rev-parse', 'HEAD'], { cwd: tree }) };
 }
 
 /** Runs the periodic jobs of the slice once. */
@@ -119,6 +120,38 @@ describe('a server that dies in a push', () => {
     assert.equal(runGit(hosted.folder, ['for-each-ref', 'refs/heads/f']), '');
   });
 
+  test('by a power failure that leaves files of branches empty: they are as before the push, or as after it', async () => {
+    const hosted = await arrange();
+    const { head, folder } = hosted;
+    const next = runGit(folder, ['commit-tree', '-m', 'next', '-p', head, `${head}^{tree}`]).trim();
+    runGit(folder, ['update-ref', 'refs/heads/moved', next]);
+    await leaveWrite(
+      hosted,
+      { name: 'refs/heads/main', from: head, to: next },
+      { name: 'refs/heads/new/one', from: null, to: next },
+      { name: 'refs/heads/moved', from: null, to: next },
+    );
+    await mkdir(join(folder, 'refs/heads/new'));
+    for (const name of ['main', 'new/one']) await writeFile(join(folder, 'refs/heads', name), '');
+    server.clock.advance(leaseSeconds + 1);
+    await runJobs(server);
+    for (const name of ['main', 'new/one', 'moved'])
+      assert.equal(runGit(folder, ['rev-parse', `refs/heads/${name}`]).trim(), next, name);
+
+    await leaveWrite(hosted, { name: 'refs/heads/main', from: next, to: head });
+    await writeFile(join(folder, 'refs/heads/main'), '\0'.repeat(41));
+    server.clock.advance(leaseSeconds + 1);
+    await runJobs(server);
+    assert.equal(runGit(folder, ['rev-parse', 'refs/heads/main']).trim(), next);
+    await git.ok(['push', '-q', hosted.url, 'HEAD:refs/heads/later'], { cwd: hosted.tree });
+  });
+
+  test('a branch whose file is damaged otherwise does not keep others from being pushed', async () => {
+    const { folder, tree, url } = await arrange();
+    await writeFile(join(folder, 'refs/heads/cut'), '');
+    await git.ok(['push', '-q', url, 'HEAD:refs/heads/later'], { cwd: tree });
+  });
+
   test('before git has moved them: nothing is recorded', async () => {
     const hosted = await arrange();
     await leaveWrite(hosted, { name: 'refs/heads/other', from: null, to: hosted.head });
@@ -157,6 +190,47 @@ describe('a dropped repository', () => {
     server.clock.advance(2 * daySeconds);
     await runJobs(server);
     assert.equal((await find()).length, 0);
+  });
+
+  test('that was dropped twice before its folder was moved is kept under the older of its names', async () => {
+    const hosted = await arrange();
+    const { projectId } = hosted.project;
+    const names: string[] = [];
+    for (let time = 0; time < 2; time += 1) {
+      if (time > 0) await associateHosted(server, hosted.account, projectId);
+      await server.database.query('delete from repository where project_id = $1', [projectId]);
+      const found = await server.database.query<{ folder: string }>(
+        'select folder from dropped_repository where project_id = $1',
+        [projectId],
+      );
+      names.push(...found.map(({ folder }) => folder).filter((folder) => !names.includes(folder)));
+    }
+    // The rows come in the order in which they were written, unless they are sorted.
+    await server.database.query(
+      "update dropped_repository set dropped_at = dropped_at - interval '1 hour' where folder = $1",
+      [names[1]],
+    );
+    await runJobs(server);
+    const kept = join(server.deps.repositoriesFolder, 'dropped', `${names[1]}.git`);
+    assert.equal(await git.ok(['rev-parse', 'main'], { cwd: kept }), hosted.head);
+  });
+
+  test('one whose folder cannot be moved does not keep the others', async () => {
+    const [broken, other] = [await arrange(), await arrange()];
+    for (const { project } of [broken, other])
+      await server.database.query('delete from repository where project_id = $1', [project.projectId]);
+    const { hosted } = server.deps;
+    const moveDropped: typeof hosted.moveDropped = async (at) => {
+      if (at.projectId === broken.project.projectId) throw new Error('it cannot be moved');
+      await hosted.moveDropped(at);
+    };
+    const job = createDroppedRepositoriesJob({ ...server.deps, hosted: { ...hosted, moveDropped } });
+    await assert.rejects(
+      job.run(async () => undefined),
+      /it cannot be moved/,
+    );
+    assert.deepEqual([existsSync(broken.folder), existsSync(other.folder)], [true, false]);
+    await runJobs(server);
   });
 
   test('is not what the project gets when it is associated again', async () => {

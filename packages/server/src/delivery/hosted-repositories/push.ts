@@ -69,7 +69,7 @@ async function moveJudged(
   let changes = await judgeObjects(judged, quarantine.repository, about.rules);
   const isAllowed = ({ refusal }: JudgedChange) => refusal === undefined;
   const wanted = changes.filter(isAllowed).flatMap(({ to }) => (to === null ? [] : [to]));
-  if (wanted.length > 0 && !(await quarantine.isComplete(wanted)))
+  if (wanted.length > 0 && !(await quarantine.complete(wanted)))
     changes = changes.map((each) =>
       each.to === null ? each : { refusal: 'missing necessary objects', ...each },
     );

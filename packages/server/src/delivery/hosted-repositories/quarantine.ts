@@ -58,8 +58,11 @@ export interface Quarantine {
   repository: GitRepository;
   /** Reads the pack and checks every object. @throws PackRefusal */
   unpack(content: AsyncGenerator<Buffer, void, undefined>): Promise<void>;
-  /** Whether everything that these objects need is there. */
-  isComplete(objectIds: readonly string[]): Promise<boolean>;
+  /**
+   * Adds what these objects need and only a deleted branch had: a repack under way may drop it there.
+   * @returns false if something is missing
+   */
+  complete(objectIds: readonly string[]): Promise<boolean>;
   /** Makes the objects part of the repository. */
   release(): Promise<void>;
   remove(): Promise<void>;
@@ -81,16 +84,12 @@ export async function openQuarantine(
   return {
     repository: openGitRepository(git, { folder, accountId, signal, environment }),
     unpack: (content) => unpack(git, call, { content, limits }),
-    async isComplete(objectIds) {
-      const stdin = objectIds.map((each) => `${each}\n`).join('');
-      const args = ['rev-list', '--objects', '--stdin', '--not', '--all', '--quiet'];
+    async complete(objectIds) {
       try {
-        const checked = await git.run(args, {
+        return await incoming.packMissing(objectIds, {
           ...call,
-          stdin,
           timeoutMilliseconds: longestCheckMilliseconds,
         });
-        return checked.code === 0;
       } catch (failure) {
         // Ended by a limit, as a tree of a million levels is.
         if (failure instanceof Problem && failure.code === 'git-failed') return false;
@@ -114,7 +113,7 @@ async function unpack(
   const left = limits.bytes - (await measureObjects(git, { ...call, environment: {} }));
   const tooLarge = `the repository would have more than ${Math.floor(limits.bytes / 1_048_576)} MB`;
   if (left <= 0) throw new PackRefusal(tooLarge, '', true);
-  const args = ['index-pack', '--stdin', '--fix-thin', '--strict', `--max-input-size=${left}`];
+  const args = ['index-pack', '--stdin', '--keep', '--fix-thin', '--strict', `--max-input-size=${left}`];
   const indexing = await git.spawn(args, {
     ...call,
     kind: 'long',
@@ -160,7 +159,7 @@ async function unpack(
     const isTooLarge = code !== undefined && /exceeds maximum allowed size/.test(stderr);
     throw new PackRefusal(isTooLarge ? tooLarge : 'git index-pack refused it', stderr, isTooLarge);
   }
-  // It answers `pack`, the checksum, and what it read beyond the pack.
+  // It answers `keep`, the checksum, and what it read beyond the pack.
   const answer = Buffer.concat(answered);
   if (!isAllRead || answer.indexOf(10) !== answer.length - 1)
     throw new PackRefusal('there are bytes after the end of the pack');

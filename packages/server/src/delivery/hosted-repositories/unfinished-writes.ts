@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { Problem } from '../../kernel/http/problems.ts';
 import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
-import { type GitRepository, openGitRepository, removeLeftLocks } from '../git/index.ts';
+import { type GitRepository, openGitRepository, removeLeftLocks, restoreDamagedRefs } from '../git/index.ts';
 import { claimUnfinishedWrites, type RefChange, type UnfinishedWrite } from './hosted.store.ts';
 import type { HostedRepositories, HostedServices } from './hosted-repositories.ts';
 import { writeLeaseMilliseconds } from './hosted-repositories.ts';
@@ -93,6 +93,8 @@ async function endWrite(
   await folder.require();
   const at = join(folder.path, `${write.project_id}.git`);
   await removeLeftLocks(at);
+  // A push of many refs is safe on disk only at its end (moveRefs).
+  await restoreDamagedRefs(services.git, at, write.moves);
   const repository = openGitRepository(services.git, { folder: at, accountId });
   // A branch that has moved on was pushed to by another caller, whose own write wakes its rules.
   await recordWrite(services, ids, { source, ...(await judgeMoves(repository, write.moves)) });

@@ -189,6 +189,20 @@ test('another user name takes effect at once, with the same token', async () => 
   assert.deepEqual([...(await listUsers())], ['robot:t0ken']);
 });
 
+test('a user name leaves the credential of a provider without users as it is', async () => {
+  const project = await account.project();
+  const path = `${project.path}/repositories`;
+  assert.equal((await admin.post(path, onGitlab, { headers: { [tokenHeader]: 'x' } })).status, 201);
+  const readSealed = () =>
+    server.database.query<{ sealed_credential: Buffer }>(
+      'select sealed_credential from repository where project_id = $1',
+      [project.projectId],
+    );
+  const before = await readSealed();
+  await admin.patch(path, { providerParameters: { username: 'robot' } });
+  assert.deepEqual(await readSealed(), before);
+});
+
 test('all operations on the repository are refused while it is migrated', async () => {
   const project = await account.project();
   const path = `${project.path}/repositories`;

@@ -54,6 +54,10 @@ for (const [address, reason] of refused)
   test(`${address} is refused with the remedy`, () =>
     assert.throws(() => parseCloneAddress(address), { name: 'CloneAddressRefused', message: reason }));
 
+test('an address of an earlier release that names a host only is no repository', () => {
+  assert.equal(isSameRepository('https://github.com/', 'https://github.com/acme/weather'), false);
+});
+
 test('what git is given has no user, and one encoding', () => {
   const { url } = parseCloneAddress('https://acme@dev.azure.com/acme/my project/_git/weather/');
   assert.equal(url, 'https://dev.azure.com/acme/my%20project/_git/weather');

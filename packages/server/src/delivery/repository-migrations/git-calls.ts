@@ -81,15 +81,24 @@ function requireFewRefs({ side }: Side, found: RemoteRefs, mostRefs: number): Re
   );
 }
 
-/** The refs of a repository in a folder of ours. */
+/**
+ * The refs of a repository in a folder of ours. Git leaves out one whose file is damaged, and only warns of it.
+ *
+ * @throws MigrationFailed `source-damaged`
+ */
 export async function listOwnRefs(place: Place, mostRefs: number): Promise<RemoteRefs> {
   // As `git ls-remote --symref` writes them.
   const format = '%(if)%(HEAD)%(then)ref: %(refname)%09HEAD%0a%(end)%(objectname)%09%(refname)';
-  const listed = await place.git.run(['for-each-ref', `--format=${format}`], {
+  const { code, stdout, stderr } = await place.git.run(['for-each-ref', `--format=${format}`], {
     ...buildCall(place),
     mostOutputBytes: mostListBytes,
   });
-  return requireFewRefs({ side: 'source' } as Side, parseRemoteRefs(listed.stdout), mostRefs);
+  if (code !== 0 || /\bignoring\b/.test(stderr))
+    throw new MigrationFailed(
+      'source-damaged',
+      `git could not read all branches and tags of the source: ${stderr.trim().slice(-300)}`,
+    );
+  return requireFewRefs({ side: 'source' } as Side, parseRemoteRefs(stdout), mostRefs);
 }
 
 /**

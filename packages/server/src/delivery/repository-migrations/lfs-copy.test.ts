@@ -6,7 +6,7 @@ import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { createLog } from '../../kernel/log.ts';
+import { createLog, silentLog } from '../../kernel/log.ts';
 import { createEgressGuard, parseEgressAllow } from '../../kernel/security/egress.ts';
 import { Secret } from '../../kernel/security/sealed.ts';
 import { commitFiles } from '../../testing/git-host.ts';
@@ -21,7 +21,7 @@ import { findProvider } from './sign-in.ts';
 const folder = await mkdtemp(join(tmpdir(), 'headgate-lfs-copy-'));
 const stopping = new AbortController();
 const guard = createEgressGuard(parseEgressAllow(['127.0.0.0/8']));
-const remotes = createRemotes({ guard, trustedAddresses: [] });
+const remotes = createRemotes({ guard, log: silentLog, trustedAddresses: [] });
 const [from, to] = [await startLfsHost(), await startLfsHost()];
 after(async () => {
   stopping.abort();

@@ -1,5 +1,7 @@
 /** MIRROR_PUSH between two Git hosts on loopback. */
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { roundsOr } from '@headgate/contract/testing/rounds';
 import { commitFiles, runGit, startGitHost } from '../../testing/git-host.ts';
@@ -129,4 +131,21 @@ test('a repository that is hosted here moves, and its folder is kept as dropped'
     place.projectId,
   ]);
   assert.equal(dropped.length, 1);
+});
+
+test('a repository that is hosted here and has a damaged branch or list of branches is not moved', async () => {
+  const scene = await createMigrationScene(server, host, { provider: 'headgate' });
+  const place = { accountId: scene.account.accountId, projectId: scene.project.projectId };
+  const { folder } = await server.deps.hosted.open(place, 'main');
+  commitFiles(folder, { files: { a: 'a' } });
+  for (const [name, content] of [
+    ['refs/heads/cut', ''],
+    ['packed-refs', 'damaged\n'],
+  ] as const) {
+    await writeFile(join(folder, name), content);
+    const { status, code, detail } = await scene.migrate();
+    assert.deepEqual([status, code], ['FAILED', 'source-damaged'], detail);
+    assert.match(detail ?? '', name === 'packed-refs' ? /packed-refs/ : /refs\/heads\/cut/);
+  }
+  assert.deepEqual(listRefs(scene.target), ['']);
 });
