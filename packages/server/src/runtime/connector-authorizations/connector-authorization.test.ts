@@ -6,11 +6,11 @@ import type { AccountEventItem, ConnectorOauth, Page } from '@headgate/contract'
 import { requireProblem } from '../../testing/client.ts';
 import { createConnectorAgent } from '../../testing/connector-agent.ts';
 import { createPlace } from '../../testing/place.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { patientRequests, startTestServer } from '../../testing/server.ts';
 import { createConnectorOauth } from '../../workspace/connector-oauths/connector-oauth.examples.ts';
 import { removeExpiredAuthorizations } from './connector-authorization.store.ts';
 
-const server = await startTestServer();
+const server = await startTestServer(patientRequests);
 
 interface Started {
   authorizationUrl: string;

@@ -4,11 +4,11 @@ import { test } from 'node:test';
 import type { AccountEventItem, ConnectorOauth, ConnectorTestResult, Page } from '@headgate/contract';
 import { requireProblem } from '../../testing/client.ts';
 import { connectorTestResult, createConnectorAgent } from '../../testing/connector-agent.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { patientRequests, startTestServer } from '../../testing/server.ts';
 import { buildConnectorProfile } from '../../workspace/connector-profiles/connector-profile.examples.ts';
 import { removeOldConnectorTests } from './connector-test.store.ts';
 
-const server = await startTestServer();
+const server = await startTestServer(patientRequests);
 const impatient = await startTestServer({
   database: server.database,
   settings: { HEADGATE_SECRET_WAIT_SECONDS: '1' },
@@ -48,7 +48,7 @@ test('the agent of the environment is sent the endpoint as it is, and its result
     endpoint: profile.endpoints[0],
     parameters,
     connection,
-    timeoutSeconds: 16,
+    timeoutSeconds: 96,
   });
   const now = Date.now();
   const [from, to] = [new Date(now - 3_600_000), new Date(now + 3_600_000)].map((at) => at.toISOString());
