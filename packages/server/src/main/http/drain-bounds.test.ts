@@ -10,11 +10,12 @@ import { createUnreadBodies, type DrainBounds } from './unread-bodies.ts';
 const mebibyte = 1_048_576;
 const generous: DrainBounds = {
   bytes: 64 * mebibyte,
-  milliseconds: 30_000,
-  stoppingMilliseconds: 30_000,
+  milliseconds: 600_000,
+  stoppingMilliseconds: 600_000,
   atOnce: 100,
 };
-const withinMilliseconds = 10_000;
+/** Before the limits above. */
+const withinMilliseconds = 120_000;
 
 const refuse = (_request: IncomingMessage, response: ServerResponse) => {
   response.writeHead(404, { 'content-length': 2 }).end('no');
