@@ -5,6 +5,7 @@ import type { AiTask, AiTaskItem, AiTaskMessage, AiTaskStatus } from '@headgate/
 import { aiTaskStatuses } from '@headgate/contract';
 import { listKinds, listMessages, startAiScene, tasksPath } from '../../testing/ai-task-scene.ts';
 import { requireProblem } from '../../testing/client.ts';
+import { waitUntil } from '../../testing/waiting.ts';
 import { encodeJson, toStoredText } from './stored-text.ts';
 import { canMove } from './task-state.ts';
 
@@ -127,8 +128,10 @@ test('what a task names must exist, and its project stays', async () => {
 test('a message that comes during a turn is answered too', async () => {
   const gate = Promise.withResolvers<void>();
   model.play([{ text: 'First.', until: gate.promise }, { text: 'Second.' }]);
+  const asked = model.requests.length;
   const path = await scene.create('One.');
   await scene.runner.look();
+  await waitUntil('the model is asked', 120, () => model.requests.length > asked);
   assert.equal((await admin.post(`${path}/messages`, { message: 'Two.' })).status, 200);
   gate.resolve();
   assert.equal((await scene.settled(path)).status, 'STOPPED');
