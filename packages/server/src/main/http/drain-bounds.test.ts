@@ -107,7 +107,8 @@ test('a discarded body is not kept in memory', async (t) => {
     most = Math.max(most, process.memoryUsage().arrayBuffers - before);
   }
   for (const { connection } of connections) connection.close();
-  assert.ok(most < 128 * mebibyte, `${Math.round(most / mebibyte)} of 600 MiB`);
+  // Kept, it would be all; garbage that is not collected yet counts too.
+  assert.ok(most < 300 * mebibyte, `${Math.round(most / mebibyte)} of 600 MiB`);
 });
 
 test('a refused request with `Expect: 100-continue` gets its response first, and the connection ends', async (t) => {
