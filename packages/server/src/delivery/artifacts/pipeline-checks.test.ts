@@ -243,7 +243,7 @@ test('large and small files are read alike, without blocking other requests', as
 });
 
 test('several uploads with large files take turns file by file', async () => {
-  const read = createPipelineReader();
+  const read = createPipelineReader({ milliseconds: 120_000 });
   const orders = Array.from({ length: 6 }, (_, index) => ({
     path: `p${index}.orch.yaml`,
     text: buildLargeFile({ S: start(`gone${index}`) }),
