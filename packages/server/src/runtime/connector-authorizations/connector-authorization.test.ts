@@ -114,7 +114,9 @@ test('an agent exchanges the code, and the configuration is authorized', async (
 });
 
 async function listEvents(admin: { get<T>(path: string): Promise<{ body: T }> }) {
-  const [from, to] = [-3_600_000, 3_600_000].map((by) => new Date(Date.now() + by).toISOString());
+  const [from, to] = [-3_600_000, 3_600_000].map((by) =>
+    new Date(server.clock.now().getTime() + by).toISOString(),
+  );
   return (await admin.get<Page<AccountEventItem>>(`/events?from=${from}&to=${to}&size=100`)).body.results;
 }
 
