@@ -39,7 +39,11 @@ const requestsBetweenProgress = 10_000;
 export async function fuzz({ requests, seed, path, milliseconds, progress }: FuzzOrder): Promise<FuzzResult> {
   const database = await createTestDatabase();
   // So high that it is never reached, but responses contain the headers of the limit.
-  const server = await openTestServer(database, { settings: { HEADGATE_RATE_LIMIT: '1000000000' } });
+  const server = await openTestServer(database, {
+    settings: { HEADGATE_RATE_LIMIT: '1000000000' },
+    // Random claims find nothing.
+    config: { claimWaitSeconds: 1 },
+  });
   const port = Number(new URL(await server.listen()).port);
   const changes = await watchChanges(database);
   const { send, close } = sender(port);

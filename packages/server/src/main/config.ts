@@ -45,6 +45,8 @@ export interface Config {
   /** Undefined for the embedded PostgreSQL. */
   databaseUrl: string | undefined;
   databaseConnections: number;
+  /** How long a request waits for a database connection before its response is 503. Not a setting. */
+  databaseWaitMilliseconds: number;
   /** The first credential, instead of a generated one. */
   credential: { clientId: string; secret: Secret } | undefined;
   masterKey: Secret | undefined;
@@ -66,6 +68,8 @@ export interface Config {
   /** How long unreferenced files are kept, and how often the server looks for them. */
   collection: { graceHours: number; everySeconds: number };
   work: WorkTimes;
+  /** The longest that a claim waits. Not a setting. */
+  claimWaitSeconds: number;
   /** How long a request that writes a secret waits for the agent. */
   secretWaitSeconds: number;
   /** How long the receiver of a webhook may take to answer. */
@@ -73,6 +77,8 @@ export interface Config {
   /** How long the dry run of a repository migration may take. */
   migrationPreflightSeconds: number;
   ai: AiSettings;
+  /** The longest statement of a turn that raises the alerts of an account. Not a setting. */
+  alertTurnMilliseconds: number;
   /** Undefined: the server sends no mail. */
   mail: MailSettings | undefined;
   /** In days; undefined to keep forever. */
@@ -123,6 +129,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     invokedIn: resolve(read.text('INIT_CWD') ?? '.'),
     databaseUrl: read.address('DATABASE_URL', ['postgres:', 'postgresql:']),
     databaseConnections: read.integer('HEADGATE_DATABASE_CONNECTIONS', 10, 2, 500),
+    databaseWaitMilliseconds: 5_000,
     credential: readFirstCredential(read, faults),
     masterKey: readMasterKey(read, faults),
     signingKeyDays: read.integerOrOff('HEADGATE_SIGNING_KEY_DAYS', 90, 1, 3_650),
@@ -152,10 +159,12 @@ export function loadConfig(environment: Environment = process.env): Config {
       queueLimitSeconds: read.integer('HEADGATE_QUEUE_LIMIT_SECONDS', 86_400, 1, 31_536_000),
       runLimitSeconds: read.integer('HEADGATE_RUN_LIMIT_SECONDS', 86_400, 1, 2_000_000),
     },
+    claimWaitSeconds: 10,
     secretWaitSeconds: read.integer('HEADGATE_SECRET_WAIT_SECONDS', 20, 1, 120),
     webhookTimeoutSeconds: read.integer('HEADGATE_WEBHOOK_TIMEOUT_SECONDS', 15, 1, 60),
     migrationPreflightSeconds: read.integer('HEADGATE_MIGRATION_PREFLIGHT_SECONDS', 60, 1, 300),
     ai: readAiSettings(read, faults),
+    alertTurnMilliseconds: 2_000,
     mail: readMailSettings(read, faults),
     retention: {
       eventDays: read.days('HEADGATE_RETENTION_EVENTS_DAYS', 365),

@@ -5,8 +5,6 @@ import { type Database, openDatabase } from '../kernel/database/database.ts';
 import type { FailureLog } from '../kernel/failure-log.ts';
 import type { Config } from './config.ts';
 
-/** How long a request waits for a database connection before its response is 503. */
-const patienceMilliseconds = 5_000;
 const statementTimeoutMilliseconds = 60_000;
 // Statements are prepared once and fetch few rows by an index. Planning for each set of values, and JIT
 // compilation, cost more than they save; and pages are mostly in memory (docs/adr/0011).
@@ -16,7 +14,7 @@ export function openDatabaseFor(config: Config, connection: pg.ClientConfig, fai
   return openDatabase({
     connection: { ...connection, statement_timeout: statementTimeoutMilliseconds, options: planning },
     connections: config.databaseConnections,
-    patienceMilliseconds,
+    patienceMilliseconds: config.databaseWaitMilliseconds,
     onConnectionError: (failure) =>
       failures.recordFailure('database connection', failure, 'lost a connection to the database'),
   });

@@ -46,6 +46,7 @@ export interface Dependencies extends Services {
   failures: FailureLog;
   signingKeys: SigningKeys;
   authority: CertificateAuthority;
+  claimWaitSeconds: number;
   secretWaitSeconds: number;
   wakes: Wakes;
   /** For addresses that tenants set. */
@@ -107,7 +108,7 @@ export async function createDependencies(config: Config, given: Given): Promise<
   metrics.watchLostLogLines(lostLines);
   metrics.watchUncaught(uncaught);
   const wakes = await openWakes(database, log);
-  metrics.watchWaitingClaims(wakes.countWaiting);
+  metrics.watchWaitingClaims(() => wakes.countWaiting());
   const eventNews = announceEvents(database, wakes);
   const newId = createUuidMaker(clock);
   const blobs = createBlobs({ database, objects, clock, newId, log });
@@ -147,6 +148,7 @@ export async function createDependencies(config: Config, given: Given): Promise<
     sealer,
     signingKeys,
     authority: createCertificateAuthority({ database, sealer, clock, newId }),
+    claimWaitSeconds: config.claimWaitSeconds,
     secretWaitSeconds: config.secretWaitSeconds,
     tokens,
     platform,

@@ -34,6 +34,8 @@ export interface UserActor extends Actor {
 
 export interface Account {
   accountId: string;
+  /** The time of its server, which stands still: real time could be of the next day. */
+  now(): Date;
   /** A Super Admin of the account. */
   admin: Actor;
   /** A caller with this account role and these roles in projects and environments. */
@@ -182,6 +184,7 @@ export async function createAccount(server: AccountServer): Promise<Account> {
 
   return {
     accountId,
+    now: () => server.clock.now(),
     admin,
     actor,
     user,

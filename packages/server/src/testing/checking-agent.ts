@@ -23,7 +23,7 @@ export async function createCheckingAgent(
   await client.post('/hello', hello);
   const made: CheckingAgent = {
     ...agent,
-    async next(waitSeconds = 8) {
+    async next(waitSeconds = 25) {
       const claim = await client.post<ClaimResponse>('/claims', { instanceId, max: 1, waitSeconds });
       const [work] = claim.body.work;
       return work?.kind === 'secret-check' ? work : undefined;

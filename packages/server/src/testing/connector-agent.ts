@@ -44,7 +44,7 @@ export async function createConnectorAgent(
   const holding = ({ workId, epoch }: WorkItem) => ({ instanceId, workId, epoch });
   const made: ConnectorAgent = {
     ...agent,
-    async next(waitSeconds = 8) {
+    async next(waitSeconds = 25) {
       const claim = await client.post<ClaimResponse>('/claims', { instanceId, max: 1, waitSeconds });
       return claim.body.work[0];
     },

@@ -4,7 +4,6 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 
 export interface ScriptedAnswer {
   /** Sent piece by piece. */
@@ -19,10 +18,10 @@ export interface ScriptedAnswer {
   /** Ends the connection before the answer is whole. */
   isCut?: boolean;
   finish?: 'stop' | 'length' | 'content_filter';
-  /** Before the first piece, and between pieces. */
-  pauseMilliseconds?: number;
   /** Waited for before the answer. */
   until?: Promise<unknown>;
+  /** Waited for after the first piece. */
+  untilRest?: Promise<unknown>;
 }
 
 export interface ModelRequest {
@@ -103,7 +102,7 @@ async function sendAnswer(response: ServerResponse, shape: Shape, answer: Script
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   const pieces = shape.render(answer);
   for (const [index, piece] of pieces.entries()) {
-    if (answer.pauseMilliseconds !== undefined) await delay(answer.pauseMilliseconds);
+    if (index === 1) await answer.untilRest;
     if (answer.isCut && index === pieces.length - 2) {
       response.destroy();
       return;

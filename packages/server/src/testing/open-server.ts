@@ -26,6 +26,8 @@ export interface TestServer {
   deps: Dependencies;
   database: TestDatabase;
   clock: MovableClock;
+  /** The initial time of its clock. */
+  startedAt: Date;
   /** The log lines so far. */
   logLines: readonly string[];
   transport: Transport;
@@ -62,6 +64,7 @@ export async function openTestServer(
 ): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-test-'));
   const clock = createMovableClock(options.startsAt);
+  const startedAt = clock.now();
   const logLines: string[] = [];
   const log = createLog('trace', { write: (line) => void logLines.push(line) });
   const settings = {
@@ -71,7 +74,7 @@ export async function openTestServer(
     HEADGATE_MASTER_KEY: masterKey,
     ...options.settings,
   };
-  const config = { ...loadConfig(settings), ...options.config };
+  const config = { ...loadConfig(settings), ...patientConfig, ...options.config };
   if (options.patience !== undefined && config.objects.kind === 's3')
     config.objects = { ...config.objects, patience: options.patience };
   const stopping = new AbortController();
@@ -98,6 +101,7 @@ export async function openTestServer(
     deps,
     database,
     clock,
+    startedAt,
     logLines,
     async transport({ method, url, headers, body }) {
       const response = await app.inject({
@@ -127,6 +131,16 @@ export async function openTestServer(
   };
   return server;
 }
+
+/**
+ * A busy machine may be slow. A claim waits as long as it asks to, so that it is woken before it ends; requests
+ * wait longer for a connection, and the alerts of an account may take longer.
+ */
+const patientConfig: Partial<Config> = {
+  claimWaitSeconds: 25,
+  databaseWaitMilliseconds: 120_000,
+  alertTurnMilliseconds: 60_000,
+};
 
 /** One key for all servers of a run, so that servers of one file can read each other's signing keys. */
 const masterKey = Buffer.alloc(32, 'headgate tests').toString('base64');

@@ -28,7 +28,7 @@ export async function createPlace(
     account,
     agent: await account.agent(names?.agent),
     project: await account.project(names?.project),
-    now: given.now ?? new Date(),
+    now: given.now ?? account.now(),
     named: names?.named ?? ((base) => `${base}_${randomUUID().replaceAll('-', '')}`),
   };
   await upload(account.admin, place.project, [mainPipeline]);

@@ -15,7 +15,7 @@ export async function createQueryingAgent(account: Account, name?: string): Prom
   return {
     ...agent,
     async answerNext(rows) {
-      const [work] = (await instance.claim(1, 8)).work as unknown as WorkItem[];
+      const [work] = (await instance.claim(1, 25)).work as unknown as WorkItem[];
       if (work?.kind !== 'warehouse-query') throw new Error('no query came');
       await instance.report(work, { type: 'started' });
       const outcome =

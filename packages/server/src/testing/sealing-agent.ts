@@ -83,7 +83,7 @@ export async function createSealingAgent(
     instanceId,
     issued,
     privateKey: keys.privateKey,
-    async next(waitSeconds = 10) {
+    async next(waitSeconds = 25) {
       const claim = await client.post<ClaimResponse>('/claims', { instanceId, max: 1, waitSeconds });
       const [work] = claim.body.work;
       return work?.kind === 'secret-write' ? work : undefined;

@@ -243,7 +243,7 @@ test('large and small files are read alike, without blocking other requests', as
 });
 
 test('several uploads with large files take turns file by file', async () => {
-  const read = createPipelineReader();
+  const read = createPipelineReader({ milliseconds: 120_000 });
   const orders = Array.from({ length: 6 }, (_, index) => ({
     path: `p${index}.orch.yaml`,
     text: buildLargeFile({ S: start(`gone${index}`) }),
@@ -261,7 +261,7 @@ test('a file that takes too long to read is refused, and the next one is read', 
   const order = { path: 'a.orch.yaml', text: buildLargeFile({}), most: 10 };
   for (let attempt = 0; attempt < 2; attempt += 1)
     assert.match((await slow(order)).fault?.reason ?? '', /takes longer than 0.001 s: split it/);
-  assert.equal((await createPipelineReader()(order)).outline?.name, 'a');
+  assert.equal((await createPipelineReader({ milliseconds: 120_000 })(order)).outline?.name, 'a');
 });
 
 test('a file that needs more memory is read in a larger thread, the next one in the usual one', async () => {

@@ -9,6 +9,9 @@ import { fileMillisecondsLimit } from '@headgate/pipelines';
 import { type ReadingOrder, type ReadPipeline, readPipeline } from './pipeline-reading.ts';
 import { rememberPipelines } from './remembered-pipelines.ts';
 
+/** A message of the thread: that it has started, or a result. */
+export type Reading = { ready: true } | ReadPipeline;
+
 export type PipelineReader = (order: ReadingOrder) => Promise<ReadPipeline>;
 
 /** Characters of a small file, which takes some milliseconds. */
@@ -21,8 +24,10 @@ const usualMegabytes = 72;
 const mostMegabytes = 256;
 const idleMilliseconds = 10_000;
 
+/** `milliseconds` is for one file. The time that the thread needs to start does not count. */
 export function createPipelineReader(limits = { milliseconds: fileMillisecondsLimit }): PipelineReader {
   let thread: Worker | undefined;
+  let isReady = false;
   let idle: NodeJS.Timeout | undefined;
   let turn: Promise<unknown> = Promise.resolve();
   const remembered = rememberPipelines();
@@ -30,6 +35,7 @@ export function createPipelineReader(limits = { milliseconds: fileMillisecondsLi
   function stopThread(): void {
     const ending = thread;
     thread = undefined;
+    isReady = false;
     void ending?.terminate();
   }
 
@@ -38,12 +44,25 @@ export function createPipelineReader(limits = { milliseconds: fileMillisecondsLi
     thread ??= startThread(megabytes);
     const asked = thread;
     return new Promise<ReadPipeline>((resolve, reject) => {
+      let late: NodeJS.Timeout | undefined;
+      function startTime(): void {
+        late = setTimeout(() => {
+          settle();
+          stopThread();
+          resolve({ fault: createTooHardFault(`takes longer than ${limits.milliseconds / 1_000} s`) });
+        }, limits.milliseconds);
+      }
       function settle(): void {
         clearTimeout(late);
         asked.off('message', acceptResult).off('error', handleError);
         asked.unref();
       }
-      function acceptResult(read: ReadPipeline): void {
+      function acceptResult(read: Reading): void {
+        if ('ready' in read) {
+          isReady = true;
+          startTime();
+          return;
+        }
         settle();
         if (megabytes > usualMegabytes) stopThread();
         else idle = setTimeout(stopThread, idleMilliseconds).unref();
@@ -56,11 +75,7 @@ export function createPipelineReader(limits = { milliseconds: fileMillisecondsLi
         else if (megabytes < mostMegabytes) resolve(readInThread(order, mostMegabytes));
         else resolve({ fault: createTooHardFault(`takes more than ${mostMegabytes} MB of memory`) });
       }
-      const late = setTimeout(() => {
-        settle();
-        stopThread();
-        resolve({ fault: createTooHardFault(`takes longer than ${limits.milliseconds / 1_000} s`) });
-      }, limits.milliseconds);
+      if (isReady) startTime();
       asked.on('message', acceptResult).on('error', handleError);
       asked.ref();
       asked.postMessage(order);

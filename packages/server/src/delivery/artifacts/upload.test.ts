@@ -68,7 +68,7 @@ const length = fc.oneof(
 );
 const kinds = fc.constantFrom<('text' | 'binary')[]>('text', 'text', 'text', 'binary');
 
-test('each file is stored as it was sent', { timeout: 120_000 }, async () => {
+test('each file is stored as it was sent', { timeout: 600_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(length, kinds), { minLength: 1, maxLength: 60 }),

@@ -96,7 +96,7 @@ async function requireNothingElse({ accountId }: Account): Promise<void> {
 }
 
 test(`uploads, deletions and the collector at once (TEST_SEED=${testSeed})`, {
-  timeout: 240_000,
+  timeout: 600_000,
 }, async () => {
   const account = await server.account();
   const { admin } = account;

@@ -60,7 +60,7 @@ test('the migration records their place and the manifest that lists them', async
   const opened = openDatabase({
     connection: database.connection,
     connections: 2,
-    patienceMilliseconds: 5_000,
+    patienceMilliseconds: 60_000,
     // Dropping the database closes its connections.
     onConnectionError: () => undefined,
   });

@@ -30,14 +30,14 @@ test('a host that does not answer does not stop the deliveries of others', async
   const job = createDeliveryJob({ ...server.deps, stopping: stopping.signal });
   const running = job.run(async () => undefined);
   try {
-    await waitUntil('a request of the hanging host', 30, () => gitHost.requests.length > 0);
+    await waitUntil('a request of the hanging host', 120, () => gitHost.requests.length > 0);
     const project = await other.project();
     await hostHere(other.admin, project);
     await commitByApi(other.admin, project);
     await writeRules(other.admin, project, ['main', 'dev']);
     await waitUntil(
       'the version of the other account',
-      40,
+      120,
       async () => (await listVersions(other.admin, project)).length === 1,
     );
     assert.equal((await listVersions(slow.admin, waiting)).length, 0);
@@ -54,7 +54,7 @@ test('a host that does not answer does not stop the deliveries of others', async
     for (let time = 0; time < 2; time += 1) {
       server.clock.advance(100);
       const now = server.clock.now();
-      await waitUntil('renewed leases', 20, async () =>
+      await waitUntil('renewed leases', 120, async () =>
         (await readLeases()).every(([, until]) => until.getTime() - now.getTime() > 100_000),
       );
     }

@@ -23,7 +23,7 @@ async function listen(listener: RequestListener): Promise<string> {
 }
 
 const send = (url: string, options: Partial<GuardedFetch> = {}) =>
-  remotes.fetchText(url, { mostBytes: 100_000, timeoutMilliseconds: 5_000, ...options });
+  remotes.fetchText(url, { mostBytes: 100_000, timeoutMilliseconds: 120_000, ...options });
 
 async function failureOf(sent: Promise<unknown>): Promise<string> {
   const failure = await sent.then(

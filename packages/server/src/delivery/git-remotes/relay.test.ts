@@ -144,7 +144,7 @@ test('a credential is not sent to another scheme, host or port', async () => {
   ];
   for (const each of given) assert.equal((await fetchInto(makeFolder(), each)).code, 0);
   await (
-    await remotes.fetch(`${other.url}/x`, { mostBytes: 10_000, timeoutMilliseconds: 5_000, credential })
+    await remotes.fetch(`${other.url}/x`, { mostBytes: 10_000, timeoutMilliseconds: 120_000, credential })
   ).body.toArray();
   assert.ok(other.requests.length >= 4);
   assert.ok(other.requests.every(({ authorization }) => authorization === undefined));

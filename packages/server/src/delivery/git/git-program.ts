@@ -6,7 +6,8 @@ import { promisify } from 'node:util';
 
 const oldest = [2, 30] as const;
 const usualFolders = ['/usr/bin', '/usr/local/bin', '/bin', '/opt/homebrew/bin'];
-const probeMilliseconds = 10_000;
+/** Bounds a hang: a slow machine must not lose a means to confine git. */
+const probeMilliseconds = 60_000;
 const mostProcessorSeconds = 900;
 const mostAddressBytes = 4 * 1_073_741_824;
 

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { processIdentity } from '../../../../../scripts/process-lock.mjs';
 import { createLog } from '../../kernel/log.ts';
 import { waitUntil } from '../../testing/waiting.ts';
 import { createGit } from './index.ts';
@@ -70,7 +71,7 @@ test(
     assert.ok(isRunning());
     process.kill(launcher.pid, 'SIGKILL');
     await assert.rejects(waiting.ended, { code: 'git-failed', message: /The launcher of git has ended/ });
-    await waitUntil('git has ended too', 10, async () => !isRunning());
+    await waitUntil('git has ended too', 120, async () => !isRunning());
     assert.ok(!existsSync(findSocketFolder(launcher)));
     assert.equal((await git.run(['rev-parse', '--is-bare-repository'], call)).stdout.toString(), 'true\n');
     assert.notEqual(findLauncher().pid, launcher.pid);
@@ -88,6 +89,6 @@ test('a killed server leaves neither the launcher nor its folder', onlyLinux, as
   const socketFolder = findSocketFolder(launcher);
   assert.ok(existsSync(socketFolder));
   server.kill('SIGKILL');
-  await waitUntil('the launcher has ended', 10, async () => !existsSync(`/proc/${launcher.pid}`));
+  await waitUntil('the launcher has ended', 120, () => processIdentity(launcher.pid) === undefined);
   assert.ok(!existsSync(socketFolder));
 });

@@ -1,6 +1,6 @@
 /** A token of a Git host is seen by that host only: in no process, log line, answer, event, table or file. */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { associate, loopbackAllowed, tokenHeader } from '../../testing/associated-project.ts';
@@ -33,10 +33,23 @@ function findInProcesses(): string[] {
     );
 }
 
+/** Scratch files of git may be gone before they are read. */
+function ifThere<Result>(look: () => Result): Result | undefined {
+  try {
+    return look();
+  } catch (failure) {
+    if (failure instanceof Error && 'code' in failure && failure.code === 'ENOENT') return undefined;
+    throw failure;
+  }
+}
+
 function findInFiles(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .map((name) => join(folder, name))
-    .filter((path) => statSync(path).isFile() && holds(readFileSync(path, 'latin1')));
+  const entries = ifThere(() => readdirSync(folder, { withFileTypes: true })) ?? [];
+  return entries.flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return findInFiles(path);
+    return entry.isFile() && holds(ifThere(() => readFileSync(path, 'latin1')) ?? '') ? [path] : [];
+  });
 }
 
 test('a token of a Git host is nowhere but in its requests', async () => {

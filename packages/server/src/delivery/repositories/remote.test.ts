@@ -162,7 +162,7 @@ test('a mirror does not grow beyond the limit, whatever the host sends again and
     utimesSync(join(kept, 'objects/pack', name), deletedAt, deletedAt);
   runGit(kept, ['update-ref', '-d', 'refs/heads/main']);
   small.clock.advance(3_601);
-  await waitUntil('there is space', 20, async () => {
+  await waitUntil('there is space', 120, async () => {
     const files = [{ path: 'a', content: randomBytes(300_000).toString('base64') }];
     const body = { branch: 'main', message: 'more', files };
     return (await owner.admin.post(`${hosted.path}/repositories/commits`, body)).status === 201;

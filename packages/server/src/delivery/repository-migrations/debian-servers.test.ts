@@ -105,7 +105,7 @@ async function startNginx(behind: number): Promise<{ url: string; close(): Promi
   const child = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], { stdio: 'ignore' });
   const ended = new Promise((resolve) => child.on('exit', resolve));
   const url = `http://127.0.0.1:${port}`;
-  await waitUntil('nginx', 20, () =>
+  await waitUntil('nginx', 120, () =>
     fetch(url)
       .then(() => true)
       .catch(() => false),

@@ -78,7 +78,7 @@ test('of two files that name one object, the one that a branch reaches counts', 
     git,
     accountId,
     folder: scratch.folder,
-    signal: AbortSignal.timeout(60_000),
+    signal: AbortSignal.timeout(240_000),
     isBackground: false,
   };
   await git.run(['clone', '--quiet', '--bare', scene.source.folder, 'copy.git'], { ...place, local: true });
@@ -175,7 +175,7 @@ test('what git-lfs pushed to the source, git-lfs reads from the target', async (
   const sourceUrl = scene.source.cloneUrl.replace(host.url, sourceFront.url);
   const environment = { ...gitEnvironment, HOME: folder, GIT_CONFIG_GLOBAL: join(folder, 'gitconfig') };
   const git = (cwd: string, ...args: string[]) =>
-    promisify(execFile)('git', args, { cwd, env: environment, timeout: 30_000 });
+    promisify(execFile)('git', args, { cwd, env: environment, timeout: 240_000 });
   await git(folder, 'lfs', 'install', '--skip-repo');
   await git(folder, 'clone', '--quiet', sourceUrl, work);
   await git(work, 'lfs', 'track', '*.bin');

@@ -165,7 +165,7 @@ test('an account whose hosts do not answer leaves turns to others', async () => 
     assert.equal(begun.length, 4);
     await waitUntil(
       'the migration of the other account',
-      60,
+      120,
       async () => (await scene.read(migrationId)).status === 'COMPLETED',
     );
   } finally {

@@ -148,7 +148,7 @@ test('statements in progress when the database is closed still finish', async ()
   const opened = openDatabase({
     connection: server.database.connection,
     connections: 2,
-    patienceMilliseconds: 5_000,
+    patienceMilliseconds: 60_000,
     onConnectionError: () => undefined,
   });
   const writes = ['first', 'a', 'b'].map((name) =>

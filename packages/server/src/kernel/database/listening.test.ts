@@ -1,22 +1,24 @@
 /** The LISTEN connection recovers from every failure, and no waiter is forgotten. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { after, afterEach, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createTestDatabase } from '../../testing/database.ts';
 import { findSocket, openDatabaseProxy } from '../../testing/database-proxy.ts';
+import { waitUntil } from '../../testing/waiting.ts';
 import { createLog } from '../log.ts';
 import { type Database, openDatabase } from './database.ts';
 import { createWait, openWakes, type Wakes } from './wakes.ts';
 
-const soon = 5_000;
+const soon = 120_000;
 const log = createLog('error', { write: () => undefined });
 const database = await createTestDatabase();
 const address = database.connection.connectionString ?? '';
 const closing: (() => Promise<unknown>)[] = [];
-after(async () => {
-  for (const close of closing.reverse()) await close();
-  await database.drop();
+// Servers of earlier tests would go on to open connections, which a busy machine makes slow.
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
 });
+after(() => database.drop());
 
 async function openBehindProxy() {
   const proxy = await openDatabaseProxy(findSocket(address));
@@ -59,11 +61,12 @@ async function isWoken(wakes: Wakes, other: Wakes, key: string): Promise<boolean
   return false;
 }
 
-const backends = (name: string) =>
-  database.query<{ pid: number }>(
-    'select pid from pg_stat_activity where application_name = $1 and datname = current_database()',
-    [name],
+async function countListeners(): Promise<number> {
+  const found = await database.query(
+    "select from pg_stat_activity where application_name = 'headgate listener' and datname = current_database()",
   );
+  return found.length;
+}
 
 test('a server starts when its first attempt to listen fails, and listens later', async () => {
   const { proxy, opened } = await openBehindProxy();
@@ -99,22 +102,18 @@ for (const [how, befall] of [
     });
     const waiting = createWait(wakes, 'waits during the failure');
     await befall(proxy);
-    const began = performance.now();
-    await waiting.waitAtMost(soon, new AbortController().signal);
-    assert.ok(performance.now() - began < soon - 100, 'waiters were not woken');
-    assert.equal(forgotten, 1, 'cached knowledge is dropped');
+    assert.ok(await waiting.waitAtMost(soon, new AbortController().signal), 'waiters were not woken');
+    // On a busy machine even a sound connection may not respond in time, and is opened again.
+    assert.ok(forgotten > 0, 'cached knowledge is dropped');
     assert.ok(await isWoken(wakes, others, 'after'));
   });
 }
 
 test('the LISTEN connection is closed with its server', async () => {
+  await waitUntil('the end of earlier ones', 120, async () => (await countListeners()) === 0);
   const { opened } = await openBehindProxy();
-  const before = (await backends('headgate listener')).length;
   const wakes = await openWakes(opened, log);
-  assert.equal((await backends('headgate listener')).length, before + 1);
+  await waitUntil('the connection', 120, async () => (await countListeners()) === 1);
   await wakes.close();
-  for (let tries = 0; (await backends('headgate listener')).length > before; tries += 1) {
-    assert.ok(tries < 100, 'it is still open');
-    await delay(20);
-  }
+  await waitUntil('its end', 120, async () => (await countListeners()) === 0);
 });

@@ -43,7 +43,8 @@ export interface Wakes {
    * missed.
    */
   listen(onWake: (key?: string) => void): void;
-  countWaiting(): number;
+  /** Of this key, by default of all. */
+  countWaiting(key?: string): number;
   close(): Promise<void>;
 }
 
@@ -166,7 +167,7 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
       if (!wakeOne(key, occasion) && occasion.isFromHere) queueNotification(key, 'one');
     },
     listen: (onWake) => void listeners.push(onWake),
-    countWaiting: () => count,
+    countWaiting: (key) => (key === undefined ? count : (waiters.get(key)?.length ?? 0)),
     async close() {
       isClosed = true;
       clearTimeout(timer);

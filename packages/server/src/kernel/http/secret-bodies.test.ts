@@ -12,9 +12,9 @@ import { examples, sortGuards } from '../../testing/guards.ts';
 import { createPlace, type Example } from '../../testing/place.ts';
 import { createSealingAgent } from '../../testing/sealing-agent.ts';
 import { listForms } from '../../testing/secret-forms.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { patientRequests, startTestServer } from '../../testing/server.ts';
 
-const server = await startTestServer();
+const server = await startTestServer(patientRequests);
 const withSecret = operations.filter(({ bodyHoldsSecret }) => bodyHoldsSecret !== undefined);
 
 interface Schema {

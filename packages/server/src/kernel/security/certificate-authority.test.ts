@@ -4,10 +4,10 @@ import { createHash, generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { test } from 'node:test';
 import { requireProblem } from '../../testing/client.ts';
 import { createSealingAgent, makeCertificateRequest, makeKeys } from '../../testing/sealing-agent.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { patientRequests, startTestServer } from '../../testing/server.ts';
 import { createCertificateAuthority } from './certificate-authority.ts';
 
-const server = await startTestServer();
+const server = await startTestServer(patientRequests);
 
 test('a certificate is bound to the agent and its instance, and signed by the authority', async () => {
   const agent = await createSealingAgent(await server.account());

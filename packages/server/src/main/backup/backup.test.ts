@@ -108,7 +108,7 @@ test('every row of every table and every byte of every blob is restored', async 
   const database = openDatabase({
     connection: target.connection,
     connections: 2,
-    patienceMilliseconds: 5_000,
+    patienceMilliseconds: 60_000,
     // Dropping the database closes its connections.
     onConnectionError: () => undefined,
   });

@@ -110,7 +110,7 @@ test('a kit unused for a while is removed, unless a process runs from it', async
   const first = ensureAgentKit(checkout, process.execPath, runtime);
   const longAgo = new Date(Date.now() - 3_600_000);
   utimesSync(first.checkout, longAgo, longAgo);
-  const child = spawn(first.node, ['-e', 'setTimeout(() => {}, 30_000)'], { stdio: 'ignore' });
+  const child = spawn(first.node, ['-e', 'setTimeout(() => {}, 600_000)'], { stdio: 'ignore' });
   t.after(() => child.kill('SIGKILL'));
   await once(child, 'spawn');
   write('packages/agent/src/more.ts', '');

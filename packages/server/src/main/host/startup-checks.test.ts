@@ -52,7 +52,7 @@ test('a data directory in a folder where nothing can be created is refused at on
         '-e',
         `import { makeDataDirectory } from ${module}; makeDataDirectory(${JSON.stringify(path)});`,
       ],
-      { encoding: 'utf8', timeout: 20_000 },
+      { encoding: 'utf8', timeout: 120_000 },
     );
   for (const path of ['/proc/nope', '/proc/nope/below']) {
     const { status, stderr } = make(path);

@@ -10,11 +10,12 @@ import { createUnreadBodies, type DrainBounds } from './unread-bodies.ts';
 const mebibyte = 1_048_576;
 const generous: DrainBounds = {
   bytes: 64 * mebibyte,
-  milliseconds: 30_000,
-  stoppingMilliseconds: 30_000,
+  milliseconds: 600_000,
+  stoppingMilliseconds: 600_000,
   atOnce: 100,
 };
-const withinMilliseconds = 10_000;
+/** Before the limits above. */
+const withinMilliseconds = 120_000;
 
 const refuse = (_request: IncomingMessage, response: ServerResponse) => {
   response.writeHead(404, { 'content-length': 2 }).end('no');
@@ -106,7 +107,8 @@ test('a discarded body is not kept in memory', async (t) => {
     most = Math.max(most, process.memoryUsage().arrayBuffers - before);
   }
   for (const { connection } of connections) connection.close();
-  assert.ok(most < 128 * mebibyte, `${Math.round(most / mebibyte)} of 600 MiB`);
+  // Kept, it would be all; garbage that is not collected yet counts too.
+  assert.ok(most < 300 * mebibyte, `${Math.round(most / mebibyte)} of 600 MiB`);
 });
 
 test('a refused request with `Expect: 100-continue` gets its response first, and the connection ends', async (t) => {

@@ -21,6 +21,8 @@ import { startTestServer } from '../../testing/server.ts';
 import { createApp } from '../app.ts';
 
 const mebibyte = 1_048_576;
+/** Below the time limit of a drain. */
+const withinMilliseconds = 25_000;
 const s3 = await startFakeS3();
 after(() => s3.close());
 const settings = {
@@ -228,7 +230,7 @@ test('every operation of a stopping server', async (t) => {
     const body = operation.mediaType === 'multipart/form-data' ? large : small;
     const answer = await connection.exchange(operation.method, pathOf(operation), uploadHeaders, body);
     requireRawProblem(answer, 503, 'shutting-down');
-    await connection.ended(5_000);
+    await connection.ended(withinMilliseconds);
     connection.close();
   }
 });
@@ -264,7 +266,7 @@ test('a client that asks for the connection to be closed gets the response, then
   const answer = await connection.exchange('POST', '/nowhere', { connection: 'close' }, large);
   requireRawProblem(answer, 404, 'path-not-found');
   assert.match(answer.head, /^connection: close$/im);
-  await connection.ended(5_000);
+  await connection.ended(withinMilliseconds);
   connection.close();
 });
 
@@ -286,8 +288,7 @@ async function allAnswers(bytes: string): Promise<string[]> {
   });
   socket.on('error', () => undefined);
   socket.write(bytes);
-  // Well below the time limit of a drain.
-  await once(socket, 'close', { signal: AbortSignal.timeout(10_000) });
+  await once(socket, 'close', { signal: AbortSignal.timeout(withinMilliseconds) });
   return [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status = '']) => status);
 }
 
@@ -337,7 +338,7 @@ test('unparsable bytes while a body is discarded end the connection at once', as
   requireRawProblem(await connection.answer(), 404, 'path-not-found');
   await connection.write('5\r\nhello\r\n');
   await connection.write('not the size of a chunk\r\n');
-  await connection.ended(5_000);
+  await connection.ended(withinMilliseconds);
 });
 
 describe('over TLS', async () => {
@@ -361,7 +362,7 @@ describe('over TLS', async () => {
     const connection = await BlockingConnection.open(url, cert);
     const answer = await connection.exchange('POST', '/nowhere', { connection: 'close' }, large);
     requireRawProblem(answer, 404, 'path-not-found');
-    await connection.ended(5_000);
+    await connection.ended(withinMilliseconds);
     connection.close();
   });
 });

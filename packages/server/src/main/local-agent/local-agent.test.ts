@@ -119,7 +119,7 @@ test('it does not outlive the process that started it', async () => {
     parent.stdout.once('data', (text) => resolve(Number(text))),
   );
   parent.kill('SIGKILL');
-  const end = performance.now() + 10_000;
+  const end = performance.now() + 120_000;
   while (processIdentity(pid) !== undefined) {
     assert.ok(performance.now() < end, 'the agent still runs');
     await new Promise((resolve) => setTimeout(resolve, 10));

@@ -136,7 +136,7 @@ test('when the keeping process is killed, PostgreSQL shuts down', async () => {
   await new Promise((resolve) => child.stdout?.once('data', resolve));
   assert.notEqual(listProcessesIn(places.dataDirectory).length, 0);
   child.kill('SIGKILL');
-  await waitUntil('the end of PostgreSQL', 20, () => listProcessesIn(places.dataDirectory).length === 0);
+  await waitUntil('the end of PostgreSQL', 120, () => listProcessesIn(places.dataDirectory).length === 0);
   assert.equal(existsSync(join(places.dataDirectory, 'postmaster.pid')), false);
 });
 
@@ -171,19 +171,29 @@ test('every start recovers all commits after a kill of the keeper, the postmaste
 });
 
 test('a first start that was killed is repeated', async () => {
-  const fresh = placesIn('fresh');
   const module = new URL('postgres-data-directory.ts', import.meta.url).href;
-  const code = `import { initializeDataDirectory } from ${JSON.stringify(module)}; await initializeDataDirectory(${JSON.stringify(fresh)});`;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: 'ignore' });
   const drafts = () =>
     readdirSync(dirname(fresh.dataDirectory)).filter((name) => name.startsWith('postgres.new-'));
-  await waitUntil('files of initdb', 20, () =>
-    drafts().some((name) => existsSync(join(fresh.dataDirectory, '..', name, 'base'))),
-  );
-  const gone = ended(child);
-  child.kill('SIGKILL');
-  await gone;
-  assert.equal(existsSync(fresh.dataDirectory), false);
+  let fresh: ReturnType<typeof placesIn>;
+  let attempts = 0;
+  // On a busy machine it may be complete before this process looks or kills: then try again.
+  do {
+    attempts += 1;
+    assert.ok(attempts < 10, 'no attempt was killed in time');
+    fresh = placesIn(`fresh ${attempts}`);
+    const code = `import { initializeDataDirectory } from ${JSON.stringify(module)}; await initializeDataDirectory(${JSON.stringify(fresh)});`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: 'ignore' });
+    const gone = ended(child);
+    await waitUntil(
+      'files of initdb',
+      120,
+      () =>
+        existsSync(fresh.dataDirectory) ||
+        drafts().some((name) => existsSync(join(fresh.dataDirectory, '..', name, 'base'))),
+    );
+    child.kill('SIGKILL');
+    await gone;
+  } while (existsSync(fresh.dataDirectory));
   const postgres = await start(fresh);
   assert.deepEqual(await query(postgres, 'select current_database() as name'), [{ name: 'headgate' }]);
   assert.deepEqual(drafts(), []);

@@ -89,7 +89,7 @@ test('events of a transaction that began early come even when many were numbered
   const { events } = await readAll(accountId);
   assert.equal(events.at(-1)?.subject_id, 'slow');
   // Soon the search for pending events need not pass those of now. Transactions of other tests delay that.
-  await waitUntil('settled events', 20, async () => {
+  await waitUntil('settled events', 120, async () => {
     await insert(quick, accountId, 'later');
     await readAll(accountId);
     const rows = await database.query(

@@ -9,10 +9,10 @@ import { claimOne, createExecution, instanceId } from '../../testing/executions.
 import { protocolExamples } from '../../testing/guards.ts';
 import { createPlace, type Place } from '../../testing/place.ts';
 import { createSealingAgent } from '../../testing/sealing-agent.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { patientRequests, startTestServer } from '../../testing/server.ts';
 import { waitUntil } from '../../testing/waiting.ts';
 
-const server = await startTestServer();
+const server = await startTestServer(patientRequests);
 const other = await startTestServer({ database: server.database });
 const ofAgents = operations.filter((operation) => operation.surface === 'agent');
 
@@ -91,12 +91,11 @@ test('its waiting claim is refused at once, even on another server', async () =>
     const client = createClient(there.transport, '/agent/v1', async () => token);
     const claim = { instanceId: randomUUID(), max: 0, waitSeconds: 25 };
     await client.post('/heartbeats', { instanceId: claim.instanceId, held: [] });
-    const begun = performance.now();
     const waits = client.post('/claims', claim);
-    await waitUntil('a waiting claim', 20, () => there.deps.wakes.countWaiting() > 0);
+    await waitUntil('a waiting claim', 120, () => there.deps.wakes.countWaiting(agent.agentId) > 0);
     assert.equal((await admin.delete(`${path}?force=true`)).status, 202);
+    // At the end of its time it would get an empty response.
     requireProblem(await waits, 401, 'token-invalid');
-    assert.ok(performance.now() - begun < 5_000);
   }
 });
 

@@ -16,7 +16,7 @@ import type { Endpoints, Services } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import type { WorkOwners, WorkTimes } from '../../kernel/work/work.ts';
 import { answersLater, createAgentEndpoints, forgetHeaders } from './agent-endpoint.ts';
-import { betweenClaimsMilliseconds, claimWaitSeconds, createClaims } from './claims.ts';
+import { createClaims } from './claims.ts';
 import { applyReports, renewLeases } from './holding.ts';
 import { readInstanceCommand } from './instance.store.ts';
 import { createKnownAgents } from './known-agents.ts';
@@ -27,6 +27,7 @@ export interface AgentLinkServices extends Services {
   wakes: Wakes;
   owners: WorkOwners;
   times: WorkTimes;
+  claimWaitSeconds: number;
   blobs: Blobs;
   version: string;
   /** Aborted when the server stops: waiting claims then get an empty response. */
@@ -51,7 +52,7 @@ export function agentLinkRoutes({ app }: Endpoints, services: AgentLinkServices)
       serverVersion: services.version,
       heartbeatSeconds: services.times.heartbeatSeconds,
       leaseSeconds: services.times.leaseSeconds,
-      claimWaitSeconds,
+      claimWaitSeconds: services.claimWaitSeconds,
     };
   });
 
@@ -62,7 +63,7 @@ export function agentLinkRoutes({ app }: Endpoints, services: AgentLinkServices)
       claims.open({ agent, request: body, reply });
       return answersLater;
     },
-    betweenClaimsMilliseconds,
+    claims.betweenMilliseconds,
   );
 
   serve(agentHeartbeat, async ({ agent, body, request }) => {

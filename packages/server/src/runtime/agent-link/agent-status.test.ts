@@ -190,7 +190,7 @@ test('PAUSE lets running work end and keeps the rest queued; RESUME continues', 
   await command('PAUSE');
   assert.equal(await status(), 'paused');
   assert.deepEqual((await instance.claim()).work, []);
-  const waiting = instance.claim(1, 8);
+  const waiting = instance.claim(1, 25);
   await command('RESUME');
   assert.equal((await waiting).work.length, 1, 'at once');
   assert.equal(await status(), 'running');
@@ -238,7 +238,7 @@ test('an agent that is paused while disconnected is paused when it connects', as
 test('RESTART is sent to each instance until it has stopped, and it gets no work meanwhile', async () => {
   const { agent, status, command, enqueue } = await place();
   const one = await connected(agent);
-  const waiting = one.claim(1, 8);
+  const waiting = one.claim(1, 25);
   await command('RESTART');
   assert.equal((await waiting).agentCommand, 'restart', 'at once');
   await enqueue();

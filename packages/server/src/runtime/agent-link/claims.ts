@@ -17,14 +17,6 @@ import type { Presence } from './presence.ts';
 import { createQuietInstances } from './quiet-instances.ts';
 import { waitingWork } from './roll-call.store.ts';
 
-/**
- * The longest that a claim waits. The next claim shows that the instance is still connected
- * (connectedSeconds), even if its host was lost without closing the connection. It also recovers from a
- * lost wake-up.
- */
-export const claimWaitSeconds = 10;
-/** How long a check of the token holds: until the next claim, which checks it again. */
-export const betweenClaimsMilliseconds = claimWaitSeconds * 1_000 + 4_000;
 /** A command that was sent is sent again after this time. */
 const repeatedAfterMilliseconds = 5_000;
 
@@ -32,12 +24,20 @@ interface ClaimServices extends Services {
   wakes: Wakes;
   owners: WorkOwners;
   times: WorkTimes;
+  /**
+   * The longest that a claim waits. The next claim shows that the instance is still connected
+   * (connectedSeconds), even if its host was lost without closing the connection. It also recovers from a
+   * lost wake-up.
+   */
+  claimWaitSeconds: number;
   /** Aborted when the server stops: waiting claims then get an empty response. */
   stopping: AbortSignal;
 }
 
 export function createClaims(services: ClaimServices, presence: Presence, known: KnownAgents) {
   const { wakes } = services;
+  /** How long a check of the token holds: until the next claim, which checks it again. */
+  const betweenMilliseconds = services.claimWaitSeconds * 1_000 + 4_000;
   const quiet = createQuietInstances(wakes);
   const sentAt = new Map<string, number>();
   const claimQuery = declareClaim(services.owners);
@@ -132,7 +132,7 @@ export function createClaims(services: ClaimServices, presence: Presence, known:
   async function checkToken({
     agent: { accountId, agentId: actorId, generation },
   }: OpenClaim): Promise<void> {
-    await known.identify({ accountId, actorId, generation }, betweenClaimsMilliseconds);
+    await known.identify({ accountId, actorId, generation }, betweenMilliseconds);
   }
 
   /**
@@ -164,10 +164,13 @@ export function createClaims(services: ClaimServices, presence: Presence, known:
   }
 
   return {
+    betweenMilliseconds,
     /** Opens a claim, which responds through the reply. */
     open(asking: Asking): void {
       const { request, reply } = asking;
-      const seconds = services.stopping.aborted ? 0 : Math.min(request.waitSeconds, claimWaitSeconds);
+      const seconds = services.stopping.aborted
+        ? 0
+        : Math.min(request.waitSeconds, services.claimWaitSeconds);
       const opened = new OpenClaim(asking, seconds * 1_000, care);
       open.set(reply.raw, opened);
       reply.raw.on('close', endClosedClaim);

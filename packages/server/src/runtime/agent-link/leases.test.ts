@@ -118,7 +118,7 @@ test('released work can be claimed again at once, with the next epoch', async ()
   const { agent, instance, work, id, status } = await createClaimed(server);
   await instance.report(work, { type: 'started' });
   const second = createInstance(agent);
-  const waiting = second.claim(1, 20);
+  const waiting = second.claim(1, 25);
   await instance.report(work, { type: 'released', reason: 'the agent is restarted' });
   const [next] = (await waiting).work;
   assert.ok(next);

@@ -131,7 +131,7 @@ test('a message that comes during a turn is answered too', async () => {
   const asked = model.requests.length;
   const path = await scene.create('One.');
   await scene.runner.look();
-  await waitUntil('the first turn', 10, () => model.requests.length > asked);
+  await waitUntil('the model is asked', 120, () => model.requests.length > asked);
   assert.equal((await admin.post(`${path}/messages`, { message: 'Two.' })).status, 200);
   gate.resolve();
   assert.equal((await scene.settled(path)).status, 'STOPPED');

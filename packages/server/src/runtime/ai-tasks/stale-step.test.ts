@@ -185,9 +185,9 @@ test('old work on a task that was lost does not take away the new work of the sa
   const before = model.requests.length;
   await runner.look();
   assert.equal(runner.count(), 2, 'the lost one still ends');
-  await waitUntil('the model is asked', 10, () => model.requests.length > before);
+  await waitUntil('the model is asked', 120, () => model.requests.length > before);
   blocked.resolve();
-  await waitUntil('the old work ends', 10, () => runner.count() < 2);
+  await waitUntil('the old work ends', 120, () => runner.count() < 2);
   assert.equal(runner.count(), 1, 'the server still extends the lease of the new one');
   gate.resolve();
   await runner.wait();

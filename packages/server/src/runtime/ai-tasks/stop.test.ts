@@ -4,6 +4,7 @@ import { after, test } from 'node:test';
 import type { AiTask } from '@headgate/contract';
 import { listKinds, listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
 import { requireProblem } from '../../testing/client.ts';
+import { waitUntil } from '../../testing/waiting.ts';
 import { ToolFault } from '../ai-tools/index.ts';
 
 const scene = await startAiScene({
@@ -22,8 +23,10 @@ const look = { name: 'look', input: { text: 'a' } };
 test('a stop ends a turn that does not end by itself', async () => {
   const gate = Promise.withResolvers<void>();
   model.play([{ text: 'Too late.', until: gate.promise }]);
+  const asked = model.requests.length;
   const path = await scene.create('Work.');
   await scene.runner.look();
+  await waitUntil('the model is asked', 120, () => model.requests.length > asked);
   assert.equal((await admin.post(`${path}/stop`)).status, 202);
   const task = await scene.settled(path);
   gate.resolve();

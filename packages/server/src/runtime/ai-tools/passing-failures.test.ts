@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { queryWarehouse } from '@headgate/contract';
 import Fastify from 'fastify';
 import type { Tokens } from '../../kernel/security/tokens.ts';
 import { createQueryingAgent } from '../../testing/querying-agent.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { createToolScene } from '../../testing/tool-scene.ts';
+import { waitUntil } from '../../testing/waiting.ts';
 import { createPlatform } from './platform.ts';
 
 const tokens = { issue: async () => 'a token' } as unknown as Tokens;
@@ -57,7 +59,12 @@ test('a failure that does not pass ends with words for the model, and a refusal 
 
 test('an abort ends the pause before the next attempt', async () => {
   const { keys, call } = createScripted([{ status: 503, headers: { 'retry-after': '30' } }]);
-  await assert.rejects(call(AbortSignal.timeout(100)));
+  const aborting = new AbortController();
+  const aborted = assert.rejects(call(aborting.signal));
+  await waitUntil('the first attempt', 120, () => keys.length > 0);
+  await delay(50);
+  aborting.abort();
+  await aborted;
   assert.equal(keys.length, 1);
 });
 

@@ -16,20 +16,21 @@ import { writeMails } from './mail.store.ts';
 import { findUnendedCauses, type RunPlace } from './unended-cause.store.ts';
 import { judge, type Verdict } from './verdict.ts';
 
-/** Of each statement. An account that needs longer gets its next turn with a smaller part. */
-const turnMilliseconds = 2_000;
-
 export interface AlertServices {
   database: Database;
   clock: Clock;
   newId: NewId;
   failures: FailureLog;
-  config: { publicUrl: string };
+  config: {
+    publicUrl: string;
+    /** For each statement. An account that needs longer gets its next turn with a smaller part. */
+    alertTurnMilliseconds: number;
+  };
 }
 
 const limitTime = statement(
-  { row: { timeout: 'text' } },
-  `select set_config('statement_timeout', '${turnMilliseconds}', true) as timeout`,
+  { parameters: { milliseconds: 'text' }, row: { timeout: 'text' } },
+  "select set_config('statement_timeout', $milliseconds, true) as timeout",
 );
 
 interface Raised extends Verdict {
@@ -146,11 +147,11 @@ export async function judgeNewEvents(
   accountId: string,
   most: number,
 ): Promise<boolean> {
-  const { database, clock } = services;
+  const { database, clock, config } = services;
   const { hasMore } = await numberNextEvents(database, accountId);
   return database.transaction(async (tx) => {
     const now = clock.now();
-    tx.send(limitTime, {});
+    tx.send(limitTime, { milliseconds: String(config.alertTurnMilliseconds) });
     const taken = await takeEventCauses(tx, accountId, { most, now });
     if (taken === undefined) return false;
     await raise(tx, accountId, listRaised(taken.causes, now), now, services);
@@ -169,7 +170,7 @@ export function judgeUnendedRuns(
 ): Promise<RunPlace | undefined> {
   const now = services.clock.now();
   return services.database.transaction(async (tx) => {
-    tx.send(limitTime, {});
+    tx.send(limitTime, { milliseconds: String(services.config.alertTurnMilliseconds) });
     const { causes, next } = await findUnendedCauses(tx, accountId, { after, most, now });
     await raise(tx, accountId, listRaised(causes, now), now, services);
     return next;

@@ -6,7 +6,8 @@ import { startTestServer } from '../../testing/server.ts';
 import { advanceBackfills } from './backfill-rounds.ts';
 
 const startsAt = new Date('2026-11-20T10:00:00.000Z');
-const [one, other] = [await startTestServer({ startsAt }), await startTestServer({ startsAt })];
+const one = await startTestServer({ startsAt });
+const other = await startTestServer({ startsAt, database: one.database });
 const hourly = { cronExpression: '0 0 * * * ?' };
 const twoDays = { from: '2026-11-01T00:00:00Z', to: '2026-11-03T00:00:00Z' };
 const advanceBoth = () => Promise.all([one, other, one, other].map(({ deps }) => advanceBackfills(deps)));

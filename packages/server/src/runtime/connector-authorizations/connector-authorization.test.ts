@@ -6,11 +6,11 @@ import type { AccountEventItem, ConnectorOauth, Page } from '@headgate/contract'
 import { requireProblem } from '../../testing/client.ts';
 import { createConnectorAgent } from '../../testing/connector-agent.ts';
 import { createPlace } from '../../testing/place.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { patientRequests, startTestServer } from '../../testing/server.ts';
 import { createConnectorOauth } from '../../workspace/connector-oauths/connector-oauth.examples.ts';
 import { removeExpiredAuthorizations } from './connector-authorization.store.ts';
 
-const server = await startTestServer();
+const server = await startTestServer(patientRequests);
 
 interface Started {
   authorizationUrl: string;
@@ -114,7 +114,9 @@ test('an agent exchanges the code, and the configuration is authorized', async (
 });
 
 async function listEvents(admin: { get<T>(path: string): Promise<{ body: T }> }) {
-  const [from, to] = [-3_600_000, 3_600_000].map((by) => new Date(Date.now() + by).toISOString());
+  const [from, to] = [-3_600_000, 3_600_000].map((by) =>
+    new Date(server.clock.now().getTime() + by).toISOString(),
+  );
   return (await admin.get<Page<AccountEventItem>>(`/events?from=${from}&to=${to}&size=100`)).body.results;
 }
 

@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccountEventItem, ConnectorOauth, ConnectorTestResult, Page } from '@headgate/contract';
+import { addSeconds } from '../../kernel/clock.ts';
 import { requireProblem } from '../../testing/client.ts';
 import { connectorTestResult, createConnectorAgent } from '../../testing/connector-agent.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { patientRequests, startTestServer } from '../../testing/server.ts';
 import { buildConnectorProfile } from '../../workspace/connector-profiles/connector-profile.examples.ts';
 import { removeOldConnectorTests } from './connector-test.store.ts';
 
-const server = await startTestServer();
+const server = await startTestServer(patientRequests);
 const impatient = await startTestServer({
   database: server.database,
   settings: { HEADGATE_SECRET_WAIT_SECONDS: '1' },
@@ -48,9 +49,9 @@ test('the agent of the environment is sent the endpoint as it is, and its result
     endpoint: profile.endpoints[0],
     parameters,
     connection,
-    timeoutSeconds: 16,
+    timeoutSeconds: 96,
   });
-  const now = Date.now();
+  const now = server.clock.now().getTime();
   const [from, to] = [new Date(now - 3_600_000), new Date(now + 3_600_000)].map((at) => at.toISOString());
   const events = await admin.get<Page<AccountEventItem>>(
     `/events?from=${from}&to=${to}&subjectType=connector-test`,
@@ -208,6 +209,6 @@ test('old tests are removed', async () => {
   const agent = await createConnectorAgent(account);
   await Promise.all([agent.answerTest(connectorTestResult), send()]);
   const { read } = server.deps.database;
-  assert.equal(await removeOldConnectorTests(read, new Date()), 0);
-  assert.ok((await removeOldConnectorTests(read, new Date(Date.now() + 49 * 3_600_000))) > 0);
+  assert.equal(await removeOldConnectorTests(read, server.clock.now()), 0);
+  assert.ok((await removeOldConnectorTests(read, addSeconds(server.clock.now(), 49 * 3_600))) > 0);
 });

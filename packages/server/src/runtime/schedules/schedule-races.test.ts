@@ -7,7 +7,8 @@ import { startTestServer } from '../../testing/server.ts';
 import { fireDueSchedules } from './schedule-ticks.ts';
 
 const startsAt = new Date('2026-11-20T10:00:00.000Z');
-const [one, other] = [await startTestServer({ startsAt }), await startTestServer({ startsAt })];
+const one = await startTestServer({ startsAt });
+const other = await startTestServer({ startsAt, database: one.database });
 const everyMinute = { cronExpression: '* * * * *' };
 
 function moveBoth(seconds: number): void {

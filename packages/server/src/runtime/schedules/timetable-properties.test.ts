@@ -152,7 +152,7 @@ describe('cost', () => {
         100,
       );
       const milliseconds = measureSince(began);
-      assert.ok(milliseconds < 1000, `${cronExpression}: ${Math.round(milliseconds)} ms`);
+      assert.ok(milliseconds < 5_000, `${cronExpression}: ${Math.round(milliseconds)} ms`);
     }
   });
 });

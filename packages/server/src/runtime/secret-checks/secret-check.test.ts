@@ -6,10 +6,10 @@ import { statement } from '../../kernel/database/database.ts';
 import { createInstance } from '../../testing/agent.ts';
 import { type CheckingAgent, createCheckingAgent } from '../../testing/checking-agent.ts';
 import { requireProblem } from '../../testing/client.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { patientRequests, startTestServer } from '../../testing/server.ts';
 import { removeOldSecretChecks } from './secret-check.store.ts';
 
-const server = await startTestServer();
+const server = await startTestServer(patientRequests);
 const impatient = await startTestServer({
   database: server.database,
   settings: { HEADGATE_SECRET_WAIT_SECONDS: '1' },

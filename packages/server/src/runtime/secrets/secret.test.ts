@@ -12,9 +12,9 @@ import {
   makeKeys,
   type SealingAgent,
 } from '../../testing/sealing-agent.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { patientRequests, startTestServer } from '../../testing/server.ts';
 
-const server = await startTestServer();
+const server = await startTestServer(patientRequests);
 const impatient = await startTestServer({
   database: server.database,
   settings: { HEADGATE_SECRET_WAIT_SECONDS: '1' },

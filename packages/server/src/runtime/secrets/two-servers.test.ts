@@ -3,13 +3,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createClient } from '../../testing/client.ts';
 import { createSealingAgent } from '../../testing/sealing-agent.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { patientRequests, startTestServer } from '../../testing/server.ts';
 
-const asked = await startTestServer();
+const asked = await startTestServer(patientRequests);
 const other = await startTestServer({ database: asked.database });
-const writes = 8;
 /** Without a wake-up a request looks again after 2 s. Within this time it would get no response. */
 const promptMilliseconds = 1_500;
+/** A busy machine may be slower than that for a while. */
+const mostWrites = 40;
 
 test('the response comes at once, although the agent reports to the other server', async () => {
   const account = await asked.account();
@@ -18,10 +19,10 @@ test('the response comes at once, although the agent reports to the other server
   const client = createClient(other.transport, '/agent/v1', () => other.deps.tokens.issue(owner, 'agent'));
   const agent = await createSealingAgent(account, { agent: { ...registered, client } });
   const times: number[] = [];
-  for (let write = 0; write < writes; write += 1) {
+  while (times.length < mostWrites && Math.min(...times) > promptMilliseconds) {
     const confirmed = agent.confirmNext();
     const sentAt = performance.now();
-    const secret = { name: `of-both-${write}`, type: 'PASSWORD', value: { password: 'x' } };
+    const secret = { name: `of-both-${times.length}`, type: 'PASSWORD', value: { password: 'x' } };
     const { status, text } = await account.admin.post(`/secrets/${agent.agentId}/secret-value`, { secret });
     times.push(performance.now() - sentAt);
     assert.equal(status, 201, text);

@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import type { WarehouseRows } from '@headgate/contract';
 import { requireProblem } from '../../testing/client.ts';
 import { createQueryingAgent } from '../../testing/querying-agent.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { patientRequests, startTestServer } from '../../testing/server.ts';
 
-const server = await startTestServer();
+const server = await startTestServer(patientRequests);
 const impatient = await startTestServer({
   database: server.database,
   settings: { HEADGATE_SECRET_WAIT_SECONDS: '1' },

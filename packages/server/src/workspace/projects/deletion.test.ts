@@ -9,9 +9,9 @@ import { examples } from '../../testing/guards.ts';
 import { listOwnedTables, type OwnedTable, readRows } from '../../testing/owned-tables.ts';
 import { createPlace, type Place } from '../../testing/place.ts';
 import { createQueryingAgent } from '../../testing/querying-agent.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { patientRequests, startTestServer } from '../../testing/server.ts';
 
-const server = await startTestServer();
+const server = await startTestServer(patientRequests);
 
 async function startIn({ account, agent, project }: Place, environmentName = 'dev'): Promise<string> {
   const body = { pipelineName: 'main', environmentName, agentId: agent.agentId };
