@@ -258,7 +258,7 @@ const transcripts: readonly Transcript[] = [
 
 const granted = ['write_file', 'delete_file', 'run_pipeline', 'run_tests', 'commit'];
 
-describe('transcripts of AI tasks', { timeout: 400_000 }, () => {
+describe('transcripts of AI tasks', () => {
   let model: ModelServer;
   let headgate: Installation;
   let client: ApiClient;
@@ -290,12 +290,12 @@ describe('transcripts of AI tasks', { timeout: 400_000 }, () => {
       const files = exampleFiles(transcript.example);
       transcript.given?.(files);
       await project.publish(files);
-      for (const name of transcript.earlier ?? []) await project.run(name, 'dev', 60);
+      for (const name of transcript.earlier ?? []) await project.run(name, 'dev');
       const path = await talk(project, transcript, transcript.calls(files));
       if (transcript.merged !== undefined) {
         await client.ask('POST', `${path}/merge`, { versionName: '2' });
         for (const name of transcript.merged) {
-          const execution = await project.run(name, 'dev', 60);
+          const execution = await project.run(name, 'dev');
           assert.equal(execution.status, 'SUCCESS', execution.message);
         }
       }
@@ -319,7 +319,7 @@ describe('transcripts of AI tasks', { timeout: 400_000 }, () => {
       grantedPermissions: transcript.denied ? [] : granted.map((toolName) => ({ toolName })),
     });
     const path = `/v1/ai/agents/tasks/${taskId}`;
-    await waitUntil('the end of the task', 60, async () => {
+    await waitUntil('the end of the task', 120, async () => {
       const task: AiTask = await client.ask('GET', path);
       for (const { toolId: id } of task.pendingDecisions)
         await client.ask('POST', `${path}/decisions`, {

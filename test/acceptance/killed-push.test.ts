@@ -25,7 +25,7 @@ const environment = {
   GIT_CONFIG_VALUE_0: '*',
 };
 
-describe('a server killed during a push', { timeout: 240_000 }, () => {
+describe('a server killed during a push', () => {
   let headgate: Installation;
   let client: ApiClient;
   let project: Project;
@@ -74,7 +74,7 @@ describe('a server killed during a push', { timeout: 240_000 }, () => {
     const repository = { provider: 'headgate', repositoryName: 'pipelines', providerParameters: {} };
     await client.ask('POST', `${project.path}/repositories`, repository);
     const pushing = runGit(['push', url(), 'main']);
-    await waitUntil('the quarantine', 60, () => listIncoming().length > 0);
+    await waitUntil('the quarantine', 120, () => listIncoming().length > 0);
     signal(pidOf(start), 'SIGKILL');
     await ended(start);
     assert.notEqual((await pushing).code, 0);

@@ -64,7 +64,7 @@ const runs = 'run-code-';
 const endless =
   'with recursive n(i) as (select 1::hugeint union all select i + 1 from n) select count(*) from n';
 
-describe('the agent', { timeout: 240_000 }, () => {
+describe('the agent', () => {
   let server: FakeServer;
   let folder: string;
   let agent: ChildProcess;

@@ -21,7 +21,7 @@ import { ArtifactCache } from './artifact-cache.ts';
 const projectId = '11111111-1111-4111-8111-111111111111';
 const never = new AbortController().signal;
 
-describe('the artifact cache', { timeout: 120_000 }, () => {
+describe('the artifact cache', () => {
   let server: FakeServer;
   let folders: Folders;
 

@@ -17,7 +17,7 @@ import { createSocketFilterLauncher } from './socket-filter.ts';
 
 const duckdb = import.meta.resolve('@duckdb/node-api');
 
-describe('the confinement of processes', { timeout: 60_000 }, () => {
+describe('the confinement of processes', () => {
   const lines: string[] = [];
   let confinement: Confinement;
   let probe: NetworkProbe;

@@ -196,7 +196,7 @@ const loading = {
   'totals.tran.yaml': transformation,
 };
 
-describe('tests of pipelines', { timeout: 240_000 }, () => {
+describe('tests of pipelines', () => {
   it('see what the pipeline wrote, wherever it wrote it, and leave no trace', async () => {
     const test = orchestration(
       [

@@ -103,7 +103,7 @@ function withoutOwn(each: object | null): object {
   return Object.fromEntries(Object.entries(each ?? {}).filter(([name]) => !own.has(name)));
 }
 
-describe('a process of runs', { timeout: 240_000 }, () => {
+describe('a process of runs', () => {
   it('shows a run nothing of 1,000 runs that tried to leave something', async () => {
     const clean = await look();
     assert.doesNotMatch(clean, new RegExp(canary));

@@ -33,7 +33,7 @@ async function run(type: string, parameters: object, change: Partial<RunOptions>
   return { outcome, steps };
 }
 
-describe('a script of a run in its own process', { timeout: 60_000 }, () => {
+describe('a script of a run in its own process', () => {
   it('changes variables and runs SQL through the process of the run', async () => {
     const { outcome, steps } = await run('python-pushdown', {
       pythonScript:

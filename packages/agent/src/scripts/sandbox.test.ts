@@ -52,7 +52,7 @@ def attempt(name, work):
         print(name, "refused:", type(error).__name__)
 `;
 
-describe('a script', { timeout: 120_000 }, () => {
+describe('a script', () => {
   it('runs where the sandbox holds, and the agent logs it', async () => {
     await works();
     assert.match(fixture.logged.join('\n'), /scripts are confined/);

@@ -28,7 +28,7 @@ function killed(context: WorkContext): Promise<void> {
   return new Promise((resolve) => context.kill.addEventListener('abort', () => resolve()));
 }
 
-describe('a session of the agent', { timeout: 60_000 }, () => {
+describe('a session of the agent', () => {
   let server: FakeServer;
   let session: Session;
   let running: Promise<'stopped' | 'restart'>;

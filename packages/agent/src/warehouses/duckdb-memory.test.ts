@@ -34,7 +34,7 @@ function peakMegabytes(pid: number): number {
   }
 }
 
-describe('SQL that exceeds DuckDB’s own memory limit', { timeout: 180_000 }, () => {
+describe('SQL that exceeds DuckDB’s own memory limit', () => {
   let confinement: Confinement;
   let driver: WarehouseDriver;
   let warehouse: WarehouseConnection;

@@ -28,7 +28,7 @@ function databaseProcesses(): number[] {
   });
 }
 
-describe('the DuckDB warehouse', { timeout: 60_000 }, () => {
+describe('the DuckDB warehouse', () => {
   let driver: WarehouseDriver;
   let warehouse: WarehouseConnection;
 
