@@ -62,16 +62,21 @@ describe('a script of a run in its own process', () => {
   });
 
   it('ends before a run that is cancelled gracefully', async () => {
-    const mark = makeMark();
     const cancel = new AbortController();
-    const running = run(
-      'bash-script',
-      { script: `sleep ${mark} & sleep 0.5; kill $!; echo finished` },
-      { cancel: cancel.signal },
+    const { outcome, steps } = await run(
+      'python-pushdown',
+      { pythonScript: 'session.sql("select 1").collect()\nprint("finished")' },
+      {
+        cancel: cancel.signal,
+        warehouse: {
+          execute: () => assert.fail('not asked for'),
+          async query() {
+            cancel.abort();
+            return { columns: ['A'], rows: [[1]] };
+          },
+        },
+      },
     );
-    await untilRunning(mark);
-    cancel.abort();
-    const { outcome, steps } = await running;
     assert.equal(outcome.status, 'CANCELLED');
     assert.equal(steps.get('Script')?.message, 'finished');
     assert.equal(steps.get('Show')?.status, 'SKIPPED');
