@@ -66,7 +66,7 @@ describe('a script', () => {
     const means = { confinement, hiddenFolder: fixture.folder, folders: [] };
     assert.equal(await findFault(means, never), undefined);
     const bounds = {
-      timeSeconds: 20,
+      timeSeconds: 120,
       memoryMegabytes: 400,
       diskMegabytes: 64,
       processes: 100,
