@@ -69,7 +69,7 @@ test('the wait ends when the holder releases the lock, or when the time is over'
   assert.equal(timedOut.holder?.pid, process.pid);
   let looks = 0;
   const second = await lockWithin(path, {
-    timeoutMs: 5000,
+    timeoutMs: 120_000,
     onHeld() {
       if (++looks === 2) first.lock?.release();
       return true;
@@ -84,7 +84,7 @@ test('processes that replace a dead process’s lock at the same time never hold
     import { mkdirSync, rmdirSync } from 'node:fs';
     let held = 0;
     while (held < 25) {
-      const { lock } = await lockWithin(path, { timeoutMs: 20_000 });
+      const { lock } = await lockWithin(path, { timeoutMs: 120_000 });
       mkdirSync(path + '-inside');
       held++;
       rmdirSync(path + '-inside');

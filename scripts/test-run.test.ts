@@ -28,7 +28,7 @@ function totalsOfGroup(texts: Record<string, string>, options: string[] = []) {
   for (const [name, text] of Object.entries(texts)) writeTests(name, text);
   const runner = new URL('run-test-group.ts', import.meta.url).href;
   const program = `import { runTestGroup } from ${JSON.stringify(runner)};
-    await runTestGroup(${JSON.stringify(paths)}, 2_000);`;
+    await runTestGroup(${JSON.stringify(paths)}, 5_000);`;
   writeFileSync(join(folder, 'group.mjs'), program);
   return totalsOfFile('group.mjs', options);
 }
@@ -115,12 +115,12 @@ test('a file that cannot be loaded, hangs or fails is named, and the next one of
       'failing.test.mjs': `test('fails', () => { throw new Error('so'); });`,
       'next.test.mjs': `test('passes', () => {});`,
     },
-    ['--test-timeout=1000'],
+    ['--test-timeout=5000'],
   );
   assert.deepEqual({ passed, failed }, { passed: 1, failed: 2 });
   for (const name of ['missing', 'loading', 'hanging', 'failing'])
     assert.match(output, new RegExp(`✖ .*/${name}\\.test\\.mjs`), name);
-  assert.match(output, /loading\.test\.mjs was not loaded in 2 s/);
+  assert.match(output, /loading\.test\.mjs was not loaded in 5 s/);
 });
 
 test('a file that ends its process is named, and the run has failed', () => {

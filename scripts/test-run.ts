@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import type { OutputTurn } from './output-turns.ts';
 import type { TestTotals } from './test-totals.ts';
 
-/** A single test that takes longer hangs; so does a whole run. */
-const ONE_TEST_MS = 300_000;
-const WHOLE_RUN_MS = 45 * 60_000;
+/** A single test or hook that takes longer hangs; so does a whole run. A starved machine takes several times as long. */
+const ONE_TEST_MS = 600_000;
+const WHOLE_RUN_MS = 90 * 60_000;
 
 export interface TestRun {
   checkout: string;

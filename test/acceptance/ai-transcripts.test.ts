@@ -26,7 +26,7 @@ const greeting = 'select * from greeting';
 const countColumns = (table: string, like: string) =>
   `select count(*) from information_schema.columns where table_name = '${table}' and column_name like '${like}'`;
 
-describe('transcripts of AI tasks', { timeout: 400_000 }, () => {
+describe('transcripts of AI tasks', () => {
   let model: ModelServer;
   let headgate: Installation;
   let client: ApiClient;
@@ -50,7 +50,7 @@ describe('transcripts of AI tasks', { timeout: 400_000 }, () => {
       const files = exampleFiles(transcript.example);
       transcript.given?.(files);
       await project.publish(files, 'dev', `${index}`);
-      for (const name of transcript.earlier ?? []) await project.run(name, 'dev', 60);
+      for (const name of transcript.earlier ?? []) await project.run(name, 'dev');
       const { mode = 'ACT', calls, says = [], denied, merged, query, rows } = transcript;
       const config = { projectId: project.id, mode };
       const talk = await Talk.start({ client, model }, transcript.title, {
@@ -74,7 +74,7 @@ describe('transcripts of AI tasks', { timeout: 400_000 }, () => {
   }
 
   async function runOf(project: Project, name: string): Promise<void> {
-    const execution = await project.run(name, 'dev', 60);
+    const execution = await project.run(name, 'dev');
     assert.equal(execution.status, 'SUCCESS', execution.message);
   }
 

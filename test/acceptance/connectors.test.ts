@@ -108,7 +108,7 @@ const incremental = {
   },
 };
 
-describe('a connector', { timeout: 180_000 }, () => {
+describe('a connector', () => {
   let headgate: Installation;
   let server: ApiClient;
   let project: Project;
@@ -130,7 +130,7 @@ describe('a connector', { timeout: 180_000 }, () => {
   };
   /** What the last step printed. */
   const printed = async (pipeline: string) => {
-    const run = await project.run(pipeline, 'dev', 60);
+    const run = await project.run(pipeline, 'dev');
     assert.equal(run.status, 'SUCCESS', run.message);
     const steps = await project.steps(run.pipelineExecutionId);
     return steps.find((step) => step.name === 'Print')?.result.message;
@@ -147,7 +147,7 @@ describe('a connector', { timeout: 180_000 }, () => {
       ),
     );
     agentId = (await server.ask('GET', '/v1/agents')).results[0].agentId;
-    await waitUntil('the agent has its certificate', 60, async () => {
+    await waitUntil('the agent has its certificate', 120, async () => {
       const { status } = await server.call('GET', `/v1/agents/${agentId}/certificate`);
       return status === 200;
     });

@@ -44,7 +44,7 @@ const groupOf = (group: number) => `Team ${group}`;
 const groupsWith = (user: number) =>
   new Set(range(groupsOfUser).map((each) => (user * (each + 1) + each) % groups));
 
-describe(`a directory (TEST_SEED=${seed})`, { timeout: 120_000 + rounds * 10_000 }, () => {
+describe(`a directory (TEST_SEED=${seed})`, () => {
   let headgate: Installation;
   let client: ApiClient;
   let requests = 0;

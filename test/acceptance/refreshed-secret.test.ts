@@ -11,7 +11,7 @@ import type { ApiClient } from './harness/client.ts';
 import { Installation } from './harness/installation.ts';
 import { endlessScript, Project, sqlScript } from './harness/project.ts';
 
-describe('the local agent whose secret is refreshed', { timeout: 240_000 }, () => {
+describe('the local agent whose secret is refreshed', () => {
   let database: TestDatabase;
   /** With the local agent. */
   let own: Installation;
@@ -55,13 +55,12 @@ describe('the local agent whose secret is refreshed', { timeout: 240_000 }, () =
   };
   const certificate = async (): Promise<string> => {
     const { agentId } = (await at(own).ask('GET', '/v1/agents')).results[0];
-    return waitUntil('a certificate', 30, async () => {
+    return waitUntil('a certificate', 120, async () => {
       const { status, body } = await at(own).call('GET', `/v1/agents/${agentId}/certificate`);
       return status === 200 && body.kid;
     });
   };
-  const said = (message: string, times: number) =>
-    waitUntil(`${message}, ${times} times`, 30, () => own.output.split(`"msg":"${message}"`).length > times);
+  const said = (message: string, times: number) => own.lines(`"msg":"${message}"`, times);
   const given = (times: number) => said('client secret replaced', times);
 
   it('continues in the same process, and so does its run', async () => {
@@ -86,9 +85,10 @@ describe('the local agent whose secret is refreshed', { timeout: 240_000 }, () =
 
   it('starts with it after its process died, and no output contains it', async () => {
     const { pid } = await own.process('agent');
+    const connections = own.countLines('"msg":"connected"');
     await own.kill(pid);
     // An execution that is queued now could go to the dead process, and would wait for the end of its lease.
-    await said('connected', 2);
+    await own.lines('"msg":"connected"', connections + 1);
     assert.equal((await project.run('short')).status, 'SUCCESS');
     const { agentId } = (await at(own).ask('GET', '/v1/agents')).results[0];
     const secret = { name: 'orders', type: 'PASSWORD', value: { password: 'x' } };

@@ -126,7 +126,7 @@ const files = {
   }),
 };
 
-describe('a restarted execution', { timeout: 180_000 }, () => {
+describe('a restarted execution', () => {
   let headgate: Installation;
   let client: ApiClient;
   let project: Project;
@@ -279,7 +279,7 @@ describe('a restarted execution', { timeout: 180_000 }, () => {
     assert.deepEqual([running.status, running.body.code], [409, 'execution-not-restartable']);
     const isLogged = async (times: number) =>
       (await readLog()).filter((each) => each === 'long').length === times;
-    await waitUntil('the first statement of the step', 30, () => isLogged(1));
+    await waitUntil('the first statement of the step', 120, () => isLogged(1));
     await headgate.kill((await headgate.process('agent')).pid);
     const run = await project.ended(id);
     assert.equal(run.status, 'FAILED');
@@ -291,7 +291,7 @@ describe('a restarted execution', { timeout: 180_000 }, () => {
     );
     const second = await restarted(id, { acceptEffects: ['Long'] });
     await project.stepRunning(second, 'Long');
-    await waitUntil('the first statement of the restarted step', 30, () => isLogged(2));
+    await waitUntil('the first statement of the restarted step', 120, () => isLogged(2));
     const cancelled = await project.cancel(second, true);
     assert.equal(cancelled.status, 200);
     assert.equal((await project.ended(second)).status, 'CANCELLED');

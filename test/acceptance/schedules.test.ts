@@ -15,11 +15,10 @@ import { Project, sqlScript } from './harness/project.ts';
 
 /** Due each second, while the server without an agent is killed. */
 const schedules = 40;
+const leastRuns = 5;
 const kills = roundsOr(1);
 
-describe(`schedules on two servers, one of which is killed (TEST_SEED=${testSeed})`, {
-  timeout: 270_000 + kills * 20_000,
-}, () => {
+describe(`schedules on two servers, one of which is killed (TEST_SEED=${testSeed})`, () => {
   let database: TestDatabase;
   let direct: pg.Client;
   /** Without an agent. */
@@ -72,10 +71,10 @@ describe(`schedules on two servers, one of which is killed (TEST_SEED=${testSeed
       const { body } = await client.call('GET', path);
       return (body as { results: { trigger: string; scheduleId: string }[] }).results;
     };
-    await waitUntil('three runs', 60, async () => (await list()).length >= 3);
+    await waitUntil('three runs', 120, async () => (await list()).length >= 3);
     for (const run of await list()) assert.deepEqual([run.trigger, run.scheduleId], ['SCHEDULE', id]);
     const now = await client.ask('POST', `${project.path}/schedules/${id}/run`);
-    const { trigger, status } = (await project.ended(now.pipelineExecutionId, 60)) as {
+    const { trigger, status } = (await project.ended(now.pipelineExecutionId)) as {
       trigger?: string;
       status: string;
     };
@@ -103,7 +102,7 @@ describe(`schedules on two servers, one of which is killed (TEST_SEED=${testSeed
     await one.kill((await one.process('server')).pid);
     await one.start('node');
     const read = () => client.ask('GET', `${backfills}/${backfillId}`);
-    await waitUntil('the end of the backfill', 90, async () => (await read()).status === 'COMPLETED');
+    await waitUntil('the end of the backfill', 300, async () => (await read()).status === 'COMPLETED');
     const path = `/v1/pipeline-executions?backfillId=${backfillId}&limit=100`;
     const { body } = await client.call('GET', path);
     const { results } = body as {
@@ -123,7 +122,9 @@ describe(`schedules on two servers, one of which is killed (TEST_SEED=${testSeed
     assert.match(JSON.stringify(steps), /select '2026-01-31' as day/);
   });
 
-  it('each tick has exactly one run, with its work and its event, while one server is killed', async () => {
+  it('each tick has exactly one run, with its work and its event, while one server is killed', {
+    timeout: 600_000 + kills * 20_000,
+  }, async () => {
     const absent = {
       name: 'absent',
       agentType: 'data_productivity_cloud',
@@ -139,7 +140,13 @@ describe(`schedules on two servers, one of which is killed (TEST_SEED=${testSeed
       await one.kill((await one.process('server')).pid);
       await one.start('node');
     }
-    await delay(4_000);
+    await waitUntil('runs of each schedule', 120, async () => {
+      const { rows } = await direct.query<{ runs: number }>(
+        `select count(*)::int as runs from pipeline_execution where agent_id = $1 group by schedule_id`,
+        [agentId],
+      );
+      return rows.length === schedules && rows.every(({ runs }) => runs > leastRuns);
+    });
     await client.ask('DELETE', `${project.path}/environments/dev`);
 
     // An interval of a second has no gap, and a run at each tick.
@@ -157,7 +164,6 @@ describe(`schedules on two servers, one of which is killed (TEST_SEED=${testSeed
     assert.equal(rows.length, schedules);
     for (const { runs, ticks, seconds, works, events } of rows) {
       assert.deepEqual([ticks, seconds, works, events], [runs, runs, runs, runs]);
-      assert.ok((runs ?? 0) > 5, `${runs} runs`);
     }
     const left = await direct.query('select from schedule');
     assert.equal(left.rowCount, 0);

@@ -37,7 +37,7 @@ const files = {
   'long.orch.yaml': steps(['Wait', 'bash-script', { script: `setsid sleep ${mark} & sleep ${mark}` }]),
 };
 
-describe('scripts of the local agent', { timeout: 180_000 }, () => {
+describe('scripts of the local agent', () => {
   let project: Project;
   before(async () => {
     const headgate = await sharedInstallation();
@@ -46,7 +46,7 @@ describe('scripts of the local agent', { timeout: 180_000 }, () => {
   });
 
   it('run SQL, change variables, and see nothing of the machine', async () => {
-    const run = await project.run('count', 'dev', 60);
+    const run = await project.run('count', 'dev');
     const [show] = (await project.steps(run.pipelineExecutionId)).filter(({ name }) => name === 'Show');
     assert.equal(run.status, 'SUCCESS', run.message);
     const [user, found, ...seen] = show?.result.message?.split('\n') ?? [];
@@ -59,15 +59,15 @@ describe('scripts of the local agent', { timeout: 180_000 }, () => {
 
   it('die with a run that is cancelled by force, and the next run works', async () => {
     const id = await project.start('long');
-    await waitUntil('the script', 60, () => isRunning(mark));
+    await waitUntil('the script', 120, () => isRunning(mark));
     await project.cancel(id, true);
-    await waitUntil('the end of the script', 20, () => !isRunning(mark));
+    await waitUntil('the end of the script', 120, () => !isRunning(mark));
     assert.equal((await project.ended(id)).status, 'CANCELLED');
     await project.publish(
       { 'next.orch.yaml': steps(['Say', 'bash-script', { script: 'echo next' }]) },
       'dev',
       '2',
     );
-    assert.equal((await project.run('next', 'dev', 60)).status, 'SUCCESS');
+    assert.equal((await project.run('next', 'dev')).status, 'SUCCESS');
   });
 });

@@ -20,7 +20,7 @@ const canary = 'a canary that only the caller and the vault know, 51c9';
 const place = { name: 'orders', key: 'password', type: 'PASSWORD', vaultName: 'default' } as const;
 const secret = { ...place, value: { password: canary } };
 
-describe('a secret that the caller seals', { timeout: 180_000 }, () => {
+describe('a secret that the caller seals', () => {
   let headgate: Installation;
   let client: ApiClient;
   let agentId: string;
@@ -29,7 +29,7 @@ describe('a secret that the caller seals', { timeout: 180_000 }, () => {
     headgate = await sharedInstallation();
     client = headgate.client();
     agentId = (await client.ask('GET', '/v1/agents')).results[0].agentId;
-    certificate = await waitUntil('the agent’s certificate', 60, async () => {
+    certificate = await waitUntil('the agent’s certificate', 120, async () => {
       const { status, body } = await client.call('GET', `/v1/agents/${agentId}/certificate`);
       return status === 200 && body;
     });
@@ -52,7 +52,7 @@ describe('a secret that the caller seals', { timeout: 180_000 }, () => {
     const { pid } = await headgate.process('agent');
     const folder = join(readlinkSync(`/proc/${pid}/cwd`), 'vaults');
     const vault = createFileVault({ name: 'default', folder, key: undefined });
-    assert.equal((await vault.read(place, AbortSignal.timeout(10_000))).reveal(), canary);
+    assert.equal((await vault.read(place, AbortSignal.timeout(120_000))).reveal(), canary);
     assert.deepEqual(filesHolding([canary], headgate.keptFolders()), []);
     assert.ok(!headgate.output.includes(canary));
   });

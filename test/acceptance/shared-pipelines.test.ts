@@ -39,7 +39,7 @@ interface Example {
   versionName: string;
 }
 
-describe('shared pipelines', { timeout: 240_000 }, () => {
+describe('shared pipelines', () => {
   let client: ApiClient;
   let project: Project;
 
@@ -76,7 +76,7 @@ describe('shared pipelines', { timeout: 240_000 }, () => {
       }
       const { ignoredResources } = await made.publish(exampleFiles(example), 'dev', about.versionName);
       assert.deepEqual(ignoredResources, []);
-      const run = await made.run(about.pipelineName, 'dev', 60);
+      const run = await made.run(about.pipelineName, 'dev');
       assert.equal(run.status, 'SUCCESS', run.message);
       const found = await made.steps(run.pipelineExecutionId);
       const check = found.find((step) => step.childPipeline?.name === 'Checks/Table is filled.orch.yaml');
@@ -90,9 +90,9 @@ describe('shared pipelines', { timeout: 240_000 }, () => {
 
   it('finishes a run when its version is disabled; the next run names the missing version', async () => {
     const id = await project.start('slow');
-    await project.stepRunning(id, 'Wait');
+    await project.stepBegun(id, 'Wait');
     assert.deepEqual(await enable('1.0.0', false), { enabled: false, versionName: '1.0.0' });
-    const run = await project.ended(id, 90);
+    const run = await project.ended(id);
     assert.equal(run.status, 'SUCCESS', run.message);
     assert.match((await checked(id))?.result.message ?? '', /version "1\.0\.0"/);
 

@@ -10,7 +10,7 @@ import { sharedInstallation } from './harness/shared-installation.ts';
 
 const ever = 'from=2020-01-01T00:00:00Z&to=2100-01-01T00:00:00Z';
 
-describe('tests of pipelines', { timeout: 240_000 }, () => {
+describe('tests of pipelines', () => {
   let client: ApiClient;
   let project: Project;
 

@@ -8,7 +8,7 @@ import { sharedInstallation } from './harness/shared-installation.ts';
 /** Takes seconds, not minutes, on any machine. */
 const slowSql = 'select count(*) from range(30000) a, range(50000) b';
 
-describe('a version', { timeout: 120_000 }, () => {
+describe('a version', () => {
   let client: ApiClient;
   let project: Project;
   before(async () => {
@@ -30,15 +30,15 @@ describe('a version', { timeout: 120_000 }, () => {
   it('runs in the environment to which it was promoted', async () => {
     const promotion = { versionName: '1', sourceEnvironmentName: 'dev', targetEnvironmentName: 'prod' };
     await client.ask('POST', `${artifacts()}/promotions`, promotion);
-    const run = await project.ended(await project.start('load', 'prod'), 60);
+    const run = await project.ended(await project.start('load', 'prod'));
     assert.equal(run.status, 'SUCCESS', run.message);
   });
 
   it('that is disabled during an execution stays usable for that execution', async () => {
     const id = await project.start('load');
-    await project.stepRunning(id, 'Script');
+    await project.stepBegun(id, 'Script');
     await enable(false);
-    const run = await project.ended(id, 60);
+    const run = await project.ended(id);
     assert.equal(run.status, 'SUCCESS', run.message);
     const loaded = (await project.steps(id)).find((step) => step.name === 'Load');
     assert.equal(loaded?.result.rowCount, 1);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import type { ApiClient } from './harness/client.ts';
-import { Project, pipelineFile, sqlScript } from './harness/project.ts';
+import { endlessSql, Project, pipelineFile, sqlScript } from './harness/project.ts';
 import { sharedInstallation } from './harness/shared-installation.ts';
 
 const text = (defaultValue: string) => ({
@@ -26,14 +26,14 @@ const watched = pipelineFile(
   { city: text('Oslo'), country: text('Norway') },
 );
 
-describe('a run', { timeout: 120_000 }, () => {
+describe('a run', () => {
   let client: ApiClient;
   let project: Project;
 
   before(async () => {
     client = (await sharedInstallation()).client();
     project = await Project.create(client);
-    await project.publish({ 'watched.orch.yaml': watched, 'slow.orch.yaml': sqlScript(slowSql) });
+    await project.publish({ 'watched.orch.yaml': watched, 'endless.orch.yaml': sqlScript(endlessSql) });
   });
 
   it('has a log that can be followed, its variables with their sources, and its SQL', async () => {
@@ -72,7 +72,7 @@ describe('a run', { timeout: 120_000 }, () => {
   });
 
   it('names in its steps who cancelled it by force', async () => {
-    const id = await project.start('slow');
+    const id = await project.start('endless');
     await project.stepRunning(id, 'Script');
     await project.cancel(id, true);
     const { message = '' } = await project.ended(id);

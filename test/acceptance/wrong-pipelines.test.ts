@@ -17,7 +17,7 @@ const around = (bad: object) =>
     Handled: { type: 'end-success' },
   });
 
-describe('a wrong pipeline', { timeout: 240_000 }, () => {
+describe('a wrong pipeline', () => {
   let client: ApiClient;
   let project: Project;
 

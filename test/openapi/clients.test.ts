@@ -18,7 +18,7 @@ const run = promisify(execFile);
 /** A program of this workspace's packages, by its own path. */
 async function program(folder: string, path: readonly string[], args: readonly string[]): Promise<void> {
   const file = join(here, 'node_modules', ...path);
-  await run(process.execPath, [file, ...args], { cwd: folder, timeout: 120_000 }).catch(
+  await run(process.execPath, [file, ...args], { cwd: folder, timeout: 400_000 }).catch(
     ({ stdout, stderr }: { stdout: string; stderr: string }) => assert.fail(`${path[0]}: ${stdout}${stderr}`),
   );
 }

@@ -41,7 +41,7 @@ test('lines are gathered, and written in their order', async () => {
   writer.write('one\n');
   writer.write('two\n');
   assert.deepEqual(target.written, []);
-  assert.equal(await writer.close(1_000), true);
+  assert.equal(await writer.close(60_000), true);
   assert.deepEqual(target.written, ['one\ntwo\n']);
 });
 
@@ -58,7 +58,7 @@ test('lines that cannot be written are counted and reported once; then the log s
   target.failure = undefined;
   await until(() => target.written.length > 0);
   writer.write('four\n');
-  await writer.close(1_000);
+  await writer.close(60_000);
   assert.deepEqual(target.written, ['lost 3: ENOSPC\n', 'four\n']);
   assert.equal(writer.lostLines(), 3);
 });

@@ -16,6 +16,7 @@ import {
 } from './bounds.ts';
 import { defineGlobals, type ExpressionScope, explainMember, memberError } from './expression-globals.ts';
 import { compileAll, describeUnreadable, tooDeepMessage, wrapExpression } from './expression-syntax.ts';
+import { startTimeLimit } from './expression-time.ts';
 import { createQuickJs, type QuickJsInstance, type QuickJsSource } from './quickjs-module.ts';
 import type { SecretSource } from './secret-calls.ts';
 import {
@@ -136,8 +137,7 @@ function run(
   scope: ExpressionScope,
   secrets: Secrets,
 ): Result {
-  const started = performance.now();
-  const isLate = () => performance.now() - started > bounds.milliseconds;
+  const isLate = startTimeLimit(bounds.milliseconds);
   const addSource = (problem: string) => `${problem}: ${shorten(expression.trim())}`;
   try {
     const runtime = quickjs.newRuntime();

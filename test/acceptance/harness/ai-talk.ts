@@ -67,7 +67,7 @@ export class Talk {
   }
 
   async #follow({ calls, says = [] }: Told): Promise<void> {
-    await waitUntil('the end of the task', 60, async () => {
+    await waitUntil('the end of the task', 120, async () => {
       const task: AiTask = await this.#client.ask('GET', this.path);
       for (const { toolId: id } of task.pendingDecisions)
         await this.#client.ask('POST', `${this.path}/decisions`, {

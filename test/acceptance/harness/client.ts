@@ -15,7 +15,8 @@ export interface CallOptions {
   key?: string;
 }
 
-const callMilliseconds = 30_000;
+/** A request that takes longer hangs. */
+const callMilliseconds = 120_000;
 
 export class ApiClient {
   readonly #url: string;

@@ -48,7 +48,7 @@ export class HostedProject {
 
   /** Waits until the rule has published the commit. */
   async published(commitId: string): Promise<void> {
-    await waitUntil(`the version of ${commitId}`, 30, async () => {
+    await waitUntil(`the version of ${commitId}`, 120, async () => {
       const { results } = await this.#client.ask('GET', this.#path);
       return results[0].deliveryRules.some(
         ({ commitHash }: { commitHash?: string }) => commitHash === commitId,

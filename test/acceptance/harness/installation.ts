@@ -2,9 +2,10 @@
  * An installation for a test, with its own data directory and port. Tests start it, stop it and kill its
  * processes.
  */
+import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,9 +19,9 @@ import { type FoundProcess, isAlive, type ProcessKind, processesNaming, signal }
 export const checkout = fileURLToPath(new URL('../../..', import.meta.url));
 export const isRoot = process.getuid?.() === 0;
 
-const readySeconds = 60;
-/** More than the server's own limits for its shutdown. */
-const endSeconds = 60;
+/** These bound a hang: on a busy machine a start takes a minute. */
+const readySeconds = 180;
+const endSeconds = 180;
 
 /** By `npm start`, only the server where npm does not matter, or a command as npm runs it, but without npm. */
 export type Way = 'npm' | 'node' | 'command';
@@ -188,13 +189,13 @@ export class Installation {
 
   /** Waits for a process of this kind. */
   async process(kind: ProcessKind): Promise<FoundProcess> {
-    return waitUntil(`a process of the kind ${kind}`, 15, () => this.processes(kind)[0]);
+    return waitUntil(`a process of the kind ${kind}`, 120, () => this.processes(kind)[0]);
   }
 
   /** Sends SIGKILL to one process and waits for its end. */
   async kill(pid: number): Promise<void> {
     signal(pid, 'SIGKILL');
-    await waitUntil(`the end of ${pid}`, 10, () => !isAlive(pid));
+    await waitUntil(`the end of ${pid}`, 120, () => !isAlive(pid));
   }
 
   /** Sends SIGINT to the whole group, as a terminal does on Ctrl-C. */
@@ -204,6 +205,23 @@ export class Installation {
       const left = this.processes().map(({ kind, pid, parent }) => `${kind} ${pid}, child of ${parent}`);
       throw new Error(`${(failure as Error).message}\nstill there: ${left.join('; ')}\n${this.#lastWords()}`);
     });
+  }
+
+  /** The number of lines of the output that contain a text. */
+  countLines(text: string): number {
+    return this.output.split('\n').filter((line) => line.includes(text)).length;
+  }
+
+  /** Waits for a number of lines that contain a text. */
+  async lines(text: string, count: number): Promise<void> {
+    await waitUntil(`${count} lines with ${text}`, 120, () => this.countLines(text) >= count);
+  }
+
+  /** Waits until no process is left: the last ones end a moment after the one that was waited for. */
+  async gone(): Promise<void> {
+    await waitUntil('the end of all processes', 60, () => this.processes().length === 0).catch(() =>
+      assert.deepEqual(this.processes(), []),
+    );
   }
 
   /** Folders that may contain secrets only in the credential file and the master key. */
@@ -219,7 +237,7 @@ export class Installation {
       for (const { pid } of left) signal(pid, 'SIGKILL');
       await delay(25);
     }
-    for (const folder of [...this.keptFolders(), this.folder]) {
+    for (const folder of [...this.keptFolders(), this.folder, fileOfPort(this.port)]) {
       rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
     }
   }
@@ -257,10 +275,14 @@ export async function ended(child: ChildProcess): Promise<number | null> {
   return child.exitCode;
 }
 
-/** Below the range of ports for outgoing connections. */
+/**
+ * Below the range of ports for outgoing connections, and not where the agent's tests listen. An installation that is
+ * stopped keeps its port: a file in the folder of the test run says that it is taken.
+ */
 async function freePort(): Promise<number> {
   for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 10_000);
+    const port = 20_000 + Math.floor(Math.random() * 6_000);
+    if (!takePort(port)) continue;
     const probe = createServer();
     const free = await new Promise<boolean>((resolve) => {
       probe.once('error', () => resolve(false));
@@ -269,5 +291,17 @@ async function freePort(): Promise<number> {
     if (!free) continue;
     await new Promise((resolve) => probe.close(resolve));
     return port;
+  }
+}
+
+const fileOfPort = (port: number) => join(tmpdir(), `headgate-port-${port}`);
+
+function takePort(port: number): boolean {
+  try {
+    closeSync(openSync(fileOfPort(port), 'wx'));
+    return true;
+  } catch (failure) {
+    if ((failure as NodeJS.ErrnoException).code !== 'EEXIST') throw failure;
+    return false;
   }
 }

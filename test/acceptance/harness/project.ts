@@ -119,7 +119,7 @@ export class Project {
   }
 
   /** Waits for the end of an execution. `seen` collects its statuses. */
-  async ended(id: string, seconds = 30, seen: Set<string> = new Set()): Promise<Execution> {
+  async ended(id: string, seconds = 120, seen: Set<string> = new Set()): Promise<Execution> {
     await waitUntil(`the end of the execution ${id}`, seconds, async () => {
       const status = await this.status(id);
       seen.add(status);
@@ -128,12 +128,19 @@ export class Project {
     return this.execution(id);
   }
 
-  async run(pipelineName: string, environmentName = 'dev', seconds = 30): Promise<Execution> {
+  async run(pipelineName: string, environmentName = 'dev', seconds = 120): Promise<Execution> {
     return this.ended(await this.start(pipelineName, environmentName), seconds);
   }
 
+  /** A short step may have ended when it is seen. */
+  async stepBegun(id: string, name: string): Promise<void> {
+    await waitUntil(`the step ${name} of ${id}`, 120, async () =>
+      (await this.steps(id)).some((step) => step.name === name),
+    );
+  }
+
   async stepRunning(id: string, name: string): Promise<void> {
-    await waitUntil(`the step ${name} of ${id}`, 20, async () =>
+    await waitUntil(`the step ${name} of ${id}`, 120, async () =>
       (await this.steps(id)).some((step) => step.name === name && step.result.status === 'RUNNING'),
     );
   }

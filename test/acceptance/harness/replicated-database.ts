@@ -71,7 +71,7 @@ export class ReplicatedDatabase {
     const conninfo = `host=${primary.socketDirectory} port=${port} user=${user} application_name=standby`;
     await this.#run(standby, { primary_conninfo: conninfo });
     const client = new pg.Client({ ...this.primary.connection, database: 'postgres' });
-    await waitUntil('a primary', 30, async () => {
+    await waitUntil('a primary', 120, async () => {
       await client.connect();
       return true;
     });
@@ -103,7 +103,7 @@ export class ReplicatedDatabase {
       },
     });
     this.#running.push(postmaster);
-    await waitUntil(`PostgreSQL in ${dataDirectory}`, 60, async () => {
+    await waitUntil(`PostgreSQL in ${dataDirectory}`, 120, async () => {
       const client = new pg.Client({ host: socketDirectory, port, user, database: 'postgres' });
       client.on('error', () => undefined);
       return client.connect().then(

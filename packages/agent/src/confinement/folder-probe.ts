@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FolderRules } from './folder-rules.ts';
 
-const probeTimeoutMilliseconds = 10_000;
+/** Bounds a hang: a busy machine is no reason to go on without confinement. */
+const probeTimeoutMilliseconds = 120_000;
 
 /** Says what it may do. DuckDB is loaded because it needs more of the system than Node.js. */
 const program = `

@@ -7,7 +7,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import { describeExit, startChild } from './child-process.ts';
 import { type ProbePorts, reach } from './reach.ts';
 
-const probeTimeoutMilliseconds = 10_000;
+/** Bounds a hang: a busy machine is no reason to go on without confinement. */
+const probeTimeoutMilliseconds = 120_000;
 
 /** Listeners on loopback that count connections and packets. */
 export interface NetworkProbe {

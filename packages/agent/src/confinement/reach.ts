@@ -41,7 +41,7 @@ const attempts: Readonly<Record<Attempt, (ports: ProbePorts, signal: AbortSignal
 /** @returns the successful attempts. The listener does not answer DNS; it counts DNS packets itself. */
 export async function reach(ports: ProbePorts, names: readonly Attempt[]): Promise<Attempt[]> {
   const tried = names.map(async (name) => {
-    const reached = await attempts[name](ports, AbortSignal.timeout(1_000)).then(
+    const reached = await attempts[name](ports, AbortSignal.timeout(20_000)).then(
       () => true,
       () => false,
     );

@@ -372,7 +372,7 @@ test('a configuration that does not exist, or is not authorized, is said in word
   lookupFault = undefined;
 });
 
-test('a page that is given up does not wait for its token', { timeout: 20_000 }, async () => {
+test('a page that is given up does not wait for its token', async () => {
   configure({ grantType: 'CLIENT_CREDENTIALS' });
   const asked = Promise.withResolvers<void>();
   api.answer(() => asked.resolve());

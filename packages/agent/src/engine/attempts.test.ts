@@ -26,9 +26,12 @@ describe('attempts of a component', () => {
       attempt,
       message: message?.split('\n'),
     }));
-  /** Lets the time of the running timers pass, again and again until the run has ended. */
-  async function passTime(run: Promise<unknown>): Promise<void> {
-    const passing = setInterval(() => fixture.runTimers(), 20);
+  /** Lets the time of the running timers pass while this many loads run, again and again until the run has ended. */
+  async function passTime(run: Promise<unknown>, loads = 1): Promise<void> {
+    const passing = setInterval(() => {
+      const running = listSteps().filter(({ name, status }) => name === 'Load' && status === 'RUNNING');
+      if (running.length === loads) fixture.runTimers();
+    }, 20);
     await run.finally(() => clearInterval(passing));
   }
 
@@ -246,7 +249,7 @@ describe('attempts of a component', () => {
       ),
     });
     const run = fixture.run('main');
-    await passTime(run);
+    await passTime(run, 2);
     assert.equal((await run).status, 'SUCCESS');
     const failed = listSteps().filter(({ status }) => status === 'FAILED');
     assert.deepEqual(failed.map(({ name }) => name).sort(), ['Call', 'Each', 'Load', 'Load']);

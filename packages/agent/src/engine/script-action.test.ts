@@ -9,7 +9,7 @@ import { grid, number, renderOrchestration, start, text, update } from './pipeli
 const scripts = createScriptsFixture();
 after(() => scripts.close());
 
-describe('a script of a pipeline', { timeout: 60_000 }, () => {
+describe('a script of a pipeline', () => {
   let fixture: Fixture;
   beforeEach(async () => {
     const never = new AbortController().signal;

@@ -64,7 +64,7 @@ async function iterate(...sqlScripts: string[]) {
   }
 }
 
-describe('concurrent iterations', { timeout: 120_000 }, () => {
+describe('concurrent iterations', () => {
   it('use several sessions, and each has its effect once', async () => {
     await scratch.real.execute('create table counted (id int, n int)');
     await scratch.real.execute('insert into counted values (0, 0)');

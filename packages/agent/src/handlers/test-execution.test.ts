@@ -196,7 +196,7 @@ const loading = {
   'totals.tran.yaml': transformation,
 };
 
-describe('tests of pipelines', { timeout: 240_000 }, () => {
+describe('tests of pipelines', () => {
   it('see what the pipeline wrote, wherever it wrote it, and leave no trace', async () => {
     const test = orchestration(
       [
@@ -371,10 +371,12 @@ describe('tests of pipelines', { timeout: 240_000 }, () => {
     const { context, kill } = createContext();
     const payload = { testExecutionId: claim.workId, ...members, tests: [{ testName: 'test.orch.yaml' }] };
     const running = handler({ ...claim, kind: 'test-execution', payload }, context);
-    setTimeout(() => kill.abort(new Error('killed')), 2_000);
+    const listDatabases = async () =>
+      (await real.query('select database_name from duckdb_databases() where not internal', 10)).rows;
+    while ((await listDatabases()).length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+    kill.abort(new Error('killed'));
     await assert.rejects(running, /killed/);
-    const { rows } = await real.query('select database_name from duckdb_databases() where not internal', 10);
-    assert.deepEqual(rows, [['dev']]);
+    assert.deepEqual(await listDatabases(), [['dev']]);
     assert.deepEqual(readdirSync(join(files, '.tests')), []);
   });
 

@@ -36,7 +36,7 @@ describe('the lock of the agent’s folder', () => {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     await once(child.stdout, 'data');
-    const waiting = lockFolder(path, 10_000, never);
+    const waiting = lockFolder(path, 120_000, never);
     child.kill('SIGKILL');
     await waiting;
     assert.equal(JSON.parse(readFileSync(path, 'utf8')).pid, process.pid);

@@ -42,7 +42,7 @@ it('the agent exits and names the setting if its folder cannot be created', () =
     [fileURLToPath(new URL('../main.ts', import.meta.url))],
     {
       encoding: 'utf8',
-      timeout: 20_000,
+      timeout: 120_000,
       env: {
         HEADGATE_SERVER_URL: 'http://127.0.0.1:1',
         HEADGATE_AGENT_CLIENT_ID: 'any',

@@ -10,7 +10,9 @@ import { createPoolFixture, request } from './pool-fixture.ts';
 import type { RunOptions } from './run-options.ts';
 
 const canary = 'canary-3f9a';
-const fixture = await createPoolFixture({ bounds: { spares: 1, runs: 5_000 } });
+const fixture = await createPoolFixture({
+  bounds: { spares: 1, runs: 5_000, milliseconds: 86_400_000, megabytes: 400 },
+});
 after(() => fixture.close());
 
 /** All that a run says, and all that it asks the agent. */
@@ -103,7 +105,7 @@ function withoutOwn(each: object | null): object {
   return Object.fromEntries(Object.entries(each ?? {}).filter(([name]) => !own.has(name)));
 }
 
-describe('a process of runs', { timeout: 240_000 }, () => {
+describe('a process of runs', () => {
   it('shows a run nothing of 1,000 runs that tried to leave something', async () => {
     const clean = await look();
     assert.doesNotMatch(clean, new RegExp(canary));

@@ -57,7 +57,7 @@ const withFault = (fault: string): Partial<RunOptions> => ({
   },
 });
 
-describe('a process of runs is replaced', { timeout: 120_000 }, () => {
+describe('a process of runs is replaced', () => {
   const closing: (() => Promise<void>)[] = [];
   after(async () => {
     for (const close of closing) await close();
@@ -209,7 +209,7 @@ describe('a process of runs is replaced', { timeout: 120_000 }, () => {
   });
 });
 
-describe('idle processes of runs', { timeout: 60_000 }, () => {
+describe('idle processes of runs', () => {
   it('are bounded in number, and in time: the least recently used end first', async () => {
     await withPool({ bounds: { idle: 2, spares: 1 } }, async ({ run, pool }) => {
       for (const environmentName of ['one', 'two', 'three', 'four'])

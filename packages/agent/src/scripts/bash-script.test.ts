@@ -7,7 +7,7 @@ import { createScriptsFixture } from './script-fixture.ts';
 const fixture = createScriptsFixture();
 after(() => fixture.close());
 
-describe('a Bash script', { timeout: 60_000 }, () => {
+describe('a Bash script', () => {
   it('finds scalar variables in its environment', async () => {
     const { stdout, stderr } = await fixture.run(
       'printf "%s|" "$region" "$count" "$nothing"; env | grep -c "^region="; bash -c \'echo "$count"\'',

@@ -47,7 +47,7 @@ function run(text: string, job: Parameters<typeof fixture.run>[1] = {}) {
   return fixture.run(text, { ...variables, answer: twoRows, ...job });
 }
 
-describe('a Python script', { timeout: 60_000 }, () => {
+describe('a Python script', () => {
   it('finds scalar variables as globals of their types', async () => {
     const { stdout, stderr } = await run(
       'print([region, count + 1, ratio, nothing, context.getVariable("class")])\nprint(__name__, type(session).__name__)',

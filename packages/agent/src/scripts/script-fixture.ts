@@ -10,7 +10,7 @@ import type { ScriptBounds, ScriptSettings } from './script-settings.ts';
 import { openScripts, type Scripts } from './scripts.ts';
 
 const bounds: ScriptBounds = {
-  timeSeconds: 20,
+  timeSeconds: 120,
   memoryMegabytes: 200,
   diskMegabytes: 8,
   processes: 24,

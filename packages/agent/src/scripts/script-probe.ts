@@ -10,7 +10,8 @@ import { join } from 'node:path';
 import type { ScriptJob } from './script-job.ts';
 import { runScript, type ScriptMeans } from './script-process.ts';
 
-const seconds = 20;
+/** A busy machine is no reason to turn scripts off. */
+const seconds = 120;
 const bounds = {
   timeSeconds: seconds,
   memoryMegabytes: 256,

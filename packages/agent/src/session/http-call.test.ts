@@ -89,7 +89,7 @@ test('a server that cannot be reached is an error that names it', async () => {
   await assert.rejects(callHttp(url, { method: 'GET' }, never), /ECONNREFUSED 127\.0\.0\.1/);
 });
 
-test('a switch of protocols is an error', { timeout: 10_000 }, async () => {
+test('a switch of protocols is an error', async () => {
   const switching = createTcpServer((socket) => {
     socket.on('error', () => undefined);
     socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n');

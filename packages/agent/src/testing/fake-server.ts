@@ -89,8 +89,9 @@ export class FakeServer {
 
   async start(): Promise<this> {
     for (let attempt = 0; ; attempt++) {
-      // Below the range from which the system takes outgoing ports, so that a restart finds its own free.
-      const port = this.#port || 20_000 + Math.floor(Math.random() * 10_000);
+      // Below the range from which the system takes outgoing ports, so that a restart finds its own free. Acceptance
+      // tests use ports below 26,000.
+      const port = this.#port || 26_000 + Math.floor(Math.random() * 4_000);
       const server = createServer((request, response) => void this.#serve(request, response));
       server.listen(port, '127.0.0.1');
       try {
@@ -161,7 +162,7 @@ export class FakeServer {
       variables: [],
       scalarVariables: {},
       gridVariables: {},
-      timeLimitSeconds: 60,
+      timeLimitSeconds: 600,
       warehouse: { kind: 'duckdb' },
       ...work,
     };
@@ -208,7 +209,7 @@ export class FakeServer {
 
   /** Waits until `condition` is true. It is evaluated after each change. */
   async until(condition: () => boolean, what: string): Promise<void> {
-    const signal = AbortSignal.timeout(30_000);
+    const signal = AbortSignal.timeout(120_000);
     while (!condition()) {
       await once(this.#events, 'change', { signal }).catch(() => {
         throw new Error(`did not come: ${what}; works: ${JSON.stringify([...this.works.values()])}`);

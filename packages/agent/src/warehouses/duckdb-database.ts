@@ -5,7 +5,8 @@ import type { Confinement } from '../confinement/confinement.ts';
 import type { WatchedProcess } from '../confinement/memory-watch.ts';
 import type { DatabaseMessage, DatabaseRequest, DatabaseSettings } from './duckdb-messages.ts';
 
-const startTimeoutMilliseconds = 20_000;
+/** More than the process waits for the file. */
+const startTimeoutMilliseconds = 90_000;
 const endTimeoutMilliseconds = 6_000;
 
 interface Waiting {

@@ -17,7 +17,7 @@ const files = folders.files(testPlace);
 const temporary = folders.warehouseTemporary(testPlace);
 const confinement = createOpenConfinement();
 
-describe('SQL in the shared warehouse of an environment', { timeout: 60_000 }, () => {
+describe('SQL in the shared warehouse of an environment', () => {
   let driver: WarehouseDriver;
   let warehouse: WarehouseConnection;
 

@@ -23,7 +23,7 @@ import type { WarehouseConnection, WarehouseDriver } from './warehouse.ts';
 const { root, folders } = makeWarehouseFolders();
 const confinement = createOpenConfinement();
 
-describe('SQL that tries to reach the network', { timeout: 120_000 }, () => {
+describe('SQL that tries to reach the network', () => {
   const arrived: string[] = [];
   const server = createServer((request, response) => {
     arrived.push(`${request.method} ${request.url}`);

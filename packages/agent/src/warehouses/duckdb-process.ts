@@ -22,7 +22,7 @@ import { openScratch } from './duckdb-scratch.ts';
 import { execute, query, type StatementRules } from './duckdb-statement.ts';
 
 /** How long to wait until the process of a killed agent releases the file. */
-const openTimeoutMilliseconds = 15_000;
+const openTimeoutMilliseconds = 60_000;
 const endTimeoutMilliseconds = 5_000;
 
 /** Statements of one connection run one at a time. `closed`: waiting statements are refused. */

@@ -13,6 +13,7 @@ import {
   testPlace,
 } from '../testing/warehouse.ts';
 import { findReason, RowsLost } from './duckdb-chunks.ts';
+import { rollBack } from './duckdb-rollback.ts';
 
 const { root, folders } = makeWarehouseFolders();
 const confinement = createOpenConfinement();
@@ -122,6 +123,20 @@ test('a query runs again for its reason only if it was short, and not for long',
   assert.equal(await findReason(connection, failure, { sql, began: ago(10_000) }), failure);
   const long = 'select count(*) from range(10000000) a, range(10000000) b where a.range % 7 = b.range % 11';
   assert.equal(await findReason(connection, failure, { sql: long, began: ago(0) }), failure);
+  connection.closeSync();
+});
+
+test('an interrupt that comes during a ROLLBACK does not leave its transaction open', async () => {
+  const connection = await (await DuckDBInstance.create()).connect();
+  // A third of the interrupts comes at the right moment.
+  for (let round = 0; round < 50; round += 1) {
+    await connection.run('begin transaction read only');
+    const rolledBack = rollBack(connection);
+    connection.interrupt();
+    await rolledBack;
+    assert.deepEqual((await connection.runAndReadAll('select 1')).getRows(), [[1]]);
+    await assert.rejects(connection.run('rollback'), /no transaction is active/);
+  }
   connection.closeSync();
 });
 

@@ -11,6 +11,7 @@ import {
 import { findReason, RowsLost, readChunks } from './duckdb-chunks.ts';
 import { checkCalls } from './duckdb-functions.ts';
 import { checkPlan } from './duckdb-plan.ts';
+import { rollBack } from './duckdb-rollback.ts';
 import { type StatementRules, toJavaScript } from './duckdb-statement.ts';
 import { readStatements } from './sql-words.ts';
 import type { ReadBounds, ReadRows } from './warehouse.ts';
@@ -55,8 +56,7 @@ async function inReadOnly<Result>(
   try {
     return await work();
   } finally {
-    // There is no transaction if the connection was interrupted before it began.
-    await connection.run('rollback').catch(() => undefined);
+    await rollBack(connection);
   }
 }
 

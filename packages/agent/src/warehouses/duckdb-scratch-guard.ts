@@ -4,6 +4,7 @@
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { getReason } from '../log.ts';
+import { rollBack } from './duckdb-rollback.ts';
 import { getTableKey, leaveReal, readTexts, type Scratch, writeMark } from './duckdb-scratch.ts';
 import { copyTable } from './duckdb-scratch-copy.ts';
 import { listWrittenNames, takesNamesAway } from './duckdb-scratch-names.ts';
@@ -52,7 +53,7 @@ async function beginTransaction(
   // In BEGIN … READ ONLY the mark fails, which ends the transaction.
   await writeMark(connection, scratch).catch(async (error) => {
     scratch.inTransaction = false;
-    await connection.run('rollback');
+    await rollBack(connection);
     throw error;
   });
 }
@@ -77,7 +78,7 @@ async function runInOwnTransaction(
     await runMarked(connection, scratch, words, run);
     await connection.run('commit');
   } catch (error) {
-    await connection.run('rollback').catch(() => undefined);
+    await rollBack(connection);
     throw error;
   }
 }

@@ -51,7 +51,7 @@ async function planTableUpdate(query: string, parameters: object): Promise<reado
   return outputs.flatMap(({ statements }) => statements);
 }
 
-describe('the scratch database of a test', { timeout: 120_000 }, () => {
+describe('the scratch database of a test', () => {
   it('lets statements behave as in the environment, and keeps what they write', () =>
     withTest(async (test) => {
       await test.execute("insert into orders (customer, amount) values ('Cy', 30)");

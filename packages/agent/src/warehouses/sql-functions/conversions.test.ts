@@ -166,7 +166,7 @@ const casts: readonly (readonly [value: string, type: string, expected: string |
   ['9000000000', 'INTEGER', '9000000000'],
 ];
 
-describe('casts', { timeout: 60_000 }, () => {
+describe('casts', () => {
   const sampled = openSample();
   for (const [value, type, expected] of casts) {
     it(`${value}::${type} → ${expected ?? 'NULL'}`, async () => {
