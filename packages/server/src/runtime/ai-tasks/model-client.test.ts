@@ -1,5 +1,7 @@
 /** A model server that is slow, silent, or does not stream: what is repeated, and what people read. */
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Secret } from '../../kernel/security/sealed.ts';
@@ -7,6 +9,7 @@ import { modelKey, modelName, type ScriptedAnswer, startModelServer } from '../.
 import type { ModelSettings } from './ai-settings.ts';
 import { type ModelAnswer, ModelFailed } from './model.ts';
 import { createModelClient } from './model-client.ts';
+import { createModelFetch } from './model-fetch.ts';
 
 const provider = 'openai';
 const server = await startModelServer(provider);
@@ -122,4 +125,19 @@ test('one that cannot be reached is named as such', async () => {
   const gone = await startModelServer(provider);
   await gone.close();
   await requireFailure(ask({ baseUrl: gone.address }), 'model-unavailable', /cannot be reached/);
+});
+
+test('an answer that is given up leaves no timer behind', async () => {
+  const stream = createServer((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: x\n\n');
+  });
+  await new Promise<void>((resolve) => stream.listen(0, '127.0.0.1', resolve));
+  const { port } = stream.address() as AddressInfo;
+  const countTimers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const before = countTimers();
+  const response = await createModelFetch({ silenceSeconds: 60 })(`http://127.0.0.1:${port}`);
+  await response.body?.getReader().cancel();
+  assert.equal(countTimers(), before);
+  stream.closeAllConnections();
+  stream.close();
 });
