@@ -96,6 +96,18 @@ test('after a merge or a discard the task begins new changes, over what is there
   assert.equal(await readMain(scene, 'notes.md'), 'newest\n');
 });
 
+test('after a merge of the branch that it made under a given name, the task makes another one', async () => {
+  const scene = await prepare(true, { generateBranch: false, targetBranchName: 'mine' });
+  for (const branch of ['mine', 'mine-2', 'mine-3']) {
+    await scene.commitAsPerson([{ path: 'z.txt', content: branch }]);
+    await scene.write('write_file', noteOf(`${branch}\n`));
+    await scene.write('commit', { message: branch });
+    assert.equal((await scene.changes()).branchName, branch);
+    assert.equal((await scene.merge()).status, 200);
+    assert.equal(await readMain(scene, 'z.txt'), branch);
+  }
+});
+
 test('without a repository, the changes after a merge are over the version that it published', async () => {
   const scene = await prepare(false);
   await scene.write('write_file', noteOf('new\n'));

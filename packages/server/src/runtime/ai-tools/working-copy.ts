@@ -62,7 +62,7 @@ const keyOf = ({ task }: ToolContext): CopyKey => ({ accountId: task.accountId, 
 export async function openCopy(services: CopyServices, context: ToolContext): Promise<WorkingCopy> {
   await requireRights(actForAll(services, getRepositoryFile, context));
   const row = await findCopy(services.database.read, keyOf(context));
-  return readCopy(services, row?.state === 'OPEN' ? row : await beginCopy(services, context));
+  return readCopy(services, row?.state === 'OPEN' ? row : await beginCopy(services, context, row));
 }
 
 /** Without a check of rights. */
