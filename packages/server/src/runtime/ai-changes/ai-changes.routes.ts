@@ -27,7 +27,7 @@ import { taskWithCopy } from './change.store.ts';
 import { type ChangedFile, listChanged } from './changed-files.ts';
 import { type Claim, withClaim } from './claim.ts';
 import { mergeBranch } from './merge-branch.ts';
-import { applyToNewest } from './publish-changes.ts';
+import { applyToNewest, chooseVersionName } from './publish-changes.ts';
 import { renderPatch } from './unified-diff.ts';
 
 export interface ChangeServices extends CopyServices {
@@ -122,10 +122,12 @@ async function mergeIntoBranch(
   const { call, content, task, row, changed } = merge;
   const { scope, requestId, now, body } = call;
   const place = { accountId: row.account_id, projectId: row.project_id };
+  const { uncommitted } = await readCopy(services, row);
   const merger = {
     by: { scope, requestId },
     name: callerName,
     message: body.message ?? defaultMessage(row),
+    isCommitted: uncommitted.size === 0,
     now,
   };
   const commitId = await services.repositories.withRepository(place, (opened) =>
@@ -144,20 +146,21 @@ async function mergeIntoBranch(
 async function publishChanges(services: ChangeServices, merge: Merge): Promise<Answered> {
   const { call, content, task, row, changed } = merge;
   const { scope, now, rows, body } = call;
+  const versionName = body.versionName ?? (await chooseVersionName(rows, row));
   const { copy, base } = await applyToNewest(services, rows, row, changed);
   return services.blobs.writeBlobs(row.account_id, base, async (writer) => {
     const { upload, checked } = await judgeCopy(services, rows, copy, writer);
     const version = {
       projectId: row.project_id,
       environmentName: row.environment_name ?? '',
-      versionName: body.versionName ?? `ai-task-${row.task_id.slice(-12)}`,
+      versionName,
       branch: null,
       commitHash: null,
     };
     return call.write(content, async (tx) => {
       const published = await publishVersion(tx, scope, { version, upload, checked, isStrict: false }, now);
       await requireClosed(tx, merge, 'MERGED', now);
-      const { environmentName, versionName } = version;
+      const { environmentName } = version;
       const after = { environmentName, versionName };
       return {
         body: { taskId: row.task_id, state: 'MERGED' as const, ...after },

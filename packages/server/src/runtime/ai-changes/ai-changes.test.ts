@@ -1,11 +1,14 @@
 /** The changes of a task: what a person sees, and what a merge or a discard does. */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { AiTaskChanges } from '@headgate/contract';
 import { requireProblem } from '../../testing/client.ts';
 import { smallPipeline } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { createToolScene, type ToolScene } from '../../testing/tool-scene.ts';
+import type { ToolContext } from '../ai-tools/tool.ts';
+import { openCopy, writeEdit } from '../ai-tools/working-copy.ts';
 
 const server = await startTestServer();
 const files = {
@@ -91,6 +94,18 @@ test('after a merge or a discard the task begins new changes, over what is there
   await scene.write('write_file', noteOf('newest\n'));
   assert.equal((await scene.merge()).status, 200);
   assert.equal(await readMain(scene, 'notes.md'), 'newest\n');
+});
+
+test('after a merge of the branch that it made under a given name, the task makes another one', async () => {
+  const scene = await prepare(true, { generateBranch: false, targetBranchName: 'mine' });
+  for (const branch of ['mine', 'mine-2', 'mine-3']) {
+    await scene.commitAsPerson([{ path: 'z.txt', content: branch }]);
+    await scene.write('write_file', noteOf(`${branch}\n`));
+    await scene.write('commit', { message: branch });
+    assert.equal((await scene.changes()).branchName, branch);
+    assert.equal((await scene.merge()).status, 200);
+    assert.equal(await readMain(scene, 'z.txt'), branch);
+  }
 });
 
 test('without a repository, the changes after a merge are over the version that it published', async () => {
@@ -285,4 +300,80 @@ test('of a merge and a discard at the same time one wins, and no edit of a resum
       'written after the end of the other changes',
     );
   else if (state === 'MERGED') assert.equal(await readMain(scene, 'late.txt'), 'late\n');
+});
+
+test('a merge leaves out what was committed and then taken back in the edits', async () => {
+  const scene = await prepare(true);
+  await scene.write('write_file', noteOf('new\n'));
+  await scene.write('write_file', { path: 'old.txt', content: 'unwanted\n' });
+  await scene.write('commit', { message: 'Both' });
+  await scene.write('write_file', { path: 'old.txt', content: files['old.txt'] });
+  assert.deepEqual(
+    (await scene.changes()).files.map(({ path }) => path),
+    ['notes.md'],
+  );
+  assert.equal((await scene.merge()).status, 200);
+  assert.equal(await readMain(scene, 'notes.md'), 'new\n');
+  assert.equal(await readMain(scene, 'old.txt'), files['old.txt']);
+});
+
+test('edits after a commit to the source branch itself are no conflict with that commit', async () => {
+  const scene = await prepare(true, { generateBranch: false });
+  await scene.write('write_file', noteOf('new\n'));
+  await scene.write('commit', { message: 'New note' });
+  await scene.write('write_file', noteOf('newer\n'));
+  const merged = await scene.merge();
+  assert.equal(merged.status, 200, merged.text);
+  assert.equal(await readMain(scene, 'notes.md'), 'newer\n');
+});
+
+test('edits that take back a commit to the source branch itself are shown and merged', async () => {
+  const scene = await prepare(true, { generateBranch: false });
+  await scene.write('write_file', noteOf('new\n'));
+  await scene.write('commit', { message: 'New note' });
+  await scene.write('write_file', noteOf(files['notes.md']));
+  assert.match((await scene.changes()).patch, /-new\n\+one\n/);
+  assert.equal((await scene.merge()).status, 200);
+  assert.equal(await readMain(scene, 'notes.md'), files['notes.md']);
+});
+
+test('a call that is late by a merge changes nothing of the changes after it', async () => {
+  const scene = await prepare(true);
+  await scene.write('write_file', noteOf('new\n'));
+  const { account, project, taskId } = scene;
+  const late: ToolContext = {
+    task: {
+      accountId: account.accountId,
+      projectId: project.projectId,
+      taskId,
+      mode: 'ACT',
+      generateBranch: true,
+    } as ToolContext['task'],
+    callId: randomUUID(),
+    actors: {
+      creator: { accountId: account.accountId, actorId: account.admin.actorId },
+      behindIds: [account.admin.actorId],
+    },
+    signal: new AbortController().signal,
+    now: server.clock.now(),
+    shownDigest: undefined,
+  };
+  const copy = await openCopy(server.deps, late);
+  assert.equal((await scene.merge()).status, 200);
+  await scene.write('write_file', { path: 'next.txt', content: 'next' });
+  await assert.rejects(writeEdit(server.deps, late, copy, noteOf('late\n')), /merged or discarded meanwhile/);
+  assert.deepEqual(
+    (await scene.changes()).files.map(({ path }) => path),
+    ['next.txt'],
+  );
+});
+
+test('without a repository, two merges without a name publish two versions', async () => {
+  const scene = await prepare(false);
+  for (const text of ['new\n', 'newer\n']) {
+    await scene.write('write_file', noteOf(text));
+    server.clock.advance(1);
+    const merged = await scene.merge();
+    assert.equal(merged.status, 200, merged.text);
+  }
 });

@@ -1,6 +1,8 @@
 /** Which files a task changed, and how they were before. */
 import type { AiTaskFile } from '@headgate/contract';
 import {
+  type BaseFile,
+  type BaseFiles,
   type CopyRow,
   type CopyServices,
   createCommitFiles,
@@ -26,13 +28,16 @@ export async function listChanged(services: CopyServices, row: CopyRow): Promise
   const present = new Set(copy.baseFiles.map(({ path }) => path));
   const removed = [...firstFiles.keys()].filter((path) => !present.has(path));
   const paths = [...new Set([...committed, ...removed, ...copy.edits.keys()])].sort();
+  const bases = new Map(copy.baseFiles.map((file) => [file.path, file]));
+  const isOnSource = row.commit_id !== null && row.branch === row.source_branch;
   const changed: ChangedFile[] = [];
   for (const path of paths) {
-    const file = firstFiles.get(path);
-    const before = file === undefined ? undefined : await readFirst(first.read([file]));
     const after = await copy.read(path);
-    if (before === undefined && after === undefined) continue;
-    if (before !== undefined && after !== undefined && before.equals(after)) continue;
+    let before = await readOne(first, firstFiles.get(path));
+    // What was committed to the source branch itself, and is taken back now, is a change of that branch.
+    if (isSame(before, after) && isOnSource && copy.uncommitted.has(path))
+      before = await readOne(copy.base, bases.get(path));
+    if (isSame(before, after)) continue;
     changed.push({
       path,
       change: before === undefined ? 'added' : after === undefined ? 'deleted' : 'modified',
@@ -57,7 +62,11 @@ async function openStart(services: CopyServices, row: CopyRow) {
   return createCommitFiles(content, row.start_commit);
 }
 
-async function readFirst(contents: AsyncIterable<Buffer>): Promise<Buffer | undefined> {
-  for await (const bytes of contents) return bytes;
+async function readOne(files: BaseFiles, file: BaseFile | undefined): Promise<Buffer | undefined> {
+  if (file !== undefined) for await (const bytes of files.read([file])) return bytes;
   return undefined;
+}
+
+function isSame(one: Buffer | undefined, other: Buffer | undefined): boolean {
+  return one === undefined || other === undefined ? one === other : one.equals(other);
 }

@@ -12,6 +12,8 @@ export interface Merger {
   by: Parameters<OpenedRepository['move']>[0];
   name: string;
   message: string;
+  /** No edit of the task waits for a commit. */
+  isCommitted: boolean;
   now: Date;
 }
 
@@ -29,16 +31,17 @@ export async function mergeBranch(
   const branch = row.source_branch ?? '';
   const head = (await content.findCommitId(`refs/heads/${branch}`)) ?? null;
   const commit = row.commit_id;
-  const isCommitted = changed.every((file) => file.isCommitted);
-  // A fast-forward from another commit could bring commits that were not shown as changes.
-  if (commit !== null && isCommitted && (commit === head || head === row.start_commit))
+  const { isCommitted } = merger;
+  // A fast-forward from another commit, or with edits over it, could bring what was not shown as changes.
+  if (commit !== null && isCommitted && head === row.start_commit)
     return moveTo(opened, merger, branch, head, commit);
-  // The task committed to the source branch itself, and others have gone on from there.
-  if (commit !== null && head !== null && isCommitted && (await content.isAncestor(commit, head)))
-    return head;
+  // The task committed to the source branch itself, and others may have gone on from there.
+  const isThere =
+    commit !== null && head !== null && (commit === head || (await content.isAncestor(commit, head)));
+  if (isThere && isCommitted) return head;
   const missing = await findMissing(opened, head, changed);
   if (missing.length === 0 && head !== null) return head;
-  await requireNoConflict(opened, row, head, missing);
+  await requireNoConflict(opened, row, { head, base: isThere ? commit : row.start_commit }, missing);
   const merged = await content.writeCommitObject({
     expectedHead: head,
     files: missing.map(({ path, after }) => ({
@@ -80,14 +83,15 @@ async function findMissing(
 async function requireNoConflict(
   opened: OpenedRepository,
   row: CopyRow,
-  head: string | null,
+  { head, base }: { head: string | null; base: string | null },
   missing: readonly ChangedFile[],
 ): Promise<void> {
-  const start = row.start_commit;
-  if (head === start) return;
+  if (head === base) return;
   const paths: string[] = [];
-  for (const { path, before } of missing)
-    if ((await readText(opened, head, path)) !== before) paths.push(path);
+  for (const { path, before } of missing) {
+    const first = base === row.start_commit ? before : await readText(opened, base, path);
+    if ((await readText(opened, head, path)) !== first) paths.push(path);
+  }
   if (paths.length > 0)
     throw problem('ai-task-merge-conflict', {
       paths: paths.slice(0, shownPaths),

@@ -12,6 +12,20 @@ import {
 import type { ChangedFile } from './changed-files.ts';
 
 const shownPaths = 20;
+const mostNames = 100;
+
+/** A task may be merged more than once: the first name that is free. If all are taken, the last one is refused. */
+export async function chooseVersionName(rows: ReadCall<never>['rows'], row: CopyRow): Promise<string> {
+  const wanted = `ai-task-${row.task_id.slice(-12)}`;
+  const environment_name = row.environment_name ?? '';
+  let name = wanted;
+  for (let number = 2; number <= mostNames; number += 1) {
+    const [found] = await rows(newestVersion, { environment_name, version_name: name });
+    if (found === undefined || found.version_name === null) return name;
+    name = `${wanted}-${number}`;
+  }
+  return name;
+}
 
 /**
  * @returns the files of the newest version with the changes, and its manifest

@@ -1,6 +1,7 @@
 /** Budgets of tokens, money and minutes, of a task and of an account for a day. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { listMessages, startAiScene, tasksPath } from '../../testing/ai-task-scene.ts';
 import { requireProblem } from '../../testing/client.ts';
 
@@ -33,36 +34,48 @@ async function loop(path: string): Promise<string> {
 
 /** Each is just below its limit: the next turn uses it up. */
 const budgets = [
-  { name: 'tokens', column: 'tokens', ofTask: 99_990, limit: 100_000, setting: 'TOKENS' },
-  { name: 'money', column: 'cost', ofTask: 99 * 10_000 + 1, limit: 100, setting: 'COST' },
-  { name: 'minutes', column: 'milliseconds', ofTask: 600_000 - 1, limit: 10, setting: 'MINUTES' },
+  {
+    ...{ name: 'tokens', column: 'tokens', ofTask: 99_990, setting: 'TOKENS' },
+    words: { task: '100000 tokens', account: '200000 tokens' },
+  },
+  {
+    ...{ name: 'money', column: 'cost', ofTask: 99 * 10_000 + 1, setting: 'COST' },
+    words: {
+      task: '1.00 in the currency of the prices',
+      account: '2.00 in the currency of the prices',
+    },
+  },
+  {
+    ...{ name: 'minutes', column: 'milliseconds', ofTask: 600_000 - 1, setting: 'MINUTES' },
+    words: { task: '10 minutes', account: '20 minutes' },
+  },
 ];
 
-for (const { name, column, ofTask, limit, setting } of budgets)
+for (const { name, column, ofTask, setting, words } of budgets)
   test(`a task stops when it has used up its ${name}`, async () => {
-    model.play(() => ({ calls: [look], pauseMilliseconds: 2 }));
+    model.play(() => ({ calls: [look], until: delay(2) }));
     const path = await scene.create('Loop.');
     const stored = column === 'tokens' ? 'input_tokens' : column;
     await server.database.query(`update ai_task set ${stored} = $1 where task_id = $2`, [
       ofTask,
       path.split('/').at(-1),
     ]);
-    const words = `budget of ${name}: ${limit} (HEADGATE_AI_TASK_${setting})`;
+    const said = `The task has used up its budget of ${words.task} (HEADGATE_AI_TASK_${setting}).`;
     const before = model.requests.length;
-    assert.equal(await loop(path), `The task has used up its ${words}.`);
+    assert.equal(await loop(path), said);
     assert.equal(model.requests.length - before, 1, 'the turn that uses it up is the last one');
     const resumed = requireProblem(
       await admin.post(`${path}/messages`, { message: 'Go on.' }),
       409,
       'ai-task-budget',
     );
-    assert.ok(resumed.detail.startsWith(`The task has used up its ${words}.`), resumed.detail);
+    assert.ok(resumed.detail.startsWith(said), resumed.detail);
   });
 
-for (const { name, column, ofTask, limit, setting } of budgets)
+for (const { name, column, ofTask, setting, words } of budgets)
   test(`an account has ${name} for a day, which all its tasks use up`, async () => {
     server.clock.advance(86_400);
-    model.play(() => ({ calls: [look], pauseMilliseconds: 2 }));
+    model.play(() => ({ calls: [look], until: delay(2) }));
     const paths = [await scene.create('Loop.'), await scene.create('Loop too.')];
     const used = { turns: 0, tokens: 0, cost: 0, milliseconds: 0, [column]: ofTask + limitOf(column) };
     await server.database.query(
@@ -74,14 +87,12 @@ for (const { name, column, ofTask, limit, setting } of budgets)
     for (const path of paths)
       assert.equal(
         await loop(path),
-        `The account, today, has used up its budget of ${name}: ${2 * limit} (${inSettings}).`,
+        `For today, the account has used up its budget of ${words.account} (${inSettings}).`,
       );
     const body = { agentConfig: { name: 'x', projectId: scene.project.projectId }, message: 'x' };
     const refused = requireProblem(await admin.post(tasksPath, body), 409, 'ai-task-budget');
-    assert.match(
-      refused.detail,
-      new RegExp(`^The ${name} of AI tasks of this account.*\\(${2 * limit}, by ${inSettings}\\)`),
-    );
+    const detail = `The AI tasks of this account have used up the budget of ${words.account} for today (${inSettings})`;
+    assert.ok(refused.detail.startsWith(detail), refused.detail);
     server.clock.advance(86_400);
     model.play(() => ({ text: 'A new day.' }));
     const [path] = paths;

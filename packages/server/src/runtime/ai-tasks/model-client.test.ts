@@ -1,12 +1,15 @@
 /** A model server that is slow, silent, or does not stream: what is repeated, and what people read. */
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Secret } from '../../kernel/security/sealed.ts';
-import { modelKey, modelName, startModelServer } from '../../testing/model-server.ts';
+import { modelKey, modelName, type ScriptedAnswer, startModelServer } from '../../testing/model-server.ts';
 import type { ModelSettings } from './ai-settings.ts';
 import { type ModelAnswer, ModelFailed } from './model.ts';
 import { createModelClient } from './model-client.ts';
+import { createModelFetch } from './model-fetch.ts';
 
 const provider = 'openai';
 const server = await startModelServer(provider);
@@ -68,9 +71,11 @@ test('one that does not begin to answer is asked again', async () => {
 });
 
 test('one that stops in the middle of an answer is asked again', async () => {
-  const stopping = { text: ['a', 'b', 'c'], pauseMilliseconds: 3_000 };
+  const over = Promise.withResolvers<void>();
+  const stopping: ScriptedAnswer = { text: ['a', 'b', 'c'], untilRest: over.promise };
   server.play((_, index) => (index === 0 ? stopping : { text: 'At once.' }));
   const answer = await ask({ silenceSeconds: 0.5 });
+  over.resolve();
   assert.equal(answer.text, 'At once.');
 });
 
@@ -86,10 +91,10 @@ test('one that never answers is given up, with the setting', async () => {
 });
 
 test('an answer that is slow but not silent may take its time, and is not asked for again after it', async () => {
-  const slow = { text: Array.from({ length: 12 }, () => 'x'), pauseMilliseconds: 100 };
-  server.play([slow]);
-  assert.equal((await ask({ silenceSeconds: 1 })).text, 'x'.repeat(12));
-  server.play([slow]);
+  server.play([{ text: ['x', 'y'], until: delay(1_500), untilRest: delay(3_000) }]);
+  assert.equal((await ask({ silenceSeconds: 2.5 })).text, 'xy');
+  const over = Promise.withResolvers<void>();
+  server.play([{ text: ['x', 'y'], untilRest: over.promise }]);
   const asking = () =>
     requireFailure(
       ask({ silenceSeconds: 10, timeoutSeconds: 0.3 }),
@@ -97,6 +102,7 @@ test('an answer that is slow but not silent may take its time, and is not asked 
       /took longer than 0\.3 s \(HEADGATE_AI_TIMEOUT_SECONDS\)/,
     );
   assert.equal(await countRequests(asking), 1);
+  over.resolve();
 });
 
 test('one that ignores `stream` is named as such, with its words for the log, and not asked again', async () => {
@@ -119,4 +125,19 @@ test('one that cannot be reached is named as such', async () => {
   const gone = await startModelServer(provider);
   await gone.close();
   await requireFailure(ask({ baseUrl: gone.address }), 'model-unavailable', /cannot be reached/);
+});
+
+test('an answer that is given up leaves no timer behind', async () => {
+  const stream = createServer((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: x\n\n');
+  });
+  await new Promise<void>((resolve) => stream.listen(0, '127.0.0.1', resolve));
+  const { port } = stream.address() as AddressInfo;
+  const countTimers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const before = countTimers();
+  const response = await createModelFetch({ silenceSeconds: 60 })(`http://127.0.0.1:${port}`);
+  await response.body?.getReader().cancel();
+  assert.equal(countTimers(), before);
+  stream.closeAllConnections();
+  stream.close();
 });

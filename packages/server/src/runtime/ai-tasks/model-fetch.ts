@@ -19,6 +19,7 @@ export function createModelFetch({ silenceSeconds }: Pick<ModelSettings, 'silenc
       const response = await fetch(input, { ...init, redirect: 'error', signal });
       silence.hear();
       await requireStream(response);
+      if (response.body === null) silence.end();
       return new Response(response.body?.pipeThrough(watchBytes(silence)), response);
     } catch (failure) {
       silence.end();
@@ -85,5 +86,7 @@ function watchBytes(silence: Silence): TransformStream<Uint8Array, Uint8Array> {
       }
     },
     flush: () => silence.end(),
+    // Also when the reader has enough, or the request is aborted.
+    cancel: () => silence.end(),
   });
 }

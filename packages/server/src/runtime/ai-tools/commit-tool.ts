@@ -39,10 +39,10 @@ export function createCommitTool(services: ToolServices): Tool {
           'the edits or the branch have changed since a person allowed this: call commit again',
         );
       requireOpen(row, context.now);
-      if (row.source_branch === null) return propose(services, context, message);
+      if (row.source_branch === null) return propose(services, context, copy, message);
       const branch = findBranch(copy) ?? (await makeBranch(services, context, copy));
       const commitId = await commitEdits(services, context, copy, { branch, message });
-      await changeCopy(services, context, async (tx) => {
+      await changeCopy(services, context, copy, async (tx) => {
         storeCommit(tx, context.task, { commitId, message, callId: context.callId }, context.now);
         removeWorkingEdits(tx, context.task);
       });
@@ -61,8 +61,13 @@ function describeCommit({ source_branch: source, branch }: CopyRow, commitId: st
     : `${done} A person can merge it into ${quote(source ?? '')}.`;
 }
 
-async function propose(services: ToolServices, context: ToolContext, message: string): Promise<string> {
-  await changeCopy(services, context, async (tx) => {
+async function propose(
+  services: ToolServices,
+  context: ToolContext,
+  copy: WorkingCopy,
+  message: string,
+): Promise<string> {
+  await changeCopy(services, context, copy, async (tx) => {
     proposeEdits(tx, context.task);
     storeCommit(tx, context.task, { commitId: null, message, callId: context.callId }, context.now);
   });
@@ -70,16 +75,13 @@ async function propose(services: ToolServices, context: ToolContext, message: st
 }
 
 /** Makes the branch of the task under the first free name. */
-async function makeBranch(
-  services: ToolServices,
-  context: ToolContext,
-  { row }: WorkingCopy,
-): Promise<string> {
+async function makeBranch(services: ToolServices, context: ToolContext, copy: WorkingCopy): Promise<string> {
+  const { row } = copy;
   const wanted = nameBranch(context.task);
   for (let number = 1; number <= mostNames; number += 1) {
     const branch = number === 1 ? wanted : `${wanted}-${number}`;
     const store = (isMade: boolean) =>
-      changeCopy(services, context, async (tx) =>
+      changeCopy(services, context, copy, async (tx) =>
         storeBranch(tx, context.task, { branch, callId: context.callId, isMade }, context.now),
       );
     await store(false);

@@ -9,7 +9,7 @@ import { createQueryTool } from './query-tool.ts';
 import { createRunTools } from './run-tools.ts';
 import type { Tool } from './tool.ts';
 
-export { createCommitFiles, createVersionFiles } from './base-files.ts';
+export { type BaseFile, type BaseFiles, createCommitFiles, createVersionFiles } from './base-files.ts';
 export type { CopyServices } from './copy-services.ts';
 export { judgeCopy } from './findings.ts';
 export { hideSecrets } from './masking.ts';

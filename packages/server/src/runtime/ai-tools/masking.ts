@@ -11,7 +11,7 @@ import { createHmac } from 'node:crypto';
 
 const value = String.raw`(?:"(?:[^"\\\n]|\\.){3,}"|'(?:[^'\n]|''){3,}'|[^\s"'#,;)\]}]{3,})`;
 const names =
-  'password|passwd|pwd|secret|client_?secret|api_?key|access_?key|private_?key|auth_?token|access_?token|refresh_?token|token|credential';
+  'password|passwd|pwd|secret|client_?secret|api[_-]?key|access[_-]?key|private[_-]?key|auth_?token|access_?token|refresh_?token|token|credential';
 
 const secretName = new RegExp(String.raw`(?:${names})(?:[_-]?(?:hash|value|text|\d+))?$`, 'i');
 

@@ -8,14 +8,19 @@ import type { ToolContext } from './tool.ts';
 import { ToolFault } from './tool-fault.ts';
 import { type CopyRow, findCopy, insertCopy, type NewCopy, newestVersion } from './working-copy.store.ts';
 
-export async function beginCopy(services: CopyServices, context: ToolContext): Promise<CopyRow> {
+/** @param last the copy before, which was merged or discarded */
+export async function beginCopy(
+  services: CopyServices,
+  context: ToolContext,
+  last: CopyRow | undefined,
+): Promise<CopyRow> {
   const { accountId, projectId, taskId } = context.task;
   const place = { accountId, projectId };
   const repository = await findRepository(services.database.read, place);
   const begun =
     repository === undefined
       ? await beginOnVersion(services, context)
-      : await services.repositories.withRepository(place, (opened) => beginOnBranch(opened, context));
+      : await services.repositories.withRepository(place, (opened) => beginOnBranch(opened, context, last));
   const copy: NewCopy = { account_id: accountId, task_id: taskId, project_id: projectId, ...begun };
   await services.database.transaction(async (tx) => insertCopy(tx, copy, context.now));
   const row = await findCopy(services.database.read, { accountId, taskId });
@@ -47,7 +52,11 @@ async function beginOnVersion(services: CopyServices, context: ToolContext): Pro
 }
 
 /** Throws `revision-not-found`. */
-async function beginOnBranch(opened: OpenedRepository, { task }: ToolContext): Promise<Begun> {
+async function beginOnBranch(
+  opened: OpenedRepository,
+  { task }: ToolContext,
+  last: CopyRow | undefined,
+): Promise<Begun> {
   const source = task.sourceBranchName ?? opened.defaultBranch;
   if (source === null) throw problem('revision-not-found', { name: 'HEAD', nearest: undefined });
   const head = await findHead(opened, source);
@@ -59,11 +68,19 @@ async function beginOnBranch(opened: OpenedRepository, { task }: ToolContext): P
   if (generateBranch && !isEmpty) return { ...copy, branch: null, start_commit: head ?? null };
   if (target === undefined || target === source || isEmpty)
     return { ...copy, branch: source, start_commit: head ?? null };
+  // The one that the task made is behind the source branch since its merge.
+  if (last?.is_branch_made && isNamedAfter(last.branch, target))
+    return { ...copy, branch: null, start_commit: head ?? null };
   // An existing branch is worked on as it is.
   const targetHead = await findHead(opened, target);
   return targetHead === undefined
     ? { ...copy, branch: null, start_commit: head ?? null }
     : { ...copy, branch: target, start_commit: targetHead };
+}
+
+/** `target`, or `target-2`. */
+function isNamedAfter(branch: string | null, target: string): boolean {
+  return branch === target || branch?.replace(/-\d+$/, '') === target;
 }
 
 function findHead({ content }: OpenedRepository, branch: string): Promise<string | undefined> {

@@ -23,6 +23,8 @@ test('a query that names such a column and does not show its name gets no texts'
   for (const sql of [
     'select db_password as x, 1 as n, true as b from t',
     'select upper("db_password") x, 1 n, true b from t',
+    'select db_password--\n as x, 1 as n, true as b from t',
+    'select db_password-y as x, 1 as n, true as b from t',
     "select $$'$$ || db_password as x, 1 as n, true as b /* ' */ from t",
   ])
     assert.deepEqual(hide(sql, ['x', 'n', 'b'], ['HUNTER22', 1, true], [null, 2, false]), [
@@ -38,6 +40,13 @@ test('a query that names such a column and does not show its name gets no texts'
 test('a query that names no such column shows its rows', () => {
   assert.deepEqual(hide('select passwords, city from t', ['passwords', 'city'], [3, 'Oslo']), [
     [3, 'Oslo'],
+    [],
+  ]);
+});
+
+test('a name in quotes may have hyphens', () => {
+  assert.deepEqual(hide('select "api-key", "db-name" from t', ['api-key', 'db-name'], ['k', 'main']), [
+    ['[masked]', 'main'],
     [],
   ]);
 });

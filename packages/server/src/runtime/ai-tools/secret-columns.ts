@@ -33,13 +33,19 @@ export function hideSecretColumns(sql: string, columns: readonly string[], rows:
 function listRenamed(sql: string, columns: readonly string[]): string[] {
   const shown = columns.map((column) => column.toLowerCase());
   const renamed = new Set<string>();
-  for (const [word] of sql.toLowerCase().matchAll(/[\p{L}_][\p{L}\p{N}_$-]*/gu)) {
+  for (const word of listWords(sql.toLowerCase())) {
     if (!isSecretName(word)) continue;
     const at = shown.indexOf(word);
     if (at === -1) renamed.add(word);
     else shown.splice(at, 1);
   }
   return [...renamed];
+}
+
+/** A name in quotes may have hyphens; elsewhere a hyphen subtracts, and two begin a comment. */
+function listWords(sql: string): string[] {
+  const words = sql.match(/[\p{L}_][\p{L}\p{N}_$-]*/gu) ?? [];
+  return words.flatMap((word) => (isSecretName(word) ? word : word.split('-')));
 }
 
 /** The values of columns with names of secrets, the longest first. */

@@ -62,7 +62,7 @@ const keyOf = ({ task }: ToolContext): CopyKey => ({ accountId: task.accountId, 
 export async function openCopy(services: CopyServices, context: ToolContext): Promise<WorkingCopy> {
   await requireRights(actForAll(services, getRepositoryFile, context));
   const row = await findCopy(services.database.read, keyOf(context));
-  return readCopy(services, row?.state === 'OPEN' ? row : await beginCopy(services, context));
+  return readCopy(services, row?.state === 'OPEN' ? row : await beginCopy(services, context, row));
 }
 
 /** Without a check of rights. */
@@ -186,21 +186,27 @@ export async function writeEdit(
   if (others.length >= editLimit) throw new ToolFault(`a task may edit at most ${editLimit} files`);
   if (bytes > editBytesLimit)
     throw new ToolFault(`the edits of a task may have at most ${editBytesLimit} bytes`);
-  await changeCopy(services, context, async (tx) =>
+  await changeCopy(services, context, copy, async (tx) =>
     storeEdit(tx, keyOf(context), { path, content, callId: context.callId }),
   );
 }
 
-/** A transaction on an open copy, with the rights to write files. */
+/** A transaction on the copy that was read, if it is still open, with the rights to write files. */
 export function changeCopy<Result>(
   services: CopyServices,
   context: ToolContext,
+  { row: read }: Pick<WorkingCopy, 'row'>,
   change: (tx: Transaction, row: CopyRow) => Promise<Result>,
 ): Promise<Result> {
   return actForAll(services, createCommit, context).write(async (tx) => {
     const row = await lockCopy(tx, keyOf(context));
     if (row === undefined) throw new ToolFault('the task was deleted');
     requireOpen(row, context.now);
+    // Each copy has its own key. A call that was given up may still be under way after a merge.
+    if (row.mark_key !== read.mark_key)
+      throw new ToolFault(
+        'the changes of this task were merged or discarded meanwhile: look at the files again',
+      );
     return change(tx, row);
   });
 }
