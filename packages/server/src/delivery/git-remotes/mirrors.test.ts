@@ -105,21 +105,25 @@ test('a mirror that is too large is repacked, and made again if it stays too lar
   assert.equal(existsSync(join(at, 'kept')), false);
 });
 
-test('a mirror whose packs cannot be joined in time is still used', async () => {
-  let repacks = 0;
-  const { mirrors, of } = openMirrors('slow', async (command) => {
-    if (command === 'repack') {
-      repacks += 1;
-      throw problem('git-timeout', { seconds: 600 });
-    }
-    return command === 'count-objects'
-      ? { ...done, stdout: Buffer.from('packs: 51\nsize-pack: 10\n') }
-      : done;
+for (const [how, failure] of [
+  ['in time', problem('git-timeout', { seconds: 600 })],
+  ['because a limit ends git', problem('git-failed', { command: 'repack', words: 'it was ended' })],
+] as const)
+  test(`a mirror whose packs cannot be joined ${how} is still used`, async () => {
+    let repacks = 0;
+    const { mirrors, of } = openMirrors(`slow-${failure.code}`, async (command) => {
+      if (command === 'repack') {
+        repacks += 1;
+        throw failure;
+      }
+      return command === 'count-objects'
+        ? { ...done, stdout: Buffer.from('packs: 51\nsize-pack: 10\n') }
+        : done;
+    });
+    for (let round = 0; round < 2; round += 1)
+      assert.ok(existsSync((await mirrors.refresh(of, performance.now())).folder));
+    assert.equal(repacks, 1, 'the next request does not wait for it again');
   });
-  for (let round = 0; round < 2; round += 1)
-    assert.ok(existsSync((await mirrors.refresh(of, performance.now())).folder));
-  assert.equal(repacks, 1, 'the next request does not wait for it again');
-});
 
 test('a mirror that a killed git left locked is made again, once', async () => {
   const words =

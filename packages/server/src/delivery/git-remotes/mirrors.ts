@@ -168,7 +168,8 @@ export function createMirrors(options: MirrorOptions): Mirrors {
       for (const args of [repack, ['prune', `--expire=${spared}`]])
         if ((await git.run(args, { ...call, timeoutMilliseconds })).code !== 0) return false;
     } catch (failure) {
-      if (failure instanceof Problem && failure.code === 'git-timeout') return false;
+      // `git-failed`: ended by a limit, for example of the largest file.
+      if (failure instanceof Problem && /^git-(timeout|failed)$/.test(failure.code)) return false;
       throw failure;
     }
     unjoined.delete(folder);

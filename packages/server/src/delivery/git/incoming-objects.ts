@@ -11,17 +11,36 @@ import type { Git, GitCall } from './git.ts';
 /** Of the names of these folders, among the objects of a repository. */
 const incomingPrefix = 'incoming-';
 
-/** Longer than any push. */
+/** Longer than any push, or repack. */
 const leftMilliseconds = 7_200_000;
 
 /** Removes what servers that died have left. */
-export async function removeLeftObjects(folder: string): Promise<void> {
+export async function removeLeftObjects(folder: string, now = Date.now()): Promise<void> {
   const objects = join(folder, 'objects');
   for (const name of await readdir(objects).catch(() => [])) {
     if (!name.startsWith(incomingPrefix)) continue;
     const found = await stat(join(objects, name)).catch(() => undefined);
-    if (found !== undefined && Date.now() - found.mtimeMs > leftMilliseconds)
+    if (found !== undefined && now - found.mtimeMs > leftMilliseconds)
       await rm(join(objects, name), { recursive: true, force: true });
+  }
+  await removeLeftPacks(join(objects, 'pack'), now);
+}
+
+/**
+ * Files of packs that git does not see, because their index comes last: they would count as part of the repository
+ * forever. `.tmp-` and `tmp_` begin the names of what a killed repack has left.
+ */
+async function removeLeftPacks(folder: string, now: number): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  const seen = new Set(names.filter((name) => name.endsWith('.idx')).map((name) => name.slice(0, -4)));
+  for (const name of names) {
+    const pack = /^(pack-[0-9a-f]{40})\./.exec(name)?.[1];
+    const isLeft = pack === undefined ? /^(\.tmp-|tmp_)/.test(name) : !seen.has(pack);
+    if (!isLeft) continue;
+    // Not the time of its content, which a backup being restored keeps.
+    const found = await stat(join(folder, name)).catch(() => undefined);
+    if (found !== undefined && now - found.ctimeMs > leftMilliseconds)
+      await rm(join(folder, name), { force: true });
   }
 }
 

@@ -12,7 +12,7 @@ export type {
   TreeEntry,
 } from './git-repository.ts';
 export { createGit } from './git-runner.ts';
-export { makeIncomingObjects, removeLeftObjects } from './incoming-objects.ts';
+export { type IncomingObjects, makeIncomingObjects, removeLeftObjects } from './incoming-objects.ts';
 export { countObjects, measureObjects, mostPacks } from './object-sizes.ts';
 export { openGitRepository } from './open-repository.ts';
 export { removeLeftLocks } from './ref-locks.ts';

@@ -153,6 +153,27 @@ describe('a pack', () => {
     await waitUntil('there is space', 120, async () => /ok refs\/heads\/main/.test(await send()));
   });
 
+  test('without objects for a branch that was deleted often does not make the repository too large', async () => {
+    const { randomBytes } = await import('node:crypto');
+    const hosted = await makeHostedProject(server, base);
+    await pushMain(hosted, good);
+    const large = makeObject('blob', randomBytes(8_000_000));
+    const top = makeTreeObject([{ mode: '100644', name: 'large', id: large.id }]);
+    const { id } = makeCommitObject(top.id);
+    const name = 'refs/heads/x';
+    const send = async (objects: readonly RawObject[]) =>
+      (await push(hosted, Buffer.concat([makeCommands([{ to: id, name }]), makePack(objects)]))).text;
+    const remove = () => push(hosted, makeCommands([{ from: id, to: noObject, name }]));
+    assert.match(await send([large, top, makeCommitObject(top.id)]), /ok refs\/heads\/x/);
+    await remove();
+    assert.match(await send([]), /ok refs\/heads\/x/);
+    await remove();
+    const packs = join(hosted.folder, 'objects', 'pack');
+    const before = (await readdir(packs)).toSorted();
+    assert.match(await send([]), /would have more than 20 MB[\s\S]*ng refs\/heads\/x/);
+    assert.deepEqual((await readdir(packs)).toSorted(), before);
+  });
+
   test('that lacks an object which only a deleted branch had keeps it when that is removed', async () => {
     const hosted = await makeHostedProject(server, base);
     await git.ok(['ls-remote', hosted.url]);

@@ -18,6 +18,7 @@ import type { TestServer } from '../../testing/open-server.ts';
 import { makeObject, makePack } from '../../testing/raw-push.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { waitUntil } from '../../testing/waiting.ts';
+import { removeLeftObjects } from '../git/index.ts';
 import { createDroppedRepositoriesJob } from './dropped-repositories.ts';
 import { writeLeaseMilliseconds } from './hosted-repositories.ts';
 import { withIdleLimit } from './idle-limit.ts';
@@ -336,6 +337,20 @@ test('what a push of a killed server has left is removed, though nobody pushes a
     [old, fresh, lock, ...loose].map((path) => existsSync(path)),
     [false, true, false, false, true],
   );
+});
+
+test('files of packs that a killed server has left are removed, but not those of a backup being restored', async () => {
+  const { folder } = await arrange();
+  const packs = join(folder, 'objects', 'pack');
+  const whole = (await readdir(packs)).toSorted();
+  const pack = `pack-${'a'.repeat(40)}`;
+  const left = [`${pack}.pack`, `${pack}.rev`, '.tmp-7-pack-1.pack', 'tmp_pack_1'];
+  for (const name of left) await writeFile(join(packs, name), '');
+  for (const name of [...left, ...whole]) await utimes(join(packs, name), new Date(0), new Date(0));
+  await runJobs(server);
+  assert.deepEqual((await readdir(packs)).toSorted(), [...left, ...whole].toSorted());
+  await removeLeftObjects(folder, Date.now() + 3 * 3_600_000);
+  assert.deepEqual((await readdir(packs)).toSorted(), whole);
 });
 
 test('a client that sends nothing for too long is refused', async () => {

@@ -9,6 +9,7 @@ import {
   type Git,
   type GitCall,
   type GitRepository,
+  type IncomingObjects,
   makeIncomingObjects,
   measureObjects,
   openGitRepository,
@@ -60,7 +61,7 @@ export interface Quarantine {
   unpack(content: AsyncGenerator<Buffer, void, undefined>): Promise<void>;
   /**
    * Adds what these objects need and only a deleted branch had: a repack under way may drop it there.
-   * @returns false if something is missing
+   * @returns false if something is missing @throws PackRefusal if the repository has no room for it
    */
   complete(objectIds: readonly string[]): Promise<boolean>;
   /** Makes the objects part of the repository. */
@@ -85,20 +86,38 @@ export async function openQuarantine(
     repository: openGitRepository(git, { folder, accountId, signal, environment }),
     unpack: (content) => unpack(git, call, { content, limits }),
     async complete(objectIds) {
-      try {
-        return await incoming.packMissing(objectIds, {
-          ...call,
-          timeoutMilliseconds: longestCheckMilliseconds,
-        });
-      } catch (failure) {
-        // Ended by a limit, as a tree of a million levels is.
-        if (failure instanceof Problem && failure.code === 'git-failed') return false;
-        throw failure;
-      }
+      const isComplete = await packMissing(incoming, objectIds, call);
+      // An empty pack, again and again, would add the objects of the same deleted branch each time.
+      const added = isComplete ? await incoming.measure() : 0;
+      if (added > 0 && added + (await measurePresent(git, call)) > limits.bytes)
+        throw createSizeRefusal(limits);
+      return isComplete;
     },
     release: incoming.release,
     remove: incoming.remove,
   };
+}
+
+async function packMissing(
+  incoming: IncomingObjects,
+  objectIds: readonly string[],
+  call: GitCall,
+): Promise<boolean> {
+  try {
+    return await incoming.packMissing(objectIds, { ...call, timeoutMilliseconds: longestCheckMilliseconds });
+  } catch (failure) {
+    // Ended by a limit, as a tree of a million levels is.
+    if (failure instanceof Problem && failure.code === 'git-failed') return false;
+    throw failure;
+  }
+}
+
+/** Bytes of the repository without the pack. */
+const measurePresent = (git: Git, call: GitCall) => measureObjects(git, { ...call, environment: {} });
+
+function createSizeRefusal({ bytes }: PackLimits, words = ''): PackRefusal {
+  const most = Math.floor(bytes / 1_048_576);
+  return new PackRefusal(`the repository would have more than ${most} MB`, words, true);
 }
 
 async function unpack(
@@ -110,9 +129,8 @@ async function unpack(
   if (count > limits.objects)
     throw new PackRefusal(`the pack has ${count} objects; a push may have at most ${limits.objects}`);
   if (count === 0) return readEmptyPack(head, content);
-  const left = limits.bytes - (await measureObjects(git, { ...call, environment: {} }));
-  const tooLarge = `the repository would have more than ${Math.floor(limits.bytes / 1_048_576)} MB`;
-  if (left <= 0) throw new PackRefusal(tooLarge, '', true);
+  const left = limits.bytes - (await measurePresent(git, call));
+  if (left <= 0) throw createSizeRefusal(limits);
   const args = ['index-pack', '--stdin', '--keep', '--fix-thin', '--strict', `--max-input-size=${left}`];
   const indexing = await git.spawn(args, {
     ...call,
@@ -157,7 +175,9 @@ async function unpack(
   if (sourceFailure !== undefined) throw sourceFailure;
   if (code !== 0) {
     const isTooLarge = code !== undefined && /exceeds maximum allowed size/.test(stderr);
-    throw new PackRefusal(isTooLarge ? tooLarge : 'git index-pack refused it', stderr, isTooLarge);
+    throw isTooLarge
+      ? createSizeRefusal(limits, stderr)
+      : new PackRefusal('git index-pack refused it', stderr);
   }
   // It answers `keep`, the checksum, and what it read beyond the pack.
   const answer = Buffer.concat(answered);
