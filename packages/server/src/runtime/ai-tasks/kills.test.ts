@@ -104,7 +104,12 @@ async function checkRound(kills: readonly number[]): Promise<boolean> {
   const path = await scene.create('Work.', { grants: [{ toolName: 'change', uses: 4 }] });
   let wasKilled = false;
   for (const dieAt of kills) wasKilled = (await workUntilKilled(scene, dieAt)) || wasKilled;
-  const task = await scene.settled(path);
+  let task = await scene.settled(path);
+  // A busy machine can interrupt a step of the living server too, which pauses before it goes on.
+  for (let pauses = 0; task.status === 'RUNNING' && pauses < 3; pauses += 1) {
+    server.clock.advance(30);
+    task = await scene.settled(path);
+  }
   assert.equal(
     task.status,
     'STOPPED',
