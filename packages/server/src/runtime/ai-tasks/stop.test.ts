@@ -20,6 +20,10 @@ after(() => assert.deepEqual(model.faults, []));
 
 const look = { name: 'look', input: { text: 'a' } };
 
+async function listResults(path: string) {
+  return (await listMessages(admin, path)).filter((message) => message.type === 'tool-result');
+}
+
 test('a stop ends a turn that does not end by itself', async () => {
   const gate = Promise.withResolvers<void>();
   model.play([{ text: 'Too late.', until: gate.promise }]);
@@ -53,7 +57,7 @@ test('a stop aborts a tool that does not end by itself, and the transcript says 
   assert.equal((await admin.post(`${path}/stop`)).status, 202);
   assert.equal((await scene.settled(path)).status, 'STOPPED');
   tools.during = () => undefined;
-  const results = (await listMessages(admin, path)).filter((message) => message.type === 'tool-result');
+  const results = await listResults(path);
   assert.deepEqual(
     results.map(({ outcome, text }) => `${outcome}: ${text}`),
     [
@@ -81,7 +85,7 @@ test('a stop aborts the question about a call; a secret in its failure is masked
   const other = await scene.create('Change.');
   assert.equal((await scene.settled(other)).status, 'STOPPED');
   tools.beforeQuestion = () => undefined;
-  const [result] = (await listMessages(admin, other)).filter((message) => message.type === 'tool-result');
+  const [result] = await listResults(other);
   assert.equal(result?.text, 'password: [masked]');
 });
 
@@ -104,7 +108,7 @@ test('a tool that fails in an unexpected way does not end the task', async () =>
   const path = await scene.create('Look.');
   assert.equal((await scene.settled(path)).status, 'STOPPED');
   tools.during = () => undefined;
-  const [result] = (await listMessages(admin, path)).filter((message) => message.type === 'tool-result');
+  const [result] = await listResults(path);
   assert.match(result?.text ?? '', /^The tool failed unexpectedly/);
   assert.doesNotMatch(result?.text ?? '', /broken inside/);
 });
