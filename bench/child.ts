@@ -16,6 +16,7 @@ export interface Child {
 export async function startChild(
   module: URL,
   settings: Record<string, string> = {},
+  { readyWithin = readyWithinMilliseconds, endWithin = endWithinMilliseconds } = {},
 ): Promise<Child & { first: unknown }> {
   const child = fork(fileURLToPath(module), [], {
     env: { ...process.env, ...settings },
@@ -27,7 +28,7 @@ export async function startChild(
     serialization: 'advanced',
   });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  const late = setTimeout(() => child.kill('SIGKILL'), readyWithinMilliseconds);
+  const late = setTimeout(() => child.kill('SIGKILL'), readyWithin);
   const first = await nextMessage(child).finally(() => clearTimeout(late));
   return {
     first,
@@ -37,7 +38,7 @@ export async function startChild(
       return nextMessage(child);
     },
     async stop() {
-      const late = setTimeout(() => child.kill('SIGKILL'), endWithinMilliseconds);
+      const late = setTimeout(() => child.kill('SIGKILL'), endWithin);
       if (child.connected) child.disconnect();
       await ended;
       clearTimeout(late);

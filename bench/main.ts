@@ -13,9 +13,11 @@ import { directory } from './directory.ts';
 import { eventStream } from './event-stream.ts';
 import { eventsByTime } from './events-by-time.ts';
 import { executionList } from './execution-list.ts';
+import { fairShares } from './fair-shares.ts';
 import { faultyBodies } from './faulty-bodies.ts';
 import { type Finding, table } from './finding.ts';
 import { gitPublication } from './git-publication.ts';
+import { hostile } from './hostile.ts';
 import { pageInLargeAccount } from './large-account.ts';
 import { migration, migrationsBeside } from './migrations.ts';
 import { permissionCheck } from './permission-check.ts';
@@ -24,6 +26,7 @@ import { readyTime } from './ready-time.ts';
 import { residentMemory } from './resident-memory.ts';
 import { runMemory } from './run-memory.ts';
 import { runSteps } from './run-steps.ts';
+import { runawayScripts } from './runaway-scripts.ts';
 import { runs } from './runs.ts';
 import { schedulesDue } from './schedules.ts';
 import { secretWrite } from './secret-write.ts';
@@ -46,8 +49,10 @@ const works: Record<string, Work> = {
   claim: claimLatency,
   sweep,
   runs,
+  'fair-shares': fairShares,
   schedules: schedulesDue,
   'run-memory': runMemory,
+  'runaway-scripts': runawayScripts,
   cycles: workCycles,
   agents,
   secret: secretWrite,
@@ -72,6 +77,7 @@ const works: Record<string, Work> = {
   'sql-rewriting': sqlRewriting,
   transformation,
   connectors,
+  hostile,
 };
 
 const { values, positionals, count, refuse } = readCommandLine(

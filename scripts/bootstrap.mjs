@@ -23,6 +23,7 @@ const entries = /** @type {Record<string, string>} */ ({
   generate: 'scripts/generate.ts',
   bench: 'bench/main.ts',
   fuzz: 'test/fuzz/main.ts',
+  'fuzz-time': 'test/time-fuzz/main.ts',
   simulate: 'test/simulation/main.ts',
   soak: 'scripts/soak.ts',
   'pack-agent': 'scripts/pack-agent.ts',

@@ -13,6 +13,7 @@ const checks: Record<string, string[]> = {
   types: [program('typescript', 'bin', 'tsc'), '-p', checkout],
   lint: [program('@biomejs', 'biome', 'bin', 'biome'), 'check', '--error-on-warnings', checkout],
   imports: [join(checkout, 'scripts', 'import-table.ts')],
+  patterns: [join(checkout, 'scripts', 'pattern-check.ts')],
   openapi: [
     program('@redocly', 'cli', 'bin', 'cli.js'),
     ...[

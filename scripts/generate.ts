@@ -1,10 +1,12 @@
 // `npm run generate` writes the lists of resources, records the examples of the reference, and writes the files
-// that are generated from them and from the contract. With --check it only compares these files and fails if
-// they differ. A test compares the examples with the server's responses.
+// that are generated from them and from the contract, and the list of safe patterns (pattern-check.ts). With
+// --check it only compares these files, without that list, and fails if they differ. A test compares the examples
+// with the server's responses.
 import { spawnSync } from 'node:child_process';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import manifest from '../package.json' with { type: 'json' };
+import { writeSafePatterns } from './pattern-check.ts';
 import { resourceLists } from './resource-lists.ts';
 
 const checking = process.argv.includes('--check');
@@ -29,6 +31,7 @@ await writeOrCompare({
   'docs/permissions.md': permissionsDocument(),
 });
 await removeOtherPages(pages.map(([path]) => path));
+if (!checking) await writeSafePatterns();
 
 /** @param generated content by path from the checkout */
 async function writeOrCompare(generated: Record<string, string>): Promise<void> {

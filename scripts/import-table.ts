@@ -22,7 +22,7 @@ const PACKAGES: Record<string, string[]> = {
 /** The server's wings: each imports only from itself and those before it. */
 const WINGS = ['kernel', 'access', 'workspace', 'delivery', 'records', 'runtime', 'main'];
 /** The kernel's folders: each imports only from itself, those before it, and the files beside them. */
-const KERNEL = ['http', 'database', 'security', 'endpoint', 'work', 'retention', 'slice'];
+const KERNEL = ['threads', 'http', 'database', 'security', 'endpoint', 'work', 'retention', 'slice'];
 /** Wings whose folders are slices. */
 export const WINGS_OF_SLICES = WINGS.slice(1, -1);
 

@@ -20,7 +20,7 @@ const introduction = `<!-- Written by \`npm run generate\` from packages/contrac
 
 # Permissions
 
-Every operation needs one permission. A caller has it with **any one** of the roles in its row: a role in the
+Every operation needs one permission; a few need a second one, without the environment. A caller has it with **any one** of the roles in its row: a role in the
 account, in the project of the request, or in the environment of the request. An environment role is valid only in
 its own environment. Roles are read at every request, so a change takes effect with the next one.
 
@@ -75,10 +75,13 @@ function areas(): string[] {
 }
 
 function area(tag: string, inArea: readonly Operation[]): string {
-  const rows = inArea.map(({ id, method, path, permission, environmentFrom }) => {
+  const rows = inArea.map(({ id, method, path, permission, alsoRequires, environmentFrom }) => {
     const grant = grantOf(permission);
     const account = grant.account.length === accountRoles.length ? 'any' : list(grant.account);
-    return `| \`${id}\` | \`${method} /dpc${path}\` | \`${permission}\` | ${account} | ${list(grant.project)} | ${list(grant.environment)} | ${environmentFrom === undefined ? '–' : `\`${environmentFrom}\``} |`;
+    const needed = [permission, alsoRequires]
+      .filter((each) => each !== undefined)
+      .map((each) => `\`${each}\``);
+    return `| \`${id}\` | \`${method} /dpc${path}\` | ${needed.join(' and ')} | ${account} | ${list(grant.project)} | ${list(grant.environment)} | ${environmentFrom === undefined ? '–' : `\`${environmentFrom}\``} |`;
   });
   return `### ${tag}
 

@@ -80,7 +80,7 @@ test('the rounds fit into the seconds of a turn, and there is one at least', () 
     Number(commandOf('rounds', seconds, seed).environment.TEST_ROUNDS);
   assert.equal(roundsOf(15, 0), 3);
   assert.equal(roundsOf(5, 1), 1);
-  assert.equal(roundsOf(300, 0), 3);
+  assert.equal(roundsOf(300, 0), 2);
 });
 
 test('the tests of rounds are all those that take TEST_ROUNDS, each named by a part of one path', () => {

@@ -37,6 +37,7 @@ export const ROUND_TESTS: Readonly<Record<string, number>> = {
   'hosted-repositories/clone-and-push': 5,
   'acceptance/schedules': 5,
   'warehouses/duckdb-memory': 3,
+  'time-fuzz/time-fuzz': 20,
 };
 /** A shorter turn has one of these files, a longer one all. */
 const SECONDS_PER_FILE = 15;

@@ -17,7 +17,7 @@ export type Tier = (typeof TIERS)[number];
 
 /** Modules of Node.js and packages that start a process or a thread, open a socket, or are a database. */
 const OUTSIDE_MODULE = /^(node:)?(child_process|cluster|dgram|http|http2|https|net|tls|worker_threads)$/;
-const OUTSIDE_PACKAGE = /^(pg|fastify|undici|@duckdb\/.*)$/;
+const OUTSIDE_PACKAGE = /^(pg|fastify|undici|recheck|@duckdb\/.*)$/;
 
 const SOURCE_FILE = /\.(ts|mjs|cjs|js)$/;
 

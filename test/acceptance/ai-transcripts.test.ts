@@ -175,10 +175,10 @@ describe('transcripts of AI tasks', () => {
         commit,
       ];
       const talk = await talkAbout('Write to order_totals', {}, { calls: other({ [totals]: text }) });
-      const { branchName = '' } = await talk.changes();
+      const { branchName = '', digest } = await talk.changes();
       const changed = { [totals]: text.replace('"Max"', '"Min"') };
       const byPerson = await hosted.commit('The smallest', changed);
-      const refused = await client.call('POST', `${talk.path}/merge`, { body: {} });
+      const refused = await client.call('POST', `${talk.path}/merge`, { body: { digest } });
       assert.deepEqual([refused.status, refused.body.code], [409, 'ai-task-merge-conflict']);
       assert.ok(
         refused.body.detail.includes(`"${totals}"`) && refused.body.detail.includes(`"${branchName}"`),

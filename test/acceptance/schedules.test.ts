@@ -38,6 +38,7 @@ describe(`schedules on two servers, one of which is killed (TEST_SEED=${testSeed
       HEADGATE_MASTER_KEY: randomBytes(32).toString('base64'),
       HEADGATE_PUBLIC_URL: 'http://headgate.test',
       HEADGATE_CLIENT_ID: 'operator',
+      HEADGATE_SCHEDULE_INTERVAL_SECONDS: '1',
       HEADGATE_CLIENT_SECRET: `secret-of-both-${randomBytes(12).toString('hex')}`,
     };
     one = await Installation.create({ environment: { ...shared, HEADGATE_LOCAL_AGENT: 'off' } });
@@ -147,7 +148,7 @@ describe(`schedules on two servers, one of which is killed (TEST_SEED=${testSeed
       );
       return rows.length === schedules && rows.every(({ runs }) => runs > leastRuns);
     });
-    await client.ask('DELETE', `${project.path}/environments/dev`);
+    await client.ask('DELETE', `${project.path}/environments/dev?confirm=true`);
 
     // An interval of a second has no gap, and a run at each tick.
     const { rows } = await direct.query<Record<string, number>>(

@@ -1,10 +1,22 @@
 /** Scripts as the local agent runs them, under its own user if root started the server. */
 import assert from 'node:assert/strict';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { before, describe, it } from 'node:test';
 import { isRunning, makeMark } from '../../packages/agent/src/scripts/script-fixture.ts';
 import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
+import { foreignFile, type Installation } from './harness/installation.ts';
 import { Project, pipelineFile, steps } from './harness/project.ts';
 import { sharedInstallation } from './harness/shared-installation.ts';
+
+/** Empty if the process has ended. */
+function listOpenFiles(pid: number): string[] {
+  try {
+    const folder = `/proc/${pid}/fd`;
+    return readdirSync(folder).map((name) => readlinkSync(`${folder}/${name}`));
+  } catch {
+    return [];
+  }
+}
 
 const mark = makeMark();
 const files = {
@@ -25,7 +37,7 @@ const files = {
         },
         transitions: { success: ['Show'] },
       },
-      Show: { type: 'bash-script', parameters: { script: 'id -un; echo "found $found"; ls /' } },
+      Show: { type: 'bash-script', parameters: { script: 'id -un; echo "found $found"; cat <&77; ls /' } },
     },
     {
       found: {
@@ -34,13 +46,14 @@ const files = {
       },
     },
   ),
-  'long.orch.yaml': steps(['Wait', 'bash-script', { script: `setsid sleep ${mark} & sleep ${mark}` }]),
+  'long.orch.yaml': steps(['Wait', 'bash-script', { script: `nohup sleep ${mark} & sleep ${mark}` }]),
 };
 
 describe('scripts of the local agent', () => {
+  let headgate: Installation;
   let project: Project;
   before(async () => {
-    const headgate = await sharedInstallation();
+    headgate = await sharedInstallation();
     project = await Project.create(headgate.client());
     await project.publish(files);
   });
@@ -51,10 +64,23 @@ describe('scripts of the local agent', () => {
     assert.equal(run.status, 'SUCCESS', run.message);
     const [user, found, ...seen] = show?.result.message?.split('\n') ?? [];
     assert.deepEqual([user, found], ['script', 'found 1']);
+    assert.match(seen.join('\n'), /77: Bad file descriptor/);
     assert.deepEqual(
-      seen.filter((name) => !/^(?:bin|dev|etc|headgate|lib\w*|proc|sbin|tmp|usr)$/.test(name)),
+      seen.filter((name) => !/77: Bad file|^(?:bin|dev|etc|headgate|lib\w*|proc|sbin|tmp|usr)$/.test(name)),
       [],
     );
+  });
+
+  it('get no descriptor of whoever started the server, and nor does any other process', async () => {
+    const kinds = new Set<string>();
+    for (const { pid, kind } of headgate.processes()) {
+      if (['npm', 'npm shell', 'bootstrap'].includes(kind)) continue;
+      const open = listOpenFiles(pid);
+      assert.ok(!open.includes(foreignFile), `${kind} ${pid}`);
+      if (open.length > 0) kinds.add(kind);
+    }
+    for (const kind of ['server', 'agent', 'run', 'warehouse', 'postmaster'])
+      assert.ok(kinds.has(kind), kind);
   });
 
   it('die with a run that is cancelled by force, and the next run works', async () => {

@@ -104,6 +104,7 @@ export function simulatedControlPlane(way: Way, life: Life & { cutUntil: number 
     secretReference: none,
     connectorOauth: none,
     connectorOauthProblem: none,
+    deletedEnvironments: none,
     artifact: none,
     blob: none,
   };

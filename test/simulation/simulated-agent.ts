@@ -43,6 +43,7 @@ export function startInstance(way: Way, runs: Runs, instanceId: string, concurre
     instanceId,
     agentVersion: '0',
     concurrency,
+    shortConcurrency: concurrency,
     shutdownSeconds: 10,
     log: quiet,
     time: way.time.of(instance),

@@ -229,6 +229,9 @@ const effects: readonly (readonly [RegExp, Effect])[] = [
   ],
   [/^delete from work where ctid = any/, forget],
   [/insert into execution_step/, () => []],
+  // The model has one environment, and runs one transaction after the other.
+  [/^select pg_advisory_xact_lock/, () => []],
+  [/^select is_short from work_turn/, () => []],
   [/^select execution_id, count\(\*\)::integer as steps, /, () => []],
 ];
 

@@ -4,12 +4,13 @@
  */
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
+import { type EgressAllow, parseEgressAllow } from '@headgate/contract/egress';
 import { agentSettingNames, Secret, unknownSettings } from '@headgate/contract/without-schemas';
 import type { KeyType } from './certificates/certificate-request.ts';
-import { type EgressAllow, parseEgressAllow } from './connectors/egress.ts';
 import { getReason, type LogLevel, logLevels } from './log.ts';
 import { readScriptSettings, type ScriptSettings } from './scripts/script-settings.ts';
 import { readCredential } from './session/credential-settings.ts';
+import { trimAddress } from './trimmed-address.ts';
 import { parseVaults, type VaultSettings } from './vaults/settings.ts';
 
 export interface WarehouseBounds {
@@ -33,7 +34,10 @@ export interface AgentConfig {
   clientSecret: string | undefined;
   /** The absolute path of the folder for all data of the agent. */
   folder: string;
+  /** Runs at the same time. */
   concurrency: number;
+  /** Short work at the same time, beside runs. */
+  shortConcurrency: number;
   runTimeLimitSeconds: number;
   /** Limit of the JavaScript heap. */
   runMemoryMegabytes: number;
@@ -89,6 +93,7 @@ export function loadConfig(environment: Environment = process.env, userId = proc
     agentId: environment.HEADGATE_AGENT_ID || credential.agentId,
     folder: resolve(environment.HEADGATE_AGENT_DIR || '.headgate-agent'),
     concurrency: read.integer('HEADGATE_AGENT_CONCURRENCY', 20, 1, 1_000),
+    shortConcurrency: read.integer('HEADGATE_AGENT_SHORT_CONCURRENCY', 10, 1, 1_000),
     runTimeLimitSeconds: read.integer('HEADGATE_AGENT_RUN_TIME_LIMIT_SECONDS', 86_400, 1, 2_000_000),
     runMemoryMegabytes: memory.run,
     runProcessMegabytes: memory.runProcess,
@@ -177,10 +182,15 @@ function createSettingReader(environment: Environment, problems: string[]) {
 
 function readEgressAllow(environment: Environment, problems: string[]): EgressAllow {
   try {
-    return parseEgressAllow(environment.HEADGATE_AGENT_EGRESS_ALLOW ?? '');
+    return parseEgressAllow(
+      (environment.HEADGATE_AGENT_EGRESS_ALLOW ?? '')
+        .split(',')
+        .map((entry) => entry.trim())
+        .filter((entry) => entry !== ''),
+    );
   } catch (error) {
     problems.push(`HEADGATE_AGENT_EGRESS_ALLOW: ${getReason(error)}`);
-    return parseEgressAllow('');
+    return parseEgressAllow([]);
   }
 }
 
@@ -224,7 +234,7 @@ function readServerUrl(environment: Environment, problems: string[], allowHttp: 
         '(or set HEADGATE_AGENT_ALLOW_HTTP=yes if the network between agent and server is private)',
     );
   }
-  return url.href.replace(/\/+$/, '');
+  return trimAddress(url);
 }
 
 function isLoopback(hostname: string): boolean {

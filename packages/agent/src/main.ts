@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
+import { closeInheritedDescriptors } from '@headgate/contract/inherited-descriptors';
 import { restartExitCode } from '@headgate/contract/without-schemas';
 import { ArtifactCache } from './artifacts/artifact-cache.ts';
 import { Certificates } from './certificates/certificates.ts';
@@ -21,6 +22,7 @@ import { createSecretReferences } from './secrets/secret-references.ts';
 import { TakenValues } from './secrets/taken-values.ts';
 import { requireAgent } from './session/agent-identity.ts';
 import { createControlPlane } from './session/control-plane.ts';
+import { keepRemoving } from './session/deleted-environments.ts';
 import { Session } from './session/session.ts';
 import { realTime } from './time.ts';
 import { createVaults } from './vaults/registry.ts';
@@ -63,7 +65,7 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
     folders,
     confinement,
     bounds: config.warehouse,
-    concurrency: config.concurrency,
+    concurrency: config.concurrency + config.shortConcurrency,
     log,
   });
   let runPool: RunPool | undefined;
@@ -117,6 +119,7 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
       instanceId,
       agentVersion: agentVersion(),
       concurrency: config.concurrency,
+      shortConcurrency: config.shortConcurrency,
       shutdownSeconds: config.shutdownSeconds,
       log,
     });
@@ -125,10 +128,12 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
     stopping.addEventListener('abort', endSession);
     if (stopping.aborted) endSession();
     const ended = new AbortController();
-    const renewing = certificates.run(AbortSignal.any([stopping, ended.signal]));
+    const working = AbortSignal.any([stopping, ended.signal]);
+    const renewing = certificates.run(working);
+    const removing = keepRemoving({ controlPlane, folders, warehouses, log }, realTime.sleep, working);
     end = await session.run();
     ended.abort();
-    await renewing;
+    await Promise.all([renewing, removing]);
     await Promise.race([connectors.tokens.settle(), realTime.sleep(settleMilliseconds)]);
   } finally {
     await runPool?.close();
@@ -173,6 +178,8 @@ const output = openLogOutput();
 async function run(): Promise<number> {
   try {
     const config = loadConfig();
+    // After the settings, which may name files by them.
+    closeInheritedDescriptors();
     return await main(config, createLog({ level: config.logLevel, write: output.write }));
   } catch (error) {
     // Stopped while it waited for its folder.

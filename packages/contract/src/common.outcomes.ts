@@ -114,7 +114,7 @@ const accessProblems = {
   ),
   'rate-limited': kind<{ seconds: number }>(
     429,
-    'The account has sent too many requests. `Retry-After` says when to try again.',
+    'The caller, its account, or an address whose tokens are refused has sent too many requests. `Retry-After` says when to try again.',
     ({ seconds }) => `Too many requests; try again in ${seconds} s.`,
   ),
   'too-many-streams': kind<{ limit: number; of: 'caller' | 'account' }>(
@@ -145,6 +145,18 @@ const writeProblems = {
     412,
     'The resource has changed since the ETag in `If-Match` was read. Read it again.',
     () => 'The resource has changed since the ETag in `If-Match` was read; read it again.',
+  ),
+  'precondition-required': kind<{ from: string }>(
+    428,
+    'The request must name what the caller has seen: the `digest` of the response that showed it, as `digest` in the body, or quoted in `If-Match`.',
+    ({ from }) =>
+      `Send the \`digest\` of ${from} as \`digest\` in the body, or quoted in \`If-Match\`, so that nothing else than what you have seen takes effect. \`If-Match: *\` names nothing.`,
+  ),
+  'digest-mismatch': kind<{ from: string }>(
+    412,
+    'What the caller has seen has changed since: the digest is another one. Nothing was changed. Look at it again.',
+    ({ from }) =>
+      `It has changed since you saw it: its digest is another one. Nothing was changed. Look at ${from} again, and send the new digest.`,
   ),
 } as const;
 

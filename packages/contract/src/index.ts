@@ -1,3 +1,4 @@
+export { escapedPattern } from './escaped-pattern.ts';
 export * from './event.ts';
 export * from './example.ts';
 export * from './limits.ts';

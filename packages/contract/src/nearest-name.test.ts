@@ -72,3 +72,15 @@ test('for all words of four letters over an alphabet of two it agrees with the d
     for (const other of words)
       assert.equal(nearestName(one, [other]) !== undefined, definition(one, other) <= 2, `${one} ${other}`);
 });
+
+test('names of a tenant cannot make a proposal long', () => {
+  const names = Array.from({ length: 10_000 }, (_, index) => `${'ab'.repeat(29)}${index}`);
+  const given = 'ba'.repeat(31);
+  nearestName(given, names.slice(0, 500));
+  const began = process.threadCpuUsage();
+  nearestName(given, names);
+  const milliseconds = process.threadCpuUsage(began).user / 1_000;
+  assert.ok(milliseconds < 100, `${milliseconds} ms`);
+  // Names that cannot be near cost nothing, so the near one is found behind them.
+  assert.equal(nearestName('mian', [...names, 'main']), 'main');
+});

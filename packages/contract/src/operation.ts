@@ -36,12 +36,17 @@ export interface Operation {
    * `resource`: the project of the resource that the path names.
    */
   projectFrom?: `body.${string}` | 'resource';
-  /** A permission that a role in the account gives, and that the caller must have too. */
+  /** A permission that the caller must have too, by a role in the account or in the project. */
   alsoRequires?: Permission;
   params?: TObject;
   query?: TObject;
   headers?: TObject;
   body?: TSchema;
+  /**
+   * Members of the body that callers may expect, and that the operation does not take: each with the reason, which a
+   * response to a request that has it names in `Headgate-Warning`.
+   */
+  ignoredMembers?: Readonly<Record<string, string>>;
   /** Default `application/json`. */
   mediaType?: MediaType;
   success: {

@@ -77,7 +77,7 @@ export const permissions = {
     environment: [],
   },
   'executions:read': {
-    may: 'read the executions, steps and logs of an environment',
+    may: 'read the executions, steps, logs and published pipelines of an environment, and query its tables',
     account: ['SUPER_ADMIN'],
     project: ['OWNER', 'CONTRIBUTOR', 'VIEWER'],
     environment: ['OWNER', 'CONTRIBUTOR', 'OPERATOR', 'VIEWER'],
@@ -149,7 +149,7 @@ export const permissions = {
     environment: [],
   },
   'agents:manage': {
-    may: 'manage agents, shared pipelines and connector profiles, and write secrets',
+    may: 'manage agents, shared pipelines and connector profiles, write secrets, and let projects use names of vaults',
     account: ['SUPER_ADMIN', 'ADMIN'],
     project: [],
     environment: [],

@@ -12,7 +12,7 @@ export const projectIdPattern = '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4
 /** interface.md, Project variable: path parameter constraints. */
 export const variableNamePattern = '^(?!\\$$)[a-zA-Z_$][a-zA-Z0-9_$]*$';
 /** interface.md, Project variable: path parameter constraints. */
-export const environmentNamePattern = '^(?!-)[\\w() -]{1,255}(?<!-)$';
+export const environmentNameForm = /^(?!-)[\w() -]{1,255}(?<!-)$/;
 
 export const pageSizeLimit = 100;
 export const pageSizeDefault = 25;
@@ -40,11 +40,16 @@ export const EnvironmentName = named(
   Type.String({
     minLength: 1,
     maxLength: nameLimit,
-    pattern: environmentNamePattern,
+    pattern: environmentNameForm.source,
     'x-form':
       'a name of letters, digits, spaces, _, -, ( and ) that neither begins nor ends with -, such as prod',
   }),
 );
+/**
+ * How often an environment of this name was created in its project; absent means 1. The data of an environment on its agent
+ * is named by it.
+ */
+export const Generation = Type.Optional(Type.Integer({ minimum: 1 }));
 export const VersionName = named(
   'VersionName',
   Type.String({
@@ -56,8 +61,13 @@ export const VersionName = named(
       'The name of an artifact version, without control characters and without leading or trailing spaces',
   }),
 );
-/** An opaque identifier in a path: an unknown one is 404, never 400 (decisions.md §2). */
-export const OpaqueId = Type.String({ minLength: 1, maxLength: nameLimit });
+/**
+ * An identifier in a request. One that is unknown is 404, or 422 in a body. Identifiers of this service are in lower
+ * case: a UUID with letters in upper case is 400 wherever it stands, as it is for a project.
+ */
+export const OpaqueId = Type.String({ minLength: 1, maxLength: nameLimit, format: 'id' });
+/** The same where an empty text means none. */
+export const IdOrNone = Type.String({ maxLength: nameLimit, format: 'id' });
 export const Name = Type.String({ minLength: 1, maxLength: nameLimit });
 export const Description = Type.String({ maxLength: descriptionLimit });
 export const DateTime = named(
@@ -181,6 +191,18 @@ export function mapOf<Value extends TSchema>(
     ...options,
   });
 }
+
+/** Names the state that a person has looked at, for an operation that acts on it. */
+export const SeenDigest = Type.String({
+  maxLength: 64,
+  pattern: '^[0-9a-f]{64}$',
+  'x-form': '64 hexadecimal digits in lower case, as a response gives them',
+});
+export const seenHeader = Type.Object({
+  'If-Match': Type.Optional(
+    Type.String({ maxLength: 1_000, description: 'The same as `digest` in the body, in double quotes' }),
+  ),
+});
 
 /** Optimistic concurrency (RFC 9110 §13.1.1): write only if the resource still has one of these ETags. */
 export const ifMatchHeader = Type.Object({

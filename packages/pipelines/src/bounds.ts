@@ -53,3 +53,7 @@ export const expressionResultLimit = 4 * 1_048_576;
 export const secretUseLimit = 100;
 /** Rows of a grid variable. */
 export const variableRowLimit = 10_000;
+/** Characters of a regular expression. */
+export const patternLengthLimit = 1_000;
+/** Steps of a regular expression after its counts in braces are written out. Each takes time at each character. */
+export const patternSizeLimit = 10_000;

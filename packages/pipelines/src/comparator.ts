@@ -108,7 +108,7 @@ export function splitList(operand: string): string[] {
 
 /** The two ends of `Between` as written: `1 and 5` or `1, 5`. @throws ParameterError */
 export function splitRange(condition: Condition): [string, string] {
-  const byWord = condition.operand.split(/\s+and\s+/i);
+  const byWord = condition.operand.split(/(?<!\s)\s+and\s+/i);
   const ends = (byWord.length === 2 ? byWord : splitOnce(condition.operand)).map((end) => end.trim());
   const [from, to] = ends;
   if (ends.length !== 2 || from === undefined || to === undefined || from === '' || to === '') {

@@ -3,6 +3,7 @@
  * misspelled member would silently become an empty text.
  */
 import type { QuickJSContext } from 'quickjs-emscripten';
+import { expressionBytesLimit } from './bounds.ts';
 import { findNearestName } from './nearest.ts';
 import { isGrid, type Variable } from './variables.ts';
 
@@ -19,7 +20,10 @@ export const memberError = 'MemberError';
 export function defineGlobals(context: QuickJSContext, expression: string, scope: ExpressionScope): boolean {
   const { globals, guarded } = collectGlobals(expression, scope);
   if (Object.keys(globals).length === 0) return true;
-  const text = context.newString(JSON.stringify({ globals, guarded }));
+  const json = JSON.stringify({ globals, guarded });
+  // QuickJS needs room for the text and for its values, and does not notice if there is none for the text.
+  if (Buffer.byteLength(json) > expressionBytesLimit / 2) return false;
+  const text = context.newString(json);
   context.setProp(context.global, '__globals', text);
   text.dispose();
   const result = context.evalCode(guarded.length === 0 ? plainDefinition : definition);

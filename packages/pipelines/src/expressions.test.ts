@@ -177,6 +177,39 @@ describe('expressions are limited, and the message says what to do', () => {
   }
 });
 
+describe('the memory limit of an expression', () => {
+  const bounded = createExpressionEngine({ milliseconds: 120_000, bytes: 32 * 1_048_576 });
+  const none = { variables: [], sysvar: {} };
+  for (const object of ['"x".repeat(1e6)', '{}', '[i]', '() => i', 'new Uint8Array(1e5)'])
+    it(`holds for many of ${object}, and the next expression has its own`, async () => {
+      const expression = `(() => { const all = []; for (let i = 0; ; i++) all.push(${object}) })()`;
+      await assert.rejects(bounded.evaluate(expression, none), /more than 33554432 bytes of memory/);
+      assert.equal(await bounded.evaluate('"next".length', none), 4);
+    });
+
+  const fill = (result: string) =>
+    `(() => { const all = []; try { for (;;) all.push("x".repeat(1e6)) } catch { globalThis.all = all; return ${result} } })()`;
+
+  it('holds for an expression that catches the error', async () => {
+    const count = Number(await bounded.evaluate(fill('all.length'), none));
+    assert.ok(count > 20 && count < 36, String(count));
+  });
+
+  it('fails a result for which there is no memory: it is not an empty text', async () => {
+    await assert.rejects(bounded.evaluate(fill('"y".repeat(9e5) + "—"'), none), /33554432 bytes of memory/);
+    assert.equal(await bounded.evaluate('""', none), '');
+  });
+
+  it('refuses variables that are too large', async () => {
+    const large = { ...createProjectVariable({ name: 'v', type: 'TEXT', behaviour: 'SHARED', value: '' }) };
+    const variables = [{ ...large, value: 'x'.repeat(17 * 1_048_576) }];
+    await assert.rejects(
+      bounded.evaluate('v.length', { ...none, variables }),
+      /do not fit into the memory of an expression/,
+    );
+  });
+});
+
 describe('the time limit of an expression', () => {
   const pause = new Int32Array(new SharedArrayBuffer(4));
   /** Read while the limit runs. The thread sleeps, as if other programs had the processor. */

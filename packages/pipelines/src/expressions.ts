@@ -67,11 +67,11 @@ export function createExpressionEngine(
   { create = createQuickJs, onBroken = () => undefined }: QuickJsOptions = {},
 ): ExpressionEngine {
   let loading: Promise<QuickJsInstance> | undefined;
-  async function load(): Promise<QuickJSWASMModule> {
+  async function load(): Promise<QuickJsInstance> {
     loading ??= create();
     const instance = await loading;
     if (!instance.isUsable()) throw new ExpressionError('the run has ended');
-    return instance.quickjs;
+    return instance;
   }
   const discard = () => {
     loading = undefined;
@@ -82,9 +82,10 @@ export function createExpressionEngine(
       const found: (string | undefined)[] = [];
       while (found.length < expressions.length) {
         const limits = { bytes: bounds.bytes, stackBytes };
-        const { faults, broken } = compileAll(await load(), limits, expressions.slice(found.length));
+        const { quickjs, hasGrown } = await load();
+        const { faults, broken } = compileAll(quickjs, limits, expressions.slice(found.length));
         found.push(...faults);
-        if (broken) discard();
+        if (broken || hasGrown()) discard();
       }
       return found;
     },
@@ -98,8 +99,10 @@ export function createExpressionEngine(
       if (named !== undefined) return named;
       const secrets = collectSecrets(expression, scope, source);
       for (;;) {
-        const result = run(await load(), bounds, expression, scope, secrets);
-        if (result.broken) discard();
+        const { quickjs, hasGrown } = await load();
+        const result = run(quickjs, bounds, expression, scope, secrets);
+        // The next expression begins with a small memory again. A host function that finds none writes anywhere.
+        if (result.broken || hasGrown()) discard();
         if (secrets.wanted !== undefined) await readWanted(secrets, source);
         else if (result.error !== undefined) throw new ExpressionError(result.error);
         else return result.value;
@@ -206,7 +209,7 @@ function toValue(
   if (type === 'undefined') return { value: null };
   if (type === 'boolean') return { value: context.dump(handle) as boolean };
   if (type === 'number') return { value: toFiniteValue(context.getNumber(handle)) };
-  if (type === 'string' || type === 'bigint') return limitText(context.getString(handle));
+  if (type === 'string' || type === 'bigint') return readText(context, handle);
   if (type !== 'object')
     return { error: { name: 'TypeError', message: `the result is a ${type}, which is not a value` } };
   const kind = readKind(context, handle);
@@ -214,9 +217,22 @@ function toValue(
     return { error: { name: 'TypeError', message: `the result is a ${kind}, which is not a value` } };
   const json = context.callFunction(stringify, context.undefined, handle);
   if (json.error !== undefined) return { error: readError(context, json.error, secrets) };
-  const result = context.typeof(json.value) === 'string' ? context.getString(json.value) : 'null';
+  const result: Outcome =
+    context.typeof(json.value) === 'string' ? readText(context, json.value) : { value: null };
   json.value.dispose();
-  return result === 'null' ? { value: null } : limitText(result);
+  return result.value === 'null' ? { value: null } : result;
+}
+
+const outOfMemory = { name: 'InternalError', message: 'out of memory' };
+
+function readText(context: QuickJSContext, handle: QuickJSHandle): Outcome {
+  const value = context.getString(handle);
+  if (value !== '') return limitText(value);
+  // QuickJS gives an empty text if it has no memory for a copy.
+  const length = context.getProp(handle, 'length');
+  const isEmpty = context.typeof(length) === 'number' && context.getNumber(length) === 0;
+  length.dispose();
+  return isEmpty ? { value } : { error: outOfMemory };
 }
 
 /** Classes whose instances become `{}` in JSON. */
@@ -269,8 +285,10 @@ function readError(
     value.dispose();
     return shorten(conceal(result), 500);
   };
-  const error =
-    context.typeof(handle) === 'object'
+  // QuickJS throws null if it has no memory for an error.
+  const error = context.sameValue(handle, context.null)
+    ? outOfMemory
+    : context.typeof(handle) === 'object'
       ? { name: readMember('name'), message: readMember('message') }
       : { name: 'Error', message: 'it throws a value' };
   handle.dispose();
@@ -286,7 +304,7 @@ function explain(
   if (lateAfter !== undefined || error.message === 'interrupted') {
     return `the expression ran longer than ${bounds.milliseconds} ms (check for an endless loop, or do the work in SQL)`;
   }
-  if (error.message === 'out of memory') {
+  if (error.message === outOfMemory.message) {
     return `the expression needs more than ${bounds.bytes} bytes of memory (do the work in SQL)`;
   }
   if (error.message === 'stack overflow') return tooDeepMessage;

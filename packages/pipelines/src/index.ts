@@ -111,6 +111,7 @@ export {
 } from './expressions.ts';
 export { type Finding, type FindingCode, findingCodes, type Unreadable } from './finding.ts';
 export { createWalk, sortTopologically, type Walk, type WalkOutcome } from './graph.ts';
+export { compilePattern } from './linear-pattern.ts';
 export { linkProject, listAskedSecrets, listAskedVariables } from './link.ts';
 export { findNamedEndpoint, outlineProfile, type ProfileOutline } from './link-endpoints.ts';
 export { planComponent } from './orchestration-plan.ts';
@@ -179,6 +180,7 @@ export { type SqlRewriter, sqlRewriter } from './sql/rewrite/rewriter.ts';
 export { splitStatements } from './sql/statements.ts';
 export { shorten, TemplateError } from './template.ts';
 export { type PlannedOutput, planTransformation, type TransformationPlan } from './transformation-plan.ts';
+export { trimBoth, trimEnd } from './trims.ts';
 export { type ProjectFile, validateProject } from './validate-project.ts';
 export {
   createDeclaredVariable,

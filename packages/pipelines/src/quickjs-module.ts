@@ -2,6 +2,9 @@
  * QuickJS is compiled once in a process. Each engine gets its own instance. Instances that are used one after
  * the other may use one memory, which is wiped between them: a new memory of 16 MB costs more than most
  * expressions, and its garbage collection as much again.
+ *
+ * The memory has a maximum, because QuickJS in WebAssembly does not count what it allocates: its own limit
+ * refuses only single objects that are larger.
  */
 import variant from '@jitl/quickjs-wasmfile-release-sync';
 import {
@@ -10,12 +13,15 @@ import {
   type QuickJSSyncVariant,
   type QuickJSWASMModule,
 } from 'quickjs-emscripten';
+import { expressionBytesLimit } from './bounds.ts';
 import { readQuickJs } from './quickjs-bytes.ts';
 
 export interface QuickJsInstance {
   readonly quickjs: QuickJSWASMModule;
   /** False after the end of the run that it belongs to. */
   isUsable(): boolean;
+  /** Whether an expression has used more memory than QuickJS begins with. */
+  hasGrown(): boolean;
 }
 
 /** Gives instances to engines. */
@@ -33,8 +39,9 @@ const { WebAssembly: webAssembly } = globalThis as unknown as {
 };
 // The declared types of the variant are those for CommonJS.
 const quickJs = variant as unknown as QuickJSSyncVariant;
-/** As the compiled QuickJS declares them, in pages of 64 KiB. */
-const pages = { initial: 256, maximum: 32_768 };
+/** In pages of 64 KiB. The compiled QuickJS declares the initial ones. Its stack and its own data need 3 MiB. */
+const ownPages = 64;
+const pages = { initial: 256, maximum: ownPages + expressionBytesLimit / 65_536 };
 const chunkBytes = 65_536;
 const zeros = Buffer.alloc(chunkBytes);
 
@@ -47,9 +54,16 @@ export async function compileQuickJs(): Promise<void> {
 
 /** An instance with a memory of its own. */
 export const createQuickJs: QuickJsSource = async () => {
-  const variant = newVariant(quickJs, { wasmModule: await getCompiled() });
-  return { quickjs: await newQuickJSWASMModuleFromVariant(variant), isUsable: () => true };
+  return { ...(await createIn(new webAssembly.Memory(pages))), isUsable: () => true };
 };
+
+async function createIn(memory: Memory): Promise<Omit<QuickJsInstance, 'isUsable'>> {
+  const variant = newVariant(quickJs, { wasmModule: await getCompiled(), wasmMemory: memory as never });
+  const quickjs = await newQuickJSWASMModuleFromVariant(variant);
+  return { quickjs, hasGrown: () => hasGrown(memory) };
+}
+
+const hasGrown = ({ buffer }: Memory) => buffer.byteLength !== pages.initial * 65_536;
 
 export interface QuickJsLender {
   /** One instance at a time has the kept memory; others get their own. */
@@ -70,9 +84,7 @@ export function createQuickJsLender(): QuickJsLender {
       if (isLent) return { ...(await createQuickJs()), isUsable };
       isLent = true;
       kept ??= new webAssembly.Memory(pages);
-      const wasmModule = await getCompiled();
-      const lent = newVariant(quickJs, { wasmModule, wasmMemory: kept as never });
-      return { quickjs: await newQuickJSWASMModuleFromVariant(lent), isUsable };
+      return { ...(await createIn(kept)), isUsable };
     },
     wipe() {
       round += 1;
@@ -83,8 +95,9 @@ export function createQuickJsLender(): QuickJsLender {
 }
 
 /** @returns false if it has grown, so that it is cheaper to take another */
-function wipe({ buffer }: Memory): boolean {
-  if (buffer.byteLength !== pages.initial * 65_536) return false;
+function wipe(memory: Memory): boolean {
+  if (hasGrown(memory)) return false;
+  const { buffer } = memory;
   // What was never used is not written: the system would give it memory.
   for (let from = 0; from < buffer.byteLength; from += chunkBytes) {
     const chunk = Buffer.from(buffer, from, chunkBytes);

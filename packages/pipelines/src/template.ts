@@ -63,20 +63,27 @@ function findSlashEnd(source: string, from: number, index: number): number {
     const end = source.indexOf('\n', index);
     return end < 0 ? source.length : end;
   }
-  return startsRegularExpression(source.slice(from, index))
-    ? findRegularExpressionEnd(source, index)
-    : index + 1;
+  return startsRegularExpression(source, from, index) ? findRegularExpressionEnd(source, index) : index + 1;
 }
 
+/** Characters that are read before a slash: more than the longest word after which no division stands. */
+const wordLength = 10;
+
 /** After an operand a slash divides. */
-function startsRegularExpression(before: string): boolean {
-  const text = before.trimEnd();
+function startsRegularExpression(source: string, from: number, index: number): boolean {
+  let end = index;
+  while (end > from && /\s/.test(source[end - 1] as string)) end -= 1;
+  const text = source.slice(Math.max(from, end - wordLength), end);
   return /(?:^|[^\w$)\]}'"`])$/.test(text) || /(?:^|[^\w$.])(?:return|typeof|case|in|of|void)$/.test(text);
 }
 
+/** Characters of a regular expression in an expression. What is longer is read as a division. */
+const regularExpressionLimit = 500;
+
 function findRegularExpressionEnd(source: string, index: number): number {
   let inClass = false;
-  for (let at = index + 1; at < source.length && source[at] !== '\n'; at += 1) {
+  const last = Math.min(source.length, index + regularExpressionLimit);
+  for (let at = index + 1; at < last && source[at] !== '\n'; at += 1) {
     if (source[at] === '\\') at += 1;
     else if (source[at] === '[') inClass = true;
     else if (source[at] === ']') inClass = false;
@@ -94,22 +101,25 @@ function findRegularExpressionEnd(source: string, index: number): number {
  */
 export function unwrapExpression(source: string): string {
   let result = '';
+  /** A text of the source that has not ended. */
+  let part = '';
   let quote: string | undefined;
-  let opened = 0;
   let embedded = false;
   for (let index = 0; index < source.length; index += 1) {
     const character = source[index] as string;
     if (quote !== '`' && source.startsWith('${', index)) {
       const close = findExpressionEnd(source, index + 2);
       const inner = source.slice(index + 2, close);
-      result += quote === undefined ? `(${inner}\n)` : `${quote} + String(${inner}\n) + ${quote}`;
+      if (quote === undefined) result += `(${inner}\n)`;
+      else part += `${quote} + String(${inner}\n) + ${quote}`;
       embedded = quote !== undefined;
       index = close;
     } else if (quote !== undefined) {
-      result += character;
-      if (character === '\\') result += source[++index] ?? '';
+      part += character;
+      if (character === '\\') part += source[++index] ?? '';
       else if (character === quote) {
-        if (embedded) result = `${result.slice(0, opened)}(${result.slice(opened)})`;
+        result += embedded ? `(${part})` : part;
+        part = '';
         quote = undefined;
         embedded = false;
       }
@@ -120,12 +130,11 @@ export function unwrapExpression(source: string): string {
     } else {
       if ('\'"`'.includes(character)) {
         quote = character;
-        opened = result.length;
-      }
-      result += character;
+        part = character;
+      } else result += character;
     }
   }
-  return result;
+  return result + part;
 }
 
 /** The beginning of a text, for use in a message. */

@@ -9,6 +9,7 @@
 import { variableRowLimit } from './bounds.ts';
 import type { GridColumn, Plain, VariableBehaviour, VariableDeclaration, VariableType } from './pipeline.ts';
 import { shorten } from './template.ts';
+import { trimBoth } from './trims.ts';
 
 /** `null`: a number or cell without a value. */
 export type Scalar = string | number | null;
@@ -215,12 +216,12 @@ function convertNumber(value: unknown, what: string): number | null {
   return number;
 }
 
-const decimalNumber = /^\s*[-+]?(\d*)\.?(\d*)(?:e[-+]?\d+)?\s*$/i;
+const decimalNumber = /^[-+]?(\d*)(?:\.(\d*))?(?:e[-+]?\d+)?$/i;
 
 /** The digits of a decimal number from its first to its last that is not 0; undefined for another notation. */
 function digitsOf(text: string): string | undefined {
-  const found = decimalNumber.exec(text);
-  return found === null ? undefined : `${found[1]}${found[2]}`.replace(/^0+/, '').replace(/0+$/, '');
+  const found = decimalNumber.exec(text.trim());
+  return found === null ? undefined : trimBoth(`${found[1]}${found[2] ?? ''}`, '0');
 }
 
 function convertGrid(name: string, columns: readonly GridColumn[], rows: unknown): Grid {

@@ -62,8 +62,10 @@ export class Talk {
     return this.#client.ask('GET', `${this.path}/changes`);
   }
 
-  merge(body: object = {}) {
-    return this.#client.ask('POST', `${this.path}/merge`, body);
+  /** As a person who has just looked at the changes. */
+  async merge(body: object = {}) {
+    const { digest } = await this.changes();
+    return this.#client.ask('POST', `${this.path}/merge`, { digest, ...body });
   }
 
   async #follow({ calls, says = [] }: Told): Promise<void> {

@@ -23,6 +23,13 @@ export const isRoot = process.getuid?.() === 0;
 const readySeconds = 180;
 const endSeconds = 180;
 
+/**
+ * A descriptor that every installation inherits, as from a shell that has a file open. It reaches none of the
+ * programs that the server and the agent start.
+ */
+const foreignDescriptor = 77;
+export const foreignFile = fileURLToPath(import.meta.url);
+
 /** By `npm start`, only the server where npm does not matter, or a command as npm runs it, but without npm. */
 export type Way = 'npm' | 'node' | 'command';
 
@@ -96,15 +103,17 @@ export class Installation {
   /** Starts without waiting, in a new process group, as a terminal does. */
   launch(way: Way = 'node', ...args: string[]): ChildProcess {
     const [program, ...rest] = programs[way](args);
+    const foreign = openSync(foreignFile, 'r');
     const child = spawn(program, rest, {
       cwd: checkout,
       env: this.environment(),
       detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe', ...Array<'ignore'>(foreignDescriptor - 3).fill('ignore'), foreign],
       ...this.#settings.user,
     });
+    closeSync(foreign);
     for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (text: string) => {
+      stream?.setEncoding('utf8').on('data', (text: string) => {
         this.output += text;
       });
     }

@@ -15,10 +15,13 @@ export const EPERM = 1;
 export const EACCES = 13;
 export const ENOSYS = 38;
 
-/** Offsets in `struct seccomp_data`. The first argument's lower half, on little-endian machines. */
+/** Offsets in `struct seccomp_data`. Of arguments the lower half, on little-endian machines. */
 export const numberOffset = 0;
 export const architectureOffset = 4;
 export const firstArgumentOffset = 16;
+export const secondArgumentOffset = 24;
+export const thirdArgumentOffset = 32;
+export const fourthArgumentOffset = 40;
 
 /** Higher numbers belong to the x32 ABI of x64, which has its own system calls. */
 export const x32Bit = 0x40000000;

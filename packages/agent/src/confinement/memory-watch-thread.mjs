@@ -17,11 +17,15 @@ const periodsBetweenScans = 4;
  * @property {Map<number, number>} members The group's leader and all descendants, by process id. The value is an open
  *   file of the process's status, which never refers to another process, even if the id is reused.
  * @property {number} limitKilobytes
+ * @property {boolean} hasOwnNetwork
+ * @property {number} socketKilobytes
  * @property {Int32Array} exceeded
  */
 
 /** @type {Map<number, Watched>} */
 const watched = new Map();
+/** What may wait in a socket: the default of net.core.wmem_max, and the last message. */
+const kilobytesOfSocket = 256;
 const text = Buffer.alloc(8192);
 /** @type {NodeJS.Timeout | undefined} */
 let timer;
@@ -37,9 +41,10 @@ function readKilobytes(status) {
   try {
     const length = readSync(status, text, 0, text.length, 0);
     const lines = text.toString('latin1', 0, length);
-    /** @param {string} name */
-    const line = (name) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(lines)?.[1] ?? 0);
-    return line('VmRSS') + line('VmSwap');
+    /** @param {RegExp} line */
+    const read = (line) => Number(line.exec(lines)?.[1] ?? 0);
+    // Page tables of memory that is only read are larger than what is resident of it.
+    return read(/^VmRSS:\s+(\d+) kB/m) + read(/^VmSwap:\s+(\d+) kB/m) + read(/^VmPTE:\s+(\d+) kB/m);
   } catch {
     return undefined;
   }
@@ -47,9 +52,13 @@ function readKilobytes(status) {
 
 function checkLimits() {
   periods += 1;
-  for (const [leader, { members, limitKilobytes, exceeded }] of watched) {
-    const kilobytes = measure(members);
-    if (periods % periodsBetweenScans === 0) addChildren(members);
+  for (const [leader, group] of watched) {
+    const { members, limitKilobytes, exceeded } = group;
+    const kilobytes = measure(members) + group.socketKilobytes;
+    if (periods % periodsBetweenScans === 0) {
+      addChildren(members);
+      if (group.hasOwnNetwork) group.socketKilobytes = countSockets(leader, members) * kilobytesOfSocket;
+    }
     if (kilobytes <= limitKilobytes) continue;
     Atomics.store(exceeded, 0, 1);
     // While the leader exists, the group id cannot belong to other processes.
@@ -75,6 +84,26 @@ function measure(members) {
     } else total += kilobytes;
   }
   return total;
+}
+
+/**
+ * The sockets of the network namespace that the descendants share. It is not the leader's own.
+ *
+ * @param {number} leader
+ * @param {Watched['members']} members
+ * @returns {number}
+ */
+function countSockets(leader, members) {
+  for (const pid of members.keys()) {
+    if (pid === leader) continue;
+    try {
+      const found = /^sockets: used (\d+)/.exec(readFileSync(`/proc/${pid}/net/sockstat`, 'latin1'));
+      return Number(found?.[1] ?? 0);
+    } catch {
+      // The process has ended.
+    }
+  }
+  return 0;
 }
 
 /**
@@ -140,11 +169,11 @@ function kill(target) {
 }
 
 /** @param {Extract<WatchMessage, { type: 'watch' }>} message */
-function watch({ pid, limitKilobytes, exceeded }) {
+function watch({ pid, limitKilobytes, hasOwnNetwork, exceeded }) {
   /** @type {Watched['members']} */
   const members = new Map();
   add(members, pid);
-  watched.set(pid, { members, limitKilobytes, exceeded });
+  watched.set(pid, { members, limitKilobytes, hasOwnNetwork, socketKilobytes: 0, exceeded });
   timer ??= setInterval(checkLimits, periodMilliseconds);
 }
 

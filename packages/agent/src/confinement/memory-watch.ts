@@ -1,6 +1,6 @@
 /**
- * Kills a process, its group and its descendants if their resident and swapped memory together exceed a
- * limit. A separate thread checks every 25 ms, and looks for new processes every 100 ms, so that a busy main
+ * Kills a process, its group and its descendants if their resident and swapped memory and page tables together
+ * exceed a limit. A separate thread checks every 25 ms, and looks for new processes every 100 ms, so that a busy main
  * thread does not delay it. ADR 0030.
  */
 import { existsSync } from 'node:fs';
@@ -13,7 +13,7 @@ export interface WatchedProcess {
 }
 
 export type WatchMessage =
-  | { type: 'watch'; pid: number; limitKilobytes: number; exceeded: Int32Array }
+  | { type: 'watch'; pid: number; limitKilobytes: number; hasOwnNetwork: boolean; exceeded: Int32Array }
   | { type: 'end'; pid: number };
 
 export class MemoryWatch {
@@ -27,11 +27,14 @@ export class MemoryWatch {
     this.#thread.unref();
   }
 
-  /** @param pid the leader of a process group; undefined if the process did not start */
-  watch(pid: number | undefined, limitMegabytes: number): WatchedProcess {
+  /**
+   * @param pid the leader of a process group; undefined if the process did not start
+   * @param hasOwnNetwork whether its descendants have a network namespace, whose sockets then count
+   */
+  watch(pid: number | undefined, limitMegabytes: number, hasOwnNetwork = false): WatchedProcess {
     if (pid === undefined) return { exceeded: false, end: () => undefined };
     const exceeded = new Int32Array(new SharedArrayBuffer(4));
-    this.#send({ type: 'watch', pid, limitKilobytes: limitMegabytes * 1024, exceeded });
+    this.#send({ type: 'watch', pid, limitKilobytes: limitMegabytes * 1024, hasOwnNetwork, exceeded });
     return {
       get exceeded() {
         return Atomics.load(exceeded, 0) === 1;

@@ -1,10 +1,10 @@
 /** Connectors of the agent: opens endpoints of profiles for runs and tests. */
 import { createHash } from 'node:crypto';
 import type { Secret } from '@headgate/contract';
+import { createEgress, type EgressAllow, type Resolve } from '@headgate/contract/egress';
 import { type ConnectorEndpoint, chooseAuthentication, type EndpointValues } from '@headgate/pipelines';
 import type { WorkKey } from '../session/outbox.ts';
 import { realTime, type Time } from '../time.ts';
-import { createEgress, type EgressAllow, type Resolve } from './egress.ts';
 import { createEndpointCall, type EndpointCall } from './endpoint-call.ts';
 import { createExchange, type ExchangeBounds } from './exchange.ts';
 import { createOAuthTokens, type OAuthTokens, type OAuthTokensOptions } from './oauth-tokens.ts';
@@ -61,7 +61,12 @@ const tokenBytes = 1_048_576;
 export function createConnectors(options: ConnectorsOptions): Connectors {
   const { allow, resolve, time = realTime } = options;
   const bounds = { ...defaultBounds, ...options.bounds };
-  const egress = createEgress(allow, resolve);
+  const egress = createEgress({
+    allow,
+    setting: 'HEADGATE_AGENT_EGRESS_ALLOW',
+    operator: 'the operator of the agent',
+    resolve,
+  });
   const paces = createPaces(time);
   const tokens = createOAuthTokens({
     ...options,

@@ -235,7 +235,7 @@ export function describeStatus(
     advice[status] ??
     (status >= 500 ? 'the server has a fault: try again later' : 'see what it says');
   // A word that is cut may be a part of a secret, which would not be concealed.
-  const read = text.length > readLength ? text.slice(0, readLength).replace(/\S+$/, '') : text;
+  const read = text.length > readLength ? (/^.*\s/s.exec(text.slice(0, readLength))?.[0] ?? '') : text;
   const said = conceal(read).replaceAll(/\s+/g, ' ').trim();
   const quote = said === '' ? '' : `: ${said.length > quoteLength ? `${said.slice(0, quoteLength)}…` : said}`;
   return `${method} ${origin}${pathname} answered ${status} (${remedy})${quote}`;

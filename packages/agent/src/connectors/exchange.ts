@@ -1,6 +1,6 @@
 /**
  * One HTTP request of a connector and its response, as text within bounds. Not `fetch`: it cannot connect to a
- * checked address (egress.ts).
+ * checked address (`@headgate/contract/egress`).
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -14,8 +14,8 @@ import { request as requestSecurely, Agent as SecureAgent } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import type { Egress, ResolvedAddress } from '@headgate/contract/egress';
 import { waitUnlessAborted } from '../unless-aborted.ts';
-import type { Egress, ResolvedAddress } from './egress.ts';
 
 export interface ExchangeBounds {
   /** Bytes of a response, before and after decompression. */

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { createEgress, parseEgressAllow } from '@headgate/contract/egress';
 import { createEndpointFixture } from '../engine/endpoint-fixture.ts';
-import type { Answer } from '../testing/fake-api.ts';
-import { createEgress, parseEgressAllow } from './egress.ts';
+import { type Answer, startFakeApi } from '../testing/fake-api.ts';
 import { createExchange } from './exchange.ts';
 
 const bytes = { responseBytes: 1_048_576, totalBytes: 3_145_728 };
@@ -176,7 +176,7 @@ const { api, load, publishProfile } = patient;
 
 test('the metadata service of a cloud is never called', async () => {
   await publishProfile({ url: 'http://169.254.169.254/latest' });
-  assert.match((await load()).message ?? '', /where a cloud gives out credentials/);
+  assert.match((await load()).message ?? '', /which gives out credentials/);
 });
 
 test('a safe request is sent again, another one only if nothing of it was sent or it was refused', async () => {
@@ -209,8 +209,42 @@ test('a pause that is too long ends the load and is said', async () => {
   assert.match((await load()).message ?? '', /asks for a pause of 86400 s/);
 });
 
+test('the connection goes to the checked address, and a name that moves is refused at its next request', async (t) => {
+  const answers = ['127.0.0.1', '127.0.0.1', '169.254.169.254', '10.0.0.1'];
+  const egress = createEgress({
+    allow: parseEgressAllow(['127.0.0.0/8', '169.254.0.0/16']),
+    setting: 'HEADGATE_AGENT_EGRESS_ALLOW',
+    operator: 'the operator of the agent',
+    resolve: async () => [answers.shift() ?? '127.0.0.1'],
+  });
+  const limits = { answerMilliseconds: 60_000, idleMilliseconds: 60_000, totalMilliseconds: 60_000 };
+  const exchange = createExchange(egress, { ...limits, responseBytes: 10_000 });
+  t.after(() => exchange.close());
+  const moved = await startFakeApi((_, response) => {
+    response.writeHead(302, { location: '/elsewhere' }).end();
+  });
+  t.after(() => moved.close());
+  // The system does not know the name: only the checked address can be connected to.
+  const url = new URL(`http://moving.example:${new URL(moved.origin).port}/`);
+  const send = () => exchange.send({ method: 'GET', url, headers: [] }, new AbortController().signal);
+  // A redirect is an answer: whoever follows it sends a request of its own, which is checked.
+  assert.equal((await send()).status, 302);
+  assert.equal((await send()).status, 302);
+  await assert.rejects(
+    send(),
+    /moving\.example is 169\.254\.169\.254, which is the metadata service of a cloud/,
+  );
+  await assert.rejects(send(), /10\.0\.0\.1 is in a private range.*HEADGATE_AGENT_EGRESS_ALLOW/);
+  assert.equal(moved.requests.length, 2);
+});
+
 test('a name that is not resolved in time is a failure, and a caller need not wait for it', async () => {
-  const egress = createEgress(parseEgressAllow(''), () => new Promise(() => undefined));
+  const egress = createEgress({
+    allow: parseEgressAllow([]),
+    setting: 'HEADGATE_AGENT_EGRESS_ALLOW',
+    operator: 'the operator',
+    resolve: () => new Promise(() => undefined),
+  });
   const bounds = { responseBytes: 1, answerMilliseconds: 100, idleMilliseconds: 100, totalMilliseconds: 100 };
   const exchange = createExchange(egress, bounds);
   const request = { method: 'GET', url: new URL('https://api.example.com'), headers: [] };

@@ -253,6 +253,7 @@ test('a token server that answers something else gives no token, and is not quot
   for (const [text, says] of [
     ['<html>correct-client</html>', /without an access_token/],
     ['{"access_token": 7}', /without an access_token/],
+    [`{"access_token": "${'correct-'.repeat(2_100)}"}`, /a token of 16800 characters, and at most 16384/],
   ] as const) {
     api.answer((_, response) => void response.end(text));
     await assert.rejects(fixture.connectors.tokens.read(work, 'crm', undefined, signal), (error: Error) => {

@@ -61,11 +61,19 @@ function encodeClient({ clientId, clientSecret }: OAuthClient): string {
   return `Basic ${Buffer.from(`${encode(clientId)}:${encode(clientSecret)}`).toString('base64')}`;
 }
 
+/** Each token is masked in all output, which takes time by its length. Real ones have a few thousand characters. */
+const mostTokenCharacters = 16_384;
+
 function readTokens(url: URL, response: ReceivedResponse): ReceivedTokens {
   const place = `${url.origin}${url.pathname}`;
   const { access_token: access, refresh_token: refresh, expires_in: seconds } = readMembers(response);
   if (response.status >= 200 && response.status < 300 && typeof access === 'string' && access !== '') {
     const lifetime = Number(seconds);
+    for (const token of [access, refresh])
+      if (typeof token === 'string' && token.length > mostTokenCharacters)
+        throw new ConnectorError(
+          `${place} answered with a token of ${token.length} characters, and at most ${mostTokenCharacters} are read: correct tokenUrl`,
+        );
     return {
       accessToken: new Secret(access),
       refreshToken: typeof refresh === 'string' && refresh !== '' ? new Secret(refresh) : undefined,

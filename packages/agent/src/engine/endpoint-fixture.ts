@@ -1,5 +1,6 @@
 /** Test fixture: an engine whose connectors call a local API, with a profile of it. */
 import { join } from 'node:path';
+import { parseEgressAllow } from '@headgate/contract/egress';
 import { Secret } from '@headgate/contract/without-schemas';
 import {
   type Connectors,
@@ -7,7 +8,6 @@ import {
   createConnectors,
   type OpenedEndpoint,
 } from '../connectors/connectors.ts';
-import { parseEgressAllow } from '../connectors/egress.ts';
 import { createRunConnectors } from '../pool/run-connectors.ts';
 import { Masking } from '../secrets/masking.ts';
 import { type Answer, type FakeApi, startFakeApi } from '../testing/fake-api.ts';
@@ -41,7 +41,7 @@ export async function createEndpointFixture(
     controlPlane: { connectorOauth: refuse, connectorOauthProblem: refuse },
     instanceId: '00000000-0000-4000-8000-000000000001',
     vaults: { find: () => undefined },
-    allow: parseEgressAllow('127.0.0.0/8'),
+    allow: parseEgressAllow(['127.0.0.0/8']),
     time: patientTime,
     ...options,
   });

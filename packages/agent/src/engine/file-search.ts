@@ -16,7 +16,7 @@ export async function iterateFiles(
   const { context: runContext, artifact } = context.run;
   const found = await findFiles(search, runContext.ports, artifact.files);
   const paths = [...found.keys()].sort();
-  const matching = await selectMatching(paths, search, runContext.expressions);
+  const matching = await selectMatching(paths, search);
   const chosen = matching.slice(0, search.limit);
   const described = await describeFiles(chosen, found, search, {
     ports: runContext.ports,

@@ -42,8 +42,11 @@ export async function requireLoadable(
  * left out.
  */
 export function nameFile(error: unknown, path: string, name: string): unknown {
-  if (error instanceof Error)
-    error.message = error.message.replaceAll(path, name).replace(/\s*^LINE \d+: [\s\S]*$/m, '');
+  if (error instanceof Error) {
+    const message = error.message.replaceAll(path, name);
+    const quote = message.search(/^LINE \d+: /m);
+    error.message = quote < 0 ? message : message.slice(0, quote).trimEnd();
+  }
   return error;
 }
 

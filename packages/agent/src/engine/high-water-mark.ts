@@ -17,6 +17,7 @@ import {
   type PageRequest,
   readScalarText,
   shorten,
+  trimEnd,
 } from '@headgate/pipelines';
 
 export interface HighWaterMark {
@@ -123,7 +124,7 @@ function readMoment(text: string): Moment | undefined {
   // JavaScript takes 30 February for 2 March.
   const isDay = new Date(`${date}T00:00:00Z`).getUTCDate() === Number(date.slice(-2));
   if (Number.isNaN(seconds) || !isDay) return undefined;
-  return { seconds, fraction: fraction.replace(/0+$/, ''), hasZone: zone !== undefined };
+  return { seconds, fraction: trimEnd(fraction, '0'), hasZone: zone !== undefined };
 }
 
 function compare(one: Ordered, other: Ordered, column: string): number {

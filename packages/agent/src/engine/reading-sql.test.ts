@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { onlyReads } from './reading-sql.ts';
+import { leavesState } from '../warehouses/session-state.ts';
+import { isQuery, onlyReads } from './reading-sql.ts';
 
 describe('a statement only reads', () => {
   for (const sql of [
@@ -28,4 +29,17 @@ describe('a statement may write', () => {
     '/* /* */ from */ truncate a',
   ])
     it(sql, () => assert.equal(onlyReads(sql), false));
+});
+
+describe('comments at the head of a statement', () => {
+  for (const lines of [40, 5_000])
+    it(`${lines} of them are passed`, () => {
+      const head = '/* one line of a long comment */\n'.repeat(lines);
+      assert.equal(onlyReads(`${head}select 1`), true);
+      assert.equal(onlyReads(`${head}alter table a add b int`), false);
+      assert.equal(isQuery(`${head}(select 1)`), true);
+      assert.equal(isQuery(`${head}insert into a select 1`), false);
+      assert.equal(leavesState(`${head}set schema = 'a'`), true);
+      assert.equal(leavesState(`${head}select 1`), false);
+    });
 });

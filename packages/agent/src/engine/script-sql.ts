@@ -1,11 +1,9 @@
 /** The SQL of scripts: a query gives its rows, another statement the number of rows that it changed. */
+import { isQuery } from './reading-sql.ts';
 import type { RunContext } from './run-context.ts';
 
 /** Rows that a script gets at once. */
 const rowLimit = 100_000;
-
-const query =
-  /^(?:\s|\(|--[^\n]*\n|\/\*.*?\*\/)*(?:select|with|values|table|from|show|describe|desc|explain|pivot|unpivot)\b/is;
 
 /** @throws SqlError, or Error of the warehouse */
 export async function runScriptSql(
@@ -16,7 +14,7 @@ export async function runScriptSql(
   const [only] = statements;
   if (only === undefined) throw new Error('the SQL contains no statement: write one');
   const isPlain = only.before.length + only.after.length === 0 && only.onlyIf === undefined;
-  if (statements.length === 1 && isPlain && query.test(only.sql)) return warehouse.query(only.sql, rowLimit);
+  if (statements.length === 1 && isPlain && isQuery(only.sql)) return warehouse.query(only.sql, rowLimit);
   const effective = statements.filter(({ sql }) => sql !== '');
   if (effective.length === 0)
     return { columns: ['status'], rows: [[statements.flatMap(({ notes }) => notes).join('\n')]] };

@@ -4,6 +4,8 @@
  * what another iteration left fails instead.
  */
 
+import { countName, createWordReader, type WordReader } from './session-names.ts';
+
 /** The concurrent iterations around a component, from the outermost. The components of one have the same objects. */
 export type IterationPath = readonly object[];
 
@@ -25,18 +27,6 @@ interface Left {
   readonly isContested: boolean;
 }
 
-const name = '((?:"(?:[^"]|"")*"|[^\\s"\'(),;.=]+)(?:\\s*\\.\\s*(?:"(?:[^"]|"")*"|[^\\s"\'(),;.=]+))*)';
-const lead = '^(?:\\s|--[^\\n]*\\n|/\\*.*?\\*/)*';
-/** With IF NOT EXISTS the iterations mean to share it. */
-const temporary = new RegExp(
-  `${lead}create\\s+(?:or\\s+replace\\s+)?(?:temp|temporary)\\s+(?:table|view|sequence|macro|function)\\s+(?!if\\s+not\\s+exists\\b)${name}`,
-  'is',
-);
-const variable = new RegExp(`${lead}set\\s+variable\\s+${name}`, 'is');
-const place = new RegExp(
-  `${lead}(?:use\\b|set\\s+(?:session\\s+|local\\s+|global\\s+)?(?:schema|search_path)\\b)`,
-  'is',
-);
 /** The key of the current schema, which every statement needs. */
 const currentSchema = '';
 
@@ -56,28 +46,38 @@ export function createSessionState(): SessionState {
   };
 }
 
-function findMade(sql: string): { key: string; what: string } | undefined {
-  if (place.test(sql)) return { key: currentSchema, what: 'the current schema was set by' };
-  const table = temporary.exec(sql)?.[1];
-  if (table !== undefined) return { key: readLast(table), what: `the temporary table ${table} is of` };
-  const set = variable.exec(sql)?.[1];
-  return set === undefined ? undefined : { key: readLast(set), what: `the variable ${set} was set by` };
+interface Made {
+  readonly key: string;
+  readonly what: string;
 }
 
-/** The last part of a qualified name, without quotes. */
-function readLast(qualified: string): string {
-  const last = qualified.split(/\s*\.\s*(?=(?:[^"]*"[^"]*")*[^"]*$)/).at(-1) ?? qualified;
-  return last.replaceAll('"', '').toLowerCase();
+function findMade(sql: string): Made | undefined {
+  const words = createWordReader(sql);
+  if (words.skip('use')) return newSchema;
+  if (words.skip('set')) {
+    if (words.skip('variable')) return readMade(words, (name) => `the variable ${name} was set by`);
+    words.skip('session', 'local', 'global');
+    return words.skip('schema', 'search_path') ? newSchema : undefined;
+  }
+  if (!words.skip('create') || (words.skip('or') && !words.skip('replace'))) return undefined;
+  if (!words.skip('temp', 'temporary')) return undefined;
+  if (!words.skip('table', 'view', 'sequence', 'macro', 'function')) return undefined;
+  // The iterations mean to share it.
+  if (words.skip('if') && words.skip('not') && words.skip('exists')) return undefined;
+  return readMade(words, (name) => `the temporary table ${name} is of`);
 }
+
+function readMade(words: WordReader, describeMade: (name: string) => string): Made | undefined {
+  const name = words.readName();
+  return name === undefined ? undefined : { key: name.last, what: describeMade(name.written) };
+}
+
+const newSchema: Made = { key: currentSchema, what: 'the current schema was set by' };
 
 /** @param made the key of what the statement makes itself: it needs the old one only if it names it once more */
 function needs(sql: string, key: string, made: string | undefined): boolean {
   if (key === currentSchema) return made !== currentSchema;
-  const word = new RegExp(
-    `(?<![\\p{L}\\p{N}_$])${key.replaceAll(/[$()*+.?[\\\]^{|}]/g, '\\$&')}(?![\\p{L}\\p{N}_$])`,
-    'giu',
-  );
-  return (sql.match(word)?.length ?? 0) > (made === key ? 1 : 0);
+  return countName(sql, key) > (made === key ? 1 : 0);
 }
 
 const isSame = ({ what, text }: Left, sql: string) => !what.includes('temporary') && text === sql;

@@ -5,6 +5,7 @@
 import type { PreparedStatement, StatementList } from '@headgate/pipelines';
 import type { Warehouse } from './ports.ts';
 import { createSessionGate } from './session-gate.ts';
+import { countName, findTarget } from './session-names.ts';
 import { createSessionState, type IterationPath } from './session-state.ts';
 
 export interface Session extends Omit<Warehouse, 'execute' | 'query'> {
@@ -116,21 +117,13 @@ const ofSession = /\b(?:temp|temporary|currval|nextval|setseed|getvariable|varia
 /** Whether a later statement may need the session of this one. */
 const bindsSession = (sql: string) => !readsOrWrites.test(sql) || ofSession.test(sql);
 
-const writing =
-  /\b(?:insert\s+(?:or\s+\w+\s+)?into|update|delete\s+from|(?<merge>merge\s+into))\s+(?:(?:"(?:[^"]|"")*"|[^\s"'(),;.]+)\s*\.\s*)*(?:"(?<quoted>(?:[^"]|"")*)"|(?<plain>[^\s"'(),;.]+))/i;
-
 /**
  * Whether what a statement writes follows from what is in its table, such as `INSERT … WHERE NOT EXISTS`. Two of
  * them at the same time would not see the rows of each other, and DuckDB would call that no conflict.
  */
 function readsItsTarget(sql: string): boolean {
-  const { merge, quoted = '', plain = quoted } = writing.exec(sql)?.groups ?? {};
-  if (merge !== undefined || plain === '') return merge !== undefined;
-  const name = new RegExp(
-    `(?<![\\p{L}\\p{N}_$])${plain.replaceAll(/[$()*+.?[\\\]^{|}]/g, '\\$&')}(?![\\p{L}\\p{N}_$])`,
-    'giu',
-  );
-  return (sql.match(name)?.length ?? 0) > 1;
+  const { verb, name } = findTarget(sql) ?? {};
+  return name !== undefined && (verb === 'merge' || countName(sql, name) > 1);
 }
 
 /** `watched`: the same warehouse, for the statements of components. */

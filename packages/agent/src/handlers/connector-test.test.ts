@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { ConnectorTestResult, WorkOf } from '@headgate/contract';
 import { ConnectorTestResult as ResultSchema } from '@headgate/contract';
+import { parseEgressAllow } from '@headgate/contract/egress';
 import { Secret } from '@headgate/contract/without-schemas';
 import { Check } from 'typebox/value';
 import { createConnectors } from '../connectors/connectors.ts';
-import { parseEgressAllow } from '../connectors/egress.ts';
 import { createLog } from '../log.ts';
 import { startFakeApi } from '../testing/fake-api.ts';
 import { createConnectorTestHandler } from './connector-test.ts';
@@ -17,7 +17,7 @@ const connectors = createConnectors({
   controlPlane: { connectorOauth: refuse, connectorOauthProblem: refuse },
   instanceId: '00000000-0000-4000-8000-000000000001',
   vaults: { find: () => undefined },
-  allow: parseEgressAllow('127.0.0.1'),
+  allow: parseEgressAllow(['127.0.0.1']),
   time: {
     now: () => performance.now(),
     sleep: async () => undefined,
@@ -107,7 +107,10 @@ test('a refusal, HTML, another structure and an unreachable server are problems 
     (await run({ url: 'http://127.0.0.1:9/{shop}' })).problem ?? '',
     /cannot be reached \(ECONNREFUSED\)/,
   );
-  assert.match((await run({ url: 'https://10.0.0.1/{shop}' })).problem ?? '', /is not a public address/);
+  assert.match(
+    (await run({ url: 'https://10.0.0.1/{shop}' })).problem ?? '',
+    /10\.0\.0\.1 is in a private range/,
+  );
 });
 
 test('large rows are left out, and it is said', async () => {

@@ -1,5 +1,6 @@
 /** Sends one request of an endpoint and shows what comes back. Secrets are masked in all of it. */
 import type { ConnectorTestResult, WorkOf } from '@headgate/contract';
+import { EgressRefused } from '@headgate/contract/egress';
 import { connectorTestLimit } from '@headgate/contract/without-schemas';
 import {
   type ConnectorEndpoint,
@@ -12,7 +13,6 @@ import {
   rowsOf,
   startPaging,
 } from '@headgate/pipelines';
-import { EgressRefused } from '../connectors/egress.ts';
 import { type AuthenticatedRequest, describeStatus, type FetchedPage } from '../connectors/endpoint-call.ts';
 import { ExchangeError } from '../connectors/exchange.ts';
 import { followSignals } from '../followed-signals.ts';

@@ -45,9 +45,10 @@ async function run(
   context: WorkContext,
   dependencies: PipelineExecutionDependencies,
 ): Promise<Outcome> {
-  const { payload } = work;
+  const { payload, environmentShare: share } = work;
   const { folders, artifacts, warehouses, runPool, scripts } = dependencies;
-  const place = { projectId: payload.projectId, environmentName: payload.environmentName };
+  const { projectId, environmentName, generation } = payload;
+  const place = { projectId, environmentName, generation };
   const before = followSignals([context.kill, context.cancel]);
   const held = await acquireArtifacts(artifacts, payload, before.controller.signal)
     .catch((error) => {
@@ -97,7 +98,7 @@ async function run(
           isTest = true;
           return scratch.filesFolder;
         },
-        runScript: (job, events, kill) => scripts.run(job, isTest ? undefined : place, events, kill),
+        runScript: (job, events, kill) => scripts.run(job, { ...place, share, isTest }, events, kill),
         ...createSecretOptions(work, place, context, dependencies),
         cancel: context.cancel,
         kill: context.kill,

@@ -89,7 +89,8 @@ async function runTest(
       status: 'ERRORED',
       message: `this agent does not support the project's warehouse, ${kind}: run the tests in a project with a supported warehouse`,
     };
-  const place = { projectId: payload.projectId, environmentName: payload.environmentName };
+  const { projectId, environmentName, generation } = payload;
+  const place = { projectId, environmentName, generation };
   try {
     const environmentFilesFolder = await makePrivateFolder(folders.files(place));
     const name = `${work.workId}-${work.epoch}-${number}`;
@@ -114,7 +115,8 @@ async function runTest(
         shared: held.shared,
         files: { filesFolder: scratch.filesFolder, environmentFilesFolder },
         warehouse: scratch.warehouse,
-        runScript: (job, events, kill) => scripts.run(job, undefined, events, kill),
+        runScript: (job, events, kill) =>
+          scripts.run(job, { ...place, share: work.environmentShare, isTest: true }, events, kill),
         ...secrets,
         enterScratch: async () => scratch.filesFolder,
         cancel: context.cancel,

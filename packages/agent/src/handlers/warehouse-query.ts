@@ -15,14 +15,14 @@ export function createWarehouseQueryHandler({
   warehouses,
 }: WarehouseQueryDependencies): Handler<'warehouse-query'> {
   return async ({ payload }, { kill, cancel }) => {
-    const { projectId, environmentName, sql, maxRows, maxBytes, seconds } = payload;
+    const { projectId, environmentName, generation, sql, maxRows, maxBytes, seconds } = payload;
     const { kind } = payload.warehouse;
     if (kind !== 'duckdb')
       return { status: 'FAILED', message: `this agent does not support the project's warehouse, ${kind}` };
     const late = AbortSignal.timeout(seconds * 1_000);
     const { controller, release } = followSignals([kill, cancel, late]);
     try {
-      const connection = await warehouses[kind].connectReading({ projectId, environmentName });
+      const connection = await warehouses[kind].connectReading({ projectId, environmentName, generation });
       try {
         const found = await connection.read(sql, { maxRows, maxBytes }, controller.signal);
         return { status: 'SUCCESS', queryResult: cleanRows(found) };

@@ -8,6 +8,7 @@
  *   files/<project>/<environment>/             files that pipelines read and write
  *   files/<project>/<environment>/.tests/<id>/  files of a running test
  *   warehouses/<project>/<environment>.duckdb  the environment's database
+ *   …/<environment>.<generation>               instead, for an environment that was deleted and created again
  *   instance-id                                the id of this instance, created at its first start
  *   keys/<kid>.json                            a private key with its certificate (0600)
  *   keys/next.pem                              a private key without a certificate yet
@@ -24,6 +25,8 @@ import { dirname, join } from 'node:path';
 export interface EnvironmentPlace {
   projectId: string;
   environmentName: string;
+  /** How often an environment of this name was created; absent for the first one. */
+  generation?: number | undefined;
 }
 
 const plainName = /^[a-z0-9][a-z0-9_-]{0,63}$/;
@@ -43,6 +46,22 @@ export function toSafeName(environmentName: string): string {
   return `${readable || 'environment'}.${digest}`;
 }
 
+/** The first generation has the name that environments had before there were generations. */
+function toPlaceName({ environmentName, generation }: EnvironmentPlace): string {
+  const name = toSafeName(environmentName);
+  return generation === undefined || generation === 1 ? name : `${name}.${generation}`;
+}
+
+/** The generation of an environment's file or folder of this name; undefined if it is of another environment. */
+export function readGeneration(name: string, environmentName: string): number | undefined {
+  const first = toSafeName(environmentName);
+  if (name === first) return 1;
+  const [, digits] = name.startsWith(`${first}.`)
+    ? (/^\.([1-9]\d{0,9})$/.exec(name.slice(first.length)) ?? [])
+    : [];
+  return digits === undefined ? undefined : Number(digits);
+}
+
 export type Folders = ReturnType<typeof createFolders>;
 
 export function createFolders(root: string) {
@@ -51,6 +70,8 @@ export function createFolders(root: string) {
     root,
     lock: join(root, 'agent.lock'),
     artifacts: join(root, 'artifacts'),
+    databases: join(root, 'warehouses'),
+    allFiles: join(root, 'files'),
     incoming: join(root, 'incoming'),
     verified: join(root, 'verified'),
     temporary: join(root, 'temporary'),
@@ -61,14 +82,13 @@ export function createFolders(root: string) {
     vaults: join(root, 'vaults'),
     projectArtifacts: (projectId: string) => projectFolder('artifacts', projectId),
     projectVerified: (projectId: string) => projectFolder('verified', projectId),
-    files: (place: EnvironmentPlace) =>
-      join(projectFolder('files', place.projectId), toSafeName(place.environmentName)),
+    files: (place: EnvironmentPlace) => join(projectFolder('files', place.projectId), toPlaceName(place)),
     testFiles: (place: EnvironmentPlace) =>
-      join(projectFolder('files', place.projectId), toSafeName(place.environmentName), '.tests'),
+      join(projectFolder('files', place.projectId), toPlaceName(place), '.tests'),
     database: (place: EnvironmentPlace) =>
-      join(projectFolder('warehouses', place.projectId), `${toSafeName(place.environmentName)}.duckdb`),
+      join(projectFolder('warehouses', place.projectId), `${toPlaceName(place)}.duckdb`),
     warehouseTemporary: (place: EnvironmentPlace) =>
-      join(projectFolder('temporary', place.projectId), toSafeName(place.environmentName)),
+      join(projectFolder('temporary', place.projectId), toPlaceName(place)),
   };
 }
 

@@ -1,8 +1,8 @@
 /**
  * The seccomp filter of scripts. It refuses system calls that lead around the sandbox: new namespaces, in
- * which a script could mount disks without a limit, memory that no limit counts, keys and tracing. Sockets
- * are those of the internet; without network also unix sockets, which then reach only the script itself.
- * ADR 0044.
+ * which a script could mount disks without a limit, memory that no limit counts, sessions, of which each gets
+ * a share of the processors, keys and tracing. Sockets are those of the internet; without network also unix
+ * sockets, which then reach only the script itself. ADR 0044, ADR 0082.
  */
 import {
   allow,
@@ -15,18 +15,26 @@ import {
   encodeInstruction,
   failWith,
   firstArgumentOffset,
+  fourthArgumentOffset,
   jumpIfAnyBit,
   jumpIfAtLeast,
   jumpIfEqual,
   killProcess,
   load,
   numberOffset,
+  secondArgumentOffset,
+  thirdArgumentOffset,
   x32Bit,
 } from '../confinement/bpf.ts';
 import { findSystemCalls } from './system-calls.ts';
 
 /** The CLONE_NEW* flags of linux/sched.h. */
 const newNamespaces = 0x7e020000;
+/** linux/mman.h and asm-generic/hugetlb_encode.h, the same on both architectures. */
+const memory = { shared: 0x01, anonymous: 0x20, hugePages: 0x40000 };
+/** asm-generic/socket.h. */
+const socketLevel = 1;
+const sendBufferSize = 7;
 /** Address families of linux/socket.h. The C library reads addresses of interfaces by netlink. */
 const families = { unix: 1, inet: 2, inet6: 10, netlink: 16 };
 
@@ -38,7 +46,7 @@ export function encodeCallFilter(
   const calls = findSystemCalls(architecture);
   const audit = auditArchitectures[architecture];
   if (calls === undefined || audit === undefined) return undefined;
-  const { clone, clone3, socket } = calls.filtered;
+  const { clone, clone3, mmap, setsockopt, socket } = calls.filtered;
   const { unix, ...internet } = families;
   return Buffer.concat([
     encodeInstruction(load, architectureOffset),
@@ -46,13 +54,34 @@ export function encodeCallFilter(
     encodeInstruction(load, numberOffset),
     encodeInstruction(jumpIfAtLeast, x32Bit, 0, 1),
     encodeInstruction(answer, failWith(EPERM)),
-    ...calls.refused.flatMap((call) => when(call, [encodeInstruction(answer, failWith(EPERM))])),
+    ...Object.values(calls.refused).flatMap((call) =>
+      when(call, [encodeInstruction(answer, failWith(EPERM))]),
+    ),
     // Its flags are in memory, which a filter cannot read. The C library then uses clone.
     ...when(clone3, [encodeInstruction(answer, failWith(ENOSYS))]),
     ...when(clone, [
       encodeInstruction(load, firstArgumentOffset),
       encodeInstruction(jumpIfAnyBit, newNamespaces, 0, 1),
       encodeInstruction(answer, failWith(EPERM)),
+      encodeInstruction(answer, allow),
+    ]),
+    // Pages of these stay without being resident in any process, so that the watch does not see them.
+    ...when(mmap, [
+      encodeInstruction(load, fourthArgumentOffset),
+      encodeInstruction(jumpIfAnyBit, memory.hugePages, 2, 0),
+      encodeInstruction(jumpIfAnyBit, memory.anonymous, 0, 2),
+      encodeInstruction(jumpIfAnyBit, memory.shared, 0, 1),
+      encodeInstruction(answer, failWith(EPERM)),
+      encodeInstruction(answer, allow),
+    ]),
+    // The watch counts each socket with a buffer of the default size. A program may not count on another one:
+    // the kernel cuts the size, too.
+    ...when(setsockopt, [
+      encodeInstruction(load, secondArgumentOffset),
+      encodeInstruction(jumpIfEqual, socketLevel, 0, 3),
+      encodeInstruction(load, thirdArgumentOffset),
+      encodeInstruction(jumpIfEqual, sendBufferSize, 0, 1),
+      encodeInstruction(answer, failWith(0)),
       encodeInstruction(answer, allow),
     ]),
     ...when(socket, [

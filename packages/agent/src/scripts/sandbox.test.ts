@@ -43,6 +43,9 @@ async function works(scripts: ScriptsFixture = fixture): Promise<void> {
 const isAlive = (pid: string) =>
   existsSync(`/proc/${pid}/status`) && !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
 
+/** Runs a command in a process group of its own. */
+const apart = "perl -e 'setpgrp; exec @ARGV'";
+
 /** Python that prints the error of each attempt. */
 const attempt = `
 def attempt(name, work):
@@ -90,17 +93,19 @@ describe('a script', () => {
       ls -d /proc/[0-9]* | wc -l
       tr '\\0' '\\n' < /proc/self/environ
       cat /proc/1/environ /proc/1/mem
+      cat /proc/[0-9]*/cmdline /proc/self/mountinfo | tr '\\0' ' '
       touch /usr/x /etc/x /x /headgate/script.sh
       kill -9 1
       id -u; grep CapEff /proc/self/status; grep NoNewPrivs /proc/self/status
     `);
     assert.ok(!end.stdout.includes(keyText));
+    assert.ok(!end.stdout.includes(fixture.folder), end.stdout);
     assert.match(end.stderr, /key: No such file/);
     assert.match(end.stderr, new RegExp(`/proc/${process.pid}/environ: No such file`));
     assert.match(end.stderr, /\/proc\/1\/environ: Permission denied/);
     for (const path of ['/usr/x', '/etc/x', '/x', '/headgate/script.sh'])
       assert.match(end.stderr, new RegExp(`'${path}': Read-only file system`));
-    assert.doesNotMatch(end.stdout, /home|root|var|work|opt|srv/);
+    assert.doesNotMatch(end.stdout.split('\n/')[0] ?? '', /home|root|var|work|opt|srv/);
     assert.doesNotMatch(end.stdout, /HEADGATE|npm_/);
     assert.match(end.stdout, /^1000$/m);
     assert.match(end.stdout, /CapEff:\s+0+$/m);
@@ -168,6 +173,99 @@ attempt("namespaces of a thread", lambda: call("syscall", 56, 0x10000000 | 17, 0
       [],
     );
     await works();
+  });
+
+  it('cannot use memory that no limit counts', async () => {
+    const fails = async (text: string) => {
+      const { message, stdout } = await fixture.run(text, { language: 'python' });
+      assert.match(message ?? '', /more than 200 MB of memory and was killed/, stdout);
+    };
+    const { stdout } = await fixture.run(
+      `${attempt}
+import mmap, os, multiprocessing
+from multiprocessing import shared_memory
+attempt("anonymous", lambda: mmap.mmap(-1, 4096))
+attempt("huge pages", lambda: mmap.mmap(-1, 2 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x40000))
+attempt("zero", lambda: mmap.mmap(os.open("/dev/zero", os.O_RDWR), 4096))
+attempt("private zero", lambda: len(mmap.mmap(os.open("/dev/zero", os.O_RDONLY), 4096, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ)))
+attempt("private", lambda: len(mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)))
+attempt("value", lambda: multiprocessing.Value("i", 4).value)
+attempt("named", lambda: shared_memory.SharedMemory(create=True, size=4096).size)
+attempt("pool", lambda: multiprocessing.Pool(2).map(abs, [-1, -2]))
+os.makedirs("a"); os.makedirs("b"); open("a/x", "w").close()
+attempt("move", lambda: os.rename("a/x", "b/x"))
+`,
+      { language: 'python' },
+    );
+    assert.deepEqual(stdout.split('\n'), [
+      'anonymous refused: PermissionError',
+      'huge pages refused: PermissionError',
+      'zero refused: PermissionError',
+      'private zero -> 4096',
+      'private -> 4096',
+      'value -> 4',
+      'named -> 4096',
+      'pool -> [1, 2]',
+      'move -> None',
+    ]);
+    // Reading the page of zeros takes no resident memory, but a page of the tables for every 2 MiB.
+    await fails(`
+import mmap, time
+part = 1 << 38
+for _ in range(8):
+    area = mmap.mmap(-1, part, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000, prot=mmap.PROT_READ)
+    for at in range(0, part, 2 << 20):
+        area[at]
+time.sleep(600)
+`);
+    await fails(`
+import os, socket, time
+for _ in range(4):
+    if os.fork() == 0:
+        break
+kept = []
+for _ in range(240):
+    pair = socket.socketpair()
+    pair[0].setblocking(False)
+    pair[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+    try:
+        while True: pair[0].send(b"x" * 60000)
+    except BlockingIOError:
+        kept.append(pair)
+time.sleep(600)
+`);
+    await works();
+  });
+
+  it('has the lowest priority, together with all of its processes', async () => {
+    const { stdout } = await fixture.run(
+      `${attempt}
+import os
+attempt("policy", lambda: os.sched_getscheduler(0) == os.SCHED_IDLE)
+for policy in (os.SCHED_OTHER, os.SCHED_BATCH, os.SCHED_RR):
+    attempt("scheduler", lambda: os.sched_setscheduler(0, policy, os.sched_param(1 if policy == os.SCHED_RR else 0)))
+attempt("nice", lambda: os.nice(-1))
+if os.fork() == 0:
+    attempt("session", os.setsid)
+    os._exit(0)
+os.wait()
+if os.path.exists("/proc/self/autogroup"):
+    for _ in range(600):
+        text = open("/proc/self/autogroup").read()
+        if text == "" or text.endswith(" nice 10\\n"): break
+        import time; time.sleep(0.1)
+    attempt("share", lambda: text == "" or text.endswith(" nice 10\\n"))
+`,
+      { language: 'python' },
+    );
+    assert.deepEqual(
+      stdout.split('\n').filter((line) => line !== 'share -> True'),
+      [
+        'policy -> True',
+        ...Array(3).fill('scheduler refused: PermissionError'),
+        ...['nice refused: PermissionError', 'session refused: PermissionError'],
+      ],
+    );
   });
 
   it('that never ends is killed after its timeout', async () => {
@@ -244,7 +342,7 @@ time.sleep(30)
   it('that leaves processes behind leaves none', async () => {
     const mark = makeMark();
     const end = await fixture.run(
-      `setsid sleep ${mark} & (setsid bash -c 'sleep ${mark} & disown; exec sleep ${mark}' &) ; nohup sleep ${mark} & sleep 0.3; echo left`,
+      `${apart} sleep ${mark} & (${apart} bash -c 'sleep ${mark} & disown; exec sleep ${mark}' &) ; nohup sleep ${mark} & sleep 0.3; echo left`,
     );
     assert.deepEqual([end.succeeded, end.stdout], [true, 'left']);
     assert.equal(isRunning(mark), false);
@@ -254,7 +352,9 @@ time.sleep(30)
   it('that is killed with its run leaves none either', async () => {
     const mark = makeMark();
     const kill = new AbortController();
-    const running = fixture.run(`trap '' TERM; setsid sleep ${mark} & sleep ${mark}`, { kill: kill.signal });
+    const running = fixture.run(`trap '' TERM; ${apart} sleep ${mark} & sleep ${mark}`, {
+      kill: kill.signal,
+    });
     await untilRunning(mark);
     kill.abort();
     assert.match((await running).message ?? '', /the run was killed/);
@@ -268,7 +368,7 @@ time.sleep(30)
       [
         '--disable-warning=ExperimentalWarning',
         fileURLToPath(new URL('./killed-agent-fixture.ts', import.meta.url)),
-        "trap '' TERM HUP INT; setsid sleep 600 & sleep 600",
+        `trap '' TERM HUP INT; ${apart} sleep 600 & sleep 600`,
       ],
       { stdio: ['ignore', 'pipe', 'inherit'] },
     );

@@ -1,6 +1,7 @@
 /**
  * Finds out at the agent's start whether the sandbox holds on this machine, by a script that tries to get out
- * of it: it looks for the agent's files and processes, opens connections, mounts, forks and fills the disk.
+ * of it: it looks for the agent's files and processes, opens connections, mounts, forks, fills the disk, maps
+ * memory that no limit counts, and raises its priority.
  */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -9,9 +10,10 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { ScriptJob } from './script-job.ts';
 import { runScript, type ScriptMeans } from './script-process.ts';
+import { findSystemCalls } from './system-calls.ts';
 
 /** A busy machine is no reason to turn scripts off. */
-const seconds = 120;
+const seconds = 600;
 const bounds = {
   timeSeconds: seconds,
   memoryMegabytes: 256,
@@ -86,6 +88,12 @@ export async function findFault(
 }
 
 function createProbe({ file, token, port }: Targets): ScriptJob {
+  const calls = findSystemCalls(process.arch);
+  const [mmap, setsid, prioritize] = [
+    calls?.filtered.mmap,
+    calls?.refused.setsid,
+    calls?.sandbox.sched_setscheduler,
+  ];
   const text = `
 through() { echo "through: $1"; }
 [ "$(cat '${file}')" = '${token}' ] && through "a file of the agent"
@@ -99,6 +107,11 @@ unshare --user --map-root-user true && through "a user namespace"
 head -c 4000000 /dev/zero > /tmp/disk && through "a file larger than the disk"
 forked=$(perl -e 'for (1 .. 40) { my $child = fork; last unless defined $child; if (!$child) { close STDOUT; sleep 9; exit } $count++ } print $count')
 [ "\${forked:-0}" -gt 20 ] && through "more processes than allowed"
+perl -e 'exit 1 if syscall(${mmap}, 0, 4096, 3, 0x21, -1, 0) < 0' && through "shared memory"
+perl -e 'open my $zero, "+<", "/dev/zero" or exit 1; exit 1 if syscall(${mmap}, 0, 4096, 3, 1, fileno $zero, 0) < 0' && through "shared memory of /dev/zero"
+perl -e 'exit 1 if fork || syscall(${setsid}) < 0; print "session"' | grep -qs session && through "a session of its own"
+perl -e '$normal = pack "l", 0; exit 1 if syscall(${prioritize}, 0, 0, $normal) < 0' && through "a normal priority"
+grep -qsF '${file.slice(0, file.lastIndexOf('/'))}' /proc/1/cmdline && through "the name of the agent’s folder"
 echo done
 `;
   return {

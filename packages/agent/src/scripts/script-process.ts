@@ -36,7 +36,7 @@ export async function runScript(
     folders,
     hiddenFolder,
   });
-  const memory = confinement.memory.watch(sandbox.process.pid, bounds.memoryMegabytes);
+  const memory = confinement.memory.watch(sandbox.process.pid, bounds.memoryMegabytes, !network);
   let verdict: string | undefined;
   const end = (reason: string) => {
     verdict ??= reason;

@@ -1,23 +1,23 @@
 /** The scripts of an agent: on if the sandbox holds on this machine. ADR 0044. */
 import type { Confinement } from '../confinement/confinement.ts';
-import type { EnvironmentPlace } from '../host/folders.ts';
 import { getReason, type Log } from '../log.ts';
 import { findPython, type Interpreter } from './interpreter.ts';
 import type { ScriptEnd, ScriptEvents, ScriptJob } from './script-job.ts';
 import { findFault, findPythonFault } from './script-probe.ts';
 import { runScript, type ScriptMeans } from './script-process.ts';
 import { allowsNetwork, type ScriptSettings } from './script-settings.ts';
+import { createScriptTurns, type ScriptPlace } from './script-turns.ts';
 
 export interface Scripts {
   /**
-   * Runs a script after those that wait before it. Resolves when none of its processes is left.
+   * Runs a script when its environment has a turn. Resolves when none of its processes is left.
    *
-   * @param place undefined for the script of a test, which never has a network
+   * @param place the script of a test never has a network
    * @throws Error if scripts are off; the message says what they need
    */
   run(
     job: ScriptJob,
-    place: EnvironmentPlace | undefined,
+    place: ScriptPlace & { isTest?: boolean },
     events: ScriptEvents,
     kill: AbortSignal,
   ): Promise<ScriptEnd>;
@@ -35,17 +35,17 @@ export function openScripts(options: {
 }): Scripts {
   const { settings, confinement, hiddenFolder } = options;
   const findings = probe(options);
-  const takeTurn = createTurns(settings.bounds.concurrency);
+  const takeTurn = createScriptTurns(settings.bounds.concurrency);
   return {
     async run(job, place, events, kill) {
       const { off, python } = await findings;
       if (off !== undefined) throw new Error(`${job.component} is off on this agent: ${off}`);
       if (job.language === 'python' && 'fault' in python)
         throw new Error(`${job.component} is off on this agent: ${python.fault}`);
-      const leave = await takeTurn(kill);
+      const leave = await takeTurn(place, kill);
       try {
         const [path, folders] = 'fault' in python ? ['', []] : [python.path, python.folders];
-        const network = place !== undefined && allowsNetwork(settings, place);
+        const network = place.isTest !== true && allowsNetwork(settings, place);
         const means = { bounds: settings.bounds, confinement, python: path, folders, hiddenFolder, network };
         return await runScript(job, events, means, kill);
       } finally {
@@ -91,34 +91,5 @@ async function tryPython(
   if (fault === undefined) return found;
   return {
     fault: `${found.path} does not run in the sandbox (${fault}): install it where all users can read it, and not below /tmp`,
-  };
-}
-
-/** At most `count` turns at one time, in the order in which they are asked for. */
-function createTurns(count: number): (kill: AbortSignal) => Promise<() => void> {
-  let free = count;
-  const waiting: (() => void)[] = [];
-  const leave = () => {
-    const next = waiting.shift();
-    if (next === undefined) free += 1;
-    else next();
-  };
-  /** @throws the reason of `kill`, if it is aborted before the turn comes */
-  return async (kill) => {
-    kill.throwIfAborted();
-    if (free > 0) {
-      free -= 1;
-      return leave;
-    }
-    await new Promise<void>((resolve, reject) => {
-      waiting.push(resolve);
-      const leaveQueue = () => {
-        const place = waiting.indexOf(resolve);
-        if (place >= 0) waiting.splice(place, 1);
-        reject(kill.reason);
-      };
-      kill.addEventListener('abort', leaveQueue, { once: true });
-    });
-    return leave;
   };
 }

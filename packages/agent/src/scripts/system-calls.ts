@@ -12,6 +12,7 @@ const sandboxCalls = {
     prlimit64: 302,
     sethostname: 170,
     mount_setattr: 442,
+    sched_setscheduler: 144,
   },
   arm64: {
     clone: 220,
@@ -23,13 +24,14 @@ const sandboxCalls = {
     prlimit64: 261,
     sethostname: 161,
     mount_setattr: 442,
+    sched_setscheduler: 119,
   },
 } as const;
 
 /** What the filter looks at more closely, or answers as if the kernel did not have it. */
 const filteredCalls = {
-  x64: { clone: 56, clone3: 435, socket: 41 },
-  arm64: { clone: 220, clone3: 435, socket: 198 },
+  x64: { clone: 56, clone3: 435, mmap: 9, setsockopt: 54, socket: 41 },
+  arm64: { clone: 220, clone3: 435, mmap: 222, setsockopt: 208, socket: 198 },
 } as const;
 
 /** Newer calls have the same number on all architectures. */
@@ -48,7 +50,7 @@ const refusedEverywhere = {
   memfd_secret: 447,
 } as const;
 
-/** Namespaces and mounts, memory that no limit counts, keys, tracing, and the kernel itself. */
+/** Namespaces and mounts, memory that no limit counts, sessions, keys, tracing, and the kernel itself. */
 const refusedCalls = {
   x64: {
     unshare: 272,
@@ -63,6 +65,8 @@ const refusedCalls = {
     msgget: 68,
     semget: 64,
     mq_open: 240,
+    vmsplice: 278,
+    setsid: 112,
     add_key: 248,
     request_key: 249,
     keyctl: 250,
@@ -92,6 +96,8 @@ const refusedCalls = {
     msgget: 186,
     semget: 190,
     mq_open: 180,
+    vmsplice: 75,
+    setsid: 157,
     add_key: 217,
     request_key: 218,
     keyctl: 219,
@@ -111,9 +117,9 @@ const refusedCalls = {
 } as const;
 
 export interface SystemCalls {
-  sandbox: Readonly<Record<string, number>>;
-  filtered: Readonly<Record<'clone' | 'clone3' | 'socket', number>>;
-  refused: readonly number[];
+  sandbox: Readonly<Record<keyof (typeof sandboxCalls)['x64'], number>>;
+  filtered: Readonly<Record<keyof (typeof filteredCalls)['x64'], number>>;
+  refused: Readonly<Record<keyof (typeof refusedCalls)['x64'], number>>;
 }
 
 /** Undefined on an unknown architecture. */
@@ -122,6 +128,6 @@ export function findSystemCalls(architecture: NodeJS.Architecture): SystemCalls 
   return {
     sandbox: sandboxCalls[architecture],
     filtered: filteredCalls[architecture],
-    refused: Object.values(refusedCalls[architecture]),
+    refused: refusedCalls[architecture],
   };
 }

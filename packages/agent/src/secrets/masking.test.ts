@@ -116,3 +116,14 @@ test('texts without a value are unchanged', () => {
   assert.equal(new Masking().conceal(value), value);
   assert.equal(maskingOf(value).mask('nothing of the kind'), 'nothing of the kind');
 });
+
+test('a long secret of equal letters is searched in a long text at once', () => {
+  const secret = `${'a'.repeat(30_000)}b${'a'.repeat(30_000)}`;
+  const text = 'a'.repeat(1_000_000);
+  assert.equal(maskingOf(secret).mask(text), text);
+  assert.equal(maskingOf('aaaa').mask(text), '***');
+  assert.throws(
+    () => maskingOf(Array.from({ length: 3_000 }, (_, line) => `line ${line}`).join('\n')),
+    /3001 lines or texts; at most 2000 can be masked: divide it/,
+  );
+});

@@ -10,12 +10,15 @@
  * case, its hash, its first half) is not found: the author of a pipeline can always disguise a secret.
  */
 import type { Secret } from '@headgate/contract';
+import { findOccurrences, findWords } from '../occurrences.ts';
 
 const mask = '***';
 /** A shorter value is masked only as a whole word, since it may occur anywhere. */
 const shortBelow = 4;
 /** The length of the fragments that are masked in error messages. */
 const fragmentLength = 4;
+/** Lines of a value, or texts in it, that are masked each. A file of 64 KiB with keys has some 1,000. */
+const partLimit = 2_000;
 /** Characters of an error message that are searched, which is more than is ever reported. */
 const messageLimit = 100_000;
 
@@ -55,19 +58,24 @@ export class Masking {
 
   #findRanges(text: string): Range[] {
     const found: Range[] = [];
-    for (const form of this.#forms)
-      for (let at = text.indexOf(form); at >= 0; at = text.indexOf(form, at + 1))
-        found.push([at, at + form.length]);
-    for (const word of this.#words) {
-      const alone = new RegExp(`(?<![\\p{L}\\p{N}])${escapeWord(word)}(?![\\p{L}\\p{N}])`, 'gu');
-      for (const { index } of text.matchAll(alone)) found.push([index, index + word.length]);
-    }
+    for (const form of this.#forms) addRanges(found, findOccurrences(text, form), form.length);
+    for (const word of this.#words) addRanges(found, findWords(text, word, letter), word.length);
     return found;
   }
 }
 
-function escapeWord(word: string): string {
-  return Array.from(word, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`).join('');
+const letter = /^[\p{L}\p{N}]$/u;
+
+/** Adds ranges of one length. Those that overlap become one. */
+function addRanges(ranges: Range[], positions: Iterable<number>, length: number): void {
+  let last: Range | undefined;
+  for (const at of positions) {
+    if (last !== undefined && at <= last[1]) last[1] = at + length;
+    else {
+      last = [at, at + length];
+      ranges.push(last);
+    }
+  }
 }
 
 type Range = [from: number, to: number];
@@ -83,9 +91,15 @@ function replaceRanges(text: string, ranges: Range[]): string {
   return result + text.slice(end);
 }
 
+/** @throws Error if there are too many to search each text for all of them */
 function listParts(value: string): Set<string> {
   const parts = [value, ...value.split(/[\r\n]+/).map((line) => line.trim()), ...collectTexts(value)];
-  return new Set(parts.filter((part) => part.length >= shortBelow));
+  const long = new Set(parts.filter((part) => part.length >= shortBelow));
+  if (long.size > partLimit)
+    throw new Error(
+      `a secret has ${long.size} lines or texts; at most ${partLimit} can be masked: divide it into several secrets`,
+    );
+  return long;
 }
 
 /** All texts in a JSON object, at any depth. */

@@ -9,6 +9,8 @@ import type {
   ConnectorOauthLookup,
   ConnectorOauthPlan,
   ConnectorOauthProblemReport,
+  DeletedEnvironments,
+  DeletedEnvironmentsRequest,
   GoodbyeRequest,
   GoodbyeResponse,
   HeartbeatRequest,
@@ -43,6 +45,7 @@ export interface ControlPlane {
   secretReference(body: SecretLookup, signal: AbortSignal): Promise<SecretCoordinates>;
   connectorOauth(body: ConnectorOauthLookup, signal: AbortSignal): Promise<ConnectorOauthPlan>;
   connectorOauthProblem(body: ConnectorOauthProblemReport, signal: AbortSignal): Promise<void>;
+  deletedEnvironments(body: DeletedEnvironmentsRequest, signal: AbortSignal): Promise<DeletedEnvironments>;
   artifact(digest: string, signal: AbortSignal): Promise<ArtifactManifest>;
   blob(sha256: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
 }
@@ -115,6 +118,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     secretReference: (body, signal) => post('/secret-references', body, signal),
     connectorOauth: (body, signal) => post('/connector-oauths', body, signal),
     connectorOauthProblem: (body, signal) => post('/connector-oauth-problems', body, signal),
+    deletedEnvironments: (body, signal) => post('/deleted-environments', body, signal),
     async artifact(digest, signal) {
       const path = `/artifacts/${encodeURIComponent(digest)}`;
       return callWithin(realTime, callTimeoutMilliseconds, [signal], async (bounded) => {

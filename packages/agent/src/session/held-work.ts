@@ -11,6 +11,8 @@ export type Kill =
   | { report: 'released or failed'; why: string };
 
 export interface HeldWork extends WorkKey {
+  /** It takes a place for short work. */
+  isShort: boolean;
   cancel: AbortController;
   kill: AbortController;
   killed: Kill | undefined;
@@ -25,13 +27,14 @@ export interface HeldWork extends WorkKey {
   confirmedAt: number;
 }
 
-export function createHeldWork({ workId, epoch }: WorkKey, now: number): HeldWork {
+export function createHeldWork({ workId, epoch }: WorkKey, isShort: boolean, now: number): HeldWork {
   const begun = Promise.withResolvers<void>();
   // Avoids an unhandled rejection if the handler does not wait for it.
   begun.promise.catch(() => undefined);
   return {
     workId,
     epoch,
+    isShort,
     cancel: new AbortController(),
     kill: new AbortController(),
     killed: undefined,

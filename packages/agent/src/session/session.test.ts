@@ -40,6 +40,7 @@ describe('a session of the agent', () => {
       instanceId: randomUUID(),
       agentVersion: '0',
       concurrency: options.concurrency ?? 2,
+      shortConcurrency: 10,
       shutdownSeconds: options.shutdownSeconds ?? 2,
       log: quiet,
     });

@@ -1,17 +1,23 @@
 /**
- * The session of one agent instance with the server: says hello, claims work up to its concurrency, renews
+ * The session of one agent instance with the server: says hello, claims work for its free places, renews
  * leases, obeys commands and sends reports. While the server is unavailable, runs continue and reports wait.
  */
 import { EventEmitter, once } from 'node:events';
 import type {
   AgentCommand,
+  ClaimRequest,
   Command,
   GoodbyeStage,
   HelloResponse,
   WorkItem,
   WorkKind,
 } from '@headgate/contract';
-import { agentProtocolVersion, claimLimit, instanceAbilities } from '@headgate/contract/without-schemas';
+import {
+  agentProtocolVersion,
+  claimLimit,
+  instanceAbilities,
+  runKinds,
+} from '@headgate/contract/without-schemas';
 import { Cancellation, describeCancellation } from '../cancellation.ts';
 import type { Handler, Handlers } from '../handlers/handler.ts';
 import { getReason, type Log } from '../log.ts';
@@ -54,11 +60,17 @@ export interface SessionOptions {
   handlers: Partial<Handlers>;
   instanceId: string;
   agentVersion: string;
+  /** Places for runs. */
   concurrency: number;
+  /** Places for short work, which never waits for runs. */
+  shortConcurrency: number;
   shutdownSeconds: number;
   log: Log;
   time?: Time;
 }
+
+/** The places that a claim may fill. */
+type FreePlaces = Required<Pick<ClaimRequest, 'max' | 'maxShort'>>;
 
 /** A reason that is made once: an error of its own for each abort would refer to all that its stack refers to. */
 const placeFreed = new Error('a place is free');
@@ -77,7 +89,9 @@ export class Session {
   #claiming: Promise<void> | undefined;
   readonly #time: Time;
   #times: HelloResponse | undefined;
-  /** Event `freed`: a work item is no longer held. */
+  /** The open claims. */
+  readonly #calls = new Map<Promise<void>, FreePlaces>();
+  /** Event `freed`: a work item is no longer held. Event `returned`: a claim has its answer. */
   readonly #events = new EventEmitter();
 
   constructor(options: SessionOptions) {
@@ -172,13 +186,15 @@ export class Session {
   }
 
   async #sayHello(): Promise<void> {
-    const { controlPlane, instanceId, agentVersion, concurrency, handlers, log } = this.#options;
+    const { controlPlane, instanceId, agentVersion, concurrency, shortConcurrency, handlers, log } =
+      this.#options;
     const body = {
       protocolVersions: [agentProtocolVersion],
       agentVersion,
       instanceId,
       abilities: [...Object.keys(handlers), ...instanceAbilities],
       concurrency,
+      shortConcurrency,
     };
     await retryUntilSuccess('hello', this.#callContext, this.#stopping.signal, async (signal) => {
       this.#times = await controlPlane.hello(body, signal);
@@ -194,36 +210,74 @@ export class Session {
     }
   }
 
+  /**
+   * Keeps a call open for each sort of places that is free: one call for both, or one for each when one became
+   * free later. A call that may bring work is never aborted, because its work would be lost until its lease ends.
+   */
   async #claim(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      let away = false;
-      await retryUntilSuccess('claims', this.#callContext, signal, async () => {
-        // After an outage, the server may be another one, or may have forgotten this instance.
-        if (away) await this.#sayHello();
-        away = true;
-        const asked = this.#time.now();
-        const news = await this.#claimOnce(signal);
-        if (news || this.#time.now() - asked > pauseMilliseconds) return;
-        await this.#time.sleep(pauseMilliseconds, signal);
-      });
+      const free = this.#countFree();
+      if (this.#calls.size === 0 || free.max + free.maxShort > 0) {
+        const call = this.#claimWithRetries(free).finally(() => {
+          this.#calls.delete(call);
+          this.#events.emit('returned');
+        });
+        this.#calls.set(call, free);
+      }
+      await this.#waitForChange();
     }
+    await Promise.all(this.#calls.keys());
+  }
+
+  /** The free places that no open call waits to fill. */
+  #countFree(): FreePlaces {
+    const { concurrency, shortConcurrency } = this.#options;
+    const count = (isShort: boolean, places: number) => {
+      const calls = [...this.#calls.values()];
+      if (calls.some(({ max, maxShort }) => (isShort ? maxShort : max) > 0)) return 0;
+      const held = [...this.#held.values()].filter((work) => work.isShort === isShort).length;
+      return Math.min(Math.max(0, places - held), claimLimit);
+    };
+    return { max: count(false, concurrency), maxShort: count(true, shortConcurrency) };
+  }
+
+  /** Waits until a place is free, or a call has returned, as all do when the session stops. */
+  async #waitForChange(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const names = ['freed', 'returned'];
+    for (const name of names) this.#events.once(name, resolve);
+    await promise;
+    for (const name of names) this.#events.off(name, resolve);
+  }
+
+  async #claimWithRetries(free: FreePlaces): Promise<void> {
+    const { signal } = this.#stopping;
+    let away = false;
+    await retryUntilSuccess('claims', this.#callContext, signal, async () => {
+      // After an outage, the server may be another one, or may have forgotten this instance.
+      if (away) await this.#sayHello();
+      away = true;
+      const asked = this.#time.now();
+      const news = await this.#claimOnce(free, signal);
+      if (news || this.#time.now() - asked > pauseMilliseconds) return;
+      await this.#time.sleep(pauseMilliseconds, signal);
+    });
   }
 
   /** One long poll. Returns whether it brought work or a new command. */
-  async #claimOnce(signal: AbortSignal): Promise<boolean> {
-    const { controlPlane, instanceId, concurrency } = this.#options;
-    const max = Math.min(Math.max(0, concurrency - this.#held.size), claimLimit);
+  async #claimOnce(free: FreePlaces, signal: AbortSignal): Promise<boolean> {
+    const { controlPlane, instanceId } = this.#options;
     const freed = new AbortController();
     const onFreed = () => freed.abort(placeFreed);
     // A call that waits only for commands ends when a place becomes free, so that it can be filled.
-    if (max === 0) this.#events.once('freed', onFreed);
+    if (free.max + free.maxShort === 0) this.#events.once('freed', onFreed);
     try {
       const waitSeconds = this.#times?.claimWaitSeconds ?? 0;
       const answer = await this.#callWithin(
         waitSeconds * 1_000 + this.#leaseMilliseconds,
         [signal, freed.signal],
-        (bounded) => controlPlane.claim({ instanceId, max, waitSeconds }, bounded),
+        (bounded) => controlPlane.claim({ instanceId, ...free, waitSeconds }, bounded),
       );
       const { work, commands, agentCommand } = answer;
       for (const item of work) this.#take(item);
@@ -310,7 +364,7 @@ export class Session {
   #take(item: WorkItem): void {
     const key = { workId: item.workId, epoch: item.epoch };
     if (this.#held.has(getWorkName(key))) return;
-    const work = createHeldWork(key, this.#time.now());
+    const work = createHeldWork(key, !runKinds.includes(item.kind), this.#time.now());
     this.#held.set(getWorkName(key), work);
     this.#outbox.open(key);
     this.#options.log.info('work claimed', { ...key, kind: item.kind });

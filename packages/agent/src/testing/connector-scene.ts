@@ -2,11 +2,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Step, WorkOf } from '@headgate/contract';
+import { parseEgressAllow } from '@headgate/contract/egress';
 import { Secret } from '@headgate/contract/without-schemas';
 import type { ArtifactCache } from '../artifacts/artifact-cache.ts';
 import { openConfinement } from '../confinement/confinement.ts';
 import { createConnectors } from '../connectors/connectors.ts';
-import { parseEgressAllow } from '../connectors/egress.ts';
 import type { WorkContext } from '../handlers/handler.ts';
 import { createPipelineExecutionHandler } from '../handlers/pipeline-execution.ts';
 import { removeTree } from '../host/folders.ts';
@@ -50,7 +50,7 @@ export async function openConnectorScene(
     controlPlane: { connectorOauth: refuse, connectorOauthProblem: refuse },
     instanceId: '00000000-0000-4000-8000-000000000001',
     vaults: { find: () => undefined },
-    allow: parseEgressAllow('127.0.0.0/8'),
+    allow: parseEgressAllow(['127.0.0.0/8']),
   });
   let published = 0;
 

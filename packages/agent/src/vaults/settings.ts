@@ -1,5 +1,6 @@
 /** Parses HEADGATE_AGENT_VAULTS, a JSON list. The secrets of vaults are separate settings. */
 import type { Secret } from '@headgate/contract';
+import { trimAddress } from '../trimmed-address.ts';
 import { type VaultKind, vaultKinds } from './vault.ts';
 
 export type VaultSettings =
@@ -110,5 +111,5 @@ function parseAddress(text: string, which: string): string {
     throw new Error(
       `${which}: ${JSON.stringify(text)} must be an http or https address without user, query and fragment`,
     );
-  return url.href.replace(/\/+$/, '');
+  return trimAddress(url);
 }

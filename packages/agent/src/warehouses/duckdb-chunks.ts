@@ -54,7 +54,7 @@ export async function findReason(
     if (limit.aborted) return failure;
     const reason = getReason(again);
     // The failure ended the transaction, so nothing more can run in it.
-    if (!/transaction is aborted/.test(reason)) return new Error(reason.split(/\n+LINE \d+:/)[0]);
+    if (!/transaction is aborted/.test(reason)) return new Error(reason.split(/\nLINE \d+:/)[0]?.trimEnd());
   } finally {
     limit.removeEventListener('abort', stop);
   }

@@ -9,21 +9,24 @@ const messageLimit = 200_000;
 
 export function explainError(error: unknown, memoryMegabytes: number): string {
   // The stack trace of an internal error contains addresses and paths of this machine.
-  const reason =
-    getReason(error)
-      .slice(0, messageLimit)
-      .split(/\n+Stack Trace:/)[0] ?? '';
+  const reason = cutAt(getReason(error).slice(0, messageLimit), /\nStack Trace:/);
   if (/max_temp_directory_size/.test(reason))
-    return `${(reason.split(/\.?\s+This limit was set/)[0] ?? reason).trim()}; the disk space for spilling is limited: make the query smaller, or raise HEADGATE_AGENT_WAREHOUSE_TEMP_MB of the agent`;
-  const [message = '', advice] = reason.split(/\n+Possible solutions:/);
-  if (advice !== undefined || /^Out of Memory Error/.test(message)) {
+    return `${cutAt(reason, /\sThis limit was set/).replace(/\.$/, '')}; the disk space for spilling is limited: make the query smaller, or raise HEADGATE_AGENT_WAREHOUSE_TEMP_MB of the agent`;
+  const message = cutAt(reason, /\nPossible solutions:/);
+  if (message !== reason || /^Out of Memory Error/.test(message)) {
     return `${message.trim()}; the warehouse has ${memoryMegabytes} MB: make the query smaller, or raise HEADGATE_AGENT_WAREHOUSE_MEMORY_MB of the agent`;
   }
   if (/configuration has been locked/.test(reason))
     return `settings cannot be changed in this warehouse: ${reason}. Use only SET VARIABLE, USE, SET schema and SET search_path`;
   if (/^Invalid Input Error: Error when sniffing file/.test(reason)) return explainUnknownFormat(reason);
   if (/CSV Error on Line: \d/.test(reason)) return explainWrongLine(reason);
-  return reason.replace(/\n+Did you mean "(?:pg_|pragma_|duckdb_|sqlite_)\w*"\?/, '');
+  return reason.replace(/\n{1,3}Did you mean "(?:pg_|pragma_|duckdb_|sqlite_)\w*"\?/, '');
+}
+
+/** The text before what matches, without the blanks at its end. */
+function cutAt(text: string, pattern: RegExp): string {
+  const at = text.search(pattern);
+  return at < 0 ? text : text.slice(0, at).trimEnd();
 }
 
 /** A CSV file whose form is not what was asked for. DuckDB lists all that it tried. */
@@ -39,7 +42,7 @@ function explainUnknownFormat(reason: string): string {
 
 /** A line of a CSV file that does not fit. DuckDB adds the settings of its reader. */
 function explainWrongLine(reason: string): string {
-  const lines = (reason.split(/\n\s*file = /)[0] ?? reason).split('\n');
+  const lines = cutAt(reason, /\n[^\S\n]*file = /).split('\n');
   return lines
     .filter(
       (line) => !/^(?:\* |Possible fixes:|This type was either|Column \S+ is being converted)/.test(line),

@@ -4,6 +4,7 @@
  * a later DuckDB adds is refused until it is listed.
  */
 import { type DuckDBConnection, StatementType } from '@duckdb/node-api';
+import { findOccurrences, findWords } from '../occurrences.ts';
 import { checkStatementKind, refuseKind } from './duckdb-statement-kinds.ts';
 import { readStatements, type Word } from './sql-words.ts';
 
@@ -123,11 +124,12 @@ const naming = new Set([
 ]);
 
 function* calledFunctions(statement: readonly Word[]): Generator<string> {
+  const ends = findGroupEnds(statement);
   for (const [index, word] of statement.entries()) {
     if (!isName(word) || !isSymbol(statement[index + 1], '(')) continue;
     const before = statement[startOfName(statement, index) - 1];
     const names = before?.kind === 'name' && naming.has(before.value);
-    if (!names && !isNamedQuery(statement, index + 1)) yield word.value;
+    if (!names && !isNamedQuery(statement, ends.get(index + 1))) yield word.value;
   }
 }
 
@@ -139,17 +141,22 @@ function startOfName(statement: readonly Word[], index: number): number {
 }
 
 /** Whether it is one of the queries of WITH: `name (columns) AS (`, `name (columns) AS MATERIALIZED (`. */
-function isNamedQuery(statement: readonly Word[], open: number): boolean {
-  let depth = 0;
-  let close = open;
-  do {
-    if (isSymbol(statement[close], '(')) depth += 1;
-    if (isSymbol(statement[close], ')')) depth -= 1;
-    close += 1;
-  } while (depth > 0 && close < statement.length);
-  const after = statement[close + 1];
-  const isQuery = isSymbol(after, '(') || after?.value === 'materialized' || after?.value === 'not';
-  return statement[close]?.value === 'as' && isQuery;
+function isNamedQuery(statement: readonly Word[], end: number | undefined): boolean {
+  if (end === undefined || statement[end + 1]?.value !== 'as') return false;
+  const after = statement[end + 2];
+  return isSymbol(after, '(') || after?.value === 'materialized' || after?.value === 'not';
+}
+
+/** For each open parenthesis with an end, the index of its end. */
+function findGroupEnds(statement: readonly Word[]): Map<number, number> {
+  const ends = new Map<number, number>();
+  const open: number[] = [];
+  for (const [index, word] of statement.entries()) {
+    if (isSymbol(word, '(')) open.push(index);
+    const from = isSymbol(word, ')') ? open.pop() : undefined;
+    if (from !== undefined) ends.set(from, index);
+  }
+  return ends;
 }
 
 /** Queries of every run, and the agent's own, would call the macro in place of DuckDB's function. */
@@ -171,7 +178,7 @@ export function refuseNamesOfFunctions(sql: string, { refused }: BuiltInFunction
 }
 
 function hasWord(sql: string, word: string): boolean {
-  return new RegExp(`(?<![\\w$])${word}(?![\\w$])`, 'i').test(sql);
+  return !findWords(sql.toLowerCase(), word, /^[\w$]$/).next().done;
 }
 
 /**
@@ -191,7 +198,7 @@ export async function checkCreated(
   for (const [kind, catalog, schema, name, text = ''] of reader.getRows().map((row) => row.map(String))) {
     // The head of a view has its name and columns, as in `query (a) AS`.
     const definition = kind === 'view' ? text.slice(text.search(/\bas\b/i)) : text;
-    const called = suspects.find((each) => new RegExp(`\\b${each}"?\\s*\\(`, 'i').test(definition));
+    const called = suspects.find((each) => isCalled(definition, each));
     const isTaken = kind !== 'view' && names.has(name?.toLowerCase() ?? '');
     if (called === undefined && !isTaken) continue;
     const path = [catalog, schema, name].map((each) => `"${each?.replaceAll('"', '""')}"`).join('.');
@@ -199,6 +206,16 @@ export async function checkCreated(
     if (called !== undefined) refuseFunction(called);
     throw takenName(name ?? '');
   }
+}
+
+function isCalled(definition: string, name: string): boolean {
+  const text = definition.toLowerCase();
+  for (const at of findOccurrences(text, name)) {
+    const quote = text[at + name.length] === '"' ? 1 : 0;
+    const after = text.slice(at + name.length + quote).trimStart();
+    if (after.startsWith('(') && !/\w/.test(text[at - 1] ?? ' ')) return true;
+  }
+  return false;
 }
 
 const created = `

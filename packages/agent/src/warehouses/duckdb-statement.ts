@@ -174,6 +174,9 @@ async function checkExplained(
   const type = statement.statementType;
   statement.destroySync();
   if (type === StatementType.EXPLAIN) throw new Error('EXPLAIN is not allowed after EXPLAIN: remove one');
+  // EXPLAIN ANALYZE would do it, without the care that these get when they stand alone.
+  if (type === StatementType.TRANSACTION || type === StatementType.SET)
+    throw new Error('EXPLAIN needs a SELECT or another statement that reads or writes data: remove EXPLAIN');
   checkStatementKind(type);
   await checkPlan(connection, sql, type, rules.functions);
 }

@@ -36,6 +36,16 @@ export function createDuckdbDriver(settings: WarehouseSettings): WarehouseDriver
     connect: (place) => getEnvironment(place).connect(),
     connectReading: (place) => getEnvironment(place).connect(),
     connectScratch: (place, filesFolder) => getEnvironment(place).connect({ filesFolder }),
+    async remove(place) {
+      const environment = environments.get(settings.folders.database(place));
+      if (environment?.isInUse) return false;
+      // Only one process can open the file: a late connection waits for the end of this one.
+      await environment?.close();
+      const file = settings.folders.database(place);
+      for (const left of [file, `${file}.wal`, settings.folders.warehouseTemporary(place)])
+        await rm(left, { recursive: true, force: true });
+      return true;
+    },
     async close() {
       await Promise.all([...environments.values()].map((environment) => environment.close()));
     },
@@ -115,6 +125,10 @@ class EnvironmentDatabase {
         return closing;
       },
     };
+  }
+
+  get isInUse(): boolean {
+    return this.#open.size > 0;
   }
 
   async close(): Promise<void> {

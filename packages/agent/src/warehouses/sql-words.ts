@@ -11,8 +11,9 @@ export interface Word {
 
 /** DuckDB takes the characters beyond ASCII for blanks, too. */
 const blank = /[\s\u00a0\u2000-\u200d\u202f\u205f\u2060\u3000\ufeff]+/y;
+/** Letters and digits are ASCII or anything beyond it that is not a blank. */
 const plainName =
-  /[[A-Za-z_\u0080-\uffff]--[\u00a0\u2000-\u200d\u202f\u205f\u2060\u3000\ufeff]][[\w$\u0080-\uffff]--[\u00a0\u2000-\u200d\u202f\u205f\u2060\u3000\ufeff]]*/vy;
+  /[A-Za-z_\u0080-\u009f\u00a1-\u1fff\u200e-\u202e\u2030-\u205e\u2061-\u2fff\u3001-\ufefe\uff00-\uffff][\w$\u0080-\u009f\u00a1-\u1fff\u200e-\u202e\u2030-\u205e\u2061-\u2fff\u3001-\ufefe\uff00-\uffff]*/y;
 const lineComment = /--[^\n\r]*/y;
 const dollarTag = /\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$/y;
 
@@ -53,7 +54,15 @@ export function readStatements(sql: string): Word[][] {
   return statements.filter((words) => words.length > 0);
 }
 
-function* readWords(sql: string): Generator<Word> {
+/** The first word in lower case, past blanks, comments and open parentheses. '' if something else comes first. */
+export function readFirstWord(sql: string): string {
+  for (const { kind, value } of readWords(sql))
+    if (kind !== 'symbol' || value !== '(') return kind === 'name' ? value : '';
+  return '';
+}
+
+/** One word after the other: a long text is read only as far as they are taken. */
+export function* readWords(sql: string): Generator<Word> {
   let from = 0;
   while (from < sql.length) {
     const skipped =

@@ -49,6 +49,8 @@ export interface WarehouseDriver {
    */
   connectScratch(place: EnvironmentPlace, filesFolder: string): Promise<WarehouseConnection>;
   connectReading(place: EnvironmentPlace): Promise<ReadingConnection>;
+  /** Deletes the data of an environment. Returns false, and deletes nothing, while something is connected to it. */
+  remove(place: EnvironmentPlace): Promise<boolean>;
   /** Closes all connections and processes. Never rejects. */
   close(): Promise<void>;
 }

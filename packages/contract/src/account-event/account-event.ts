@@ -70,7 +70,7 @@ const eventFilters = {
   projectId: Type.Optional(OpaqueId),
   environmentName: Type.Optional(Name),
   actorId: Type.Optional(OpaqueId),
-  subjectId: Type.Optional(Name),
+  subjectId: Type.Optional(OpaqueId),
   subjectType: Type.Optional(Name),
 };
 

@@ -27,6 +27,12 @@ export const agentProtocolOutcomes = {
       'None of the work that the agent holds needs this content.',
       ({ digest }) => `There is no content ${digest} that this agent may fetch.`,
     ),
+    'vault-name-not-granted-to-run': kind<{ name: string; secretName: string }>(
+      409,
+      'The project may not use the vault secret of the reference in the vaults of this agent.',
+      ({ name, secretName }) =>
+        `The secret reference ${quoted(name)} is for the vault secret ${quoted(secretName)}, which the project may not use in the vaults of this agent. A Super Admin or Admin can grant it with \`vaultAccess\` of the agent.`,
+    ),
     'secret-reference-of-another-agent': kind<{ name: string; agent: string }>(
       409,
       'The secret reference names an agent, and the run is on a different one.',

@@ -56,6 +56,11 @@
  *     Either refusal ends the work as FAILED.
  *   - An agent can read the artifacts of its account. One with restricted access can read those of the
  *     projects and environments in its allowlist, and those of the work that it holds.
+ *   - An instance has places for runs and for short work (a request waits for it). Hello names both; a claim
+ *     asks for each, and an instance may have two claims open, one for each. One environment gets only its share
+ *     of the places of all instances (docs/adr/0077). `environmentShare` of a work is that share; the agent
+ *     keeps it for its own places, such as those of scripts. Without `shortConcurrency` and `maxShort`, short
+ *     work takes places for runs.
  *   - Commands are repeated until the work ends; obeying one twice has no effect.
  *   - `released` returns work that has not started; another instance can claim it with the next epoch.
  *   - A server that supports none of `protocolVersions` answers hello with 409
@@ -87,6 +92,9 @@
  *     that work gives the code once more as long as the work is held. Tokens go to the agent's vault only.
  *   - A run or test that uses an OAuth configuration asks the server for it by name. The instance that could
  *     not get a token reports why, and the configuration shows it.
+ *   - `generation` of claimed work names the data of its environment: one that was deleted and created again has another
+ *     one. Only an instance with the ability `environment-generations` gets work of one above 1. Each instance asks
+ *     `POST /agent/v1/deleted-environments` from time to time, and deletes the data that it has of those.
  *   - Both sides ignore unknown members.
  */
 import { Type } from 'typebox';
@@ -96,6 +104,7 @@ import { SecretCoordinates } from '../secret/secret-value.ts';
 import { ArtifactManifest } from './artifact-manifest.ts';
 import { ClaimRequest, ClaimResponse } from './claim.ts';
 import { ConnectorOauthLookup, ConnectorOauthPlan, ConnectorOauthProblemReport } from './connector-work.ts';
+import { DeletedEnvironments, DeletedEnvironmentsRequest } from './deleted-environments.ts';
 import { CertificateRequest, IssuedCertificate } from './instance-certificate.ts';
 import {
   GoodbyeRequest,
@@ -223,7 +232,12 @@ export const agentSecretReference = operation({
   summary: 'Look up a secret reference',
   body: SecretLookup,
   success: { status: 200, body: SecretCoordinates },
-  problems: ['work-not-held', 'secret-reference-not-found', 'secret-reference-of-another-agent'],
+  problems: [
+    'work-not-held',
+    'secret-reference-not-found',
+    'secret-reference-of-another-agent',
+    'vault-name-not-granted-to-run',
+  ],
   withoutEvent: 'it reads a record of the project; what is read from a vault, the vault itself notes',
 });
 
@@ -240,6 +254,7 @@ export const agentConnectorOauth = operation({
     'connector-oauth-not-found',
     'connector-oauth-pending',
     'secret-reference-of-another-agent',
+    'vault-name-not-granted-to-run',
   ],
   withoutEvent: 'it reads a record of the project',
 });
@@ -268,6 +283,19 @@ export const agentCertificate = operation({
   events: ['certificate-issued'],
 });
 
+export const agentDeletedEnvironments = operation({
+  ...agentOperation,
+  id: 'agentDeletedEnvironments',
+  method: 'POST',
+  path: '/agent/v1/deleted-environments',
+  summary: 'Look up deleted environments',
+  description: 'Sorted by project and name.',
+  body: DeletedEnvironmentsRequest,
+  success: { status: 200, body: DeletedEnvironments },
+  problems: [],
+  withoutEvent: 'it reads; the deletion of an environment is an event of its own',
+});
+
 export const agentProtocolOperations = [
   agentHello,
   agentClaim,
@@ -276,6 +304,7 @@ export const agentProtocolOperations = [
   agentGoodbye,
   agentArtifact,
   agentBlob,
+  agentDeletedEnvironments,
   agentCertificate,
   agentSecretReference,
   agentConnectorOauth,

@@ -38,7 +38,19 @@ export const PipelineExecutionWork = Type.Object({
 });
 export type PipelineExecutionWork = Static<typeof PipelineExecutionWork>;
 
-const claimedWork = { workId: Uuid, epoch: Type.Integer({ minimum: 1 }), leaseExpiresAt: DateTime };
+const claimedWork = {
+  workId: Uuid,
+  epoch: Type.Integer({ minimum: 1 }),
+  leaseExpiresAt: DateTime,
+  environmentShare: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 100,
+      description:
+        'The part of the places of one kind, in percent, that the environment of the work may hold. An older server does not send it: then 50',
+    }),
+  ),
+};
 export const WorkItem = Type.Union([
   Type.Object({
     ...claimedWork,
@@ -65,14 +77,22 @@ export const ClaimRequest = Type.Object({
   max: Type.Integer({
     minimum: 0,
     maximum: claimLimit,
-    description: 'Free places; 0 waits for commands only',
+    description: 'Free places for runs; 0 claims none',
   }),
+  maxShort: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: claimLimit,
+      description:
+        'Free places for short work: queries, writes and checks of secrets, tests and authorizations of connectors. Absent: `max` is for all work',
+    }),
+  ),
   waitSeconds: Type.Integer({ minimum: 0, maximum: claimWaitLimitSeconds }),
 });
 export type ClaimRequest = Static<typeof ClaimRequest>;
 
 export const ClaimResponse = Type.Object({
-  work: Type.Array(WorkItem, { maxItems: claimLimit }),
+  work: Type.Array(WorkItem, { maxItems: 2 * claimLimit }),
   commands: Type.Array(Command, { maxItems: 1_000 }),
   agentCommand: Type.Optional(oneOf(agentCommands)),
 });

@@ -19,7 +19,14 @@ export const HelloRequest = Type.Object({
   agentVersion: Type.String({ minLength: 1, maxLength: 50 }),
   instanceId: Uuid,
   abilities: Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { maxItems: 100 }),
-  concurrency: Type.Integer({ minimum: 1, maximum: 10_000 }),
+  concurrency: Type.Integer({ minimum: 1, maximum: 10_000, description: 'Places for runs' }),
+  shortConcurrency: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 10_000,
+      description: 'Places for short work. Absent: it takes places for runs',
+    }),
+  ),
 });
 export type HelloRequest = Static<typeof HelloRequest>;
 

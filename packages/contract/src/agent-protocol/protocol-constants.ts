@@ -6,11 +6,14 @@ export const agentProtocolVersion = 1;
  * What an instance may be able to do beside kinds of work: `restart`, obeying the command;
  * `restarted-execution`, continuing an execution by its plan. Others would run it from its start.
  */
-export const instanceAbilities = ['restart', 'restarted-execution'] as const;
+export const instanceAbilities = ['restart', 'restarted-execution', 'environment-generations'] as const;
 /** The exit code of an agent that obeys `restart` (EX_TEMPFAIL of sysexits.h): start it again. */
 export const restartExitCode = 75;
 
-/** Works in one claim, its longest wait, and reports in one call. */
+/** All other kinds are short work: a request waits for it. It has places of its own. */
+export const runKinds: readonly string[] = ['pipeline-execution', 'test-execution'];
+
+/** Works of one sort in one claim, its longest wait, and reports in one call. */
 export const claimLimit = 100;
 export const claimWaitLimitSeconds = 25;
 export const reportLimit = 200;
@@ -43,3 +46,6 @@ export const runStepValuesLimit = 10 * 1_048_576;
 
 /** Characters of the result of a connector's test, as JSON text. */
 export const connectorTestLimit = 262_144;
+
+/** Projects in one request for deleted environments. */
+export const askedProjectLimit = 100;

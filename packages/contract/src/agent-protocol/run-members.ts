@@ -1,6 +1,6 @@
 /** What the payloads of all work that runs pipelines have in common. */
 import { type Static, Type } from 'typebox';
-import { EnvironmentName, Name, oneOf, Uuid } from '../primitives.ts';
+import { EnvironmentName, Generation, Name, oneOf, Uuid } from '../primitives.ts';
 import { VariableBehaviour, VariableType, VariableValue } from '../variable/variable-value.ts';
 
 /** The warehouses of projects (project.ts), in the protocol's words. */
@@ -65,6 +65,7 @@ export type SharedArtifact = Static<typeof SharedArtifact>;
 export const runMembers = {
   projectId: Uuid,
   environmentName: EnvironmentName,
+  generation: Generation,
   versionName: Name,
   artifactDigest: ArtifactDigest,
   ignoredPipelines: IgnoredPipelines,

@@ -11,6 +11,8 @@ export const agentOutcomes = {
     'agent-secret-refreshed',
     'agent-command-given',
     'agent-allowlist-updated',
+    'agent-vault-access-updated',
+    'vault-names-granted',
   ],
   problems: {
     'agent-not-found': kind<{ id: string }>(
@@ -45,6 +47,28 @@ export const agentOutcomes = {
       422,
       'The end of the pause is in the past.',
       () => 'body.pausedUntil is in the past.',
+    ),
+    'vault-name-not-granted': kind<{
+      names: readonly string[];
+      projectId: string;
+      granted: readonly string[];
+      more: number;
+    }>(
+      403,
+      'The project may not use this name in the vaults of the agent. Callers who may manage agents can grant names to projects.',
+      ({ names, projectId, granted, more }) =>
+        `The project may not use the vault secret ${names.map(quoted).join(', ')}. ` +
+        `It may use names that begin with ${quoted(`${projectId}/`)} or ${quoted(`${projectId}-`)}` +
+        (granted.length === 0
+          ? ', and no others. '
+          : `, and ${granted.map(quoted).join(', ')}${more === 0 ? '' : ` and ${more} more`}. `) +
+        'Use such a name, or ask a Super Admin or Admin of the account to send this request, or to grant the name with `vaultAccess` of the agent.',
+    ),
+    'too-many-vault-names': kind<{ limit: number }>(
+      409,
+      'The project has the largest number of granted vault names. Grant a prefix instead.',
+      ({ limit }) =>
+        `The project has ${limit} granted vault names, which is the limit: remove some with \`vaultAccess\` of the agent, or grant a prefix such as "shared/" instead.`,
     ),
     'unknown-agent': kind<{ id: string }>(
       422,

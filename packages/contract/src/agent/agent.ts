@@ -2,7 +2,18 @@
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
-import { DateTime, ifMatchHeader, Name, OpaqueId, oneOf, pageOf, pageQuery, Uuid } from '../primitives.ts';
+import {
+  DateTime,
+  EnvironmentName,
+  ifMatchHeader,
+  Name,
+  OpaqueId,
+  oneOf,
+  pageOf,
+  pageQuery,
+  Uuid,
+} from '../primitives.ts';
+import { VaultAccess } from './vault-access.ts';
 
 export const agentStatuses = [
   'pending',
@@ -52,6 +63,34 @@ const summary = {
   pausedUntil: Type.Optional(DateTime),
 };
 
+export const agentWeightLimit = 100;
+const AgentWeight = named(
+  'AgentWeight',
+  Type.Object({
+    projectId: Uuid,
+    environmentName: Type.Optional({
+      ...EnvironmentName,
+      description:
+        'Absent: the weight of the project among projects. Else that of the environment among those of its project',
+    }),
+    weight: Type.Integer({ minimum: 1, maximum: 100, description: 'Works of one turn. The default is 1' }),
+  }),
+);
+export type AgentWeight = Static<typeof AgentWeight>;
+const shares = {
+  environmentShare: Type.Integer({
+    minimum: 1,
+    maximum: 100,
+    description:
+      'The part of the places of the agent, in percent and rounded up, that one environment may hold. The default is 50. The only environment that an agent serves may hold all',
+  }),
+  weights: Type.Array(AgentWeight, {
+    maxItems: agentWeightLimit,
+    description:
+      'How much work projects and environments get in their turns. Those that are not listed have the weight 1',
+  }),
+};
+
 /** interface.md, Agent summary. */
 export const AgentSummary = named('AgentSummary', Type.Object(summary));
 export type AgentSummary = Static<typeof AgentSummary>;
@@ -89,7 +128,9 @@ export const Agent = named(
     restrictedAccess: Type.Boolean({
       description: 'Whether only projects and environments in the allowlist can use the agent',
     }),
+    ...shares,
     versionDetails: AgentVersionDetails,
+    vaultAccess: Type.Optional(VaultAccess),
   }),
 );
 export type Agent = Static<typeof Agent>;
@@ -166,7 +207,8 @@ export const updateAgent = operation({
   method: 'PATCH',
   path: '/v1/agents/{agentId}',
   summary: 'Update an agent',
-  description: 'Members that the request omits keep their value.',
+  description:
+    'Members that the request omits keep their value. `vaultAccess` replaces the entries of the projects that it names; other projects keep theirs, and an empty entry removes all of a project.',
   permission: 'agents:manage',
   params: Type.Object(agentPath),
   headers: ifMatchHeader,
@@ -176,10 +218,13 @@ export const updateAgent = operation({
     trackName: Type.Optional(wordOfFilter(agentTracks)),
     enableAutoUpdates: Type.Optional(Type.Boolean()),
     restrictedAccess: Type.Optional(Type.Boolean()),
+    vaultAccess: Type.Optional(VaultAccess),
+    environmentShare: Type.Optional(shares.environmentShare),
+    weights: Type.Optional(shares.weights),
   }),
   success: { status: 202, body: Agent, headers: ['ETag'] },
-  problems: ['agent-not-found', 'agent-name-taken', 'unknown-word', 'etag-mismatch'],
-  events: ['agent-updated'],
+  problems: ['agent-not-found', 'agent-name-taken', 'unknown-word', 'unknown-project', 'etag-mismatch'],
+  events: ['agent-updated', 'agent-vault-access-updated'],
 });
 
 export const deleteAgent = operation({

@@ -4,7 +4,7 @@ import { ofAiTask } from '../ai-task/ai-task.ts';
 import { UploadWarning, uploadWarningLimit } from '../artifact/artifact-upload.ts';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
-import { DateTime, EnvironmentName, oneOf, Uuid } from '../primitives.ts';
+import { DateTime, EnvironmentName, oneOf, SeenDigest, seenHeader, Uuid } from '../primitives.ts';
 import { CommitId } from '../repository/repository-shapes.ts';
 
 export const shownFileLimit = 500;
@@ -28,6 +28,11 @@ export const AiTaskChanges = named(
   'AiTaskChanges',
   Type.Object({
     taskId: Uuid,
+    digest: {
+      ...SeenDigest,
+      description:
+        'Of everything that a merge would bring: files, commits, start and target. A merge must name it; it is also the ETag',
+    },
     state: oneOf(copyStates, { description: 'NONE: the task has not looked at the files of the project' }),
     sourceBranchName: Type.Optional({ ...BranchName, description: 'Where a merge goes to' }),
     branchName: Type.Optional({ ...BranchName, description: 'Of the commits; absent before the first one' }),
@@ -68,7 +73,7 @@ export const getAiTaskChanges = operation({
   description:
     'The files that the task changed, committed or not, with the findings of an upload of them. After a merge or a discard, a task that goes on begins new changes when it next looks at files.',
   permission: 'project:read',
-  success: { status: 200, body: AiTaskChanges },
+  success: { status: 200, body: AiTaskChanges, headers: ['ETag'] },
   problems: ['ai-task-not-found', 'repository-missing', 'migration-in-progress', 'git-failed'],
   events: [],
 });
@@ -81,9 +86,15 @@ export const mergeAiTask = operation({
   summary: 'Merge the changes of an AI task',
   description:
     'Puts all changes, also those that are not committed, on the source branch; in a project without a repository it publishes them as a version. ' +
-    'The response is 409 if somebody else has changed one of the files in between. The task must not be running.',
+    'The response is 409 if somebody else has changed one of the files in between. The task must not be running.\n\n' +
+    'The request must name the changes that the caller has seen, by their `digest`: it is 428 without one, and 412 if the task has changed something since.',
   permission: 'project:configure',
+  headers: seenHeader,
   body: Type.Object({
+    digest: Type.Optional({
+      ...SeenDigest,
+      description: 'The `digest` of the changes; required here or in `If-Match`',
+    }),
     message: Type.Optional(
       Type.String({ minLength: 1, maxLength: 5_000, description: 'Default: that of the last commit' }),
     ),
@@ -106,6 +117,8 @@ export const mergeAiTask = operation({
   },
   problems: [
     'ai-task-not-found',
+    'precondition-required',
+    'digest-mismatch',
     'ai-task-running',
     'ai-task-no-changes',
     'ai-task-changes-closed',

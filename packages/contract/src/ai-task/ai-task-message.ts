@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
-import { DateTime, EnvironmentName, oneOf, tokenQuery, Uuid } from '../primitives.ts';
+import { DateTime, EnvironmentName, OpaqueId, oneOf, tokenQuery, Uuid } from '../primitives.ts';
 import {
   AiAgentConfig,
   GrantedPermissions,
@@ -220,7 +220,7 @@ export const decideAiTask = operation({
     decisions: Type.Array(
       Type.Object({
         type: oneOf(decisionTypes),
-        id: Type.String({ minLength: 1, maxLength: 255, description: 'The `toolId` of a pending decision' }),
+        id: Type.String({ ...OpaqueId, description: 'The `toolId` of a pending decision' }),
         reason: Type.Optional(Reason),
         answers: Type.Optional(Answers),
       }),

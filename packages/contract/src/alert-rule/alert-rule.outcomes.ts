@@ -9,6 +9,9 @@ export const alertRuleOutcomes = {
     'alert-rule-deleted',
     'alert-raised',
     'alert-mail-failed',
+    'alert-mail-limit-reached',
+    'mail-recipient-confirmed',
+    'mail-recipient-refused',
   ],
   problems: {
     'alert-rule-not-found': kind<{ id: string }>(

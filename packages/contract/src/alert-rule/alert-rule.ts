@@ -56,23 +56,24 @@ const WebhookIds = Type.Array(OpaqueId, {
 });
 
 /** Plain: no character has a meaning in the headers of a mail. */
-export const mailAddressPattern =
-  '^(?=[^@]{1,64}@)[A-Za-z0-9_+=~-]+(\\.[A-Za-z0-9_+=~-]+)*@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.)+[A-Za-z0-9][A-Za-z0-9-]{0,61}[A-Za-z0-9]$';
+export const mailAddressForm =
+  /^(?=[^@]{1,64}@)[A-Za-z0-9_+=~-]+(\.[A-Za-z0-9_+=~-]+)*@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z0-9][A-Za-z0-9-]{0,61}[A-Za-z0-9]$/;
 const MailAddress = named(
   'MailAddress',
   Type.String({
     maxLength: 320,
-    pattern: mailAddressPattern,
+    pattern: mailAddressForm.source,
     'x-form': 'a plain e-mail address without a name, such as on-call@example.com',
   }),
 );
 const Emails = Type.Array(MailAddress, {
   maxItems: 20,
   uniqueItems: true,
-  description: 'Addresses that get a mail of each alert. The server needs SMTP settings',
+  description:
+    'Addresses that get a mail of each alert, if their owners confirmed them or the operator named their domains. The server needs SMTP settings',
 });
 
-export const alertMailStates = ['pending', 'sent', 'dead'] as const;
+export const alertMailStates = ['pending', 'sent', 'dead', 'withheld'] as const;
 export type AlertMailState = (typeof alertMailStates)[number];
 
 export const AlertRule = named(
@@ -86,6 +87,13 @@ export const AlertRule = named(
     scheduleId: Type.Optional(Uuid),
     webhookIds: Type.Array(Uuid, { maxItems: 20 }),
     emails: Emails,
+    unconfirmedRecipients: Type.Optional(
+      Type.Array(MailAddress, {
+        maxItems: 20,
+        description:
+          'Those of `emails` that get no mail yet: their owners have not confirmed, or refuse mails',
+      }),
+    ),
     enabled: Type.Boolean(),
     lastRaisedAt: Type.Optional(DateTime),
     createdAt: DateTime,
@@ -98,7 +106,9 @@ const AlertMail = named(
   Type.Object({
     recipient: MailAddress,
     state: oneOf(alertMailStates, {
-      description: 'pending: it is sent, or sent again. sent: the mail server took it. dead: it was given up',
+      description:
+        'pending: it is sent, or sent again. sent: the mail server took it. dead: it was given up. ' +
+        'withheld: none was written; `lastError` says why',
     }),
     lastError: Type.Optional(Type.String({ maxLength: 1_000 })),
   }),

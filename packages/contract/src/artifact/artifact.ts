@@ -12,6 +12,8 @@ import {
   Name,
   pageOf,
   pageQuery,
+  SeenDigest,
+  seenHeader,
   VersionName,
 } from '../primitives.ts';
 import { projectPath } from '../project/project.ts';
@@ -27,6 +29,7 @@ export const ArtifactDetails = named(
     commitHash: Type.Optional(Name),
     createdAt: DateTime,
     deployedAt: DateTime,
+    digest: Digest,
     enabled: Type.Boolean(),
     promotedFrom: Type.Optional(
       Type.Object(
@@ -124,11 +127,13 @@ export const promoteArtifact = operation({
   description:
     'Copies the version to another environment without another upload, and enables it there. `createdAt`, `branch`, `commitHash` and `provider` are those of the ' +
     'upload; `deployedAt` is the time of the promotion. The caller needs the permission in the target environment, and permission to read the project or to publish in the source environment. ' +
-    'A disabled version cannot be promoted.',
+    'A disabled version cannot be promoted. `digest`, or `If-Match` with it or with the ETag of the version in the source environment, makes the response 412 if the version is another one by now.',
   permission: 'environment:deliver',
   environmentFrom: 'body.targetEnvironmentName',
   params: Type.Object(projectPath),
+  headers: seenHeader,
   body: Type.Object({
+    digest: Type.Optional({ ...SeenDigest, description: 'The `digest` of the version as it was seen' }),
     versionName: VersionName,
     sourceEnvironmentName: EnvironmentName,
     targetEnvironmentName: EnvironmentName,
@@ -143,6 +148,7 @@ export const promoteArtifact = operation({
     'artifact-disabled',
     'version-exists',
     'promotion-to-itself',
+    'digest-mismatch',
   ],
   events: ['artifact-promoted'],
 });
@@ -221,7 +227,8 @@ export const listPublishedPipelines = operation({
   summary: 'List published pipelines',
   description:
     'The pipelines of the newest enabled version, sorted by name: those that can be started without a `versionName`. Empty if there is no enabled version.',
-  permission: 'project:read',
+  permission: 'executions:read',
+  environmentFrom: 'query.environmentName',
   params: Type.Object(projectPath),
   query: Type.Object({ environmentName: EnvironmentName, ...pageQuery }),
   success: { status: 200, body: pageOf(PublishedPipeline) },

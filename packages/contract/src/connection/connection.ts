@@ -3,6 +3,7 @@
  * shapes.md Connections.
  */
 import { type Static, Type } from 'typebox';
+import { vaultNameProblems } from '../agent/vault-access.ts';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import {
@@ -162,8 +163,8 @@ export const createConnection = operation({
     connectionDetails: Type.Optional(ConnectionDetails),
   }),
   success: { status: 201, body: IdentifiedConnection, headers: ['ETag'] },
-  problems: ['connection-name-taken', 'connection-triple', 'connection-properties'],
-  events: ['connection-created'],
+  problems: ['connection-name-taken', 'connection-triple', 'connection-properties', ...vaultNameProblems],
+  events: ['connection-created', 'vault-names-granted'],
 });
 
 export const updateConnection = operation({
@@ -183,8 +184,14 @@ export const updateConnection = operation({
     connectionDetails: Type.Optional(ConnectionDetails),
   }),
   success: { status: 200, body: ProjectConnection, headers: ['ETag'] },
-  problems: ['connection-not-found', 'connection-triple', 'connection-properties', 'etag-mismatch'],
-  events: ['connection-updated'],
+  problems: [
+    'connection-not-found',
+    'connection-triple',
+    'connection-properties',
+    'etag-mismatch',
+    ...vaultNameProblems,
+  ],
+  events: ['connection-updated', 'vault-names-granted'],
 });
 
 export const deleteConnection = operation({
@@ -256,8 +263,14 @@ export const writeConnectionOverride = operation({
     connectionOverrides: ConnectionOverrides,
   }),
   success: { status: 201, body: ConnectionOverride },
-  problems: ['environment-not-found', 'connection-not-found', 'connection-override', 'connection-properties'],
-  events: ['connection-override-written'],
+  problems: [
+    'environment-not-found',
+    'connection-not-found',
+    'connection-override',
+    'connection-properties',
+    ...vaultNameProblems,
+  ],
+  events: ['connection-override-written', 'vault-names-granted'],
 });
 
 export const deleteConnectionOverrides = operation({

@@ -1,5 +1,6 @@
 /** Connections to data warehouses: shapes.md, Projects; decisions.md §5, Data platform connections. */
 import { type Static, Type } from 'typebox';
+import { vaultNameProblems } from '../agent/vault-access.ts';
 import { ConnectionPropertyMap } from '../environment/environment-connection.ts';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
@@ -79,8 +80,8 @@ export const createDataPlatformConnection = operation({
     connectionProperties: Type.Optional(Properties),
   }),
   success: { status: 201, body: DataPlatformConnection, headers: ['Location', 'ETag'] },
-  problems: ['connection-name-taken', 'unknown-word', 'connection-properties'],
-  events: ['connection-created'],
+  problems: ['connection-name-taken', 'unknown-word', 'connection-properties', ...vaultNameProblems],
+  events: ['connection-created', 'vault-names-granted'],
 });
 
 export const getDataPlatformConnection = operation({
@@ -114,10 +115,11 @@ export const updateDataPlatformConnection = operation({
     'connection-not-found',
     'unknown-word',
     'connection-provider-fixed',
+    ...vaultNameProblems,
     'connection-properties',
     'etag-mismatch',
   ],
-  events: ['connection-updated'],
+  events: ['connection-updated', 'vault-names-granted'],
 });
 
 export const deleteDataPlatformConnection = operation({

@@ -102,7 +102,7 @@ const connectorTest = {
   surface: 'dpc',
   tag: 'Connector profiles',
   method: 'POST',
-  permission: 'environment:run',
+  permission: 'environment:deliver',
   alsoRequires: 'agents:list',
   projectFrom: 'body.projectId',
   environmentFrom: 'body.environmentName',

@@ -3,7 +3,7 @@ import { kind, quoted } from '../problem-kind.ts';
 import type { Outcomes } from '../sum-of-outcomes.ts';
 
 export const enterpriseOauthOutcomes = {
-  events: ['enterprise-oauth-created', 'enterprise-oauth-deleted'],
+  events: ['enterprise-oauth-created', 'enterprise-oauth-updated', 'enterprise-oauth-deleted'],
   problems: {
     'enterprise-oauth-not-found': kind<{ id: string }>(
       404,
@@ -12,8 +12,9 @@ export const enterpriseOauthOutcomes = {
     ),
     'unknown-enterprise-oauth': kind<{ id: string }>(
       422,
-      'The body names an enterprise OAuth connection that the account does not have.',
-      ({ id }) => `The account has no enterprise OAuth connection ${id}.`,
+      'The body names an enterprise OAuth connection that the account does not have, or that is not shared with the project.',
+      ({ id }) =>
+        `The project can use no enterprise OAuth connection ${id}. If there is one, ask a Super Admin or Admin to add the project to its \`projects\`.`,
     ),
     'enterprise-oauth-name-taken': kind<{ name: string }>(
       409,

@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
-import { DateTime, Name, OpaqueId, oneOf, pageOf, pageQuery, Uuid } from '../primitives.ts';
+import { DateTime, Name, OpaqueId, oneOf, ProjectId, pageOf, pageQuery, Uuid } from '../primitives.ts';
 import { gitProviders } from '../repository/repository-provider.ts';
 
 export const enterpriseOauthsPerAccount = 100;
@@ -30,6 +30,12 @@ const InstallationId = Type.String({
   'x-form': 'a number such as 48151623',
   description: 'github: the installation of the App',
 });
+const SharedProjects = Type.Array(ProjectId, {
+  maxItems: 1_000,
+  uniqueItems: true,
+  description:
+    'The projects whose owners may use the connection for a repository or a migration. Callers who may manage the connections may use it in all of their projects',
+});
 const GitProviderWord = oneOf(gitProviders);
 
 export const EnterpriseOauth = named(
@@ -42,6 +48,7 @@ export const EnterpriseOauth = named(
     clientId: ClientId,
     tenantId: Type.Optional(TenantId),
     installationId: Type.Optional(InstallationId),
+    projects: SharedProjects,
     createdBy: Uuid,
     createdAt: DateTime,
   }),
@@ -89,6 +96,7 @@ export const createEnterpriseOauth = operation({
     privateKey: Type.Optional(
       Type.String({ minLength: 1, maxLength: 16_384, description: 'An RSA private key in PEM' }),
     ),
+    projects: Type.Optional(SharedProjects),
   }),
   bodyHoldsSecret: ['/clientSecret', '/privateKey'],
   success: { status: 201, body: EnterpriseOauth, headers: ['Location'] },
@@ -97,8 +105,24 @@ export const createEnterpriseOauth = operation({
     'enterprise-oauth-unusable',
     'too-many-enterprise-oauths',
     'clone-url-refused',
+    'unknown-project',
   ],
   events: ['enterprise-oauth-created'],
+});
+
+export const updateEnterpriseOauth = operation({
+  ...enterpriseOauthOperation,
+  id: 'updateEnterpriseOauth',
+  method: 'PATCH',
+  path: `${path}/{enterpriseOauthId}`,
+  summary: 'Share an enterprise OAuth connection with projects',
+  description:
+    '`projects` replaces the list. A project whose repository uses the connection, or that migrates to one that will, cannot be removed.',
+  params: Type.Object({ enterpriseOauthId: OpaqueId }),
+  body: Type.Object({ projects: SharedProjects }),
+  success: { status: 200, body: EnterpriseOauth },
+  problems: ['enterprise-oauth-not-found', 'enterprise-oauth-in-use', 'unknown-project'],
+  events: ['enterprise-oauth-updated'],
 });
 
 export const deleteEnterpriseOauth = operation({
@@ -117,5 +141,6 @@ export const deleteEnterpriseOauth = operation({
 export const enterpriseOauthOperations = [
   listEnterpriseOauths,
   createEnterpriseOauth,
+  updateEnterpriseOauth,
   deleteEnterpriseOauth,
 ] as const;

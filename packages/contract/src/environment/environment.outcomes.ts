@@ -15,6 +15,18 @@ export const environmentOutcomes = {
       'Another environment of the project has this name.',
       ({ name }) => `An environment named ${quoted(name)} already exists in this project.`,
     ),
+    'environment-holds-tables': kind<{ name: string; holds: string }>(
+      409,
+      'The environment holds tables, or its agent cannot be asked. They are deleted with it: send `?confirm=true`.',
+      ({ name, holds }) =>
+        `The environment ${quoted(name)} ${holds}. Its tables and files are deleted with it: to delete it all the same, send \`?confirm=true\`.`,
+    ),
+    'environment-name-spaces': kind<{ name: string }>(
+      422,
+      'The name of a new environment begins or ends with a space.',
+      ({ name }) =>
+        `The name ${quoted(name)} begins or ends with a space, which nobody sees: send ${quoted(name.trim())}.`,
+    ),
     'unknown-environment': kind<{ name: string }>(
       422,
       'The body names an environment that the project does not have.',

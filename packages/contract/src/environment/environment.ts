@@ -1,12 +1,15 @@
 import { type Static, Type } from 'typebox';
+import { vaultNameProblems } from '../agent/vault-access.ts';
 import { nameLimit } from '../limits.ts';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import {
   Description,
   EnvironmentName,
+  IdOrNone,
   ifMatchHeader,
   Name,
+  OpaqueId,
   oneOf,
   pageOf,
   pageQuery,
@@ -85,13 +88,19 @@ export const createEnvironment = operation({
     name: EnvironmentName,
     displayName: Type.Optional(Name),
     description: Type.Optional(Description),
-    defaultAgentId: Type.Optional(Name),
+    defaultAgentId: Type.Optional(OpaqueId),
     defaultUserAccessLevel: Type.Optional(oneOf(defaultUserAccessLevels)),
     ...environmentConnections,
   }),
   success: { status: 201, body: Environment, headers: ['Location', 'ETag'] },
-  problems: ['environment-name-taken', 'unknown-agent', ...connectionProblems],
-  events: ['environment-created'],
+  problems: [
+    'environment-name-taken',
+    'environment-name-spaces',
+    'unknown-agent',
+    ...connectionProblems,
+    ...vaultNameProblems,
+  ],
+  events: ['environment-created', 'vault-names-granted'],
 });
 
 export const getEnvironment = operation({
@@ -122,13 +131,19 @@ export const updateEnvironment = operation({
   body: Type.Object({
     displayName: Type.Optional(Type.String({ maxLength: nameLimit })),
     description: Type.Optional(Description),
-    defaultAgentId: Type.Optional(Type.String({ maxLength: nameLimit })),
+    defaultAgentId: Type.Optional(IdOrNone),
     defaultUserAccessLevel: Type.Optional(oneOf(defaultUserAccessLevels)),
     ...environmentConnections,
   }),
   success: { status: 200, body: Environment, headers: ['ETag'] },
-  problems: ['environment-not-found', 'unknown-agent', ...connectionProblems, 'etag-mismatch'],
-  events: ['environment-updated'],
+  problems: [
+    'environment-not-found',
+    'unknown-agent',
+    ...connectionProblems,
+    ...vaultNameProblems,
+    'etag-mismatch',
+  ],
+  events: ['environment-updated', 'vault-names-granted'],
 });
 
 export const deleteEnvironment = operation({
@@ -138,14 +153,19 @@ export const deleteEnvironment = operation({
   path: '/v1/projects/{projectId}/environments/{environmentName}',
   summary: 'Delete an environment',
   description:
-    'Cancels the running executions of the environment and deletes its overrides, artifact versions, schedules and roles. Its executions are kept and can still be read.',
+    'Cancels the running executions of the environment and deletes its overrides, artifact versions, schedules and roles. Its executions are kept and can still be read. ' +
+    'Its tables and files on agents are deleted, too; the event names the tables. While it holds tables, or its agent cannot be asked for them, the response is 409 without `confirm=true`. ' +
+    'Tables in a warehouse that a connection names stay.',
   permission: 'environment:manage',
   environmentFrom: 'params.environmentName',
   params: Type.Object(environmentPath),
+  query: Type.Object({
+    confirm: Type.Boolean({ default: false, description: 'Delete the tables of the environment, too' }),
+  }),
   headers: ifMatchHeader,
   success: { status: 204 },
-  problems: ['environment-not-found', 'etag-mismatch'],
-  events: ['environment-deleted', 'schedule-deleted'],
+  problems: ['environment-not-found', 'environment-holds-tables', 'etag-mismatch'],
+  events: ['environment-deleted', 'schedule-deleted', 'warehouse-query-requested'],
 });
 
 export const environmentOperations = [

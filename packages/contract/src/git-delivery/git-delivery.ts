@@ -33,6 +33,7 @@ export const createArtifactFromGit = operation({
     'The server sets `commitHash`, `branch` and `provider` of the version. Without `versionName`, the version is named after the commit and the branch or tag, for example `1a2b3c4d5e6f-main`. ' +
     'Symbolic links, submodules and pointers of Git LFS are listed in `ignoredResources`.',
   permission: 'environment:deliver',
+  alsoRequires: 'project:read',
   environmentFrom: 'body.environmentName',
   params: Type.Object(projectPath),
   query: uploadOperation.query,

@@ -7,6 +7,17 @@ import { executionPath } from './pipeline-execution.ts';
 /** The value of `from` for the steps that failed or did not end. */
 export const fromFailed = 'FAILED';
 
+/** Members of a start. */
+const ignoredMembers = {
+  pipelineName: 'a restart runs the same pipeline',
+  environmentName: 'a restart stays in its environment',
+  versionName: 'a restart runs the same version',
+  agentId: 'a restart uses the same agent',
+  executionTag: 'a restart keeps the tag',
+  scalarVariables: 'variables keep the values that they had',
+  gridVariables: 'variables keep the values that they had',
+};
+
 export const restartPipelineExecution = operation({
   id: 'restartPipelineExecution',
   method: 'POST',
@@ -16,10 +27,12 @@ export const restartPipelineExecution = operation({
   summary: 'Restart an execution',
   description:
     'Starts another execution with the same version, environment, agent, tag and variables, which continues where a FAILED or CANCELLED one ended. Steps that ended before that place are not run again; variables have the values that they had there. ' +
-    'If a step that runs again may have had an effect, such as SQL that writes or a script, the request is refused: 409 `restart-repeats-effects` names each one. Send their names as `acceptEffects` to run them again.',
+    'If a step that runs again may have had an effect, such as SQL that writes or a script, the request is refused: 409 `restart-repeats-effects` names each one. Send their names as `acceptEffects` to run them again. ' +
+    'Other members of a start, such as `scalarVariables` and `versionName`, are ignored, and named in the header `Headgate-Warning`.',
   permission: 'environment:run',
   environmentFrom: 'resource',
   params: Type.Object(executionPath),
+  ignoredMembers,
   body: Type.Object({
     from: Type.Optional(
       Type.String({
@@ -52,6 +65,7 @@ export const restartPipelineExecution = operation({
     'artifact-not-found',
     'artifact-disabled',
     'execution-tag-running',
+    'queue-full',
     'unknown-agent',
   ],
   events: ['pipeline-execution-requested'],

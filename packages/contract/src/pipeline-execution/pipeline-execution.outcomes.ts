@@ -28,6 +28,12 @@ const startProblems = {
     ({ tag, environmentName }) =>
       `An execution tagged ${quoted(tag)} is already running in the environment ${quoted(environmentName)}.`,
   ),
+  'queue-full': kind<{ environmentName: string; limit: number }>(
+    409,
+    'As many runs of the environment wait for an agent as may wait.',
+    ({ environmentName, limit }) =>
+      `${limit} runs of the environment ${quoted(environmentName)} wait for an agent, which is the limit (HEADGATE_QUEUED_RUNS): wait until some have started, or cancel some.`,
+  ),
   'environment-without-agent': kind<{ name: string }>(
     422,
     'The environment has no default agent, and the account does not have exactly one agent.',

@@ -123,6 +123,7 @@ export const startPipelineExecution = operation({
     'pipeline-not-found',
     'pipeline-unreadable',
     'execution-tag-running',
+    'queue-full',
     'unknown-agent',
     'environment-without-agent',
     'unknown-pipeline-variable',

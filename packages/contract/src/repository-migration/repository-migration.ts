@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
-import { DateTime, mapOf, Name, OpaqueId, oneOf, Uuid } from '../primitives.ts';
+import { DateTime, mapOf, Name, OpaqueId, oneOf, SeenDigest, Uuid } from '../primitives.ts';
 import { projectPath } from '../project/project.ts';
 
 export const migrationModes = ['MIRROR_PUSH', 'RECONFIGURE'] as const;
@@ -55,6 +55,11 @@ export const MigrationPreflight = named(
   'MigrationPreflight',
   Type.Object({
     canMigrate: Type.Boolean({ description: 'There is no finding of level error' }),
+    digest: {
+      ...SeenDigest,
+      description:
+        'Of the request, the findings and the refs of both repositories. A start that names it is refused if anything is different by then',
+    },
     findings: Type.Array(MigrationFinding, { maxItems: reportListLimit }),
     sourceBranches: Type.Optional(Count),
     sourceTags: Type.Optional(Count),
@@ -164,16 +169,23 @@ export const startRepositoryMigration = operation({
     'Git-Provider-Access-Token': Type.Optional(
       Type.String({ minLength: 1, maxLength: 4_096, description: 'An access token for a `gitlab` target' }),
     ),
+    'If-Match': Type.Optional(
+      Type.String({ maxLength: 1_000, description: 'The same as `digest` in the body, in double quotes' }),
+    ),
   }),
   body: Type.Object({
+    digest: Type.Optional({
+      ...SeenDigest,
+      description:
+        'The `digest` of a dry run. The start repeats the dry run, and is 412 if its digest is another one by now',
+    }),
     mode: Mode,
     targetCloneUrl: TargetCloneUrl,
     targetProvider: TargetProvider,
     targetName: Name,
     targetEnterpriseOauthId: Type.Optional(
       Type.String({
-        minLength: 1,
-        maxLength: 255,
+        ...OpaqueId,
         description: 'The enterprise OAuth connection that signs in to the target',
       }),
     ),
@@ -201,6 +213,7 @@ export const startRepositoryMigration = operation({
     'unknown-enterprise-oauth',
     'preflight-timeout',
     'git-missing',
+    'digest-mismatch',
   ],
   events: ['repository-migration-started'],
 });

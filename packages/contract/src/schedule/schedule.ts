@@ -7,6 +7,7 @@ import { PipelineName } from '../pipeline-execution/pipeline-execution.ts';
 import {
   DateTime,
   EnvironmentName,
+  IdOrNone,
   ifMatchHeader,
   mapOf,
   Name,
@@ -109,7 +110,7 @@ const startProblems = [
   'unknown-pipeline-variable',
   'pipeline-variable-type',
 ] as const;
-const timetableProblems = ['schedule-expression', 'schedule-expressions'] as const;
+const timetableProblems = ['schedule-expression', 'schedule-expressions', 'schedule-too-frequent'] as const;
 
 export const listSchedules = operation({
   ...scheduleOperation,
@@ -214,7 +215,7 @@ export const updateSchedule = operation({
         description: 'The name of an artifact version; "" means the newest enabled version at each tick',
       }),
     ),
-    agentId: Type.Optional(Type.String({ maxLength: nameLimit })),
+    agentId: Type.Optional(IdOrNone),
     pipelineName: Type.Optional(
       Type.String({
         maxLength: nameLimit,

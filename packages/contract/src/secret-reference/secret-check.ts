@@ -30,6 +30,7 @@ const secretCheckOutcomes = [
   'AGENT_NOT_CONNECTED',
   'AGENT_TOO_OLD',
   'AGENT_NOT_ALLOWED',
+  'NOT_GRANTED',
   'NO_ANSWER',
 ] as const;
 export type SecretCheckOutcome = (typeof secretCheckOutcomes)[number];

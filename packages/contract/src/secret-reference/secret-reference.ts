@@ -3,6 +3,7 @@
  * shapes.md, Secret reference.
  */
 import { type Static, Type } from 'typebox';
+import { vaultNameProblems } from '../agent/vault-access.ts';
 import { awsVaultTypes, azureVaultTypes, gcpVaultTypes, plainVaultTypes } from '../connection/connection.ts';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
@@ -123,7 +124,7 @@ export const createSecretReference = operation({
   path: onePath,
   summary: 'Create a secret reference',
   description:
-    'A secret reference states where a secret is stored. The request does not check that the secret exists. One of `secretReferenceType` and `type` is required; `secretReferenceType` takes precedence.',
+    'A secret reference states where a secret is stored. The request does not check that the secret exists. The project must be allowed to use the name: names that begin with its own id and `/` or `-`, and those of `vaultAccess` of the agent (of any agent without `agentId`). A caller who may manage agents grants another name by this request. One of `secretReferenceType` and `type` is required; `secretReferenceType` takes precedence.',
   permission: 'project:configure',
   params: oneParams,
   body: Type.Union([
@@ -131,8 +132,8 @@ export const createSecretReference = operation({
     Type.Object({ type: referenceType, secretReferenceType: Type.Optional(referenceType), ...asked }),
   ]),
   success: { status: 201, body: SecretReference, headers: ['Location'] },
-  problems: ['secret-reference-taken', 'unknown-word', 'unknown-agent'],
-  events: ['secret-reference-created'],
+  problems: ['secret-reference-taken', 'unknown-word', 'unknown-agent', ...vaultNameProblems],
+  events: ['secret-reference-created', 'vault-names-granted'],
 });
 
 export const deleteSecretReference = operation({

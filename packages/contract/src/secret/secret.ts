@@ -1,7 +1,7 @@
 /** Writing secrets into a vault of an agent: interface.md and decisions.md E15. */
 import { Type } from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, mapOf, OpaqueId, oneOf } from '../primitives.ts';
+import { DateTime, mapOf, OpaqueId, oneOf, ProjectId } from '../primitives.ts';
 import { sealedType, sealingAlgorithms, secretMembers, secretTypes } from './sealed-constants.ts';
 import {
   KeyId,
@@ -43,6 +43,13 @@ export const writeSecretValue = operation({
   query: Type.Object({
     vaultName: Type.Optional(VaultName),
     provider: Type.Optional(VaultProvider),
+    projectId: Type.Optional(
+      Type.Unsafe<string>({
+        ...ProjectId,
+        description:
+          'A project that may use the written name from then on, in the vaults of this agent. Without it, the name is granted to no project',
+      }),
+    ),
   }),
   body: Type.Object({
     secret: Type.Object({
@@ -78,6 +85,7 @@ export const writeSecretValue = operation({
   problems: [
     'agent-not-found',
     'agent-not-connected',
+    'unknown-project',
     'secret-value-incomplete',
     'sealed-value-refused',
     'sealed-value-used',

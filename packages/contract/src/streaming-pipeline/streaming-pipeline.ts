@@ -1,5 +1,6 @@
 /** Streaming pipelines of a project: interface.md E19; decisions.md §5; shapes.md, Streaming. */
 import { type Static, Type } from 'typebox';
+import { vaultNameProblems } from '../agent/vault-access.ts';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import {
@@ -89,6 +90,7 @@ const definitionProblems = [
   'streaming-definition',
   'unknown-agent',
   'streaming-agent-type',
+  ...vaultNameProblems,
 ] as const;
 
 export const createStreamingPipeline = operation({
@@ -103,7 +105,7 @@ export const createStreamingPipeline = operation({
   body,
   success: { status: 201, body: StreamingPipeline, headers: ['Location', 'ETag'] },
   problems: definitionProblems,
-  events: ['streaming-pipeline-created'],
+  events: ['streaming-pipeline-created', 'vault-names-granted'],
 });
 
 export const getStreamingPipeline = operation({
@@ -133,7 +135,7 @@ export const updateStreamingPipeline = operation({
   body,
   success: { status: 200, body: StreamingPipeline, headers: ['ETag'] },
   problems: ['streaming-pipeline-not-found', ...definitionProblems, 'etag-mismatch'],
-  events: ['streaming-pipeline-updated'],
+  events: ['streaming-pipeline-updated', 'vault-names-granted'],
 });
 
 export const deleteStreamingPipeline = operation({

@@ -59,6 +59,7 @@ export const startTestExecution = operation({
     'no-tests',
     'too-many-tests',
     'execution-tag-running',
+    'queue-full',
     'unknown-agent',
     'environment-without-agent',
   ],

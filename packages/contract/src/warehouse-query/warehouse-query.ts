@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { warehouseKinds } from '../agent-protocol/run-members.ts';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
-import { EnvironmentName, OpaqueId, oneOf, Uuid } from '../primitives.ts';
+import { EnvironmentName, Generation, OpaqueId, oneOf, Uuid } from '../primitives.ts';
 import { projectPath } from '../project/project.ts';
 
 export const queryRowLimit = 1_000;
@@ -18,6 +18,7 @@ const Sql = Type.String({ minLength: 1, maxLength: sqlLimit });
 export const WarehouseQueryWork = Type.Object({
   projectId: Uuid,
   environmentName: EnvironmentName,
+  generation: Generation,
   warehouse: Type.Object({ kind: oneOf(warehouseKinds) }),
   sql: Sql,
   maxRows: Type.Integer({ minimum: 1, maximum: queryRowLimit }),
@@ -54,7 +55,7 @@ export const queryWarehouse = operation({
   description:
     `Runs one SELECT statement by the agent of the environment and returns its first rows. The statement can change nothing: the warehouse itself refuses it. It may take ${querySecondsLimit} seconds. ` +
     'The response is 409 if no agent can run it, 422 if the warehouse refuses it, and 504 if the agent does not answer in time.',
-  permission: 'environment:deliver',
+  permission: 'executions:read',
   environmentFrom: 'body.environmentName',
   params: Type.Object(projectPath),
   body: Type.Object({

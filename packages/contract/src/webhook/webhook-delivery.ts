@@ -75,7 +75,7 @@ export const redeliverWebhook = operation({
       redelivered: Type.Integer({ minimum: 0, description: 'How many deliveries will be sent again' }),
     }),
   },
-  problems: ['webhook-not-found', 'unknown-delivery'],
+  problems: ['webhook-not-found', 'webhook-of-owner-with-more-rights', 'unknown-delivery'],
   events: ['webhook-redelivered'],
 });
 

@@ -1,5 +1,5 @@
 /** Problems and events of webhooks. */
-import { kind } from '../problem-kind.ts';
+import { kind, quoted } from '../problem-kind.ts';
 import type { Outcomes } from '../sum-of-outcomes.ts';
 
 export const webhookOutcomes = {
@@ -18,6 +18,12 @@ export const webhookOutcomes = {
       404,
       'The account has no such webhook.',
       ({ id }) => `There is no webhook ${id}.`,
+    ),
+    'webhook-of-owner-with-more-rights': kind<{ name: string }>(
+      403,
+      'The owner of the webhook may read more than the caller, so only the owner and Super Admins can change it.',
+      ({ name }) =>
+        `The owner of the webhook ${quoted(name)} may read more than you, and its deliveries have what the owner may read. Only the owner and Super Admins can change, rotate, test, redeliver or delete it. Create a webhook of your own instead.`,
     ),
     'webhook-url-refused': kind<{ reason: string }>(
       422,

@@ -151,7 +151,7 @@ export const updateWebhook = operation({
   path: onePath,
   summary: 'Update a webhook',
   description:
-    'Omitted members keep their value; null removes `projectId` and `environmentName`. The caller becomes the owner. ' +
+    'Omitted members keep their value; null removes `projectId` and `environmentName`. The caller becomes the owner. Only the owner, Super Admins, and callers who may read all that the owner may read can change a webhook. ' +
     '`state: "active"` resumes a paused webhook where it stopped, and sends an event that failed again at once.',
   params: webhookPath,
   headers: ifMatchHeader,
@@ -166,6 +166,7 @@ export const updateWebhook = operation({
   success: { status: 200, body: Webhook, headers: ['ETag'] },
   problems: [
     'webhook-not-found',
+    'webhook-of-owner-with-more-rights',
     'etag-mismatch',
     'webhook-url-refused',
     'unknown-project',
@@ -184,7 +185,7 @@ export const deleteWebhook = operation({
   params: webhookPath,
   headers: ifMatchHeader,
   success: { status: 204 },
-  problems: ['webhook-not-found', 'etag-mismatch'],
+  problems: ['webhook-not-found', 'webhook-of-owner-with-more-rights', 'etag-mismatch'],
   events: ['webhook-deleted'],
 });
 
@@ -204,7 +205,7 @@ export const rotateWebhook = operation({
   }),
   success: { status: 200, body: WebhookSecret },
   answerHoldsSecret: true,
-  problems: ['webhook-not-found'],
+  problems: ['webhook-not-found', 'webhook-of-owner-with-more-rights'],
   events: ['webhook-rotated'],
 });
 
@@ -219,7 +220,7 @@ export const testWebhook = operation({
     'An event that failed is sent again at once. Its delivery is listed like any other.',
   params: webhookPath,
   success: { status: 202, body: Type.Object({ webhookId: Uuid }) },
-  problems: ['webhook-not-found', 'webhook-is-paused'],
+  problems: ['webhook-not-found', 'webhook-of-owner-with-more-rights', 'webhook-is-paused'],
   events: ['webhook-tested'],
 });
 

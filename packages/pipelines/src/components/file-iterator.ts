@@ -1,5 +1,7 @@
 /** Runs its iterationTarget once for each file of a folder. */
+import { checkPattern } from '../linear-pattern.ts';
 import { ParameterError, type Parameters, readCellText } from '../parameters.ts';
+import { trimBoth } from '../trims.ts';
 import type { FileSearch, FoundFile, Iteration, OrchestrationDefinition } from './component.ts';
 import { numberParameter, rowsParameter, textParameter, yesNoParameter } from './declared-parameters.ts';
 import {
@@ -34,7 +36,7 @@ export const fileIterator: OrchestrationDefinition = {
       },
     ),
     filterRegex: textParameter(
-      'A regular expression that the whole name or the whole path of a file must match. Empty: all files.',
+      'A regular expression in the syntax of RE2, without look-around and back-references, that the whole name or the whole path of a file must match. Empty: all files.',
     ),
     recursive: yesNoParameter('Whether files of subfolders count too.', 'No'),
     maxIterations: numberParameter('At most how many files. The message says how many were left out.'),
@@ -81,13 +83,15 @@ function readSearch(parameters: Parameters): FileSearch {
   if (type !== undefined && scheme === undefined && !/^(?:local|file|files|folder)\b/i.test(type))
     throw new ParameterError(`"inputDataType" is ${type}, which ${otherPlace}`);
   const path = url.slice(scheme === undefined ? 0 : 'file://'.length);
-  const folder = path.replace(/^\/+|\/+$/g, '').replace(/^\.$/, '');
+  const folder = trimBoth(path, '/').replace(/^\.$/, '');
   const limit = parameters.optionalInteger('maxIterations');
   if (limit !== undefined && limit < 0)
     throw new ParameterError(`"maxIterations" is ${limit}: it must be 0 or more`);
+  const pattern = parameters.optionalText('filterRegex') ?? '';
+  checkPattern('filterRegex', pattern);
   return {
     folder,
-    pattern: parameters.optionalText('filterRegex') ?? '',
+    pattern,
     recursive: parameters.yes('recursive', false),
     limit,
   };

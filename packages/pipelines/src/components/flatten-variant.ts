@@ -91,8 +91,7 @@ function addFlatten(
 
 /** `NUMBER(10, 2)` or `NUMBER`. */
 function readType(text: string): { type: string; size?: string; precision?: string } {
-  const [, type = text, size, precision] =
-    /^\s*([\w ]+?)\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)\s*$/.exec(text) ?? [];
+  const [, type = text, size, precision] = /^([\w\s]+)\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)\s*$/.exec(text) ?? [];
   return {
     type: type.trim() || 'VARIANT',
     ...(size === undefined ? {} : { size }),

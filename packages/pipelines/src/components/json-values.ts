@@ -14,9 +14,14 @@ export function readPath(path: string): string[] {
   const text = /^[^"].*"\."/.test(path) && !path.endsWith('"') ? `"${path}"` : path;
   const keys: string[] = [];
   const step =
-    /\s*(?:\.?"((?:[^"]|"")*)"|\.?\[\s*'((?:[^']|'')*)'\s*\]|\.?\[\s*"([^"]*)"\s*\]|\[\s*(\d+)\s*\]|[.:]?([^.:["]+))/y;
-  while (step.lastIndex < text.length) {
+    /(?:\.?"((?:[^"]|"")*)"|\.?\[\s*'((?:[^']|'')*)'\s*\]|\.?\[\s*"([^"]*)"\s*\]|\[\s*(\d+)\s*\]|[.:]?([^.:["]+))/y;
+  const blanks = /\s*/y;
+  for (;;) {
     const at = step.lastIndex;
+    blanks.lastIndex = at;
+    blanks.test(text);
+    if (blanks.lastIndex === text.length) break;
+    step.lastIndex = blanks.lastIndex;
     const match = step.exec(text);
     if (match === null)
       throw new ParameterError(

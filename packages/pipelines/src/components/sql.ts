@@ -18,7 +18,7 @@ parameters:
   query: SELECT customer, max(amount) AS largest FROM $T{Orders} GROUP BY customer`,
   sources: [0, Number.POSITIVE_INFINITY],
   plan({ parameters, sources, dialect }) {
-    const query = parameters.text('query').replaceAll(/\$T\{([^}]*)\}/g, (_, component: string) => {
+    const query = replaceSources(parameters.text('query'), (component) => {
       const source = sources.find((each) => each.component === component.trim());
       if (source === undefined)
         throw new ParameterError(
@@ -29,3 +29,12 @@ parameters:
     return { select: readSingleQuery(query, dialect), columns: undefined };
   },
 };
+
+/** Replaces each `$T{component}`. */
+function replaceSources(query: string, replace: (component: string) => string): string {
+  const [head = '', ...parts] = query.split('$T{');
+  return parts.reduce((text, part) => {
+    const end = part.indexOf('}');
+    return end < 0 ? `${text}$T{${part}` : text + replace(part.slice(0, end)) + part.slice(end + 1);
+  }, head);
+}

@@ -137,8 +137,9 @@ const typeNames: Readonly<Record<string, string>> = {
 
 /** Splits a type such as DECIMAL(12,2). */
 function readColumn([name, type]: readonly unknown[]): TableColumn {
-  const [, word = '', size = null, precision = null] =
-    /^([^(]*?)\s*(?:\((\d+)(?:,\s*(\d+))?\))?$/.exec(String(type)) ?? [];
+  const [, written = '', size = null, precision = null] =
+    /^([^(]*)(?:\((\d+)(?:,\s*(\d+))?\))?$/.exec(String(type)) ?? [];
+  const word = written.trimEnd();
   const known = Object.hasOwn(typeNames, word) ? typeNames[word] : undefined;
   return { name: String(name), type: known ?? (word === '' ? String(type) : word), size, precision };
 }

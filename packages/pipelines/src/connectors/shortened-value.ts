@@ -3,5 +3,5 @@
  * not be masked.
  */
 export function shortenValue(text: string, length = 120): string {
-  return text.length <= length ? text : `${text.slice(0, length).replace(/\S+$/, '')}…`;
+  return text.length <= length ? text : `${/^.*\s/s.exec(text.slice(0, length))?.[0] ?? ''}…`;
 }

@@ -183,7 +183,7 @@ function listForms({ kind, words = [] }: ParameterDeclaration): Schema[] {
     case 'number':
       return [
         { type: 'number' },
-        { type: 'string', pattern: String.raw`^\s*[-+]?[\d.]*(?:[eE][-+]?\d+)?\s*$` },
+        { type: 'string', pattern: String.raw`^\s*(?:[-+]?[\d.]+(?:[eE][-+]?\d+)?\s*)?$` },
       ];
     case 'yes-no':
       return [

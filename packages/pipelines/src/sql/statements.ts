@@ -50,12 +50,21 @@ function findBlockCommentEnd(sql: string, from: number): number {
 
 /** The statements of a script in order, without `;`. Parts with only blanks and comments are dropped. */
 export function splitStatements(sql: string): string[] {
-  const statements: string[] = [];
+  return findStatements(sql).map(({ from, to }) => sql.slice(from, to));
+}
+
+/** Where the statements begin and end, without blanks around them. */
+export function findStatements(sql: string): { from: number; to: number }[] {
+  const statements: { from: number; to: number }[] = [];
   let from = 0;
   let hasContent = false;
   let index = 0;
   const take = (to: number) => {
-    if (hasContent) statements.push(sql.slice(from, to).trim());
+    if (hasContent) {
+      const part = sql.slice(from, to);
+      const begin = from + part.length - part.trimStart().length;
+      statements.push({ from: begin, to: begin + part.trim().length });
+    }
     from = to + 1;
     hasContent = false;
   };

@@ -14,6 +14,8 @@ export interface Metrics {
   setOldestWebhookDelivery(seconds: number): void;
   /** A tick of a schedule: what became of it, and how late it was. */
   observeTick(result: string, lateSeconds: number): void;
+  /** A time for which the event loop did nothing else, and what caused it. */
+  observeLoopGap(operation: string, seconds: number): void;
   watchWaitingClaims(read: () => number): void;
   watchLostLogLines(read: () => number): void;
   watchUncaught(counts: Readonly<UncaughtCounts>): void;
@@ -73,6 +75,13 @@ export function createMetrics(): Metrics {
     buckets: [0.25, 0.5, 1, 2, 5, 10, 60, 600, 3_600],
     registers: [registry],
   });
+  const gaps = new Histogram({
+    name: 'headgate_event_loop_gap_seconds',
+    help: 'Gaps of the event loop of more than half a second, by the operation or job that caused them',
+    labelNames: ['operation'],
+    buckets: [1, 2, 5, 10, 30, 60],
+    registers: [registry],
+  });
   // Looking up a series by labels costs more than observing, so the few combinations are cached.
   const series = new Map<string, { observe(seconds: number): void }>();
   return {
@@ -91,6 +100,7 @@ export function createMetrics(): Metrics {
     countWebhookAttempt: (result) => attempts.labels(result).inc(),
     setOldestWebhookDelivery: (seconds) => oldestDelivery.set(seconds),
     observeTick: (result, lateSeconds) => ticks.labels(result).observe(Math.max(lateSeconds, 0)),
+    observeLoopGap: (operation, seconds) => gaps.labels(operation).observe(seconds),
     watchWaitingClaims(read) {
       const gauge: Gauge<string> = new Gauge({
         name: 'headgate_claims_waiting',

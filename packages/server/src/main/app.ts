@@ -9,12 +9,14 @@ import Fastify, {
 import { createEndpoints } from '../kernel/endpoint/endpoint.ts';
 import { createBodyReader } from '../kernel/http/body-reader.ts';
 import { problem, withHeaders } from '../kernel/http/problems.ts';
+import { recountRefused } from '../kernel/security/admission.ts';
 import { serveSlices } from './assembly.ts';
 import type { Dependencies } from './deps.ts';
 import type { Certificate } from './http/certificate.ts';
 import { compressAnswers } from './http/compression.ts';
 import { type Cors, createCors } from './http/cors.ts';
 import { createMethodTable, type MethodsOf } from './http/methods.ts';
+import { requireOneHost } from './http/one-host.ts';
 import { protectAnswers } from './http/page-headers.ts';
 import { answerProblem, explainFailure, renderUnreadableRequest } from './http/problem-answers.ts';
 import { serveProblemPages } from './http/problem-pages.ts';
@@ -64,7 +66,7 @@ export function createApp(
   const answerElse = createFallback(deps, methodsOf);
   addRequestHooks(app, deps, cors, answerElse);
   app.setErrorHandler((failure, request, reply) => {
-    const found = explainFailure(failure, request, deps);
+    const found = explainFailure(recountRefused(deps.rateLimit, request, reply, failure), request, deps);
     if (found.status >= 500)
       deps.log.error({ err: failure, requestId: request.id, code: found.code }, 'a request failed');
     return answerProblem(deps, request, reply, found);
@@ -118,6 +120,7 @@ function addRequestHooks(
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     cors?.(request, reply);
+    requireOneHost(request, reply);
     if (deps.stopping.aborted && !request.url.startsWith('/agent/')) throw problem('shutting-down');
     // An unknown path gets 404 before its body is read.
     if (request.is404) {

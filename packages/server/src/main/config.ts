@@ -11,13 +11,13 @@ import { parseEgressAllow } from '../kernel/security/egress.ts';
 import { parseMasterKey, Secret } from '../kernel/security/sealed.ts';
 import type { WorkTimes } from '../kernel/work/work.ts';
 import type { AiSettings } from '../runtime/ai-tasks/index.ts';
-import type { MailSettings } from '../runtime/alerts/index.ts';
+import type { MailLimits, MailSettings } from '../runtime/alerts/index.ts';
 import { readAiSettings } from './ai-settings.ts';
 import { type GitAddresses, type GitSettings, readGitAddresses, readGitSettings } from './git-settings.ts';
 import { readCertificate, type TlsFiles } from './http/certificate.ts';
 import { parseOrigins } from './http/cors.ts';
 import { findExposureFault, isLoopback, parseTrustedProxies } from './http/exposure.ts';
-import { readMailSettings } from './mail-settings.ts';
+import { readMailLimits, readMailSettings } from './mail-settings.ts';
 import { createReader, type Environment, type Reader } from './setting-reader.ts';
 
 export interface Config {
@@ -56,6 +56,10 @@ export interface Config {
   localAgent: boolean;
   /** Requests per minute and account; undefined for no limit. */
   rateLimit: number | undefined;
+  /** Of the account's limit: the most that one caller may use. */
+  callerPercent: number;
+  /** Requests per minute and address whose tokens are refused. */
+  refusedLimit: number;
   egressAllow: readonly string[];
   git: GitSettings;
   gitAddresses: GitAddresses;
@@ -70,6 +74,10 @@ export interface Config {
   work: WorkTimes;
   /** The longest that a claim waits. Not a setting. */
   claimWaitSeconds: number;
+  /** Runs of an environment that may wait for an agent. */
+  queuedRuns: number;
+  /** The shortest interval between two ticks of a schedule that is written. */
+  scheduleIntervalSeconds: number;
   /** How long a request that writes a secret waits for the agent. */
   secretWaitSeconds: number;
   /** How long the receiver of a webhook may take to answer. */
@@ -81,6 +89,7 @@ export interface Config {
   alertTurnMilliseconds: number;
   /** Undefined: the server sends no mail. */
   mail: MailSettings | undefined;
+  mailLimits: MailLimits;
   /** In days; undefined to keep forever. */
   retention: Record<
     'eventDays' | 'executionDays' | 'logDays' | 'deliveryDays' | 'deadDeliveryDays' | 'aiTaskDays',
@@ -136,6 +145,8 @@ export function loadConfig(environment: Environment = process.env): Config {
     example: read.onOff('HEADGATE_EXAMPLE'),
     localAgent: read.onOff('HEADGATE_LOCAL_AGENT'),
     rateLimit: read.integerOrOff('HEADGATE_RATE_LIMIT', chooseRateLimit(host, trustedProxies), 1, 1e9),
+    callerPercent: read.integer('HEADGATE_RATE_LIMIT_CALLER_PERCENT', 80, 1, 100),
+    refusedLimit: read.integer('HEADGATE_RATE_LIMIT_REFUSED', 300, 1, 1e9),
     egressAllow: read.parsed('HEADGATE_EGRESS_ALLOW', parseEgressList) ?? [],
     git: readGitSettings(read),
     gitAddresses: readGitAddresses(read),
@@ -160,12 +171,15 @@ export function loadConfig(environment: Environment = process.env): Config {
       runLimitSeconds: read.integer('HEADGATE_RUN_LIMIT_SECONDS', 86_400, 1, 2_000_000),
     },
     claimWaitSeconds: 10,
+    queuedRuns: read.integer('HEADGATE_QUEUED_RUNS', 1_000, 1, 1_000_000),
+    scheduleIntervalSeconds: read.integer('HEADGATE_SCHEDULE_INTERVAL_SECONDS', 10, 1, 86_400),
     secretWaitSeconds: read.integer('HEADGATE_SECRET_WAIT_SECONDS', 20, 1, 120),
     webhookTimeoutSeconds: read.integer('HEADGATE_WEBHOOK_TIMEOUT_SECONDS', 15, 1, 60),
     migrationPreflightSeconds: read.integer('HEADGATE_MIGRATION_PREFLIGHT_SECONDS', 60, 1, 300),
     ai: readAiSettings(read, faults),
     alertTurnMilliseconds: 2_000,
     mail: readMailSettings(read, faults),
+    mailLimits: readMailLimits(read),
     retention: {
       eventDays: read.days('HEADGATE_RETENTION_EVENTS_DAYS', 365),
       executionDays: read.days('HEADGATE_RETENTION_EXECUTIONS_DAYS', 365),

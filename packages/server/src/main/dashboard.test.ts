@@ -46,9 +46,11 @@ async function shownMetrics(): Promise<Map<string, Set<string>>> {
     for (const [, label = ''] of labels.matchAll(/(\w+)="/g)) known.add(label);
     metrics.set(name, known);
   }
-  // A counter with labels has no line before its first count, but a type.
-  for (const [, name = ''] of text.matchAll(/^# TYPE (\w+) /gm))
-    metrics.set(name, metrics.get(name) ?? new Set());
+  // A metric with labels has no line before its first count, but a type.
+  for (const [, name = '', type] of text.matchAll(/^# TYPE (\w+) (\w+)/gm)) {
+    const series = type === 'histogram' ? [name, `${name}_count`, `${name}_sum`, `${name}_bucket`] : [name];
+    for (const each of series) metrics.set(each, metrics.get(each) ?? new Set());
+  }
   return metrics;
 }
 

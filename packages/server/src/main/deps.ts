@@ -28,7 +28,7 @@ import {
   parseEgressAllow,
   type Resolve,
 } from '../kernel/security/egress.ts';
-import { createRateLimit, noRateLimit } from '../kernel/security/rate-limit.ts';
+import { createRateLimit, noRateLimit, type RateLimit } from '../kernel/security/rate-limit.ts';
 import { createSealer, loadMasterKey } from '../kernel/security/sealed.ts';
 import { openSigningKeys, type SigningKeys } from '../kernel/security/signing-keys.ts';
 import { createTokens } from '../kernel/security/tokens.ts';
@@ -92,6 +92,12 @@ export interface Given {
   aiTools?: readonly Tool[];
 }
 
+function createRateLimitOf({ rateLimit, callerPercent, refusedLimit }: Config, clock: Clock): RateLimit {
+  if (rateLimit === undefined) return noRateLimit;
+  const ofCaller = Math.ceil((rateLimit * callerPercent) / 100);
+  return createRateLimit({ ofAccount: rateLimit, ofCaller, refusedOfAddress: refusedLimit }, clock);
+}
+
 export async function createDependencies(config: Config, given: Given): Promise<Dependencies> {
   requireUniqueNames(slices);
   const { log } = given;
@@ -152,7 +158,7 @@ export async function createDependencies(config: Config, given: Given): Promise<
     secretWaitSeconds: config.secretWaitSeconds,
     tokens,
     platform,
-    rateLimit: config.rateLimit === undefined ? noRateLimit : createRateLimit(config.rateLimit, clock),
+    rateLimit: createRateLimitOf(config, clock),
     metrics,
     log,
     failures,

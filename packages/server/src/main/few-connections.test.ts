@@ -109,7 +109,8 @@ test('none of many concurrent requests is refused', async () => {
     `after ${Math.round(performance.now() - began)} ms`,
   );
   const instance = createInstance(place.agent);
-  await instance.hello();
+  // The share of an environment is half of the places.
+  await instance.hello({ concurrency: 80 });
   const started = await Promise.all(Array.from({ length: 40 }, () => createExecution(place)));
   const claims = await Promise.all(Array.from({ length: 8 }, () => instance.claim(10)));
   const works = claims.flatMap(({ work }) => work);

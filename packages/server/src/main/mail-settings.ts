@@ -1,12 +1,11 @@
-/** The settings of outgoing mail: HEADGATE_SMTP_URL and HEADGATE_SMTP_FROM. */
-import { mailAddressPattern } from '@headgate/contract';
+/** The settings of outgoing mail: HEADGATE_SMTP_URL, HEADGATE_SMTP_FROM, and its limits. */
+import { mailAddressForm } from '@headgate/contract';
 import { Secret } from '../kernel/security/sealed.ts';
-import type { MailSettings } from '../runtime/alerts/index.ts';
+import type { MailLimits, MailSettings } from '../runtime/alerts/index.ts';
 import { isLoopback } from './http/exposure.ts';
 import type { Reader } from './setting-reader.ts';
 
-const addressForm = new RegExp(mailAddressPattern);
-const namedForm = /^([\w.&() -]{1,100}?) *<([^<>]+)>$/;
+const namedForm = /^([\w.&() -]{1,100})<([^<>]+)>$/;
 
 /** Undefined without these settings: the server sends no mail. */
 export function readMailSettings(read: Reader, faults: string[]): MailSettings | undefined {
@@ -17,6 +16,20 @@ export function readMailSettings(read: Reader, faults: string[]): MailSettings |
   );
   if (hasServer !== hasSender) faults.push('HEADGATE_SMTP_URL and HEADGATE_SMTP_FROM must be set together');
   return server === undefined || from === undefined ? undefined : { ...server, from };
+}
+
+export const readMailLimits = (read: Reader): MailLimits => ({
+  perDay: read.integer('HEADGATE_MAIL_PER_DAY', 1_000, 1, 1_000_000),
+  domains: read.parsed('HEADGATE_MAIL_DOMAINS', parseDomains) ?? [],
+});
+
+function parseDomains(text: string): string[] {
+  return text.split(',').map((each) => {
+    const domain = each.trim().toLowerCase();
+    if (!mailAddressForm.test(`a@${domain}`))
+      throw new Error(`${JSON.stringify(each)} is not a domain; write example.com,example.org`);
+    return domain;
+  });
 }
 
 /** The URL may hold a password, so no message repeats it. */
@@ -56,9 +69,9 @@ function decode(text: string): string | undefined {
 
 function parseSender(text: string): MailSettings['from'] {
   const [, name = '', address = text] = namedForm.exec(text) ?? [];
-  if (!addressForm.test(address) || address.length > 320)
+  if (!mailAddressForm.test(address) || address.length > 320)
     throw new Error(
       `${JSON.stringify(text)} is not an address; write alerts@example.com or Headgate <alerts@example.com>`,
     );
-  return { name, address };
+  return { name: name.trimEnd(), address };
 }

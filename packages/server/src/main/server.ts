@@ -2,8 +2,10 @@
 import type { Server as HttpsServer } from 'node:https';
 import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
+import { closeInheritedDescriptors } from '@headgate/contract/inherited-descriptors';
 import { systemClock } from '../kernel/clock.ts';
 import { migrate } from '../kernel/database/migrate.ts';
+import { watchLoop } from '../kernel/event-loop.ts';
 import { createFailureLog, type FailureLog } from '../kernel/failure-log.ts';
 import type { UncaughtCounts } from '../kernel/metrics.ts';
 import { createApp } from './app.ts';
@@ -34,6 +36,8 @@ import { startSweeper } from './sweeper.ts';
 
 async function main(): Promise<void> {
   const config = loadConfig();
+  // After the settings, which may name files by them.
+  closeInheritedDescriptors();
   for (const warning of config.warnings) console.error(warning);
   await checkFiles(config);
   const places = decidePlacesFor(config);
@@ -130,6 +134,11 @@ async function start(
   const kept = [...places.kept, `log: ${output.place}`];
   console.log(renderBanner(config, { credential, file, showsSecret, kept }));
   log.info({ url: config.publicUrl, version: deps.version }, 'ready');
+  const watch = watchLoop((gap) => {
+    deps.metrics.observeLoopGap(gap.operation, gap.milliseconds / 1_000);
+    log.warn(gap, 'the event loop was blocked');
+  });
+  endings.push(['the watch of the event loop', () => watch.stop()]);
   if (config.example && agent !== undefined) {
     publishExample(deps, credential, localUrl).then(
       (line) => line && console.log(line),

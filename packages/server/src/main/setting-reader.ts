@@ -1,3 +1,4 @@
+import { trimEnd } from '@headgate/pipelines';
 /** Parses settings; each invalid value becomes a fault that names the setting. */
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -65,8 +66,7 @@ export function createReader(environment: Environment, faults: string[]) {
     address(name: string, protocols: readonly string[]): string | undefined {
       const given = text(name);
       if (given === undefined) return undefined;
-      if (URL.canParse(given) && protocols.includes(new URL(given).protocol))
-        return given.replace(/\/+$/, '');
+      if (URL.canParse(given) && protocols.includes(new URL(given).protocol)) return trimEnd(given, '/');
       faults.push(
         `${name} must be a URL that begins with ${protocols.map((each) => `${each}//`).join(' or ')}`,
       );

@@ -37,6 +37,7 @@ import { alerts } from '../runtime/alerts/index.ts';
 import { backfills } from '../runtime/backfills/index.ts';
 import { connectorAuthorizations } from '../runtime/connector-authorizations/index.ts';
 import { connectorTests } from '../runtime/connector-tests/index.ts';
+import { environmentDeletions } from '../runtime/environment-deletions/index.ts';
 import { executions } from '../runtime/executions/index.ts';
 import { schedules } from '../runtime/schedules/index.ts';
 import { secretChecks } from '../runtime/secret-checks/index.ts';
@@ -83,6 +84,7 @@ export const slices = [
   backfills,
   connectorAuthorizations,
   connectorTests,
+  environmentDeletions,
   executions,
   schedules,
   secretChecks,

@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { analyzeGrownTables } from '../kernel/database/statistics.ts';
 import { removalBatch, removeExpiredAnswers } from '../kernel/endpoint/idempotency.ts';
+import { createOccupant, occupyLoop } from '../kernel/event-loop.ts';
 import { createRemovalJob, type PeriodicJob } from '../kernel/retention/periodic-job.ts';
 import { applyRetention, type Rest } from '../kernel/retention/retention.ts';
 import { endForbiddenWork } from '../kernel/work/forbidden-work.ts';
@@ -80,12 +81,13 @@ async function runOnce(work: Promise<unknown>): Promise<false> {
 /** Runs a job at its interval, or without a pause while there is more to do. */
 function repeat({ failures, stopping }: Dependencies, job: PeriodicJob, rest: Rest): Sweeper {
   const { everyMilliseconds, firstAfterMilliseconds = everyMilliseconds } = job;
+  const occupant = createOccupant(job.name);
   let running: Promise<void> = Promise.resolve();
   let timer = setTimeout(begin, firstAfterMilliseconds);
 
   async function sweep(): Promise<void> {
     try {
-      while ((await job.run(rest)) && !stopping.aborted);
+      while ((await occupyLoop(occupant, 'job', () => job.run(rest))) && !stopping.aborted);
       failures.recordSuccess(job.name);
     } catch (failure) {
       failures.recordFailure(job.name, failure, 'a periodic job failed; it will run again');

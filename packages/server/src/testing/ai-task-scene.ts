@@ -156,9 +156,10 @@ export function nameModel(
 }
 
 async function isDue({ database, clock }: TestServer): Promise<boolean> {
-  const rows = await database.query('select from ai_task where due_at <= $1 and lease_until is null', [
-    clock.now(),
-  ]);
+  const rows = await database.query(
+    'select from ai_task where due_at <= $1 and coalesce(lease_until, $1) <= $1',
+    [clock.now()],
+  );
   return rows.length > 0;
 }
 

@@ -8,7 +8,7 @@ const program = await launchProgram({
   cwd,
   env: { PATH: process.env.PATH ?? '' },
   user: undefined,
-  isBackground: false,
+  niceness: 0,
 });
 process.send?.('started');
 await once(program.stdout, 'close');

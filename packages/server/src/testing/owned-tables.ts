@@ -13,8 +13,16 @@ export interface OwnedTable {
 /**
  * Events outlive their project, and so do groups: only the role that they give there ends. A webhook of a
  * deleted project says that no more events match. The folder of a hosted repository is kept for 30 days.
+ * Agents ask which environments are deleted. Where the turns of an agent stand is tidied at its next hello.
  */
-const outliving = ['event', 'directory_group', 'webhook', 'dropped_repository'];
+const outliving = [
+  'event',
+  'directory_group',
+  'webhook',
+  'dropped_repository',
+  'deleted_environment',
+  'work_turn',
+];
 
 export async function listOwnedTables(database: TestDatabase): Promise<OwnedTable[]> {
   const keyed = await database.query<{ name: string }>(

@@ -159,8 +159,10 @@ export function findExpected(operation: Operation, role: AccountRole, standing: 
   const expected = findExpectedByRow(operation, role, standing);
   const { alsoRequires } = operation;
   if (expected !== 'permitted' || alsoRequires === undefined) return expected;
-  const { account }: Grant = permissions[alsoRequires];
-  return account.includes(role) ? 'permitted' : 'forbidden';
+  const { account, project }: Grant = permissions[alsoRequires];
+  const list: readonly string[] = standing.in === 'project' ? project : [];
+  const isHeld = account.includes(role) || (standing.in !== 'nothing' && list.includes(standing.role));
+  return isHeld ? 'permitted' : 'forbidden';
 }
 
 function findExpectedByRow(operation: Operation, role: AccountRole, standing: Standing): Expected {

@@ -26,6 +26,8 @@ import { isReserved, literalTypes, quotedColumns } from './words.ts';
 
 /** Characters of one value. Translations of translations grow, and take time that grows faster. */
 const growthLimit = 60_000;
+/** Casts of one value, one after the other. Each may use all that is before it several times. */
+const castLimit = 50;
 
 export function parseOperand(nodes: readonly Node[], at: number, frame: Frame): Operand | undefined {
   const node = nodes[at];
@@ -193,6 +195,7 @@ function parseSuffixes(nodes: readonly Node[], first: Operand, frame: Frame): Op
     steps = [];
   };
   let inPath = false;
+  let casts = 0;
   for (;;) {
     const node = nodes[operand.next];
     const after = nodes[operand.next + 1];
@@ -215,7 +218,9 @@ function parseSuffixes(nodes: readonly Node[], first: Operand, frame: Frame): Op
       inPath = false;
       const cast = castOperand(operand, nodes, frame);
       if (cast === undefined) return operand;
-      if (cast.sql.length > growthLimit + 4 * frame.source.length) throw new NestingError();
+      casts += 1;
+      if (casts > castLimit || cast.sql.length > growthLimit + 4 * frame.source.length)
+        throw new NestingError();
       operand = cast;
     } else if (isSymbol(node, '.') && isName(after) && previous?.kind === 'group') {
       operand = { ...operand, sql: `${operand.sql}.${writtenText(frame, after)}`, next: operand.next + 2 };

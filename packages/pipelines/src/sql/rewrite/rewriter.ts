@@ -3,14 +3,14 @@
  * written, byte by byte (docs/adr/0043-sql-is-rewritten-by-tokens.md).
  */
 import { type RewrittenExpression, type RewrittenStatement, SqlError, type UserSql } from '../dialect.ts';
-import { splitStatements } from '../statements.ts';
+import { findStatements } from '../statements.ts';
 import { createFrame, type Frame, type ScriptState } from './frame.ts';
 import type { NameMapping } from './names.ts';
 import { scanTables } from './scan.ts';
 import { render } from './sequences.ts';
 import { renderStatement } from './statements/statement.ts';
 import { type Token, tokenize, UnterminatedError } from './tokens.ts';
-import { buildTree, findLine, isSymbol, NestingError, type Node } from './tree.ts';
+import { buildTree, createLineCounter, isSymbol, NestingError, type Node } from './tree.ts';
 
 export interface SqlRewriter {
   /** @throws SqlError with the construct and the line */
@@ -84,6 +84,7 @@ function rewriteStatement(
   { nodes, from, to }: ReadStatement,
   source: string,
   script: ScriptState,
+  lineOf: (position: number) => number,
 ): RewrittenStatement {
   const frame = createFrame(source, nodes, script, render);
   scanTables(nodes, frame);
@@ -92,7 +93,7 @@ function rewriteStatement(
     ...gather(frame),
     sql: sql === '' ? '' : addComments(sql, { nodes, from, to }, source),
     kind,
-    line: findLine(source, nodes[0]?.from ?? from),
+    line: lineOf(nodes[0]?.from ?? from),
     ...(onlyIf === undefined ? {} : { onlyIf }),
   };
 }
@@ -121,12 +122,8 @@ function passThrough(sql: string, line: number): RewrittenStatement {
 }
 
 function passScript(sql: string): RewrittenStatement[] {
-  let from = 0;
-  return splitStatements(sql).map((statement) => {
-    const at = Math.max(sql.indexOf(statement, from), from);
-    from = at + statement.length;
-    return passThrough(statement, findLine(sql, at));
-  });
+  const lineOf = createLineCounter(sql);
+  return findStatements(sql).map(({ from, to }) => passThrough(sql.slice(from, to), lineOf(from)));
 }
 
 export const sqlRewriter: SqlRewriter = {
@@ -135,7 +132,8 @@ export const sqlRewriter: SqlRewriter = {
       const read = readScript(sql);
       if (read === undefined) return passScript(sql);
       const script = createScript(names);
-      return read.statements.map((statement) => rewriteStatement(statement, read.source, script));
+      const lineOf = createLineCounter(read.source);
+      return read.statements.map((statement) => rewriteStatement(statement, read.source, script, lineOf));
     }),
   rewriteQuery(sql, names) {
     const statements = sqlRewriter.rewriteScript(sql, names);

@@ -134,10 +134,12 @@ function findQuoteEnd(sql: string, from: number, escapes: boolean): number {
   throw new UnterminatedError();
 }
 
+/** A tag has dollars only at its ends, so that no part of the text is compared twice. */
 function findDollarEnd(sql: string, from: number, open: number): number {
-  const close = sql.indexOf(sql.slice(from, open), open);
-  if (close < 0) throw new UnterminatedError();
-  return close + open - from;
+  const tag = sql.slice(from, open);
+  for (let close = sql.indexOf('$', open); close >= 0; close = sql.indexOf('$', close + 1))
+    if (sql.startsWith(tag, close)) return close + tag.length;
+  throw new UnterminatedError();
 }
 
 /** Block comments nest. */

@@ -116,12 +116,18 @@ export function readChain(nodes: readonly Node[]): string[] {
 
 /** The number of the line, from 1. */
 export function findLine(source: string, position: number): number {
+  return createLineCounter(source)(position);
+}
+
+/** Gives the lines of positions that come in order. Each part of the text is read once. */
+export function createLineCounter(source: string): (position: number) => number {
   let line = 1;
-  for (
-    let index = source.indexOf('\n');
-    index >= 0 && index < position;
-    index = source.indexOf('\n', index + 1)
-  )
-    line += 1;
-  return line;
+  let next = source.indexOf('\n');
+  return (position) => {
+    while (next >= 0 && next < position) {
+      line += 1;
+      next = source.indexOf('\n', next + 1);
+    }
+    return line;
+  };
 }

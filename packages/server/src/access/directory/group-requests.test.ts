@@ -172,7 +172,7 @@ test('a role is one of its place, and ends with its place', async () => {
   assert.deepEqual(await roles(), [{ role: 'OPERATOR', environment_name: 'dev' }]);
   await owner.patchGroup(id, { op: 'replace', path: 'role', value: 'OWNER' });
   assert.deepEqual(await roles(), [{ role: 'OWNER', environment_name: 'dev' }]);
-  await account.admin.delete(`${project.path}/environments/dev`);
+  await account.admin.delete(`${project.path}/environments/dev?confirm=true`);
   assert.deepEqual(await roles(), []);
   assert.equal((await owner.group(id)).environment, 'dev', 'the group stays as it was written');
   const renamed = await directory.patchGroup(id, { op: 'replace', path: 'displayName', value: 'Place 2' });

@@ -179,27 +179,37 @@ function listReferences(value: unknown): string[] {
 /** Creations before the operations that refer to them; otherwise in the order of the request. */
 function orderSlots(slots: readonly Slot[], ids: ReadonlyMap<string, string>): Slot[] {
   const ordered: Slot[] = [];
-  const done = new Set<string>();
-  const waiting = [...slots];
+  // How many creations each waits for, so that no pass reads the references again.
+  const open = new Map<Slot, number>();
+  const dependents = new Map<string, Slot[]>();
+  for (const slot of slots) {
+    const needed =
+      'refused' in slot ? [] : slot.references.filter((each) => ids.has(each) && each !== slot.bulkId);
+    open.set(slot, needed.length);
+    for (const each of needed) {
+      const those = dependents.get(each) ?? [];
+      those.push(slot);
+      dependents.set(each, those);
+    }
+  }
+  let waiting = [...slots];
   while (waiting.length > 0) {
     const rest: Slot[] = [];
     for (const slot of waiting) {
-      const open =
-        'refused' in slot
-          ? []
-          : slot.references.filter((each) => ids.has(each) && !done.has(each) && each !== slot.bulkId);
-      if (open.length > 0) rest.push(slot);
-      else {
-        ordered.push(slot);
-        if (!('refused' in slot) && slot.bulkId !== undefined) done.add(slot.bulkId);
+      if (open.get(slot) !== 0) {
+        rest.push(slot);
+        continue;
       }
+      ordered.push(slot);
+      if ('refused' in slot || slot.bulkId === undefined) continue;
+      for (const each of dependents.get(slot.bulkId) ?? []) open.set(each, (open.get(each) ?? 0) - 1);
     }
     // A circle, such as two users who are the manager of each other. Groups need their members first.
     if (rest.length === waiting.length) {
       const isUser = (slot: Slot) => !('refused' in slot) && slot.method === 'POST' && slot.type === 'Users';
       return [...ordered, ...rest.filter(isUser), ...rest.filter((slot) => !isUser(slot))];
     }
-    waiting.splice(0, waiting.length, ...rest);
+    waiting = rest;
   }
   return ordered;
 }

@@ -11,15 +11,28 @@ const depthLimit = 50;
 /** Each comparison is a condition of the statement. */
 const comparisonLimit = 200;
 
+/** A quoted value. One without an end goes on to the end of the text, so that it is read only once. */
+const quotation = /"(?:[^"\\]|\\[\s\S])*"?/g;
+
 /** Throws `invalid-filter`. */
 export function parseFilter(text: string): Filter {
   if (text.length > lengthLimit)
     throw createFilterProblem(`it has ${text.length} characters; at most ${lengthLimit} are allowed.`);
-  const outside = text.replaceAll(/"(?:[^"\\]|\\.)*"/gs, '""');
+  const outside = text.replaceAll(quotation, (quoted) => {
+    // The parser takes exponential time for these.
+    if (!/^"(?:[^"\\\n]|\\[^\n])*"$/.test(quoted))
+      throw createFilterProblem(
+        `a value has no quotation mark at its end, or a line break: ${quoted.slice(0, 200)}`,
+      );
+    return '""';
+  });
   if (measureDepth(outside) > depthLimit)
     throw createFilterProblem(`it is nested deeper than ${depthLimit} levels.`);
   // The parser reads no `$`; an attribute `$ref` is found by `ref` too.
-  const readable = text.replaceAll(/("(?:[^"\\]|\\.)*")|\$ref\b/gis, (_, quoted?: string) => quoted ?? 'ref');
+  const readable = text.replaceAll(
+    /("(?:[^"\\]|\\[\s\S])*"?)|\$ref\b/gi,
+    (_, quoted?: string) => quoted ?? 'ref',
+  );
   let parsed: Filter;
   try {
     parsed = parse(readable);

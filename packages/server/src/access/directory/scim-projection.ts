@@ -21,12 +21,22 @@ export function readProjection(
   return { schema, only, without: without ?? new Set() };
 }
 
+/** A name takes some microseconds. */
+const mostNames = 500;
+const mostCharacters = 50_000;
+
 function readNames(schema: ResourceSchema, member: string, given: unknown): Set<string> | undefined {
   if (given === undefined || given === null) return undefined;
   const list = Array.isArray(given) ? given : [given];
   const names = new Set<string>();
+  let characters = 0;
   for (const item of list) {
     if (typeof item !== 'string') throw createValueProblem(`${member} must be names of attributes.`);
+    characters += item.length;
+    if (list.length > mostNames || characters > mostCharacters)
+      throw createValueProblem(
+        `${member} has ${list.length} names; it may have ${mostNames}, and ${mostCharacters} characters.`,
+      );
     for (const name of item.split(',').map((each) => each.trim())) {
       const key = name === '' ? undefined : renderKey(schema, name);
       if (key !== undefined) names.add(key);

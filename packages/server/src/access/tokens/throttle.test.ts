@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { buildAddressKey } from '../../kernel/security/address-key.ts';
 import { createMovableClock } from '../../testing/clock.ts';
-import { addressLimit, buildAddressKey, createThrottle, pairLimit, type Throttle } from './throttle.ts';
+import { addressLimit, createThrottle, pairLimit, type Throttle } from './throttle.ts';
 
 const buildAttempt = (address: string, clientId = 'client') => ({ address, clientId });
 const [stranger, owner] = ['198.51.100.1', '203.0.113.1'];

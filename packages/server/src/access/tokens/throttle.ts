@@ -9,8 +9,8 @@
  *             further failure, up to five minutes; a quarter of an hour without a failure resets it
  */
 import { createHash } from 'node:crypto';
-import ipaddr from 'ipaddr.js';
 import type { Clock } from '../../kernel/clock.ts';
+import { buildAddressKey } from '../../kernel/security/address-key.ts';
 
 export const pairLimit = 10;
 export const addressLimit = 10;
@@ -111,13 +111,4 @@ function buildPairKey({ address, clientId }: Pick<Attempt, 'address' | 'clientId
   return createHash('sha256')
     .update(`${buildAddressKey(address)} ${clientId}`)
     .digest('base64');
-}
-
-/** An IPv6 customer usually has a /64 network, so it counts as one address. */
-export function buildAddressKey(address: string): string {
-  if (!ipaddr.isValid(address)) return address;
-  const ip = ipaddr.process(address);
-  const network =
-    ip.kind() === 'ipv4' ? ip : new ipaddr.IPv6([...ip.toByteArray().slice(0, 8), ...Array(8).fill(0)]);
-  return network.toString();
 }

@@ -6,6 +6,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Endpoints, Services } from '../../kernel/endpoint/endpoint.ts';
 import { decode } from '../../kernel/http/content-encoding.ts';
+import { cutLateBody } from '../../kernel/http/late-body.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { Secret } from '../../kernel/security/sealed.ts';
 import { jwksSeconds, tokenLifetimeSeconds } from '../../kernel/security/signing-keys.ts';
@@ -18,6 +19,8 @@ const keysPath = '/.well-known/jwks.json';
 const metadataPaths = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'];
 const formType = 'application/x-www-form-urlencoded';
 const longestMember = 1_024;
+/** A form is a few hundred bytes, and its sender is not known yet. */
+const formMilliseconds = 10_000;
 const formLimit = {
   bytes: 16_384,
   exceeded: () => problem('body-too-large', { limit: 'the form may have at most 16384 bytes' }),
@@ -61,7 +64,12 @@ export function tokenRoutes({ app }: Endpoints, services: TokenServices): void {
       sendBody(reply, 400, { error: 'invalid_request', error_description: `The body must be ${formType}.` });
   }
 
-  app.post(tokenPath, { onRequest: requireForm }, async (request, reply) => {
+  const cut = cutLateBody(formMilliseconds, (reply) => {
+    const description = `The form did not arrive within ${formMilliseconds / 1_000} s.`;
+    sendBody(reply, 408, { error: 'invalid_request', error_description: description });
+  });
+
+  app.post(tokenPath, { onRequest: [requireForm, cut] }, async (request, reply) => {
     try {
       const { clientId, secret } = readCredentials(request);
       // The body contains the secret, so do not keep it on the request.

@@ -95,7 +95,7 @@ test('a user of another account, and one that never was, are not found', async (
   const account = await server.account();
   const { userId } = await createUser(account, { userName: 'ada' });
   const { admin: stranger } = await server.account();
-  for (const id of [userId, never, 'no-uuid', userId.toUpperCase()]) {
+  for (const id of [userId, never, 'no-uuid']) {
     const path = `/users/${id}`;
     requireProblem(await stranger.get(path), 404, 'user-not-found');
     requireProblem(await stranger.patch(path, { active: false }), 404, 'user-not-found');

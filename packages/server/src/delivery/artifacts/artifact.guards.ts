@@ -7,13 +7,8 @@ import { artifactExamples } from './artifact.examples.ts';
 export const artifactGuards: SliceGuards = {
   examples: artifactExamples,
   permissions: {
-    'read a project and what is in it': [
-      'listArtifacts',
-      'getArtifact',
-      'listPublishedPipelines',
-      'compareArtifacts',
-      'getAsset',
-    ],
+    'read executions, steps and logs of an environment': ['listPublishedPipelines'],
+    'read a project and what is in it': ['listArtifacts', 'getArtifact', 'compareArtifacts', 'getAsset'],
     'write and delete overrides in an environment; upload, promote, enable artifacts there': [
       'createArtifact',
       'promoteArtifact',

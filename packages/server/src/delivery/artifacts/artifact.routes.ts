@@ -42,7 +42,7 @@ function uploadRoute({ long }: Endpoints, store: UploadServices): void {
     const found = await rows(environmentToUploadTo, { environment_name: name });
     const { newest_manifest: base } = requireRow(found, () => problem('environment-not-found', { name }));
     return store.blobs.writeBlobs(scope.accountId, base, async (writer) => {
-      const checks = createPipelineChecks(store.readPipeline);
+      const checks = createPipelineChecks(store.readPipeline, scope.accountId);
       const upload = await readUpload(request.raw, store.config.upload, writer, checks);
       const checked = await judgeReferences(listNamesBy(rows), checks, upload);
       const version = {

@@ -215,6 +215,7 @@ export function presentVersion(row: VersionRow): ArtifactDetails {
   const details: ArtifactDetails = {
     createdAt: row.created_at.toISOString(),
     deployedAt: row.deployed_at.toISOString(),
+    digest: row.manifest_digest,
     enabled: row.enabled,
     provider: row.provider,
     versionName: row.version_name,
@@ -232,9 +233,9 @@ export function presentVersion(row: VersionRow): ArtifactDetails {
   return details;
 }
 
-/** A hash of the environment, the digest of the files, and the other returned members. */
+/** A hash of the returned members, which include the digest of the files. */
 export function renderVersionEtag(row: VersionRow): string {
-  const state = JSON.stringify([presentVersion(row), row.manifest_digest]);
+  const state = JSON.stringify(presentVersion(row));
   return `"${createHash('sha256').update(state).digest('base64url').slice(0, 16)}"`;
 }
 

@@ -19,7 +19,7 @@ export function readPartName(header: PartHeader, number: number): string {
   const disposition = bytes.toString().trim();
   if (!/^form-data\s*(;|$)/i.test(disposition))
     throw createUnreadableProblem(`part ${number} has no \`Content-Disposition: form-data\` header`);
-  const rest = disposition.slice('form-data'.length);
+  const rest = disposition.slice('form-data'.length).trimStart();
   const parameters = [...rest.matchAll(dispositionParameter)];
   const unread = rest.slice(parameters.reduce((length, [text]) => length + text.length, 0));
   if (!/^[\s;]*$/.test(unread))
@@ -31,4 +31,4 @@ export function readPartName(header: PartHeader, number: number): string {
 }
 
 /** Matches one parameter at a time from the beginning: RFC 6266 §4.1. */
-const dispositionParameter = /\s*;\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/gy;
+const dispositionParameter = /;\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))\s*/gy;

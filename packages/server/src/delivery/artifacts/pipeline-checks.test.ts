@@ -9,7 +9,7 @@ import { type UploadWarning, uploadWarningLimit } from '@headgate/contract';
 import { buildMultipart, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { createPipelineChecks } from './pipeline-checks.ts';
-import { createPipelineReader } from './pipeline-reader.ts';
+import { createPipelineReader, type PipelineReader } from './pipeline-reader.ts';
 
 const server = await startTestServer();
 type Checked = { warnings: UploadWarning[]; warningsTotal: number };
@@ -249,7 +249,7 @@ test('several uploads with large files take turns file by file', async () => {
     text: buildLargeFile({ S: start(`gone${index}`) }),
     most: 10,
   }));
-  const results = await Promise.all(orders.map(read));
+  const results = await Promise.all(orders.map((order) => read(order, 'account')));
   assert.deepEqual(
     results.map(({ outline }) => outline?.path),
     orders.map(({ path }) => path),
@@ -260,8 +260,8 @@ test('a file that takes too long to read is refused, and the next one is read', 
   const slow = createPipelineReader({ milliseconds: 1 });
   const order = { path: 'a.orch.yaml', text: buildLargeFile({}), most: 10 };
   for (let attempt = 0; attempt < 2; attempt += 1)
-    assert.match((await slow(order)).fault?.reason ?? '', /takes longer than 0.001 s: split it/);
-  assert.equal((await createPipelineReader({ milliseconds: 120_000 })(order)).outline?.name, 'a');
+    assert.match((await slow(order, 'account')).fault?.reason ?? '', /takes longer than 0.001 s: split it/);
+  assert.equal((await createPipelineReader({ milliseconds: 120_000 })(order, 'account')).outline?.name, 'a');
 });
 
 test('a file that needs more memory is read in a larger thread, the next one in the usual one', async () => {
@@ -273,7 +273,7 @@ test('a file that needs more memory is read in a larger thread, the next one in 
     usual: buildLargeFile({}),
   };
   for (const [name, text] of Object.entries(texts))
-    assert.equal((await read({ path: `${name}.orch.yaml`, text, most: 10 })).outline?.name, name);
+    assert.equal((await read({ path: `${name}.orch.yaml`, text, most: 10 }, 'account')).outline?.name, name);
 });
 
 test('the variables declared in one upload are limited', async () => {
@@ -282,7 +282,7 @@ test('the variables declared in one upload are limited', async () => {
     type: 'TEXT' as const,
     visibility: 'PUBLIC' as const,
   }));
-  const checks = createPipelineChecks(async ({ path }) => ({
+  const read: PipelineReader = async ({ path }) => ({
     outline: {
       path,
       name: path,
@@ -293,7 +293,8 @@ test('the variables declared in one upload are limited', async () => {
       sharedPipelines: [],
       beyond: 0,
     },
-  }));
+  });
+  const checks = createPipelineChecks(read, 'account');
   for (let index = 0; index < 200; index += 1) await checks.take(`p${index}`, '');
   await assert.rejects(checks.take('one more', ''), /may declare at most 200000 variables/);
 });
@@ -301,7 +302,7 @@ test('the variables declared in one upload are limited', async () => {
 test('the findings of one upload are limited, and the total is returned', async () => {
   const rooms: number[] = [];
   const note = { asks: 'variable' as const, component: 'c', name: 'nobody', line: 1, reached: true };
-  const checks = createPipelineChecks(async ({ path, most }) => {
+  const read: PipelineReader = async ({ path, most }) => {
     rooms.push(most);
     const notes = Array.from({ length: Math.min(most, 90_000) }, () => note);
     const beyond = 90_000 - notes.length;
@@ -317,7 +318,8 @@ test('the findings of one upload are limited, and the total is returned', async 
         beyond,
       },
     };
-  });
+  };
+  const checks = createPipelineChecks(read, 'account');
   for (const path of ['a', 'b', 'c']) await checks.take(path, '');
   assert.deepEqual(rooms, [200_000, 110_000, 20_000]);
   assert.deepEqual(checks.listUnknownVariables(), ['nobody']);

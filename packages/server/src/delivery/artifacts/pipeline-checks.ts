@@ -52,7 +52,11 @@ export interface PipelineChecks {
 }
 
 /** `title` is how messages name the upload. */
-export function createPipelineChecks(read: PipelineReader, title = 'the project'): PipelineChecks {
+export function createPipelineChecks(
+  read: PipelineReader,
+  accountId: string,
+  title = 'the project',
+): PipelineChecks {
   const outlines: PipelineOutline[] = [];
   const profiles = new Map<string, ProfileOutline>();
   const unreadable = new Map<string, Unreadable>();
@@ -60,7 +64,7 @@ export function createPipelineChecks(read: PipelineReader, title = 'the project'
   let room = noteLimit;
   return {
     async take(path, text) {
-      const { outline, fault } = await read({ path, text, most: room });
+      const { outline, fault } = await read({ path, text, most: room }, accountId);
       if (outline === undefined) {
         unreadable.set(path, fault);
         return { fault };

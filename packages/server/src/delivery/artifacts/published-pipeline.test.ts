@@ -56,3 +56,15 @@ test('the environment is required and must exist', async () => {
   requireProblem(await listPublished(''), 400, 'invalid-request');
   requireProblem(await listPublished('environmentName=nowhere'), 404, 'environment-not-found');
 });
+
+test('a role in the environment suffices to list what can be started there', async () => {
+  const account = await server.account();
+  const { path, projectId } = await account.project();
+  for (const role of ['OPERATOR', 'VIEWER'] as const) {
+    const actor = await account.actor('MEMBER', { projectId, environmentName: 'dev', role });
+    const list = (environmentName: string) =>
+      actor.get(`${path}/published-pipelines?environmentName=${environmentName}`);
+    assert.equal((await list('dev')).status, 200, role);
+    requireProblem(await list('prod'), 403, 'forbidden');
+  }
+});

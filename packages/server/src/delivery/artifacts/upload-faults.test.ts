@@ -231,7 +231,7 @@ test('the time for a pipeline file begins when its thread has started, which tak
   t.mock.timers.enable({ apis: ['setTimeout'] });
   // Large enough for the thread.
   const text = `${smallPipeline}\n#${'x'.repeat(100_000)}\n`;
-  const reading = createPipelineReader()({ path: 'a.orch.yaml', text, most: 10 });
+  const reading = createPipelineReader()({ path: 'a.orch.yaml', text, most: 10 }, 'account');
   await new Promise((resolve) => setImmediate(resolve));
   t.mock.timers.tick(3_600_000);
   assert.equal((await reading).outline?.name, 'a');

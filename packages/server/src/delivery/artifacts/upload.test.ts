@@ -56,7 +56,7 @@ async function upload(parts: readonly Part[], sizes: readonly number[], isCompre
     headers,
   }) as unknown as IncomingMessage;
   const writer = createLateWriter();
-  const read = await readUpload(request, limits, writer, createPipelineChecks(readPipeline));
+  const read = await readUpload(request, limits, writer, createPipelineChecks(readPipeline, 'account'));
   return { files: read.manifest.files, ignored: read.ignored, kept: writer.kept };
 }
 

@@ -1,7 +1,7 @@
 /** Promotion, enabling and disabling of versions. */
 import { enableArtifact, promoteArtifact } from '@headgate/contract';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
-import { requireMatch } from '../../kernel/http/if-match.ts';
+import { requireMatch, requireSeen } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { explainForbidden } from '../../kernel/security/guard.ts';
 import { findPermittedEnvironments } from '../../workspace/environments/index.ts';
@@ -38,7 +38,7 @@ export function versionStateRoutes({ write }: Endpoints): void {
     };
   });
 
-  write(promoteArtifact, async ({ tx, scope, params, body, now }) => {
+  write(promoteArtifact, async ({ tx, scope, params, headers, body, now }) => {
     const { versionName, sourceEnvironmentName: from, targetEnvironmentName: to } = body;
     const { projectId } = params;
     if (from === to) throw problem('promotion-to-itself', { name: to });
@@ -53,6 +53,9 @@ export function versionStateRoutes({ write }: Endpoints): void {
       throw await explainForbidden(tx.query, scope, 'project:read', { projectId, environmentName: from });
     }
     const source = await holdVersion(tx, scope, { projectId, environmentName: from, versionName });
+    const seen = { ifMatch: headers['If-Match'], digest: body.digest };
+    const shownBy = `GET /v1/projects/${projectId}/artifacts/details`;
+    requireSeen(seen, source.manifest_digest, shownBy, renderVersionEtag(source));
     if (!source.enabled) throw problem('artifact-disabled', { versionName, environmentName: from });
     const place = { projectId, environmentName: to, versionName };
     insertPromotedVersion(tx, scope, place, from, now);
@@ -74,5 +77,5 @@ const buildSubject = ({ versionName }: VersionPlace) => ({
 });
 
 function pickState({ environmentName }: VersionPlace, row: VersionRow): object {
-  return { environmentName, ...presentVersion(row), digest: row.manifest_digest };
+  return { environmentName, ...presentVersion(row) };
 }

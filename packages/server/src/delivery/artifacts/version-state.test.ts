@@ -20,7 +20,7 @@ async function deliverVersion() {
   const details = (environmentName: string, versionName = 'v1') =>
     admin.get<Details>(`${artifacts}/details?environmentName=${environmentName}&versionName=${versionName}`);
   const promotion = { versionName: 'v1', sourceEnvironmentName: 'dev', targetEnvironmentName: 'prod' };
-  const promote = (change: Partial<typeof promotion> = {}, by = admin, headers = {}) =>
+  const promote = (change: Partial<typeof promotion> & { digest?: string } = {}, by = admin, headers = {}) =>
     by.post(`${artifacts}/promotions`, { ...promotion, ...change }, { headers });
   const enable = (enabled: boolean, change: object = {}, headers = {}) =>
     admin.patch(artifacts, { environmentName: 'dev', versionName: 'v1', enabled, ...change }, { headers });
@@ -60,12 +60,38 @@ test('a promotion copies the files and the name of a version, and records its so
   assert.deepEqual(difference, { added: [], removed: [], changed: [] });
 });
 
+test('a promotion can name the version that was seen, by its digest or its ETag, and is 412 for another one', async () => {
+  const { admin, project, artifacts, details, promote, enable } = await deliverVersion();
+  const { digest } = (await details('dev')).body.details;
+  const listed = await admin.get<Page<ArtifactDetails>>(`${artifacts}?environmentName=dev`);
+  assert.equal(listed.body.results[0]?.digest, digest);
+  const { etag } = await details('dev');
+  const by = (tag: string) => promote({}, admin, { 'if-match': tag });
+  await admin.delete(`${project.path}/environments/dev?confirm=true`);
+  await admin.post(`${project.path}/environments`, { name: 'dev' });
+  await upload(admin, project, [{ name: 'other.orch.yaml', content: smallPipeline }]);
+  for (const stale of [await promote({ digest }), await by(`"${digest}"`), await by(etag)])
+    requireProblem(stale, 412, 'digest-mismatch');
+  const seen = await details('dev');
+  await enable(false);
+  requireProblem(await by(seen.etag), 412, 'digest-mismatch');
+  await enable(true);
+  assert.equal((await promote({ digest: seen.body.details.digest })).status, 201);
+  await admin.delete(`${project.path}/environments/prod?confirm=true`);
+  for (const tag of [`"${seen.body.details.digest}"`, seen.etag, '*']) {
+    await admin.post(`${project.path}/environments`, { name: 'prod' });
+    const promoted = await by(`"other", ${tag}`);
+    assert.equal(promoted.status, 201, promoted.text);
+    await admin.delete(`${project.path}/environments/prod?confirm=true`);
+  }
+});
+
 test('the source of a second promotion is the environment before, even after that is deleted', async () => {
   const { admin, project, details, promote } = await deliverVersion();
   await admin.post(`${project.path}/environments`, { name: 'uat' });
   await promote({ targetEnvironmentName: 'uat' });
   await promote({ sourceEnvironmentName: 'uat' });
-  await admin.delete(`${project.path}/environments/uat`);
+  await admin.delete(`${project.path}/environments/uat?confirm=true`);
   const { promotedFrom, createdAt } = (await details('prod')).body.details;
   assert.equal(promotedFrom?.environmentName, 'uat');
   assert.equal(createdAt, (await details('dev')).body.details.createdAt);

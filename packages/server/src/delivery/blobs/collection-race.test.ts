@@ -140,7 +140,7 @@ test(`uploads, deletions and the collector at once (TEST_SEED=${testSeed})`, {
         projects.splice(projects.indexOf(project), 1, await account.project());
         await admin.delete(project.path);
       } else {
-        await admin.delete(`${project.path}/environments/${environment}`);
+        await admin.delete(`${project.path}/environments/${environment}?confirm=true`);
         await admin.post(`${project.path}/environments`, { name: environment });
       }
       await new Promise((resolve) => setTimeout(resolve, 20));

@@ -77,7 +77,10 @@ async function createScene() {
   const publishVersion = async (environmentName: string, parts: Part[], versionName = 'v1') =>
     assert.equal((await upload(account.admin, project, parts, { environmentName, versionName })).status, 201);
   const deleteVersions = async (environment: string) =>
-    assert.equal((await account.admin.delete(`${project.path}/environments/${environment}`)).status, 204);
+    assert.equal(
+      (await account.admin.delete(`${project.path}/environments/${environment}?confirm=true`)).status,
+      204,
+    );
   return { account, project, publishVersion, deleteVersions };
 }
 

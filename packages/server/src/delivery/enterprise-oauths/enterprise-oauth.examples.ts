@@ -23,5 +23,9 @@ export const enterpriseOauthExamples: Examples = {
     return { path: '/enterprise-oauths?page=0&size=1' };
   },
   createEnterpriseOauth: (place) => ({ path: '/enterprise-oauths', body: buildConnection(place) }),
+  updateEnterpriseOauth: async (place) => ({
+    path: `/enterprise-oauths/${await createConnection(place)}`,
+    body: { projects: [place.project.projectId] },
+  }),
   deleteEnterpriseOauth: async (place) => ({ path: `/enterprise-oauths/${await createConnection(place)}` }),
 };

@@ -8,6 +8,7 @@ export const enterpriseOauthGuards: SliceGuards = {
     'enterprise OAuth connections': [
       'listEnterpriseOauths',
       'createEnterpriseOauth',
+      'updateEnterpriseOauth',
       'deleteEnterpriseOauth',
     ],
   },

@@ -1,4 +1,10 @@
-import { createEnterpriseOauth, deleteEnterpriseOauth, listEnterpriseOauths } from '@headgate/contract';
+import {
+  createEnterpriseOauth,
+  deleteEnterpriseOauth,
+  listEnterpriseOauths,
+  updateEnterpriseOauth,
+} from '@headgate/contract';
+import { trimEnd } from '@headgate/pipelines';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
@@ -9,6 +15,9 @@ import {
   type EnterpriseOauthRow,
   enterpriseOauthPage,
   insertEnterpriseOauth,
+  lockEnterpriseOauth,
+  replaceProjects,
+  requireUnused,
 } from './enterprise-oauth.store.ts';
 import { presentEnterpriseOauth, requireUsable, sealSecrets } from './enterprise-oauth.ts';
 import type { OauthAddresses } from './oauth-tokens.ts';
@@ -46,6 +55,7 @@ export function enterpriseOauthRoutes(
         installation_id: body.installationId ?? null,
         created_by: scope.actorId,
         created_at: now,
+        projects: (body.projects ?? []).toSorted(),
       };
       const secrets = {
         ...(body.clientSecret === undefined ? {} : { clientSecret: new Secret(body.clientSecret) }),
@@ -62,8 +72,25 @@ export function enterpriseOauthRoutes(
     });
   });
 
+  write(updateEnterpriseOauth, async ({ tx, scope, params, body }) => {
+    const stored = await lockEnterpriseOauth(tx, scope.accountId, params.enterpriseOauthId);
+    const id = stored.enterprise_oauth_id;
+    const projects = body.projects.toSorted();
+    const removed = stored.projects.filter((each) => !projects.includes(each));
+    if (removed.length > 0) await requireUnused(tx, scope.accountId, id, removed);
+    replaceProjects(tx, scope.accountId, id, projects);
+    const after = presentEnterpriseOauth({ ...stored, projects });
+    const before = presentEnterpriseOauth(stored);
+    return {
+      body: after,
+      events: [{ name: 'enterprise-oauth-updated', subject: buildSubject(stored), before, after }],
+    };
+  });
+
   write(deleteEnterpriseOauth, async ({ tx, scope, params }) => {
-    const row = await deleteEnterpriseOauthRow(tx, scope.accountId, params.enterpriseOauthId);
+    const row = await lockEnterpriseOauth(tx, scope.accountId, params.enterpriseOauthId);
+    await requireUnused(tx, scope.accountId, row.enterprise_oauth_id, null);
+    deleteEnterpriseOauthRow(tx, scope.accountId, row.enterprise_oauth_id);
     const before = presentEnterpriseOauth(row);
     return { events: [{ name: 'enterprise-oauth-deleted', subject: buildSubject(row), before }] };
   });
@@ -87,7 +114,7 @@ async function requireBaseUrl(egress: EgressGuard, addresses: OauthAddresses, te
       reason:
         'body.baseUrl must be an https address without user, password and query, such as https://github.example.com.',
     });
-  const base = url.href.replace(/\/+$/, '');
+  const base = trimEnd(url.href, '/');
   if (Object.values(addresses).includes(base)) return base;
   try {
     await egress.check(base);

@@ -105,7 +105,7 @@ test('a connection is listed without its secrets', async () => {
   const made = await connect({ ...ofDevOps, name: 'DevOps' });
   const { createdAt, createdBy, enterpriseOauthId, ...shown } = made;
   const { clientSecret, ...rest } = ofDevOps;
-  assert.deepEqual(shown, { ...rest, name: 'DevOps' });
+  assert.deepEqual(shown, { ...rest, name: 'DevOps', projects: [] });
   const page = (await admin.get<Page<EnterpriseOauth>>('/enterprise-oauths?size=1')).body;
   assert.deepEqual(page.results, [made]);
   const taken = await admin.post('/enterprise-oauths', { ...ofDevOps, name: 'DevOps' });
@@ -212,4 +212,44 @@ test('a connection in use is not deleted, and the projects are named', async () 
   await admin.post(`${project.path}/repositories/token`, undefined, { headers: token });
   assert.equal((await admin.delete(path)).status, 204);
   assert.equal((await admin.delete(path)).problem.code, 'enterprise-oauth-not-found');
+});
+
+test('a project owner uses a connection that was shared with the project, or that the owner may list', async () => {
+  const { enterpriseOauthId } = await connect(ofGithub);
+  const path = `/enterprise-oauths/${enterpriseOauthId}`;
+  const project = await account.project();
+  const { projectId } = project;
+  const grant = { projectId, role: 'OWNER' } as const;
+  const owner = await account.actor('MEMBER', grant);
+  const bind = (by = owner) =>
+    by.post(`${project.path}/repositories`, {
+      ...{ provider: 'github', repositoryName: 'x', enterpriseOauthId, cloneUrl: `${host.url}/a/b.git` },
+    });
+  const migrate = (id: string) =>
+    owner.post(`${project.path}/repository-migration?dryRun=true`, {
+      ...{ mode: 'RECONFIGURE', targetProvider: 'github', targetName: 'y' },
+      ...{ targetCloneUrl: `${host.url}/a/c.git`, targetEnterpriseOauthId: id },
+    });
+  const refused = await bind();
+  const unknown = await owner.post(`${project.path}/repositories`, {
+    ...{ provider: 'github', repositoryName: 'x', cloneUrl: `${host.url}/a/b.git` },
+    enterpriseOauthId: server.deps.newId(),
+  });
+  for (const { problem } of [refused, unknown])
+    assert.deepEqual([problem.status, problem.code], [422, 'unknown-enterprise-oauth']);
+  assert.equal((await migrate(enterpriseOauthId)).problem.code, 'unknown-enterprise-oauth');
+  assert.equal((await owner.patch(path, { projects: [projectId] })).status, 403);
+
+  const shared = await admin.patch<EnterpriseOauth>(path, { projects: [projectId] });
+  assert.deepEqual([shared.status, shared.body.projects], [200, [projectId]]);
+  const made = await bind();
+  assert.equal(made.status, 201, made.text);
+  assert.equal((await migrate(enterpriseOauthId)).status, 200);
+  assert.equal((await admin.patch(path, { projects: [] })).problem.code, 'enterprise-oauth-in-use');
+  await owner.delete(`${project.path}/repositories`);
+  assert.equal((await admin.patch(path, { projects: [] })).status, 200);
+  assert.equal((await bind()).problem.code, 'unknown-enterprise-oauth');
+  assert.equal((await bind(await account.actor('ADMIN', grant))).status, 201);
+  const foreign = await (await server.account()).project();
+  assert.equal((await admin.patch(path, { projects: [foreign.projectId] })).problem.code, 'unknown-project');
 });

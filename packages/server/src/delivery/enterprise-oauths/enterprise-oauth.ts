@@ -33,6 +33,7 @@ export function presentEnterpriseOauth(row: EnterpriseOauthRow): EnterpriseOauth
     name: row.name,
     provider: row.provider,
     clientId: row.client_id,
+    projects: row.projects,
     createdBy: row.created_by,
     createdAt: row.created_at.toISOString(),
   };

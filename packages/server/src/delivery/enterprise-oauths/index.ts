@@ -1,7 +1,7 @@
 import type { Slice } from '../../kernel/slice/slice.ts';
 import { type EnterpriseOauthRouteServices, enterpriseOauthRoutes } from './enterprise-oauth.routes.ts';
 
-export { findEnterpriseOauth } from './enterprise-oauth.store.ts';
+export { mayUseOauth, usableEnterpriseOauth } from './enterprise-oauth.store.ts';
 export { createOauthTokens, findOauthOrigin, type OauthTokens } from './oauth-tokens.ts';
 
 export const enterpriseOauths: Slice<EnterpriseOauthRouteServices> = {

@@ -1,5 +1,5 @@
 import { type BodyOf, createArtifactFromGit } from '@headgate/contract';
-import { requireRow } from '../../kernel/database/database.ts';
+import { type Database, requireRow } from '../../kernel/database/database.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { Problem, problem } from '../../kernel/http/problems.ts';
 import { environmentToUploadTo, publishVersion } from '../artifacts/index.ts';
@@ -11,10 +11,12 @@ import {
   requireTag,
 } from '../repositories/index.ts';
 import { type PublishingServices, publishCommit } from './publish-commit.ts';
+import { requireReader } from './repository-reader.store.ts';
 import { ruleOfVersion } from './rule-of-version.store.ts';
 import { renderVersionName } from './version-name.ts';
 
 export interface FromGitServices extends PublishingServices {
+  database: Database;
   repositories: RepositoryUse;
 }
 
@@ -26,6 +28,7 @@ export function fromGitRoutes({ long }: Endpoints, services: FromGitServices): v
     // Rights first: a stranger must not learn what the repository has.
     const found = await rows(environmentToUploadTo, { environment_name: environmentName });
     requireRow(found, () => problem('environment-not-found', { name: environmentName }));
+    await requireReader(rows, services, scope, projectId);
     const findCommit = chooseRevision(body);
     // The branch may have moved since the first request with the same key.
     const content = JSON.stringify([body, query.strict]);

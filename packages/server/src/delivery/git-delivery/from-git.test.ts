@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { associate, host as hostHere, loopbackAllowed } from '../../testing/associated-project.ts';
+import { requireProblem } from '../../testing/client.ts';
 import { commitByApi, listVersions } from '../../testing/git-delivery.ts';
 import { commitFiles, runGit, startGitHost } from '../../testing/git-host.ts';
 import { smallPipeline, type TestProject, type Uploaded } from '../../testing/project.ts';
@@ -191,12 +192,13 @@ test('a request with the same key gets the same answer after the branch moved', 
   assert.equal((await listVersions(admin, project)).length, 1);
 });
 
-test('a role in the environment suffices; others are refused before the repository is read', async () => {
+test('a role in the environment and one that reads the repository are needed; others are refused before it is read', async () => {
   const { project, repository } = await arrange();
   commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline } });
   const { projectId } = project;
   const of = { projectId, environmentName: 'dev', role: 'CONTRIBUTOR' } as const;
-  const contributor = await account.actor('MEMBER', of);
+  const contributor = await account.actor('MEMBER', of, { projectId, role: 'VIEWER' });
+  const ofEnvironmentOnly = await account.actor('MEMBER', of);
   const viewer = await account.actor('MEMBER', { projectId, role: 'VIEWER' });
   const stranger = await (await server.account()).actor('SUPER_ADMIN');
   const path = `${project.path}/artifacts/from-git`;
@@ -205,6 +207,8 @@ test('a role in the environment suffices; others are refused before the reposito
   assert.equal((await viewer.post(path, body)).status, 403);
   assert.equal((await contributor.post(path, { ...body, environmentName: 'prod' })).status, 403);
   assert.equal((await stranger.post(path, body)).status, 404);
+  const unread = requireProblem(await ofEnvironmentOnly.post(path, body), 403, 'forbidden');
+  assert.match(unread.detail, /project:read/);
   assert.equal(gitHost.requests.length, before);
   assert.equal((await contributor.post(path, body)).status, 201);
 });

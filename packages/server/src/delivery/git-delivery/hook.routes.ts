@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Database } from '../../kernel/database/database.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
-import { problem } from '../../kernel/http/problems.ts';
+import { type Problem, problem } from '../../kernel/http/problems.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { RateLimit } from '../../kernel/security/rate-limit.ts';
 import type { Sealer, Secret } from '../../kernel/security/sealed.ts';
@@ -66,7 +66,7 @@ async function receiveHook(
   const target = projectPattern.test(projectId) ? await findHookTarget(database.read, projectId) : undefined;
   const readHook = target && findReader(target.provider);
   if (target === undefined || readHook === undefined || target.sealed_hook_secret === null)
-    throw problem('hook-not-found');
+    throw refuseHook(rateLimit, request);
   const now = clock.now();
   const secret = sealer.unseal(target.sealed_hook_secret, getHookSecretPurpose(projectId.toLowerCase()));
   const reading = readSigned(readHook, request, secret, now);
@@ -76,10 +76,10 @@ async function receiveHook(
       'a webhook of a Git provider was refused',
     );
     if (reading.code === 'unsigned-hook' || reading.code === 'wrong-hook-secret')
-      throw problem('hook-not-found');
+      throw refuseHook(rateLimit, request);
     throw problem('hook-invalid', { reason: reading.detail });
   }
-  rateLimit.count(target.account_id);
+  rateLimit.count({ accountId: target.account_id, actorId: `hooks of ${projectId.toLowerCase()}` });
   // Not noted: the provider can send it again when the migration has ended.
   if (target.migration_id !== null)
     throw problem('migration-in-progress', { migrationId: target.migration_id });
@@ -89,6 +89,12 @@ async function receiveHook(
   if (reading.kind === 'ignored') return { status: 'ignored', reason: reading.reason };
   if (noted.woken > 0) return { status: 'accepted' };
   return { status: 'ignored', reason: explainIgnored(reading) };
+}
+
+/** Throws `rate-limited` if the address has sent many hooks that were refused. */
+function refuseHook(rateLimit: RateLimit, request: FastifyRequest): Problem {
+  rateLimit.countRefused(request.ip);
+  return problem('hook-not-found');
 }
 
 const mostNamed = 5;

@@ -49,7 +49,7 @@ export async function publishCommit<Result>(
   const missing = () => problem('environment-not-found', { name: environmentName });
   const { newest_manifest: base } = requireRow(found, missing);
   return services.blobs.writeBlobs(accountId, base, async (writer) => {
-    const checks = createPipelineChecks(services.readPipeline);
+    const checks = createPipelineChecks(services.readPipeline, accountId);
     const collection = createCollection(writer, checks);
     await collectTree(repository, commit, collection, services.config.upload);
     const upload = await collection.finish();

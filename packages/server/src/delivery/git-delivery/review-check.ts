@@ -6,6 +6,7 @@ import { addSeconds, type Clock } from '../../kernel/clock.ts';
 import { recordEvents } from '../../kernel/database/events.ts';
 import { Problem } from '../../kernel/http/problems.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
+import { describeInterruption, mostInterruptions } from '../../kernel/work/interruption.ts';
 import {
   type Checked,
   createCollection,
@@ -43,6 +44,10 @@ export async function checkReview(
   notBefore: number,
 ): Promise<void> {
   const place = { accountId: review.account_id, projectId: review.project_id };
+  if (review.interruptions >= mostInterruptions) {
+    const problem = describeInterruption('The check of this branch');
+    return endReview(services, review, { problem, isGivenUp: true });
+  }
   let result: ReviewResult | undefined;
   try {
     result = await services.repositories.withRepository(
@@ -89,7 +94,7 @@ async function checkTree(
   repository: GitRepository,
   commit: string,
 ): Promise<Checked> {
-  const checks = createPipelineChecks(readPipeline);
+  const checks = createPipelineChecks(readPipeline, account_id);
   const collection = createCollection(createDiscardingWriter(), checks);
   await collectTree(repository, commit, collection, config.upload);
   const upload = await collection.finish();

@@ -1,6 +1,7 @@
 /** Checks of branches that a pull or merge request wants to merge: the table `git_review`. */
 import { addSeconds } from '../../kernel/clock.ts';
 import { type ColumnTypes, type Read, type RowOf, statement } from '../../kernel/database/database.ts';
+import { countInterruption } from '../../kernel/work/interruption.ts';
 import { createRemoval } from './old-row.store.ts';
 import type { Claim } from './rule.store.ts';
 
@@ -16,6 +17,7 @@ const dueReviewRow = {
   ...heldTypes,
   due_at: 'timestamptz',
   attempts: 'integer',
+  interruptions: 'integer',
 } satisfies ColumnTypes;
 export type DueReview = RowOf<typeof dueReviewRow>;
 
@@ -36,10 +38,11 @@ const claimDue = statement(
   ), due as (
     select * from waiting limit $limit
   )
-  update git_review r set lease_until = $lease_until, epoch = r.epoch + 1, looked_at = $now
+  update git_review r set lease_until = $lease_until, epoch = r.epoch + 1, looked_at = $now,
+    ${countInterruption('r')}
   from due
   where r.account_id = due.account_id and r.project_id = due.project_id and r.branch_name = due.branch_name
-  returning r.account_id, r.project_id, r.branch_name, r.epoch, r.due_at, r.attempts`,
+  returning r.account_id, r.project_id, r.branch_name, r.epoch, r.due_at, r.attempts, r.interruptions`,
 );
 
 export function claimDueReviews(read: Read, { now, leaseSeconds, most, busy }: Claim): Promise<DueReview[]> {
@@ -104,7 +107,7 @@ export const finishReview = statement(
     },
   },
   `
-  update git_review set lease_until = null, attempts = $attempts, problem = $problem, touched_at = $now,
+  update git_review set lease_until = null, interruptions = 0, attempts = $attempts, problem = $problem, touched_at = $now,
     due_at = case when due_at = $known_due_at then $next_due_at else due_at end,
     commit_hash = coalesce($commit_hash, commit_hash), outcome = coalesce($outcome, outcome),
     errors = coalesce($errors, errors), warnings = coalesce($warnings, warnings),

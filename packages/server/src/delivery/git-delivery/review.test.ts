@@ -10,6 +10,7 @@ import { fakeGithub } from '../../testing/git-providers/fake-github.ts';
 import { startFakeProvider } from '../../testing/git-providers/fake-provider.ts';
 import { smallPipeline } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
+import { claimDueReviews } from './review.store.ts';
 
 const gitHost = await startGitHost();
 const fake = await startFakeProvider(fakeGithub);
@@ -138,6 +139,27 @@ test('a limit of the provider is respected', async () => {
   assert.equal(fake.repository.statuses.length, sent + 1);
   const review = await read('many');
   assert.deepEqual([review?.isPending, review?.problem], [false, undefined]);
+});
+
+test('a check that took two servers down is set aside, with an event', async () => {
+  const { project, open, read } = await arrange();
+  commitFiles(repository.folder, { branch: 'deadly', files: { 'main.orch.yaml': smallPipeline } });
+  await open('deadly');
+  await server.database.query('update git_review set due_at = $2 where project_id = $1', [
+    project.projectId,
+    server.clock.now(),
+  ]);
+  for (let death = 0; death < 2; death += 1) {
+    const claim = { now: server.clock.now(), leaseSeconds: 120, most: 8, busy: [] };
+    assert.equal((await claimDueReviews(server.deps.database.read, claim)).length, 1);
+    server.clock.advance(121);
+  }
+  await deliver(server);
+  const review = await read('deadly');
+  assert.equal(review?.isPending, false);
+  assert.match(review?.problem ?? '', /was set aside/);
+  const path = `/events?after=oldest&eventName=commit-status-not-set&projectId=${project.projectId}`;
+  assert.equal((await admin.get<Page<AccountEventItem>>(path)).body.results.length, 1);
 });
 
 test('a branch that is gone ends the check', async () => {

@@ -195,6 +195,32 @@ test('a rule of a dead server is taken over after its lease', async () => {
   assert.deepEqual(await names(project), [`${short(commit)}-main`]);
 });
 
+test('a rule that took two servers down is set aside until the next push, with an event', async () => {
+  const { project, repository } = await arrange();
+  commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline } });
+  await writeRules(admin, project, ['main', 'dev']);
+  await server.database.query("update delivery_rule set due_at = '9999-01-01' where project_id <> $1", [
+    project.projectId,
+  ]);
+  for (let death = 0; death < 2; death += 1) {
+    const claim = { now: server.clock.now(), leaseSeconds: 120, most: 16, busy: [] };
+    assert.equal((await claimDueRules(server.deps.database.read, claim)).length, 1);
+    server.clock.advance(121);
+  }
+  await deliver(server);
+  assert.deepEqual(await names(project), []);
+  const [rule] = await readRules(admin, project);
+  assert.match(rule?.problem ?? '', /was set aside: a server stopped .* 2 times in a row/);
+  const path = `/events?after=oldest&eventName=branch-not-published&projectId=${project.projectId}`;
+  assert.equal((await admin.get<Page<AccountEventItem>>(path)).body.results.length, 1);
+  server.clock.advance(86_400);
+  await deliver(server);
+  assert.deepEqual(await names(project), [], 'it is not tried again by itself');
+  await writeRules(admin, project, ['main', 'dev']);
+  await deliver(server);
+  assert.equal((await names(project)).length, 1, 'writing the rules again makes it due');
+});
+
 test('a version that was published by hand is not published twice', async () => {
   const { project, repository } = await arrange();
   commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline } });

@@ -12,10 +12,12 @@ import { type AccountEvent, recordEvents } from '../../kernel/database/events.ts
 import { actFor } from '../../kernel/endpoint/acting.ts';
 import { Problem, problem } from '../../kernel/http/problems.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
+import { describeInterruption, mostInterruptions } from '../../kernel/work/interruption.ts';
 import { type Publication, publishVersion } from '../artifacts/index.ts';
 import type { GitRepository } from '../git/index.ts';
 import { findNearestBranch, type RepositoryUse } from '../repositories/index.ts';
 import { type PublishingServices, publishCommit } from './publish-commit.ts';
+import { requireReader } from './repository-reader.store.ts';
 import {
   BranchMoved,
   type DueRule,
@@ -56,6 +58,7 @@ export async function deliverRule(
   notBefore: number,
 ): Promise<void> {
   const place = { accountId: rule.account_id, projectId: rule.project_id };
+  if (rule.interruptions >= mostInterruptions) return setAside(services, rule);
   try {
     await services.repositories.withRepository(place, ({ content }) => deliverHead(services, rule, content), {
       notBefore,
@@ -77,6 +80,13 @@ export async function deliverRule(
     const seconds = failure.code === 'migration-in-progress' ? migrationSeconds : retrySeconds;
     await endRule(services, rule, { ...retryLater(services, rule, seconds), problem: failure.message });
   }
+}
+
+/** The next push, or writing the rules again, makes it due. */
+async function setAside(services: RuleDeliveryServices, rule: DueRule): Promise<void> {
+  const message = describeInterruption('The delivery of this branch');
+  const end = { commitHash: rule.commit_hash, nextDueAt: never, problem: message };
+  await endRule(services, rule, end, [createRefusalEvent(rule, { code: 'interrupted', message })]);
 }
 
 async function deliverHead(
@@ -129,6 +139,7 @@ async function publishHead(
   const scope = { accountId, actorId: publisher };
   const place = { projectId, environmentName };
   const acting = actFor(services, createArtifactFromGit, { scope, place, now });
+  await requireReader(acting.rows, services, scope, projectId);
   const wanted = { accountId, projectId, environmentName, versionName, branch, commit, isStrict: false };
   await publishCommit(services, repository, acting.rows, wanted, (publication) =>
     acting.write(async (tx) => {
@@ -204,7 +215,7 @@ function recordRuleEvents(
 
 function createRefusalEvent(
   rule: DueRule,
-  refused: { commit: string; publisher?: string; code?: string; message: string },
+  refused: { commit?: string; publisher?: string; code?: string; message: string },
 ): AccountEvent {
   const { commit, publisher, code, message } = refused;
   const after = {

@@ -248,3 +248,24 @@ test('after a migration a rule is polled, and publishes with the rights of its w
   );
   assert.match(JSON.stringify(events.body.results), new RegExp(`"publishedFor":"${owner.actorId}"`));
 });
+
+test('a pusher who may publish, and can no longer read the repository, publishes nothing', async () => {
+  const { project, head } = await arrangePublished();
+  const { projectId } = project;
+  const role = 'CONTRIBUTOR';
+  const grants = [
+    { projectId, role },
+    { projectId, environmentName: 'prod', role },
+  ] as const;
+  const pusher = await account.actor('MEMBER', ...grants);
+  server.clock.advance(1);
+  await commitByApi(pusher, project, { expectedHead: head, files: { 'b.orch.yaml': smallPipeline } });
+  await server.database.query(
+    'delete from role_grant where project_id = $1 and credential_id = $2 and environment_name is null',
+    [projectId, pusher.actorId],
+  );
+  await deliver(server);
+  assert.equal((await names(project, 'prod')).length, 1);
+  const [refusal] = await readEvents(project, 'branch-not-published');
+  assert.match(JSON.stringify(refusal?.additionalInfo), /project:read/);
+});

@@ -8,6 +8,7 @@ import {
   type Transaction,
   typed,
 } from '../../kernel/database/database.ts';
+import { countInterruption } from '../../kernel/work/interruption.ts';
 
 const keyTypes = {
   account_id: 'uuid',
@@ -28,6 +29,7 @@ const dueRuleRow = {
   commit_hash: 'text?',
   problem: 'text?',
   due_at: 'timestamptz',
+  interruptions: 'integer',
   provider: 'text',
 } satisfies ColumnTypes;
 /** A rule that this server holds until the end of the lease. */
@@ -50,12 +52,13 @@ const claimDue = statement(
   ), due as (
     select * from waiting limit $limit
   )
-  update delivery_rule r set lease_until = $lease_until, epoch = r.epoch + 1, looked_at = $now
+  update delivery_rule r set lease_until = $lease_until, epoch = r.epoch + 1, looked_at = $now,
+    ${countInterruption('r')}
   from due join repository p on p.account_id = due.account_id and p.project_id = due.project_id
   where r.account_id = due.account_id and r.project_id = due.project_id and r.branch_name = due.branch_name
     and r.environment_name = due.environment_name
   returning r.account_id, r.project_id, r.branch_name, r.environment_name, r.epoch, r.written_by, r.pushers,
-    r.commit_hash, r.problem, r.due_at, p.provider`,
+    r.commit_hash, r.problem, r.due_at, r.interruptions, p.provider`,
 );
 
 export interface Claim {
@@ -162,7 +165,7 @@ const finishHeld = statement(
     },
   },
   `
-  update delivery_rule set lease_until = null, commit_hash = $commit_hash, problem = $problem,
+  update delivery_rule set lease_until = null, interruptions = 0, commit_hash = $commit_hash, problem = $problem,
     due_at = case when ${isWoken} then due_at else $next_due_at end,
     pushers = case when ${isWoken} or $is_pending then pushers end,
     version_name = coalesce($version_name, version_name), published_at = coalesce($published_at, published_at),

@@ -54,7 +54,7 @@ const rules: readonly FailureRule[] = [
   },
   {
     code: 'repository-archived',
-    text: /TF401019.*disabled|repository is disabled/i,
+    text: /TF401019(?:(?!TF401019).)*disabled|repository is disabled/i,
     what: 'The repository is disabled.',
     remedy: 'Enable it in the settings of the repository.',
   },

@@ -2,6 +2,7 @@
  * Words for what providers refuse. Each rule names what it recognises: a status, or what the provider or its
  * hooks wrote. The first rule that matches counts, so that narrow rules come first.
  */
+import { removeMarkup } from '../../kernel/security/markup.ts';
 import type { ProviderFailure, ProviderFinding, ProviderFindingCode } from './git-provider.ts';
 
 export interface FailureRule {
@@ -54,7 +55,7 @@ const commonRules: readonly FailureRule[] = [
   },
   {
     code: 'quota-exceeded',
-    text: /quota|storage limit|size limit|large files detected|exceeds .{0,60}(?:limit|maximum)|no space left/i,
+    text: /quota|storage limit|size limit|large files detected|exceeds (?:(?!exceeds ).){0,60}(?:limit|maximum)|no space left/i,
     what: 'The provider takes no more data: a size limit or quota is reached.',
     remedy: "Raise the repository's limit at the provider, or remove large files.",
   },
@@ -72,7 +73,7 @@ const commonRules: readonly FailureRule[] = [
   },
   {
     code: 'hook-declined',
-    text: /hook declined|declined by hook|hook .{0,60}rejected/i,
+    text: /hook declined|declined by hook|hook (?:(?!hook ).){0,60}rejected/i,
     what: "A hook of the provider's server declined the push.",
     remedy: 'Change the hook or the push rule that declined it.',
   },
@@ -96,7 +97,7 @@ const commonRules: readonly FailureRule[] = [
   },
   {
     code: 'repository-not-found',
-    text: /repository .{0,200}not found|not found: did you run git update-server-info/i,
+    text: /repository (?:(?!repository ).){0,200}not found|not found: did you run git update-server-info/i,
     what: 'The repository does not exist, or the credential may not see it.',
     remedy: 'Check the address, and that the credential may read the repository.',
   },
@@ -116,11 +117,12 @@ const otherwise: FailureRule = {
 
 /** @param rules of the provider */
 export function explainByRules(rules: readonly FailureRule[], failure: ProviderFailure): ProviderFinding {
-  const rule = [...rules, ...commonRules].find((each) => matches(each, failure)) ?? otherwise;
+  const read = { ...failure, text: failure.text.slice(0, mostReadCharacters) };
+  const rule = [...rules, ...commonRules].find((each) => matches(each, read)) ?? otherwise;
   const wait = readRetryAfter(failure);
   return {
     code: rule.code,
-    detail: [rule.what, quoteProvider(failure)].filter((part) => part !== '').join(' '),
+    detail: [rule.what, quoteProvider(read)].filter((part) => part !== '').join(' '),
     remedy: rule.remedy,
     ...(wait === undefined ? {} : { retryAfterSeconds: wait }),
   };
@@ -133,6 +135,8 @@ function matches({ status, text }: FailureRule, failure: ProviderFailure): boole
 }
 
 const quotedCharacters = 300;
+/** Of what a host answers: its own words come first. */
+const mostReadCharacters = 65_536;
 
 function quoteProvider({ status, text }: ProviderFailure): string {
   const words = cleanProviderText(text);
@@ -143,9 +147,7 @@ function quoteProvider({ status, text }: ProviderFailure): string {
 
 /** One line without credentials: of JSON the message, of a page its text. */
 export function cleanProviderText(text: string): string {
-  const line = readMessage(text)
-    .replace(/<(style|script)\b.*?<\/\1>/gis, ' ')
-    .replace(/<[^>]{0,500}>/g, ' ')
+  const line = removeMarkup(readMessage(text))
     .replace(/\bremote: ?/g, '')
     .replace(/\b(https?:\/\/)[^\s/@]*@/gi, '$1')
     .replace(/\b(?:gh[a-z]_|github_pat_|glpat-|gloas-|glrt-)[\w.-]+/g, '…')

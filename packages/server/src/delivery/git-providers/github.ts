@@ -1,5 +1,6 @@
 /** GitHub and GitHub Enterprise Server, REST 2022-11-28. */
 
+import { trimEnd } from '@headgate/pipelines';
 import { explainByRules, type FailureRule } from './failure-rules.ts';
 import {
   type GitProvider,
@@ -210,7 +211,7 @@ const longestDescription = 140;
 export const github: GitProvider = {
   name: 'github',
   findInterface(cloneUrl, { githubUrl, githubApiUrl }) {
-    if (isBelow(cloneUrl, githubUrl)) return githubApiUrl.replace(/\/+$/, '');
+    if (isBelow(cloneUrl, githubUrl)) return trimEnd(githubApiUrl, '/');
     const found = readPath(cloneUrl);
     return found === undefined ? undefined : `${found.url.origin}/api/v3`;
   },

@@ -1,5 +1,7 @@
 /** GitLab, REST v4. */
+
 import { Secret } from '@headgate/contract';
+import { trimEnd } from '@headgate/pipelines';
 import { explainByRules, type FailureRule } from './failure-rules.ts';
 import {
   type CommitState,
@@ -264,7 +266,7 @@ const readGitlabTime = (value: unknown) =>
 export const gitlab: GitProvider = {
   name: 'gitlab',
   findInterface(cloneUrl, { gitlabUrl }) {
-    if (isBelow(cloneUrl, gitlabUrl)) return `${gitlabUrl.replace(/\/+$/, '')}/api/v4`;
+    if (isBelow(cloneUrl, gitlabUrl)) return `${trimEnd(gitlabUrl, '/')}/api/v4`;
     const found = readPath(cloneUrl);
     return found === undefined ? undefined : `${found.url.origin}/api/v4`;
   },

@@ -1,4 +1,5 @@
 /** Reads answers of a provider's interface. They are not trusted: a member may have any type. */
+import { trimEnd } from '@headgate/pipelines';
 import {
   type GitProvider,
   type ProviderAnswer,
@@ -64,8 +65,7 @@ export function readPath(cloneUrl: string): { url: URL; segments: string[] } | u
   if (!URL.canParse(cloneUrl)) return undefined;
   const url = new URL(cloneUrl);
   try {
-    const segments = url.pathname
-      .replace(/\/+$/, '')
+    const segments = trimEnd(url.pathname, '/')
       .replace(/\.git$/, '')
       .split('/')
       .filter((each) => each !== '')
@@ -80,7 +80,7 @@ export function readPath(cloneUrl: string): { url: URL; segments: string[] } | u
 export function isBelow(cloneUrl: string, base: string): boolean {
   if (!URL.canParse(cloneUrl) || !URL.canParse(base)) return false;
   const [of, above] = [new URL(cloneUrl), new URL(base)];
-  const folder = above.pathname.replace(/\/*$/, '/');
+  const folder = `${trimEnd(above.pathname, '/')}/`;
   return of.origin === above.origin && of.pathname.startsWith(folder);
 }
 

@@ -1,9 +1,9 @@
 /** The relay between git and other hosts, against `git http-backend` on loopback. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { createLog, silentLog } from '../../kernel/log.ts';
@@ -293,4 +293,23 @@ test('a relay that cannot start is a problem, and its failure is logged', async 
   const opening = broken.openRemote({ url: 'https://git.example.com/a.git', direction: 'read' });
   await assert.rejects(opening, { code: 'git-failed' });
   assert.match(lines.join(''), /is not iterable/);
+});
+
+const onlyLinux = { skip: process.platform === 'linux' ? false : 'reads /proc' };
+
+test('the thread of the relay has a lower priority than the requests', onlyLinux, async () => {
+  const repository = host.addRepository('acme/priority.git');
+  const remote = await remotes.openRemote({ url: repository.cloneUrl, direction: 'read' });
+  const tasks = `/proc/${process.pid}/task`;
+  // The fields after the name, which is in brackets; see proc_pid_stat(5).
+  const priorities = readdirSync(tasks).map((task) =>
+    Number(
+      readFileSync(join(tasks, task, 'stat'), 'utf8')
+        .split(') ')[1]
+        ?.split(' ')[16],
+    ),
+  );
+  assert.ok(priorities.includes(Math.max(getPriority(), 10)), priorities.join());
+  assert.equal(priorities[0], getPriority(), 'the thread of the requests keeps its own');
+  remote.close();
 });

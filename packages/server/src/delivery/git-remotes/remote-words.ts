@@ -1,18 +1,19 @@
 /** What went wrong with another Git host, as sentences for the tenant who set its address. */
 import { EgressRefused, EgressUnresolved } from '../../kernel/security/egress.ts';
+import { removeMarkup } from '../../kernel/security/markup.ts';
 import { explainFailure } from '../../kernel/security/outgoing-failure.ts';
 import { RemoteFailed, type RemoteFailure } from './remote.ts';
 
 const mostTextCharacters = 1_000;
+/** Of a page, whose text is behind its head. */
+const mostReadCharacters = 65_536;
 
 /** Removes what a host's text must not carry on: credentials, control characters and markup. */
 export function cleanText(text: string, secrets: readonly string[]): string {
   let cleaned = text;
   for (const secret of secrets) cleaned = cleaned.replaceAll(secret, '[credential]');
   return (
-    cleaned
-      .replaceAll(/<(script|style)\b[\s\S]*?<\/\1>/gi, ' ')
-      .replaceAll(/<[^>]{0,1000}>/g, ' ')
+    removeMarkup(cleaned.slice(0, mostReadCharacters))
       // User and password of an address.
       .replaceAll(/:\/\/[^\s/@]{1,500}@/g, '://')
       // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern finds control characters

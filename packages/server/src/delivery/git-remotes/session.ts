@@ -1,4 +1,5 @@
 /** A session of the relay: one remote, its bounds, what passed, and what went wrong first. */
+import { trimEnd } from '@headgate/pipelines';
 import type { RemoteFailure, RemoteOptions, ShownCredential } from './remote.ts';
 
 export interface RelayedRequest {
@@ -53,7 +54,7 @@ export function createSession(options: RelayedOptions, tokenDigest: Buffer): Ses
 
   const passed = { received: 0, sent: 0 };
   const session: Session = {
-    base: url.origin + url.pathname.replace(/\/+$/, ''),
+    base: url.origin + trimEnd(url.pathname, '/'),
     host: url.host,
     direction: options.direction,
     credential: options.credential,

@@ -22,8 +22,14 @@ export function parseCommit(commitId: string, content: Buffer): Commit {
 
 /** `Name <email> 1700000000 +0200` */
 function parsePerson(line: string): Person {
-  const match = /^(.*?) ?<([^>]*)>(?: (-?\d+))?/.exec(line);
-  const seconds = Number(match?.[3] ?? 0);
+  const open = line.indexOf('<');
+  const close = line.indexOf('>', open);
+  if (open < 0 || close < 0) return { name: line, email: '', at: new Date(0) };
+  const seconds = Number(/^ (-?\d+)/.exec(line.slice(close + 1))?.[1] ?? 0);
   const isDate = Number.isFinite(seconds) && Math.abs(seconds) <= longestDate / 1_000;
-  return { name: match?.[1] ?? line, email: match?.[2] ?? '', at: new Date(isDate ? seconds * 1_000 : 0) };
+  return {
+    name: line.slice(0, open).replace(/ $/, ''),
+    email: line.slice(open + 1, close),
+    at: new Date(isDate ? seconds * 1_000 : 0),
+  };
 }

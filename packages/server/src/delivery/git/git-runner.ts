@@ -36,6 +36,8 @@ const mostErrorBytes = 16_384;
 /** Calls of one account that wait for a turn. */
 const mostWaiting = 200;
 const busySeconds = 2;
+/** A client waits for a long call, but not with others' requests: it packs, or checks objects, for seconds. */
+const niceness = { short: 0, long: 10, background: 19 } as const;
 /** What git may write beyond the largest pack. */
 const spareBytes = 64 * 1_048_576;
 
@@ -180,7 +182,7 @@ async function startProcess(
 function describeLaunch(
   program: GitProgram,
   args: readonly string[],
-  { remote, local, folder, environment, isBackground = false }: GitCall,
+  { remote, local, folder, environment, kind, isBackground = false }: GitCall,
   { home, mostBytes, isRepository, user }: GitOptions & { home: string; isRepository: boolean },
 ): Launch {
   const protocols = remote === undefined ? (local === true ? 'file' : '') : 'http';
@@ -197,7 +199,7 @@ function describeLaunch(
     // Without setpriv, the launcher changes the user.
     user:
       user !== undefined && program.launcher.open.length === 0 ? { uid: user.uid, gid: user.gid } : undefined,
-    isBackground,
+    niceness: isBackground ? niceness.background : niceness[kind ?? 'short'],
   };
 }
 

@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { Problem } from '../../kernel/http/problems.ts';
 import { createLog } from '../../kernel/log.ts';
 import type { GitOptions } from './git-runner.ts';
-import { createGit, type Git, type GitRepository, openGitRepository } from './index.ts';
+import { createGit, type Git, type GitCall, type GitRepository, openGitRepository } from './index.ts';
 
 const rootOnly = { skip: process.getuid?.() === 0 ? false : 'needs root' };
 const accountId = 'an account';
@@ -358,16 +358,17 @@ describe('the git program', () => {
     await rm(own, { recursive: true });
   });
 
-  test('works in the background at a low priority', async () => {
+  test('works in the background, and at long calls, at a low priority', async () => {
     const repository = await openNew('priority');
     const call = { folder: repository.folder, accountId };
-    const readPriority = async (isBackground: boolean) => {
+    const readPriority = async (as: Pick<GitCall, 'kind' | 'isBackground'>) => {
       // Git runs what an alias names, and so says what it has given to it.
       const args = ['-c', 'alias.priority=!nice', 'priority'];
-      return Number((await git.run(args, { ...call, isBackground })).stdout);
+      return Number((await git.run(args, { ...call, ...as })).stdout);
     };
-    const usual = await readPriority(false);
-    assert.deepEqual([usual, await readPriority(true)], [getPriority(), 19]);
+    assert.equal(await readPriority({}), getPriority());
+    assert.equal(await readPriority({ isBackground: true }), 19);
+    assert.equal(await readPriority({ kind: 'long' }), 10, 'it packs or checks objects');
   });
 
   test('is missing: every call says what to install', async () => {

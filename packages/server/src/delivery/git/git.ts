@@ -23,7 +23,7 @@ export interface GitCall {
   accountId: string;
   /** `long`: it lasts as long as a client of a network; such calls take turns of their own. */
   kind?: 'short' | 'long';
-  /** Nobody waits for it: it gets the processors when requests leave them free. */
+  /** Nobody waits for it: it gets the processors when requests leave them free. Other `long` calls get fewer of them. */
   isBackground?: boolean;
   stdin?: string | Uint8Array | Readable;
   timeoutMilliseconds?: number;

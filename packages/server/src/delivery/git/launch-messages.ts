@@ -7,8 +7,8 @@ export interface Launch {
   env: Readonly<Record<string, string>>;
   /** Undefined: the user of the launcher. */
   user: { uid: number; gid: number } | undefined;
-  /** Takes the processors when others leave them free. */
-  isBackground: boolean;
+  /** As of nice(1): 0 is the usual one, 19 the lowest. */
+  niceness: number;
 }
 
 export type LauncherRequest =

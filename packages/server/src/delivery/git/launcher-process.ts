@@ -12,9 +12,8 @@ import {
 } from './launch-messages.ts';
 
 const [, , socketPath = ''] = process.argv;
-/** Gives its priority to what git starts, too. Where it is missing, background work has the usual priority. */
+/** Gives its priority to what git starts, too. Where it is missing, all git has the usual priority. */
 const nice = '/usr/bin/nice';
-const lowPriority = '19';
 /** Undefined: it is not started yet. */
 const running = new Map<string, { child: ChildProcess | undefined; isKilled: boolean }>();
 
@@ -43,13 +42,13 @@ async function start(id: string, launch: Launch): Promise<void> {
   try {
     sockets = await Promise.all([0, 1, 2].map((descriptor) => openConnection(descriptor, id)));
     if (program.isKilled) return end({ code: null });
-    const { cwd, env, user, isBackground } = launch;
-    const prefix = isBackground && existsSync(nice) ? [nice, '-n', lowPriority] : [];
+    const { cwd, env, user, niceness } = launch;
+    const prefix = niceness > 0 && existsSync(nice) ? [nice, '-n', String(niceness)] : [];
     const [name = '', ...args] = [...prefix, ...launch.words];
     // Its own process group, so that what git starts ends with it.
     const child = spawn(name, args, { cwd, env: { ...env }, detached: true, stdio: sockets, ...user });
     program.child = child;
-    if (isBackground) lowerPriorityOfSession(child.pid);
+    if (niceness > 0) lowerPriorityOfSession(child.pid, niceness);
     child.on('error', ({ message }) => end({ code: null, fault: message }));
     child.on('exit', (code) => {
       // What it left behind.
@@ -64,10 +63,10 @@ async function start(id: string, launch: Launch): Promise<void> {
 }
 
 /** Linux may weigh sessions instead of processes, and git has a session of its own; see sched(7). */
-function lowerPriorityOfSession(pid: number | undefined): void {
+function lowerPriorityOfSession(pid: number | undefined, niceness: number): void {
   if (pid === undefined || process.platform !== 'linux') return;
   try {
-    writeFileSync(`/proc/${pid}/autogroup`, lowPriority);
+    writeFileSync(`/proc/${pid}/autogroup`, String(niceness));
   } catch {
     // It has ended, or this Linux weighs processes only.
   }

@@ -1,3 +1,4 @@
+import { trimEnd } from '@headgate/pipelines';
 import { problem } from '../../kernel/http/problems.ts';
 import { parseCommit } from './commit-text.ts';
 import { moveRefs, type RefMove, writeCommitObject } from './commit-writing.ts';
@@ -96,7 +97,7 @@ export function openGitRepository(git: Git, use: RepositoryUse): GitRepository {
     },
     readCommit: async (commitId) => (isObjectId(commitId) ? (await readCommits([commitId]))[0] : undefined),
     async listCommits(from, { most, skip = 0, path }) {
-      if (path !== undefined && !isTreePath(path.replace(/\/+$/, ''))) return [];
+      if (path !== undefined && !isTreePath(trimEnd(path, '/'))) return [];
       const range = [
         `--max-count=${most}`,
         `--skip=${skip}`,

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { trimEnd } from '@headgate/pipelines';
 import { problem } from '../../kernel/http/problems.ts';
 import type { Git, GitCall } from './git.ts';
 import type { EntryKind, TreeEntry } from './git-repository.ts';
@@ -19,7 +20,7 @@ export async function listTree(
   commitId: string,
   { recursive, path }: { recursive: boolean; path?: string },
 ): Promise<TreeEntry[]> {
-  const of = path === undefined || path === '' ? [] : [`${path.replace(/\/+$/, '')}/`];
+  const of = path === undefined || path === '' ? [] : [`${trimEnd(path, '/')}/`];
   const { code, stdout, stderr } = await git.run(
     ['ls-tree', '-z', '-l', '--full-tree', ...(recursive ? ['-r'] : []), commitId, '--', ...of],
     {

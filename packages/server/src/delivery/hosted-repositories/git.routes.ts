@@ -9,7 +9,9 @@ import type { Endpoints, Services } from '../../kernel/endpoint/endpoint.ts';
 import { toProblem } from '../../kernel/endpoint/endpoint.ts';
 import { decodeContent } from '../../kernel/http/content-encoding.ts';
 import { Problem, problem } from '../../kernel/http/problems.ts';
+import { admit, recountRefused } from '../../kernel/security/admission.ts';
 import { explainForbidden } from '../../kernel/security/guard.ts';
+import { InactiveCaller } from '../../kernel/security/inactive-caller.ts';
 import { findRequiredRoles, type Scope } from '../../kernel/security/permissions.ts';
 import { answerFetch, answerFetchRefs } from './fetch.ts';
 import { type CallerServices, explainForGit, identifyCaller } from './git-caller.ts';
@@ -44,8 +46,7 @@ export function gitRoutes({ app }: Endpoints, services: GitRouteServices): void 
 
   /** Finds the repository with the caller's rights at this moment. */
   async function find(request: FastifyRequest, reply: FastifyReply, permission: Permission): Promise<Found> {
-    const scope = await identifyCaller(services, request);
-    reply.headers(rateLimit.count(scope.accountId));
+    const scope = await admit(rateLimit, request, reply, () => identifyCaller(services, request));
     const { repository = '' } = request.params as { repository?: string };
     const projectId = repository.replace(/\.git$/, '').toLowerCase();
     if (!uuid.test(projectId)) throw problem('path-not-found', { nearest: undefined });
@@ -118,7 +119,7 @@ export function gitRoutes({ app }: Endpoints, services: GitRouteServices): void 
       try {
         return await serve(request, reply);
       } catch (failure) {
-        const explained = explainForGit(failure);
+        const explained = explainForGit(recountRefused(rateLimit, request, reply, failure));
         const found = explained instanceof Problem ? explained : toProblem(explained);
         // The client is gone, or the server's own fault: the error handler logs it.
         if (found === undefined || found.status === 500) throw failure;
@@ -157,10 +158,7 @@ async function findRow(
     environment_roles: roles.environment,
     now: clock.now(),
   });
-  if (row?.standing === 'inactive')
-    throw problem('token-invalid', {
-      reason: 'its credential or user was deleted, deactivated or has expired.',
-    });
+  if (row?.standing === 'inactive') throw new InactiveCaller(scope.actorId);
   if (row?.standing === 'forbidden')
     throw await explainForbidden(database.read, scope, permission, { projectId, environmentName: null });
   if (row?.standing !== 'permitted') throw problem('project-not-found', { projectId });

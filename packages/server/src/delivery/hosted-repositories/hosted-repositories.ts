@@ -10,6 +10,7 @@ import { Problem, problem } from '../../kernel/http/problems.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import type { Log } from '../../kernel/log.ts';
 import { explainForbidden } from '../../kernel/security/guard.ts';
+import { InactiveCaller } from '../../kernel/security/inactive-caller.ts';
 import { findRequiredRoles, type Scope } from '../../kernel/security/permissions.ts';
 import { type Git, type GitRepository, openGitRepository } from '../git/index.ts';
 import { hasFolderToMove, takeFoldersToMove } from './dropped.store.ts';
@@ -171,10 +172,7 @@ export function createHostedRepositories(services: HostedServices): HostedReposi
         projectId,
         environmentName: null,
       });
-    if (begun?.standing === 'inactive')
-      throw problem('token-invalid', {
-        reason: 'its credential or user was deleted, deactivated or has expired.',
-      });
+    if (begun?.standing === 'inactive') throw new InactiveCaller(scope.actorId);
     throw problem('project-not-found', { projectId });
   }
 

@@ -62,7 +62,8 @@ async function tidy(git: Git, { folder, accountId }: Place, most: number): Promi
   await removeLeftObjects(folder);
   const packs = (await readdir(join(objects, 'pack'))).filter((name) => name.endsWith('.pack'));
   if (packs.length <= most) return;
-  const call = { folder, accountId, kind: 'long', timeoutMilliseconds: longestMilliseconds } as const;
+  const timeoutMilliseconds = longestMilliseconds;
+  const call = { folder, accountId, kind: 'long', isBackground: true, timeoutMilliseconds } as const;
   // What no ref reaches becomes loose objects, which keep the time of their pack.
   await git.run(['repack', '-A', '-d', '-l', '-q', `--unpack-unreachable=${spared}`], call);
   await git.run(['prune', `--expire=${spared}`], call);

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { fileContentLimit, getRepositoryFile, listRepositoryFiles } from '@headgate/contract';
+import { trimBoth } from '@headgate/pipelines';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
@@ -53,4 +54,4 @@ export function fileRoutes({ read }: Endpoints, repositories: RepositoryUse): vo
   });
 }
 
-const trimPath = (path: string) => path.replace(/^\/+|\/+$/g, '');
+const trimPath = (path: string) => trimBoth(path, '/');

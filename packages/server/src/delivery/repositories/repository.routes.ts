@@ -7,13 +7,13 @@ import {
   storeRepositoryToken,
   updateRepository,
 } from '@headgate/contract';
-import type { Database } from '../../kernel/database/database.ts';
-import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import type { Endpoints, ReadCall } from '../../kernel/endpoint/endpoint.ts';
 import { requireMatch } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
+import { toUuid } from '../../kernel/identifiers.ts';
 import type { EgressGuard } from '../../kernel/security/egress.ts';
 import { type Sealer, Secret } from '../../kernel/security/sealed.ts';
-import { findEnterpriseOauth, findOauthOrigin } from '../enterprise-oauths/index.ts';
+import { findOauthOrigin, usableEnterpriseOauth } from '../enterprise-oauths/index.ts';
 import {
   type Credential,
   createCredential,
@@ -47,7 +47,6 @@ interface GitAddresses {
 }
 
 export interface RepositoryRouteServices {
-  database: Database;
   sealer: Sealer;
   egress: EgressGuard;
   mirrors: Mirrors;
@@ -58,7 +57,7 @@ const hostedBranch = 'main';
 
 export function repositoryRoutes(
   { read, write, long }: Endpoints,
-  { database, sealer, egress, mirrors, config }: RepositoryRouteServices,
+  { sealer, egress, mirrors, config }: RepositoryRouteServices,
 ): void {
   const trustedOrigins = new Set(Object.values(config.gitAddresses).map(findOrigin));
 
@@ -82,7 +81,7 @@ export function repositoryRoutes(
       : await requireCloneUrl({ egress, trustedOrigins }, chooseCloneUrl(body, config.gitAddresses));
     const place = { accountId: scope.accountId, projectId: params.projectId };
     if (cloneUrl !== null && body.enterpriseOauthId !== undefined)
-      await requireFittingOauth(place.accountId, body.enterpriseOauthId, { ...body, cloneUrl, token });
+      await requireFittingOauth(rows, body.enterpriseOauthId, { ...body, cloneUrl, token });
     const credential =
       token === undefined || cloneUrl === null ? undefined : makeCredential(body, cloneUrl, token);
     return commit(content, (tx) => {
@@ -198,7 +197,7 @@ export function repositoryRoutes(
 
   /** @throws `unknown-enterprise-oauth`, `repository-credential-refused` */
   async function requireFittingOauth(
-    accountId: string,
+    rows: ReadCall<typeof createRepository>['rows'],
     id: string,
     given: { provider: string; cloneUrl: string; token: string | undefined },
   ): Promise<void> {
@@ -206,7 +205,7 @@ export function repositoryRoutes(
       throw refuseCredential(
         'Send either body.enterpriseOauthId or the header Git-Provider-Access-Token, not both.',
       );
-    const row = await findEnterpriseOauth(database.read, accountId, id);
+    const [row] = await rows(usableEnterpriseOauth, { enterprise_oauth_id: toUuid(id) });
     if (row === undefined) throw problem('unknown-enterprise-oauth', { id });
     if (row.provider !== given.provider)
       throw refuseCredential(

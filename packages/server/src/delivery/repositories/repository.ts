@@ -1,5 +1,7 @@
 /** Repositories as the API shows them, and the rules of their addresses. */
+
 import type { Repository } from '@headgate/contract';
+import { trimEnd } from '@headgate/pipelines';
 import { invalidRequest, problem } from '../../kernel/http/problems.ts';
 import { type EgressGuard, EgressRefused, EgressUnresolved } from '../../kernel/security/egress.ts';
 import { findBranchNameFault } from '../git/index.ts';
@@ -78,6 +80,6 @@ function parseCloneUrl(text: string): URL {
     );
   if (url.search !== '' || url.hash !== '') throw refuse('has a query or a fragment, which no clone URL has');
   if (/^\/+$/.test(url.pathname)) throw refuse('is the address of a host, not of a repository');
-  url.pathname = url.pathname.replace(/\/+$/, '');
+  url.pathname = trimEnd(url.pathname, '/');
   return url;
 }

@@ -30,10 +30,10 @@ export async function findNearestBranch(opened: Opened, name: string): Promise<s
 }
 
 async function findNearest(opened: Opened, prefix: string, name: string): Promise<string | undefined> {
-  const names = (await listNamed(opened, prefix)).map((ref) => ref.name);
+  const names = new Set((await listNamed(opened, prefix)).map((ref) => ref.name));
   const parts = name.split('/');
   const ends = parts.slice(1).map((_, index) => parts.slice(index + 1).join('/'));
-  return ends.find((end) => names.includes(end)) ?? nearestName(name, names);
+  return ends.find((end) => names.has(end)) ?? nearestName(name, names);
 }
 
 type NotFound = (about: { name: string; nearest: string | undefined }) => Problem;

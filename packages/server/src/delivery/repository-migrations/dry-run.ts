@@ -1,4 +1,5 @@
 /** `?dryRun=true`: the preflight in the request. It changes nothing, and is bounded in time. */
+import { createHash } from 'node:crypto';
 import type { MigrationMode } from '@headgate/contract';
 import { problem } from '../../kernel/http/problems.ts';
 import { makePlace, openSource, openTarget, type Project, type TargetPlan } from './hosts.ts';
@@ -11,6 +12,8 @@ export interface DryRun {
   findings: Preflight['findings'];
   source: { branches: number; tags: number } | undefined;
   target: { branches: number; tags: number } | undefined;
+  /** Of what was asked and found, with the refs of both repositories. */
+  digest: string;
 }
 
 /** @throws `preflight-timeout`, `repository-missing` */
@@ -71,8 +74,37 @@ async function checkOnce(
       findings,
       source: refs.source && countRefs(refs.source),
       target: refs.target && countRefs(refs.target),
+      digest: digestDryRun(plan, findings, refs),
     };
   } finally {
     await scratch.remove();
   }
+}
+
+function digestDryRun(
+  {
+    mode,
+    overwrite,
+    provider,
+    cloneUrl,
+    parameters,
+    enterpriseOauthId,
+  }: TargetPlan & {
+    mode: MigrationMode;
+    overwrite: boolean;
+  },
+  findings: Preflight['findings'],
+  { source, target }: Preflight['refs'],
+): string {
+  const of = [mode, overwrite, provider, cloneUrl, sortPairs(Object.entries(parameters)), enterpriseOauthId];
+  // Not their messages, in which a host may put the time or the id of a request.
+  const found = findings.map(({ level, code }) => `${level} ${code}`).sort();
+  const refs = [source, target].map((each) => each && sortPairs([...each.refs]));
+  return createHash('sha256')
+    .update(JSON.stringify([of, found, refs]))
+    .digest('hex');
+}
+
+function sortPairs(pairs: readonly (readonly [string, unknown])[]) {
+  return pairs.toSorted(([one], [other]) => (one < other ? -1 : 1));
 }

@@ -247,9 +247,8 @@ export async function listRootNames(place: Place, commitId: string): Promise<str
 
 export async function countObjects(place: Place): Promise<number> {
   const result = await place.git.run(['count-objects', '-v'], buildCall(place));
-  const read = (key: string) =>
-    Number(new RegExp(`^${key}: (\\d+)$`, 'm').exec(result.stdout.toString())?.[1] ?? 0);
-  return read('count') + read('in-pack');
+  const counts = [...result.stdout.toString().matchAll(/^(?:count|in-pack): (\d+)$/gm)];
+  return counts.reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
 /** Lists all objects of the repository: `<id> <type> <size>`. */

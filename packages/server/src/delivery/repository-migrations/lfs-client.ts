@@ -5,11 +5,13 @@
  * program git-lfs cannot do (docs/adr/0066). The headers that a host gives for an object go to the address
  * that it gives with them; the credential goes to its own origin only.
  */
+
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { trimEnd } from '@headgate/pipelines';
 import type { Credential, Remotes } from '../git-remotes/index.ts';
 import type { LfsPointer } from './lfs-pointer.ts';
 import { MigrationFailed, type Side, toMigrationFailed } from './migration-failure.ts';
@@ -45,7 +47,7 @@ const refusedHeader =
 
 /** git-lfs docs/api/server-discovery.md. */
 export function findLfsEndpoint(cloneUrl: string): string {
-  const url = cloneUrl.replace(/\/+$/, '');
+  const url = trimEnd(cloneUrl, '/');
   return `${url.endsWith('.git') ? url : `${url}.git`}/info/lfs`;
 }
 

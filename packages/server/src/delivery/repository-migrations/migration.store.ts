@@ -11,6 +11,7 @@ import {
 import { problem } from '../../kernel/http/problems.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
+import { mayUseOauth } from '../enterprise-oauths/index.ts';
 import { lockForWrites } from '../hosted-repositories/index.ts';
 
 const migrationRow = {
@@ -63,7 +64,8 @@ export const startOfMigration = guardedRead(
   left join repository r on r.account_id = $account_id and r.project_id = $project_id
   left join repository_migration m
     on m.account_id = $account_id and m.project_id = $project_id and m.status = 'IN_PROGRESS'
-  left join enterprise_oauth o on o.account_id = $account_id and o.enterprise_oauth_id = $oauth_id::uuid`,
+  left join enterprise_oauth o on o.account_id = $account_id and o.enterprise_oauth_id = $oauth_id::uuid
+    and ${mayUseOauth}`,
 );
 
 const newMigration = {

@@ -8,6 +8,7 @@ import {
 import { requireRow } from '../../kernel/database/database.ts';
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Endpoints, LongCall } from '../../kernel/endpoint/endpoint.ts';
+import { requireSeen } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { isSameRepository } from './clone-address.ts';
@@ -35,12 +36,14 @@ interface CheckedStart extends TargetPlan {
 
 export function repositoryMigrationRoutes({ read, long }: Endpoints, services: MigrationRouteServices): void {
   long(startRepositoryMigration, async (call) => {
-    const { body, query, scope, params, newId, now } = call;
+    const { body, query, headers, scope, params, newId, now } = call;
+    const seen = { ifMatch: headers['If-Match'], digest: body.digest };
     const start = await checkStart(call, services);
+    const project = { accountId: scope.accountId, projectId: params.projectId };
+    const plan = { ...start, mode: body.mode, overwrite: query.overwrite ?? false };
+    const runDry = () => checkInRequest(services, project, plan, services.preflightSeconds);
     if (query.dryRun) {
-      const project = { accountId: scope.accountId, projectId: params.projectId };
-      const plan = { ...start, mode: body.mode, overwrite: query.overwrite ?? false };
-      const found = await checkInRequest(services, project, plan, services.preflightSeconds);
+      const found = await runDry();
       return { status: 200, headers: {}, body: JSON.stringify(presentPreflight(found)) };
     }
     const { token } = start;
@@ -50,6 +53,12 @@ export function repositoryMigrationRoutes({ read, long }: Endpoints, services: M
       query,
       token && fingerprintToken(services.sealer, token).toString('hex'),
     ]);
+    if (seen.digest !== undefined || seen.ifMatch !== undefined) {
+      const earlier = await call.findEarlierAnswer(content);
+      if (earlier !== undefined) return earlier;
+      const { digest } = await runDry();
+      requireSeen(seen, digest, 'the dry run');
+    }
     return call.write(content, async (tx) => {
       const migrationId = newId();
       const made = {
@@ -143,9 +152,10 @@ async function checkState(
 }
 
 function presentPreflight(found: Awaited<ReturnType<typeof checkInRequest>>): MigrationPreflight {
-  const { findings, source, target } = found;
+  const { findings, source, target, digest } = found;
   return {
     canMigrate: findings.every(({ level }) => level !== 'error'),
+    digest,
     findings: findings
       .slice(0, reportListLimit)
       .map(({ level, code, message }) => ({ level, code, message: message.slice(0, 2_000) })),

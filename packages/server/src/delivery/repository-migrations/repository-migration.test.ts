@@ -1,6 +1,7 @@
 /** What a start is checked for in its request, and the lock. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import type { MigrationPreflight } from '@headgate/contract';
 import { requireProblem } from '../../testing/client.ts';
 import { startGitHost } from '../../testing/git-host.ts';
 import { createMigrationScene, fillRepository, loopbackHosts } from '../../testing/migration-scene.ts';
@@ -139,6 +140,25 @@ test('a dry run that takes too long answers 504', async () => {
   const scene = await createMigrationScene(slow, host);
   scene.target.behaviour = { hangs: true };
   requireProblem(await scene.start({ query: '?dryRun=true' }), 504, 'preflight-timeout');
+});
+
+test('a start can name the dry run that was seen, and is 412 when anything is different by then', async () => {
+  const scene = await createMigrationScene(server, host);
+  fillRepository(scene.source);
+  const dryRun = async (query = '') => {
+    const shown = await scene.start({ query: `?dryRun=true${query}` });
+    return (shown.body as unknown as MigrationPreflight).digest;
+  };
+  const digest = await dryRun();
+  assert.equal(await dryRun(), digest, 'the same again');
+  assert.notEqual(await dryRun('&overwrite=true'), digest);
+  requireProblem(await scene.start({ query: '?overwrite=true', body: { digest } }), 412, 'digest-mismatch');
+  scene.source.git('branch', 'one-more', 'main');
+  requireProblem(await scene.start({ body: { digest } }), 412, 'digest-mismatch');
+  requireProblem(await scene.start({ headers: { 'if-match': `"${digest}"` } }), 412, 'digest-mismatch');
+  const again = { headers: { 'if-match': `"${await dryRun()}"`, 'idempotency-key': 'seen' } };
+  const { migrationId } = (await scene.start(again)).body;
+  assert.equal((await scene.start(again)).body.migrationId, migrationId, 'a retry gets the first response');
 });
 
 test('the start and the end are events', async () => {

@@ -37,6 +37,7 @@ export function sharedPipelineRoutes({ read, write, long }: Endpoints, store: Up
     return store.blobs.writeBlobs(scope.accountId, base, async (writer) => {
       const checks = createPipelineChecks(
         store.readPipeline,
+        scope.accountId,
         `the shared pipelines ${JSON.stringify(prefix)}`,
       );
       const upload = await readUpload(request.raw, store.config.upload, writer, checks);

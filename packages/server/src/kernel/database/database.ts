@@ -13,6 +13,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { markLoop } from '../event-loop.ts';
 import type { Problem } from '../http/problems.ts';
 import { Batch, type Sent } from './batch.ts';
 import { isConnectionSpent } from './database-error.ts';
@@ -135,6 +136,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   ): Promise<Row[]> {
     const sent = toSend(query, parameters);
     await trackUse(() => sendRead([sent]));
+    markLoop('rows of the database');
     if (query.writesEvents) announceEvents([sent]);
     return sent.rows as Row[];
   }

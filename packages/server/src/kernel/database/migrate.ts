@@ -35,9 +35,8 @@ export async function migrate(connection: pg.ClientConfig): Promise<string[]> {
     await refuseOldServer(client);
     await refuseTransactionPooler(client);
     await client.query('select pg_advisory_lock($1)', [migrationLock]);
+    const applied = await refuseNewerSchema(client);
     await client.query(createMigrationTable);
-    const known = await client.query<AppliedMigration>('select name, checksum from schema_migration');
-    const applied = new Map(known.rows.map((row) => [row.name, row.checksum]));
     const done: string[] = [];
     for (const migration of await readMigrations()) {
       if (await applyOnce(client, migration, applied.get(migration.name))) done.push(migration.name);
@@ -46,6 +45,29 @@ export async function migrate(connection: pg.ClientConfig): Promise<string[]> {
   } finally {
     await client.end();
   }
+}
+
+/**
+ * Refuses a database with a migration that this program does not have, before anything is written: the program would
+ * write rows that the newer one does not expect. Returns the checksums of the applied migrations by name.
+ */
+export async function refuseNewerSchema(client: pg.Client): Promise<ReadonlyMap<string, string>> {
+  const table = await client.query<{ found: boolean }>(
+    "select to_regclass('schema_migration') is not null as found",
+  );
+  if (table.rows[0]?.found !== true) return new Map();
+  const { rows } = await client.query<AppliedMigration>(
+    'select name, checksum from schema_migration order by name collate "C"',
+  );
+  const names = (await readMigrations()).map(({ name }) => name);
+  const known = new Set(names);
+  const newest = rows.findLast(({ name }) => !known.has(name));
+  if (newest === undefined) return new Map(rows.map(({ name, checksum }) => [name, checksum]));
+  throw new Error(
+    `The database was migrated by a later version of Headgate: it has ${newest.name}, and the newest migration of this ` +
+      `version is ${names.at(-1)}. Nothing was changed. Use that version or a later one; to go back, restore a backup ` +
+      'that was made before the upgrade: npm run restore -- FILE --force',
+  );
 }
 
 /** Prevents servers from migrating until the caller's transaction ends. */

@@ -4,6 +4,7 @@
  * before the first trip.
  */
 import type pg from 'pg';
+import { markLoop } from '../event-loop.ts';
 import type { Problem } from '../http/problems.ts';
 import { type Sent, sendOnClient } from './batch.ts';
 import { type DatabaseError, isConnectionSpent, isDatabaseError } from './database-error.ts';
@@ -92,6 +93,7 @@ export class PipelinedTransaction implements Transaction {
   ) => {
     const sent = this.#add(query, parameters);
     const rows = this.#nextTrip().then(() => {
+      markLoop('rows of the database');
       if (this.failed) throw this.failure();
       return sent.rows as Row[];
     });

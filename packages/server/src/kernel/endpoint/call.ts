@@ -107,6 +107,8 @@ export interface Answer<Op extends Operation> {
   /** The body as JSON text, for one so large that making the object would take longer than the rest. */
   text?: string;
   etag?: string;
+  /** A sentence for the header `Headgate-Warning`, in ASCII. */
+  warning?: string;
 }
 
 export interface Outcome<Op extends Operation> extends Answer<Op> {

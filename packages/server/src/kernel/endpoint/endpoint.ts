@@ -10,14 +10,15 @@
  *   long       the handler opens its transactions itself, because an upload or a wait must not hold one
  */
 import type { Operation } from '@headgate/contract';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseError, isDiskFull, isUnavailable } from '../database/database.ts';
+import { createOccupant, occupyLoop } from '../event-loop.ts';
 import { acceptsJson, chooseScimType, prefersEvents } from '../http/accept.ts';
 import { takeReadBody } from '../http/body-reading.ts';
 import { createHeaderReader } from '../http/declared-headers.ts';
 import { type FileAnswer, sendFile } from '../http/file-answer.ts';
 import { isKnownTag } from '../http/if-match.ts';
-import { prefersStrictHandling, warnOfIgnored } from '../http/ignored-members.ts';
+import { prefersStrictHandling, warningHeader, warnOfIgnored } from '../http/ignored-members.ts';
 import { invalidRequest, Problem, problem } from '../http/problems.ts';
 import { createSecretSafeCheck } from '../http/secret-body.ts';
 import { createAdmission, readBearer, requireTokenOwner } from '../security/admission.ts';
@@ -119,6 +120,7 @@ function createEndpointsOf(serves: Serves): Endpoints {
     follow?: (call: StreamCall<Op>) => Promise<AsyncGenerator<string | Buffer>>,
   ): void {
     const check = createSecretSafeCheck(operation);
+    const occupant = createOccupant(operation.id);
     const headersOf = createHeaderReader(operation);
     const roles = findRequiredRoles(requirePermission(operation));
     const placeOf = createPlaceReader(operation);
@@ -130,36 +132,38 @@ function createEndpointsOf(serves: Serves): Endpoints {
       url: renderRoutePath(operation),
       config: { operation },
       onRequest: createAdmission(operation, services),
-      handler: async (request, reply) => {
-        // The media type of a file is fixed.
-        const { accept } = request.headers;
-        const isFollowed = follow !== undefined && prefersEvents(accept);
-        const isScim = operation.success.mediaType === 'application/scim+json';
-        const mayBeRefused = (operation.success.mediaType === undefined && !isFollowed) || isScim;
-        if (mayBeRefused && !acceptsJson(accept, isScim)) throw problem('not-acceptable');
-        if (isScim) reply.header('content-type', chooseScimType(accept));
-        const parts = {
-          params: request.params,
-          query: request.query,
-          headers: headersOf(request.headers),
-          body: request.body,
-        };
-        const strict = prefersStrictHandling(request.headers.prefer);
-        warnOfIgnored(reply, check(parts, takeReadBody(request), strict));
-        // Only the handler gets the secret; remove it from the request, which other code keeps.
-        if (operation.bodyHoldsSecret !== undefined) request.body = undefined;
-        const call = {
-          ...parts,
-          scope: requireTokenOwner(request),
-          now: services.clock.now(),
-          newId: services.newId,
-          requestId: request.id,
-        } as unknown as Call<Op>;
-        const place = (await findPlace?.(call)) ?? placeOf(parts);
-        const serving = { operation, call, place, roles, request, services };
-        return isFollowed ? sendEvents(serving, reply, follow) : serve(serving, reply);
-      },
+      handler: (request, reply) => occupyLoop(occupant, 'handler', () => handle(request, reply)),
     });
+
+    async function handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+      // The media type of a file is fixed.
+      const { accept } = request.headers;
+      const isFollowed = follow !== undefined && prefersEvents(accept);
+      const isScim = operation.success.mediaType === 'application/scim+json';
+      const mayBeRefused = (operation.success.mediaType === undefined && !isFollowed) || isScim;
+      if (mayBeRefused && !acceptsJson(accept, isScim)) throw problem('not-acceptable');
+      if (isScim) reply.header('content-type', chooseScimType(accept));
+      const parts = {
+        params: request.params,
+        query: request.query,
+        headers: headersOf(request.headers),
+        body: request.body,
+      };
+      const strict = prefersStrictHandling(request.headers.prefer);
+      warnOfIgnored(reply, check(parts, takeReadBody(request), strict), operation);
+      // Only the handler gets the secret; remove it from the request, which other code keeps.
+      if (operation.bodyHoldsSecret !== undefined) request.body = undefined;
+      const call = {
+        ...parts,
+        scope: requireTokenOwner(request),
+        now: services.clock.now(),
+        newId: services.newId,
+        requestId: request.id,
+      } as unknown as Call<Op>;
+      const place = (await findPlace?.(call)) ?? placeOf(parts);
+      const serving = { operation, call, place, roles, request, services };
+      return isFollowed ? sendEvents(serving, reply, follow) : serve(serving, reply);
+    }
   }
 
   return {
@@ -229,7 +233,10 @@ function createLongCall<Op extends Operation>(serving: Serving<Op>): LongCall<Op
 }
 
 function send(reply: FastifyReply, { status, headers, body }: StoredAnswer) {
+  const ignored = reply.getHeader(warningHeader);
   reply.code(status).headers(headers);
+  const warning = headers[warningHeader];
+  if (ignored !== undefined && warning !== undefined) reply.header(warningHeader, `${ignored}; ${warning}`);
   if (body === null) return reply.removeHeader('content-type').send();
   // SCIM has a media type of its own.
   if (!reply.hasHeader('content-type')) reply.header('content-type', jsonType);

@@ -1,15 +1,20 @@
 /**
  * Responses that are streams of server-sent events. A stream takes the next text from its source only when the
- * client has taken the last one. Streams count against a limit of their caller, their account and the server.
+ * client has taken the last one. All kinds of streams count together: a caller has a share of its account's, and an
+ * account a share of the server's.
  */
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { problem, withHeaders } from '../http/problems.ts';
 
-/** Some callers together can use up the streams of the account, one alone cannot. */
-const mostOfCaller = 20;
 const mostOfAccount = 100;
 const mostOfServer = 1_000;
+/**
+ * An owner may have this share of what the others leave free: a caller alone 20 streams, an account alone 100. Many
+ * owners get less each, so one that has no stream yet finds a place.
+ */
+const shareOfCaller = 1 / 4;
+const shareOfAccount = 1 / 9;
 /** A client that reads nothing for this time is disconnected. */
 const stallMilliseconds = 60_000;
 
@@ -48,13 +53,11 @@ export function createEventStreams(): EventStreams {
 
   /** Throws `too-many-streams` and `overloaded`. */
   function requirePlace({ accountId, actorId }: StreamOwner): void {
-    for (const [of, id, limit] of [
-      ['caller', actorId, mostOfCaller],
-      ['account', accountId, mostOfAccount],
-    ] as const)
-      if ((counts.get(id) ?? 0) >= limit)
-        throw withHeaders(problem('too-many-streams', { limit, of }), { 'retry-after': '10' });
     if (total >= mostOfServer) throw problem('overloaded');
+    const ofAccount = counts.get(accountId) ?? 0;
+    const share = Math.min(mostOfAccount, shareOfAccount * (mostOfServer - total));
+    requireShare('account', ofAccount, share);
+    requireShare('caller', counts.get(actorId) ?? 0, shareOfCaller * (mostOfAccount - ofAccount));
   }
 
   return {
@@ -82,6 +85,12 @@ export function createEventStreams(): EventStreams {
       return reply.send(Readable.from(paced, { objectMode: true, highWaterMark: 1 }));
     },
   };
+}
+
+/** Throws `too-many-streams`. */
+function requireShare(of: 'caller' | 'account', open: number, share: number): void {
+  if (open >= share)
+    throw withHeaders(problem('too-many-streams', { limit: open, of }), { 'retry-after': '10' });
 }
 
 /** Calls `end` if a text is not taken in time. */

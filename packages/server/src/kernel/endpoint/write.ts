@@ -15,6 +15,7 @@ import {
   toSend,
 } from '../database/database.ts';
 import { createEventSource, recordEvents } from '../database/events.ts';
+import { warningHeader } from '../http/ignored-members.ts';
 import { problem } from '../http/problems.ts';
 import { type Asking, findRefusal, makeGuardParameters } from '../security/guard.ts';
 import { guardTypes } from '../security/guarded-read.ts';
@@ -198,9 +199,14 @@ export function renderAnswer<Op extends Operation>(
   answer: Answer<Op>,
   headers: Record<string, string>,
 ): StoredAnswer {
+  const { etag, warning } = answer;
   return {
     status: operation.success.status,
-    headers: answer.etag === undefined ? headers : { ...headers, etag: answer.etag },
+    headers: {
+      ...headers,
+      ...(etag === undefined ? {} : { etag }),
+      ...(warning === undefined ? {} : { [warningHeader]: warning }),
+    },
     body: answer.text ?? (answer.body === undefined ? null : JSON.stringify(answer.body)),
   };
 }

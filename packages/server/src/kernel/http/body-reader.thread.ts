@@ -1,6 +1,6 @@
-/** The thread that parses large bodies: a message when it has started, then one in, one out. */
-import { parentPort } from 'node:worker_threads';
+/** The thread that parses large bodies. */
 import { operations } from '@headgate/contract';
+import { serveThread } from '../threads/serve-thread.ts';
 import type { Reading, ReadingOrder } from './body-reader.ts';
 import { type BodyReading, createBodyReading } from './body-reading.ts';
 import { Problem } from './problems.ts';
@@ -30,9 +30,4 @@ function read({ operationId, content }: ReadingOrder): Reading {
   }
 }
 
-function post(reading: Reading): void {
-  parentPort?.postMessage(reading);
-}
-
-parentPort?.on('message', (order: ReadingOrder) => post(read(order)));
-post({ ready: true });
+serveThread(read);

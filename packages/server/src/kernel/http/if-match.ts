@@ -8,7 +8,7 @@ export function makeEntityTag(id: string, version: number | string): string {
   return `"${version}-${id.slice(-12)}"`;
 }
 
-/** The supported response encodings. */
+/** The supported response encodings, which `encodedEnd` has too. */
 export const encodings = ['br', 'gzip'] as const;
 
 /** The entity tag of an encoded response, which is another representation (RFC 9110 §8.8.3.3). */
@@ -24,7 +24,38 @@ export function isKnownTag(ifNoneMatch: string, tag: string): boolean {
   return known.includes('*') || known.includes(tag);
 }
 
-const encodedEnd = new RegExp(`-(?:${encodings.join('|')})"$`);
+const encodedEnd = /-(?:br|gzip)"$/;
+
+/** What a request says that its caller has seen. */
+export interface Seen {
+  ifMatch: string | undefined;
+  digest: string | undefined;
+}
+
+/**
+ * Throws `digest-mismatch` unless all that the request names is the current state. `*` matches any state, as in RFC
+ * 9110 §13.1.1.
+ *
+ * @param from where the caller sees it, for the sentence of the problem
+ * @param tag the ETag of the resource, if it is not the digest
+ */
+export function requireSeen({ ifMatch, digest }: Seen, current: string, from: string, tag?: string): void {
+  const isCurrent = (named: string) => named === '*' || named === `"${current}"` || named === tag;
+  const isMatched = ifMatch === undefined || readTags(ifMatch).some(isCurrent);
+  if (!isMatched || (digest !== undefined && digest !== current)) throw problem('digest-mismatch', { from });
+}
+
+/** Throws `precondition-required` unless the request names a state. `*` names none. */
+export function requireNamed({ ifMatch, digest }: Seen, from: string): void {
+  if (digest !== undefined) return;
+  if (ifMatch === undefined || readTags(ifMatch).includes('*'))
+    throw problem('precondition-required', { from });
+}
+
+/** The tags of `If-Match`, of whatever encoding of the response. */
+function readTags(ifMatch: string): string[] {
+  return ifMatch.split(',').map((each) => each.trim().replace(encodedEnd, '"'));
+}
 
 /**
  * Throws `etag-mismatch` unless `If-Match` (RFC 9110 §13.1.1) is absent, `*`, or has the tag, in any
@@ -32,6 +63,6 @@ const encodedEnd = new RegExp(`-(?:${encodings.join('|')})"$`);
  */
 export function requireMatch(ifMatch: string | undefined, tag: string): void {
   if (ifMatch === undefined) return;
-  const wanted = ifMatch.split(',').map((each) => each.trim().replace(encodedEnd, '"'));
+  const wanted = readTags(ifMatch);
   if (!wanted.includes('*') && !wanted.includes(tag)) throw problem('etag-mismatch');
 }

@@ -2,6 +2,7 @@
  * Unknown members of a request are ignored. The response names those similar to a known member, and strict
  * handling refuses them (decisions.md §2).
  */
+import type { Operation } from '@headgate/contract';
 import type { FastifyReply } from 'fastify';
 import type { Ignored } from './validation.ts';
 
@@ -13,18 +14,26 @@ export function prefersStrictHandling(prefer: string | readonly string[] | undef
     .some((header) => /(?:^|[,;])\s*handling\s*=\s*"?strict"?\s*(?:[,;]|$)/i.test(header));
 }
 
+export const warningHeader = 'headgate-warning';
 const longestWarning = 2_000;
 
 /**
- * Sets the `Headgate-Warning` header: the ignored members that are similar to a known one, separated by
- * semicolons.
+ * Sets the `Headgate-Warning` header: the ignored members that are similar to a known one, or that the operation says
+ * it does not take, separated by semicolons.
  */
-export function warnOfIgnored(reply: FastifyReply, ignored: readonly Ignored[]): void {
-  const sentences = ignored
-    .filter(({ near }) => near !== undefined)
-    .map(({ field, near }) => `${escapeNonAscii(field)} is unknown and was ignored; did you mean ${near}?`);
+export function warnOfIgnored(
+  reply: FastifyReply,
+  ignored: readonly Ignored[],
+  { ignoredMembers = {} }: Pick<Operation, 'ignoredMembers'>,
+): void {
+  const sentences = ignored.flatMap(({ field, near }) => {
+    const reason = field.startsWith('body.') ? ignoredMembers[field.slice('body.'.length)] : undefined;
+    if (reason !== undefined) return `${field} was ignored: ${reason}`;
+    if (near === undefined) return [];
+    return `${escapeNonAscii(field)} is unknown and was ignored; did you mean ${near}?`;
+  });
   if (sentences.length === 0) return;
-  reply.header('headgate-warning', sentences.join('; ').slice(0, longestWarning));
+  reply.header(warningHeader, sentences.join('; ').slice(0, longestWarning));
 }
 
 /** Headers may contain only ASCII. */

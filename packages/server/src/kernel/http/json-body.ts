@@ -40,9 +40,8 @@ export function readJson(bytes: Uint8Array, holdsSecret = false): unknown {
 
 /** V8 quotes the text around an unexpected token. Its other messages name only a position. */
 function removeContent(message: string): string {
-  return /^(Unexpected end of JSON input|[\w ',}\]-]* at position [\d a-z()]*)$/.test(message)
-    ? message
-    : 'it has an unexpected character';
+  const isPlain = message.includes(' at position ') && /^[\w ',}\]()-]*$/.test(message);
+  return isPlain || message === 'Unexpected end of JSON input' ? message : 'it has an unexpected character';
 }
 
 const [quote, colon, backslash] = [0x22, 0x3a, 0x5c];

@@ -4,14 +4,21 @@
  */
 import { Ajv, type AnySchema, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
+import { isUuid } from '../identifiers.ts';
 
 const options = { useDefaults: true, strict: false, strictNumbers: true, ownProperties: true } as const;
 
-/** Also refuses leap seconds, which JavaScript cannot represent. */
+/**
+ * Times: also refuses leap seconds, which JavaScript cannot represent. Ids: refuses a UUID in upper case, which would
+ * be found by one statement and not by another.
+ */
 function addHeadgateFormats(ajv: Ajv): Ajv {
   (addFormats as unknown as (ajv: Ajv) => Ajv)(ajv);
   const { validate } = ajv.formats['date-time'] as { validate: (text: string) => boolean };
-  return ajv.addFormat('date-time', (text: string) => validate(text) && !Number.isNaN(Date.parse(text)));
+  return ajv
+    .addFormat('date-time', (text: string) => validate(text) && !Number.isNaN(Date.parse(text)))
+    .addFormat('uuid', isUuid)
+    .addFormat('id', (text: string) => isUuid(text) || !isUuid(text.toLowerCase()));
 }
 
 /** Stops at the first fault; `findFaults` lists them. */

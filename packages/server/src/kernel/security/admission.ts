@@ -3,11 +3,13 @@
  */
 import type { Operation } from '@headgate/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { problem } from '../http/problems.ts';
-import type { RateLimit } from './rate-limit.ts';
+import { Problem, problem } from '../http/problems.ts';
+import { InactiveCaller } from './inactive-caller.ts';
+import type { Counted, RateLimit } from './rate-limit.ts';
 import type { TokenOwner, Tokens } from './tokens.ts';
 
 const owners = new WeakMap<FastifyRequest, TokenOwner>();
+const counted = new WeakMap<FastifyRequest, { owner: { actorId: string }; count: Counted }>();
 
 /**
  * Creates the `onRequest` hook of an operation. Throws `token-required`, `token-invalid` and `rate-limited`;
@@ -20,10 +22,61 @@ export function createAdmission(
   return async (request, reply) => {
     // Set first, so that refusals and replayed responses have it too.
     if (answerHoldsSecret) reply.header('cache-control', 'no-store');
-    const owner = await tokens.verify(readBearer(request), surface);
-    if (surface === 'dpc') reply.headers(rateLimit.count(owner.accountId));
-    owners.set(request, owner);
+    if (surface === 'agent') {
+      owners.set(request, await tokens.verify(readBearer(request), surface));
+      return;
+    }
+    const identify = async () => tokens.verify(readBearer(request), surface);
+    owners.set(request, await admit(rateLimit, request, reply, identify));
   };
+}
+
+/**
+ * Identifies the caller and counts the request: against the caller and its account, or against the address if it is
+ * refused.
+ */
+export async function admit<Owner extends { accountId: string; actorId: string }>(
+  rateLimit: RateLimit,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  identify: () => Promise<Owner>,
+): Promise<Owner> {
+  try {
+    const owner = await identify();
+    if (rateLimit.isRefused(owner)) throw new InactiveCaller(owner.actorId);
+    const count = rateLimit.count(owner);
+    counted.set(request, { owner, count });
+    reply.headers(count.headers);
+    return owner;
+  } catch (failure) {
+    // Git sends no password before it is asked for one.
+    const hasSent = request.headers.authorization !== undefined;
+    if (hasSent && failure instanceof Problem && failure.status === 401) rateLimit.countRefused(request.ip);
+    throw failure;
+  }
+}
+
+/**
+ * Returns what the request failed with. If the database said that its caller is inactive, the request counts against
+ * its address instead of the account, which may be `rate-limited`.
+ */
+export function recountRefused(
+  rateLimit: RateLimit,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  failure: unknown,
+): unknown {
+  const known = counted.get(request);
+  if (!(failure instanceof InactiveCaller) || known?.owner.actorId !== failure.actorId) return failure;
+  counted.delete(request);
+  known.count.refuse();
+  for (const name of Object.keys(known.count.headers)) reply.removeHeader(name);
+  try {
+    rateLimit.countRefused(request.ip);
+    return failure;
+  } catch (limited) {
+    return limited;
+  }
 }
 
 export function requireTokenOwner(request: FastifyRequest): TokenOwner {

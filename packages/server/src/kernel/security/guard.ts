@@ -3,6 +3,7 @@ import { type Operation, type Permission, permissions } from '@headgate/contract
 import { type Read, statement, typed } from '../database/database.ts';
 import { type Problem, problem } from '../http/problems.ts';
 import type { GuardParameters } from './guarded-read.ts';
+import { InactiveCaller } from './inactive-caller.ts';
 import type { RequiredRoles, Scope, Standing } from './permissions.ts';
 import type { Place } from './place.ts';
 
@@ -46,9 +47,7 @@ export async function findRefusal(
   if (call.scope.otherActorIds !== undefined) return explainLack(read, asking);
   switch (standing) {
     case 'inactive':
-      return problem('token-invalid', {
-        reason: 'its credential or user was deleted, deactivated or has expired.',
-      });
+      return new InactiveCaller(call.scope.actorId);
     case 'forbidden':
       return explainForbidden(read, call.scope, requirePermission(operation), place);
     case 'unknown':

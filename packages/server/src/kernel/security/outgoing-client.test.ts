@@ -99,6 +99,19 @@ test('a name that begins to lead elsewhere has no effect on a checked request', 
   );
 });
 
+test('a name that leads to a metadata service after a redirect is not called again', async () => {
+  let lookups = 0;
+  const resolve: Resolve = async () => (++lookups === 1 ? ['127.0.0.1'] : ['169.254.169.254']);
+  let requests = 0;
+  const { port } = await listen((_, response) => {
+    requests += 1;
+    response.writeHead(307, { location: '/latest/meta-data/' }).end();
+  });
+  const client = createClient({ allow: ['127.0.0.0/8', '169.254.0.0/16', 'hooks.example'], resolve });
+  assert.match(await reasonOf(client, `http://hooks.example:${port}/`), /metadata service of a cloud/);
+  assert.deepEqual([requests, lookups], [1, 2]);
+});
+
 test('the addresses of a name are tried one after another', async () => {
   const { port } = await listen((_, response) => response.end());
   const client = createClient({
@@ -152,7 +165,7 @@ test('a redirect into a private range, to another scheme, or to plain http is re
   for (const [to, reason] of [
     ['http://127.0.0.1:1/', /127\.0\.0\.1 is in a loopback range/],
     ['https://10.9.8.7/', /10\.9\.8\.7 is in a private range/],
-    ['http://[::ffff:169.254.169.254]/', /linkLocal range/],
+    ['http://[::ffff:169.254.169.254]/', /the metadata service of a cloud/],
     ['http://93.184.215.14/', /Plain http/],
     ['file:///etc/passwd', /absolute http or https/],
     ['gopher://hooks.example/', /absolute http or https/],

@@ -6,7 +6,7 @@
 import { type Database, statement, typed } from '../database/database.ts';
 import type { EventSource } from '../database/events.ts';
 import type { NewId } from '../identifiers.ts';
-import { isAllowed, isStillPermitted } from './claim.ts';
+import { describePermission, isAllowed, isWorkStillPermitted } from './claim.ts';
 import {
   endWork,
   requireOwner,
@@ -77,12 +77,12 @@ const selectUnpermitted = statement(
     where p.account_id = w.account_id and p.principal_id = w.requested_by) as requested_by_name
   from work w
   where w.account_id = $account_id and w.work_id = any ($work_ids::uuid[]) and w.state = 'queued'
-    and w.command is null and not ${isStillPermitted('w')}
+    and w.command is null and not ${isWorkStillPermitted('w')}
   order by w.work_id
   for update of w`,
 );
 
-/** Ends queued work that a claim refused because its caller has lost the permission to run pipelines there. */
+/** Ends queued work that a claim refused because its caller has lost the permission for it. */
 export function endUnpermittedWork(
   services: { database: Database; newId: NewId },
   owners: WorkOwners,
@@ -103,7 +103,7 @@ export function endUnpermittedWork(
       const ends = works.map((work): WorkEnd => {
         const who = JSON.stringify(work.requested_by_name);
         const where = JSON.stringify(work.environment_name);
-        const message = `${who}, which started it, no longer has permission to run pipelines in the environment ${where}.`;
+        const message = `${who}, which started it, no longer has permission to ${describePermission(kind)} in the environment ${where}.`;
         return { workId: work.work_id, status: 'FORBIDDEN', message };
       });
       requireOwner(owners, kind).onEnded(moment, ends);

@@ -4,6 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import type pg from 'pg';
 import type { ObjectStore } from '../../delivery/blobs/index.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { refuseNewerSchema } from '../../kernel/database/migrate.ts';
 import type { Sealer } from '../../kernel/security/sealed.ts';
 import { signingKeyPurpose } from '../../kernel/security/signing-keys.ts';
 import { type AddMember, writeArchive } from './archive.ts';
@@ -30,11 +31,12 @@ export interface BackupMade {
 }
 
 /**
- * @throws if the file exists, a published file is missing or damaged, or the master key is not the
+ * @throws if the file exists, the database is that of a later version, a published file is missing or damaged, or the master key is not the
  * database's
  */
 export async function makeBackup(services: BackupServices, file: string): Promise<BackupMade> {
   const { client, sealer, clock, version, signal } = services;
+  await refuseNewerSchema(client);
   const snapshot = await openSnapshot(client);
   const madeAt = clock.now();
   await requireKeyOfDatabase(client, sealer);

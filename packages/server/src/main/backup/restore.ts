@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { buildSingleBlobKey, type ObjectStore } from '../../delivery/blobs/index.ts';
+import { refuseNewerSchema } from '../../kernel/database/migrate.ts';
 import type { Sealer } from '../../kernel/security/sealed.ts';
 import { readVerifiedMembers, verifyArchive } from './archive.ts';
 import { type BackupHeader, createSeal, headerName, readHeader } from './header.ts';
@@ -46,6 +47,8 @@ export async function restoreBackup(
   mayReplace: boolean,
 ): Promise<{ replacedRepositories: string | undefined }> {
   const { client } = services;
+  // Replacing all of it is the way back from a later version.
+  if (!mayReplace) await refuseNewerSchema(client);
   await refuseConnectedServers(client);
   const there = await readOccupancy(client);
   if (there === 'foreign') {

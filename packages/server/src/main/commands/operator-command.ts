@@ -3,6 +3,7 @@
  * start the embedded PostgreSQL and stop it at the end.
  */
 import { existsSync } from 'node:fs';
+import { closeInheritedDescriptors } from '@headgate/contract/inherited-descriptors';
 import type pg from 'pg';
 import { systemClock } from '../../kernel/clock.ts';
 import { migrate } from '../../kernel/database/migrate.ts';
@@ -30,7 +31,9 @@ export async function runOperatorCommand(command: Command): Promise<void> {
 /** Loads the settings; prints all invalid ones and exits. */
 export function loadConfigOrExit(): Config {
   try {
-    return loadConfig();
+    const config = loadConfig();
+    closeInheritedDescriptors();
+    return config;
   } catch (failure) {
     return exitWith(failure);
   }

@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 
 interface Path {
-  form: RegExp;
+  /** The segments of its pattern. */
+  segments: readonly string[];
   /** If two forms match, the one with fewer parameters applies, as in the router. */
   parameters: number;
   methods: Set<string>;
@@ -25,20 +26,29 @@ export function createMethodTable(): { watch(app: FastifyInstance): void; method
       });
     },
     methodsOf(asked) {
-      const fitting = [...paths.values()].filter(({ form }) => form.test(asked));
+      const segments = asked.split('/');
+      const fitting = [...paths.values()].filter((path) => fits(path.segments, segments));
       const [meant] = fitting.toSorted((one, other) => one.parameters - other.parameters);
       return meant && [...meant.methods].sort().join(', ');
     },
   };
 }
 
+/** `:name` is any segment, and `*` at the end is any rest. */
+function fits(pattern: readonly string[], asked: readonly string[]): boolean {
+  const hasRest = pattern.at(-1) === '*';
+  if (hasRest ? asked.length < pattern.length : asked.length !== pattern.length) return false;
+  return pattern.every(
+    (segment, index) =>
+      segment === asked[index] ||
+      (segment.startsWith(':') && asked[index] !== '') ||
+      (segment === '*' && index === pattern.length - 1),
+  );
+}
+
 function createPath(url: string): Path {
-  const form = url
-    .replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&')
-    .replaceAll(/:\w+/g, '[^/]+')
-    .replaceAll('*', '.*');
   return {
-    form: new RegExp(`^${form}$`),
+    segments: url.split('/'),
     parameters: url.split(/[:*]/).length,
     methods: new Set(['OPTIONS']),
   };

@@ -1,11 +1,11 @@
 /** Reads request bodies: media type, encoding and JSON, for all operations. */
-import type { MediaType } from '@headgate/contract';
+import type { MediaType, Operation } from '@headgate/contract';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { keepDigest } from '../../kernel/endpoint/write.ts';
+import { createOccupant, occupyLoop } from '../../kernel/event-loop.ts';
 import type { BodyReader } from '../../kernel/http/body-reader.ts';
 import { keepReadBody } from '../../kernel/http/body-reading.ts';
 import { decode, requireKnownEncoding } from '../../kernel/http/content-encoding.ts';
-import { readJson } from '../../kernel/http/json-body.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { requireTokenOwner } from '../../kernel/security/admission.ts';
 import type { Sealer } from '../../kernel/security/sealed.ts';
@@ -29,7 +29,11 @@ export function requireReadableBody(request: FastifyRequest): void {
   requireKnownEncoding(request.headers);
 }
 
-/** Parses JSON bodies and releases their bytes; a multipart form is left to its route. */
+/**
+ * Parses JSON bodies of operations and releases their bytes; a multipart form is left to its route. Other routes, such
+ * as those of Git and of links in mails, take no JSON: it is neither decompressed nor parsed, because their callers may be
+ * strangers.
+ */
 export function readBodies(
   app: FastifyInstance,
   { reader, sealer, limitBytes }: { reader: BodyReader; sealer: Sealer; limitBytes: number },
@@ -37,12 +41,16 @@ export function readBodies(
   app.removeAllContentTypeParsers();
   const limit = { bytes: limitBytes, exceeded: () => createBodyTooLarge(limitBytes) };
 
-  async function readContent(request: FastifyRequest, content: Buffer): Promise<unknown> {
-    const { operation } = request.routeOptions.config;
-    if (operation === undefined) return content.length === 0 ? undefined : readJson(content);
+  async function readContent(
+    request: FastifyRequest,
+    operation: Operation,
+    content: Buffer,
+  ): Promise<unknown> {
     // The agent protocol has no Idempotency-Key.
     if (operation.surface !== 'agent') keepDigest(request, sealer, content);
-    const body = await reader.read(operation, content, requireTokenOwner(request).accountId);
+    const body = await occupyLoop(createOccupant(operation.id), 'body', () =>
+      reader.read(operation, content, requireTokenOwner(request).accountId),
+    );
     keepReadBody(request, body);
     return body.value;
   }
@@ -51,13 +59,15 @@ export function readBodies(
     mediaForms['application/json'],
     { parseAs: 'buffer' },
     (request, bytes, done) => {
+      const { operation } = request.routeOptions.config;
+      if (operation === undefined) return done(null);
       decode(bytes, request.headers, limit, (failure, content) => {
-        const holdsSecret = request.routeOptions.config.operation?.bodyHoldsSecret !== undefined;
+        const holdsSecret = operation.bodyHoldsSecret !== undefined;
         if (content === undefined) {
           if (holdsSecret) bytes.fill(0);
           return done(failure);
         }
-        readContent(request, content)
+        readContent(request, operation, content)
           .finally(() => {
             if (holdsSecret) for (const buffer of [bytes, content]) buffer.fill(0);
           })

@@ -7,7 +7,8 @@ import type { streamEvents } from '@headgate/contract';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Database } from '../../kernel/database/database.ts';
 import type { StreamCall } from '../../kernel/endpoint/endpoint.ts';
-import { Problem, problem } from '../../kernel/http/problems.ts';
+import { Problem } from '../../kernel/http/problems.ts';
+import { InactiveCaller } from '../../kernel/security/inactive-caller.ts';
 import { type GivenCursor, requireFollowing, resolveCursor } from './event-cursor.ts';
 import type { Follower, Followers, FollowingReader } from './event-followers.ts';
 import { type EventFilter, readEventsAfter } from './event-log.ts';
@@ -141,8 +142,7 @@ class EventStream {
   }
 
   #keepReach(reach: EventReach | undefined): EventReach {
-    if (reach === undefined)
-      throw problem('token-invalid', { reason: 'its credential or user is not active.' });
+    if (reach === undefined) throw new InactiveCaller(this.#call.scope.actorId);
     if (this.#best !== undefined && isLess(reach, this.#best)) throw new ReachEnded();
     this.#best = reach;
     return reach;

@@ -2,6 +2,7 @@
 
 import { addSeconds } from '../../kernel/clock.ts';
 import { type ColumnTypes, type Read, type RowOf, statement } from '../../kernel/database/database.ts';
+import { countInterruption } from '../../kernel/work/interruption.ts';
 
 const claimRow = { account_id: 'uuid', webhook_id: 'uuid', epoch: 'bigint' } satisfies ColumnTypes;
 /** A webhook that this server holds until the end of the lease. */
@@ -32,7 +33,7 @@ export async function hasActiveWebhooks(read: Read, accountId: string): Promise<
 
 const take = (chosen: string) => `
   with chosen as materialized (${chosen})
-  update webhook w set epoch = w.epoch + 1, lease_until = $lease_until, touched_at = $now
+  update webhook w set epoch = w.epoch + 1, lease_until = $lease_until, touched_at = $now, ${countInterruption('w')}
   from chosen where w.account_id = chosen.account_id and w.webhook_id = chosen.webhook_id
   returning w.account_id, w.webhook_id, w.epoch`;
 const claimTypes = { lease_until: 'timestamptz', now: 'timestamptz' } as const;

@@ -11,7 +11,7 @@ import {
   type WebhookScene,
 } from '../../testing/webhook-scene.ts';
 import { readLogBounds } from '../events/index.ts';
-import { hastenAfterClockChange } from './courier.store.ts';
+import { claimReadyWebhooks, hastenAfterClockChange } from './courier.store.ts';
 import { removeOldDeliveries } from './delivery.store.ts';
 
 const server = await startTestServer(loopbackAllowed);
@@ -320,4 +320,40 @@ test('a webhook that does not fail has nothing to send again when it is resumed'
   const scene = await createScene();
   await scene.account.admin.patch(scene.path, { state: 'active' });
   assert.equal((await scene.read()).nextAttemptAt, undefined);
+});
+
+/** A server takes the webhook and is killed. */
+async function killServer({ account }: WebhookScene): Promise<void> {
+  const { clock, deps } = server;
+  await readLogBounds(deps.database, account.accountId);
+  const claiming = { limit: 10, leaseSeconds: 20, now: clock.now() };
+  const claims = await claimReadyWebhooks(deps.database.read, account.accountId, claiming);
+  assert.equal(claims.length, 1);
+  clock.advance(21);
+}
+
+test('a webhook whose server was killed five times in a row is paused, and goes on when it is resumed', async () => {
+  const scene = await createScene();
+  const name = await scene.makeEvent();
+  for (let kill = 0; kill < 5; kill += 1) await killServer(scene);
+  await scene.send();
+  const paused = await scene.read();
+  assert.equal(paused.state, 'paused');
+  assert.match(paused.pauseReason ?? '', /^A server stopped 5 times in a row while it sent for the webhook/);
+  assert.equal((await listEvents(scene, 'webhook-paused')).length, 1);
+  assert.deepEqual(scene.subjects(), []);
+  await scene.account.admin.patch(scene.path, { state: 'active' });
+  await scene.send();
+  assert.equal(scene.subjects()[0], name);
+});
+
+test('a delivery forgets the deaths before it', async () => {
+  const scene = await createScene();
+  for (let round = 0; round < 2; round += 1) {
+    await scene.makeEvent();
+    for (let kill = 0; kill < 4; kill += 1) await killServer(scene);
+    await scene.send();
+  }
+  assert.equal((await scene.read()).state, 'active');
+  assert.equal(scene.receiver.received.length, 2);
 });

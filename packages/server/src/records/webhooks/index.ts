@@ -6,7 +6,7 @@ import { deliveryRoutes } from './delivery.routes.ts';
 import { removalBatch, removeOldDeliveries } from './delivery.store.ts';
 import { type WebhookRouteServices, webhookRoutes } from './webhook.routes.ts';
 
-export { computeNextAttempt } from './retry-times.ts';
+export { computeNextAttempt, mostAttempts } from './retry-times.ts';
 
 interface Needs extends CourierServices, WebhookRouteServices {
   database: Database;

@@ -7,6 +7,8 @@ import { addSeconds } from '../../kernel/clock.ts';
 const hour = 3_600;
 /** The pauses after the first, second, … attempt: 23 h 42 min in all. */
 const pauses = [5, 30, 120, 600, 1_800, hour, ...Array<number>(11).fill(2 * hour)];
+/** A delivery whose last one fails is dead. */
+export const mostAttempts = pauses.length + 1;
 /** Each pause is longer by a random part of it, so that receivers do not get all retries at once. */
 const jitter = 0.1;
 
@@ -37,4 +39,13 @@ export function findPauseReason(isGone: boolean, failingSince: Date | null, now:
   if (isGone) return 'The receiver answered 410: it wants no more deliveries.';
   if (failingSince === null || now < addSeconds(failingSince, pausedAfterSeconds)) return undefined;
   return `No delivery has succeeded since ${failingSince.toISOString()}.`;
+}
+
+/** More than for other work: a webhook whose receiver is slow is held at many deaths that something else caused. */
+const mostInterruptions = 5;
+
+/** The reason for a pause before anything is sent. Undefined: the webhook goes on. */
+export function findInterruptionReason(interruptions: number): string | undefined {
+  if (interruptions < mostInterruptions) return undefined;
+  return `A server stopped ${interruptions} times in a row while it sent for the webhook. The operator finds what happened in the log of the servers.`;
 }

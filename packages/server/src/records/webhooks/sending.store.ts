@@ -28,6 +28,7 @@ const placeRow = {
   sealed_secret: 'bytea',
   sealed_previous_secret: 'bytea?',
   owner_id: 'uuid',
+  interruptions: 'integer',
   removed_position: 'bigint',
   head_position: 'bigint?',
   head_attempts: 'integer?',
@@ -41,6 +42,7 @@ const selectPlace = statement(
   `
   select w.name, w.url, w.state, w.position, w.retry_at, w.redelivery_at, w.failing_since, w.sealed_secret,
     case when w.previous_secret_until > $now then w.sealed_previous_secret end as sealed_previous_secret, w.owner_id,
+    w.interruptions,
     coalesce((select p.removed_position from event_position p where p.account_id = w.account_id), 0) as removed_position,
     head.position as head_position, head.attempts as head_attempts, head.delivery_id as head_id, head.event_name as head_name
   from webhook w left join lateral (
@@ -101,6 +103,7 @@ const writeProgress = statement(
   `
   with held as (
     update webhook w set position = greatest(w.position, $position), lease_until = $lease_until, touched_at = $now,
+      interruptions = 0,
       retry_at = case when w.retry_at is distinct from $known_retry_at and w.retry_at < $retry_at then w.retry_at else $retry_at end,
       last_delivery_at = coalesce($last_delivery_at, w.last_delivery_at),
       last_status = case when $last_delivery_at::timestamptz is null then w.last_status else $last_status end,
@@ -177,7 +180,7 @@ const lockHeld = statement({ parameters: claimTypes }, `select from webhook w wh
 const releaseHeld = statement(
   { parameters: claimTypes },
   `
-  update webhook w set lease_until = null, redelivery_at = (
+  update webhook w set lease_until = null, interruptions = 0, redelivery_at = (
     select min(d.next_attempt_at) from webhook_delivery d
     where d.account_id = w.account_id and d.webhook_id = w.webhook_id and d.status = 'pending' and d.position <= w.position)
   where ${isHeld}`,

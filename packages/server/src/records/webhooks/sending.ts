@@ -19,7 +19,7 @@ import { type EventReach, type LoggedEvent, readEventReaches, readLogBounds } fr
 import { type AttemptEnd, attemptDelivery, buildDeadResult, type Receiver } from './attempt.ts';
 import type { Claim } from './courier.store.ts';
 import { readNextEvents, readRedeliveries } from './next-events.store.ts';
-import { findPauseReason } from './retry-times.ts';
+import { findInterruptionReason, findPauseReason } from './retry-times.ts';
 import {
   type AttemptResult,
   pauseWebhook,
@@ -86,6 +86,11 @@ async function runRound(services: SendingServices, claim: Claim, client: Outgoin
   await readLogBounds(database, claim.account_id);
   const place = await readPlace(database.read, claim, now);
   if (place === undefined || place.state === 'paused') return 'ended';
+  const interrupted = findInterruptionReason(place.interruptions);
+  if (interrupted !== undefined) {
+    await pauseWebhook({ database, newId, now }, claim, interrupted);
+    return 'ended';
+  }
   const readers = [{ principalId: place.owner_id }];
   const [reach] = await readEventReaches(database.read, claim.account_id, readers, now);
   if (reach === undefined) {

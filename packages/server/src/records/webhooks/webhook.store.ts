@@ -126,19 +126,45 @@ export async function insertWebhook(
   tx.send(insertOne, { account_id: scope.accountId, ...row, sealed_secret: sealedSecret });
 }
 
+/**
+ * Deliveries have what the owner may read, so whoever sets their address or secret must be able to read as much:
+ * a Super Admin, or a caller with a role wherever the owner has one.
+ */
+const ownerReadsMore = `
+  w.owner_id <> $principal_id::uuid and not exists (
+    select from account_role r
+    where r.account_id = w.account_id and r.principal_id = $principal_id and r.role = 'SUPER_ADMIN')
+  and (exists (
+    select from account_role r
+    where r.account_id = w.account_id and r.principal_id = w.owner_id and r.role = 'SUPER_ADMIN')
+  or exists (
+    select from place_role theirs
+    where theirs.account_id = w.account_id and theirs.principal_id = w.owner_id and not exists (
+      select from place_role own
+      where own.account_id = w.account_id and own.principal_id = $principal_id and own.project_id = theirs.project_id
+        and (own.environment_name is null or own.environment_name = theirs.environment_name)))) as owner_reads_more`;
+
 const lockOne = statement(
   {
-    parameters: { account_id: 'uuid', webhook_id: 'uuid' },
-    row: webhookRow,
+    parameters: { account_id: 'uuid', principal_id: 'uuid', webhook_id: 'uuid' },
+    row: { ...webhookRow, owner_reads_more: 'boolean' },
   },
   `
-  select ${columns} from webhook w where w.account_id = $account_id and w.webhook_id = $webhook_id for update of w`,
+  select ${columns}, ${ownerReadsMore} from webhook w where w.account_id = $account_id and w.webhook_id = $webhook_id for update of w`,
 );
 
-/** Throws `webhook-not-found`. */
+/** For a change. Throws `webhook-not-found` and `webhook-of-owner-with-more-rights`. */
 export async function lockWebhook(tx: Transaction, scope: Scope, id: string): Promise<WebhookRow> {
-  const found = await tx.query(lockOne, { account_id: scope.accountId, webhook_id: toUuid(id) });
-  return requireRow(found, () => problem('webhook-not-found', { id }));
+  const found = await tx.query(lockOne, {
+    account_id: scope.accountId,
+    principal_id: scope.actorId,
+    webhook_id: toUuid(id),
+  });
+  const { owner_reads_more: ownerReadsMore, ...row } = requireRow(found, () =>
+    problem('webhook-not-found', { id }),
+  );
+  if (ownerReadsMore) throw problem('webhook-of-owner-with-more-rights', { name: row.name });
+  return row;
 }
 
 const updateOne = statement(

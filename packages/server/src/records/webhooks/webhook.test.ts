@@ -72,7 +72,7 @@ test('an address that the server must not send to is refused, with the reason', 
     ['http://hooks.example.com/', /use https.*HEADGATE_EGRESS_ALLOW/],
     ['https://10.1.2.3/', /private range.*HEADGATE_EGRESS_ALLOW/],
     ['https://[::1]/', /loopback range/],
-    ['https://169.254.169.254/latest', /linkLocal range/],
+    ['https://169.254.169.254/latest', /metadata service of a cloud/],
     ['https://unknown.example.net/', /could not be resolved/],
     ['https://user:password@hooks.example.com/', /user or a password/],
     ['https://user@hooks.example.com/', /user or a password/],
@@ -119,7 +119,7 @@ test('after its project is deleted a webhook says that no more events match', as
   const { webhookId } = (await create(account.admin, { projectId, environmentName: 'dev' })).body;
   const read = async () => (await account.admin.get<Webhook>(`/webhooks/${webhookId}`)).body.problem;
   assert.equal(await read(), undefined);
-  await account.admin.delete(`${path}/environments/dev`);
+  await account.admin.delete(`${path}/environments/dev?confirm=true`);
   assert.match((await read()) ?? '', /The environment "dev" .* no longer exists/);
   await account.admin.delete(path);
   assert.match((await read()) ?? '', /no longer exists/);
@@ -179,4 +179,41 @@ test('Super Admins and Admins manage webhooks; others do not', async () => {
     403,
     'forbidden',
   );
+});
+
+test('a webhook whose owner may read more is changed by its owner and by Super Admins only', async () => {
+  const account = await server.account();
+  const { projectId } = await account.project();
+  const other = await account.project();
+  const viewer = { projectId, role: 'VIEWER' } as const;
+  const change = async (by: Client, webhookId: string) => {
+    const path = `/webhooks/${webhookId}`;
+    return [
+      await by.post(`${path}/rotate`, {}),
+      await by.post(`${path}/test`),
+      await by.post(`${path}/redeliver`, {}),
+      await by.patch(path, { url: 'https://elsewhere.example.com/' }),
+      await by.delete(path),
+    ];
+  };
+  const [plain, reader] = [await account.actor('ADMIN'), await account.actor('ADMIN', viewer)];
+  const inDev = await account.actor('ADMIN', { projectId, environmentName: 'dev', role: 'VIEWER' });
+  const elsewhere = await account.actor('ADMIN', { projectId: other.projectId, role: 'OWNER' });
+  for (const [owner, refused, permitted] of [
+    [account.admin, [plain, reader], [await account.actor('SUPER_ADMIN'), account.admin]],
+    [reader, [plain, inDev, elsewhere], [await account.actor('ADMIN', viewer), reader, account.admin]],
+    [inDev, [plain, elsewhere], [reader]],
+    [plain, [], [reader, plain]],
+  ] as const) {
+    for (const by of refused) {
+      const { webhookId } = (await create(owner)).body;
+      for (const answer of await change(by, webhookId))
+        requireProblem(answer, 403, 'webhook-of-owner-with-more-rights');
+      assert.equal((await by.get(`/webhooks/${webhookId}`)).status, 200);
+    }
+    for (const by of permitted) {
+      const { webhookId } = (await create(owner)).body;
+      for (const answer of await change(by, webhookId)) assert.ok(answer.status < 300, answer.text);
+    }
+  }
 });

@@ -8,7 +8,7 @@ const hello = {
   agentVersion: '1',
   instanceId,
   abilities: ['pipeline-execution'],
-  concurrency: 1,
+  concurrency: 100,
 };
 
 export const agentLinkExamples: Examples = {
@@ -30,6 +30,11 @@ export const agentLinkExamples: Examples = {
     const leaving = randomUUID();
     await place.agent.client.post('/hello', { ...hello, instanceId: leaving });
     return { path: '/goodbye', body: { instanceId: leaving, stage: 'stopped' } };
+  },
+  async agentDeletedEnvironments({ account, project }) {
+    await account.admin.post(`${project.path}/environments`, { name: 'short' });
+    await account.admin.delete(`${project.path}/environments/short`);
+    return { path: '/deleted-environments', body: { projectIds: [project.projectId] } };
   },
   async agentArtifact(place) {
     const { work } = await claimOne(place);

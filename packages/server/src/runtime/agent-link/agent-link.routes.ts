@@ -3,6 +3,7 @@ import {
   agentArtifact,
   agentBlob,
   agentClaim,
+  agentDeletedEnvironments,
   agentGoodbye,
   agentHeartbeat,
   agentHello,
@@ -17,6 +18,7 @@ import { problem } from '../../kernel/http/problems.ts';
 import type { WorkOwners, WorkTimes } from '../../kernel/work/work.ts';
 import { answersLater, createAgentEndpoints, forgetHeaders } from './agent-endpoint.ts';
 import { createClaims } from './claims.ts';
+import { findDeletedEnvironments } from './deleted-environments.store.ts';
 import { applyReports, renewLeases } from './holding.ts';
 import { readInstanceCommand } from './instance.store.ts';
 import { createKnownAgents } from './known-agents.ts';
@@ -84,6 +86,10 @@ export function agentLinkRoutes({ app }: Endpoints, services: AgentLinkServices)
   serve(agentReport, async ({ agent, body, request }) => ({
     results: await applyReports(services, agent, body.reports, request.id),
   }));
+
+  serve(agentDeletedEnvironments, ({ agent, body }) =>
+    findDeletedEnvironments(services.database.read, agent.accountId, body),
+  );
 
   serve(agentArtifact, async ({ agent, params: { digest } }) => {
     const { read } = services.database;

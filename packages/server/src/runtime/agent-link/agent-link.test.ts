@@ -58,6 +58,7 @@ test('work contains everything that the run needs, with the overrides of its env
     pipelineExecutionId: id,
     projectId: made.projectId,
     environmentName: 'dev',
+    generation: 1,
     pipelineName: 'main.orch.yaml',
     pipelineType: 'ORCHESTRATION',
     versionName: 'v1',

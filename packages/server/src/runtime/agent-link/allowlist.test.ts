@@ -122,7 +122,7 @@ test('a deleted project or environment leaves the list: a new one of the same na
   const at = await restricted();
   const { admin, project, projectId } = at;
   await at.list('PUT', { [projectId]: { environments: ['dev', 'prod'] } });
-  await admin.delete(`${project.path}/environments/prod`);
+  await admin.delete(`${project.path}/environments/prod?confirm=true`);
   await admin.post(`${project.path}/environments`, { name: 'prod' });
   assert.deepEqual(await at.list('PATCH', {}), { [projectId]: { environments: ['dev'] } });
   await admin.delete(project.path);

@@ -50,7 +50,8 @@ export function createClaims(services: ClaimServices, presence: Presence, known:
     const { agent, request, requestId } = asking;
     const looking = quiet.looking(asking);
     const { accountId, agentId, generation } = agent;
-    const { instanceId, max } = request;
+    const { instanceId, max, maxShort } = request;
+    const most = max + (maxShort ?? 0);
     const now = services.clock.now();
     const {
       ofInstance,
@@ -60,12 +61,12 @@ export function createClaims(services: ClaimServices, presence: Presence, known:
       ofInstance: collectInstanceCommand(tx, { agent, instanceId }),
       asked: collectCommands(tx, accountId, agentId, instanceId),
       works:
-        max === 0
+        most === 0
           ? []
           : claimWork(
               tx,
               claimQuery,
-              { accountId, agentId, instanceId, max, requestId, generation },
+              { accountId, agentId, instanceId, max, maxShort, requestId, generation },
               { now, newId: services.newId },
               services.times,
             ),
@@ -79,14 +80,15 @@ export function createClaims(services: ClaimServices, presence: Presence, known:
     }
     // The claim found the token valid, so the reports of this work need no second check.
     if (works.length > 0) known.confirm(agent, agent);
-    // After a full claim there may be more work for the next one.
-    if (found.length === max && max > 0) wakes.wake(agentId, 'one');
-    else if (max > 0 && asked.length === 0 && ofInstance.length === 0) looking.confirm();
+    // After a claim that filled places there may be more work for the next one.
+    if (found.length > 0 && found.length >= Math.min(max || most, maxShort || most))
+      wakes.wake(agentId, 'one');
+    else if (most > 0 && asked.length === 0 && ofInstance.length === 0) looking.confirm();
     const leaseExpiresAt = new Date(now.getTime() + services.times.leaseSeconds * 1_000).toISOString();
     return {
       work: works.map(
-        ({ work_id, epoch, kind, payload }) =>
-          ({ workId: work_id, epoch, kind, leaseExpiresAt, payload }) as WorkItem,
+        ({ work_id, epoch, kind, payload, share }) =>
+          ({ workId: work_id, epoch, kind, leaseExpiresAt, payload, environmentShare: share }) as WorkItem,
       ),
       commands: asked.map(
         (row): Command => ({

@@ -5,10 +5,11 @@
  */
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { test } from 'node:test';
+import { before, test } from 'node:test';
 import { type Operation, operations } from '@headgate/contract';
 import type { RegisteredAgent } from '../../testing/account.ts';
 import type { Answer } from '../../testing/client.ts';
+import { instanceId } from '../../testing/executions.ts';
 import { protocolExamples } from '../../testing/guards.ts';
 import { createPlace, type Example, type Place } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
@@ -16,6 +17,22 @@ import { startTestServer } from '../../testing/server.ts';
 const server = await startTestServer();
 const ofAgents = operations.filter((operation) => operation.surface === 'agent');
 const victim = await createPlace(await server.account());
+// The examples leave many runs of one environment under way.
+before(async () => {
+  await victim.agent.client.post('/hello', {
+    protocolVersions: [1],
+    agentVersion: '0.1.0',
+    instanceId,
+    abilities: [
+      'pipeline-execution',
+      'test-execution',
+      'secret-write',
+      'connector-test',
+      'connector-authorization',
+    ],
+    concurrency: 1_000,
+  });
+});
 
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const sha256 = /\b[0-9a-f]{64}\b/g;
@@ -80,12 +97,13 @@ const attackers: Record<string, () => Promise<{ agent: RegisteredAgent; mayRead:
     await account.admin.patch(path, { restrictedAccess: true });
     const { projectId } = await account.project();
     await account.admin.send('PUT', `${path}/allowlist`, { body: { projects: { [projectId]: {} } } });
-    return { agent, mayRead: [] };
+    // It deletes what it has of deleted environments, also of projects that were taken from its allowlist.
+    return { agent, mayRead: ['agentDeletedEnvironments'] };
   },
   'of the same account': async () => ({
     agent: await victim.account.agent(),
     // May run any project of the account.
-    mayRead: ['agentArtifact', 'agentBlob'],
+    mayRead: ['agentArtifact', 'agentBlob', 'agentDeletedEnvironments'],
   }),
 };
 
@@ -111,8 +129,10 @@ for (const [name, make] of Object.entries(attackers)) {
 }
 
 test('the agent of the work gets what the others do not', async () => {
+  // Of its own: the runs that the examples leave under way would fill the share of the environment.
+  const place = await createPlace(await server.account());
   for (const operation of ofAgents) {
-    const answer = await send(victim.agent, operation, await exampleOf(operation, victim));
+    const answer = await send(place.agent, operation, await exampleOf(operation, place));
     assert.equal(answer.status, operation.success.status, `${operation.id}: ${answer.text}`);
     assert.ok(!answer.text.includes('"accepted":false'), `${operation.id}: ${answer.text}`);
   }

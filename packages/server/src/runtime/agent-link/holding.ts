@@ -7,6 +7,7 @@ import { isDatabaseError, type Read, type Transaction } from '../../kernel/datab
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Services } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
+import { collectHeldBack } from '../../kernel/work/claim.ts';
 import {
   extendLeases,
   type HeldRow,
@@ -170,8 +171,10 @@ function applyJudged(
       ends,
     );
   }
+  const heldBack = ends.length > 0 ? collectHeldBack(tx, accountId, agent.agentId) : [];
   tx.afterCommit(() => {
-    if (news.some((report) => report.type === 'released')) services.wakes.wake(agent.agentId, 'one');
+    if (heldBack.length > 0 || news.some((report) => report.type === 'released'))
+      services.wakes.wake(agent.agentId, 'one');
   });
 }
 

@@ -31,6 +31,13 @@ const forgetSilent = statement(
   delete from agent_instance where account_id = $account_id and agent_id = $agent_id
     and last_seen_at < $now::timestamptz - interval '${forgottenAfter}'`,
 );
+// Turns of projects that were deleted.
+const forgetTurns = statement(
+  { parameters: { account_id: 'uuid', agent_id: 'uuid' } },
+  `
+  delete from work_turn t where t.account_id = $account_id and t.agent_id = $agent_id and t.project_id is not null
+    and not exists (select from project p where p.account_id = t.account_id and p.project_id = t.project_id)`,
+);
 const upsert = statement(
   {
     parameters: {
@@ -38,32 +45,35 @@ const upsert = statement(
       agent_version: 'text',
       abilities: 'text[]',
       concurrency: 'integer',
+      short_concurrency: 'integer?',
       now: 'timestamptz',
     },
   },
   `
-  insert into agent_instance (account_id, agent_id, instance_id, agent_version, abilities, concurrency, connected_at, last_seen_at)
-  values ($account_id, $agent_id, $instance_id, $agent_version, $abilities, $concurrency, $now, $now)
+  insert into agent_instance (account_id, agent_id, instance_id, agent_version, abilities, concurrency, short_concurrency, connected_at, last_seen_at)
+  values ($account_id, $agent_id, $instance_id, $agent_version, $abilities, $concurrency, $short_concurrency, $now, $now)
   on conflict (account_id, agent_id, instance_id) do update set agent_version = excluded.agent_version, abilities = excluded.abilities,
-    concurrency = excluded.concurrency, stopping = false, restart_requested = false, last_seen_at = excluded.last_seen_at, silent = false`,
+    concurrency = excluded.concurrency, short_concurrency = excluded.short_concurrency, stopping = false, restart_requested = false, last_seen_at = excluded.last_seen_at, silent = false`,
 );
 const noteVersion = statement(
   { parameters: { account_id: 'uuid', agent_id: 'uuid', agent_version: 'text' } },
   'update agent set agent_version = $agent_version where account_id = $account_id and agent_id = $agent_id',
 );
 
-type Introduced = Pick<HelloRequest, 'agentVersion' | 'abilities' | 'concurrency'>;
+type Introduced = Pick<HelloRequest, 'agentVersion' | 'abilities' | 'concurrency' | 'shortConcurrency'>;
 
 /** Records the hello of an instance. */
 export function writeInstance(tx: Transaction, key: InstanceKey, said: Introduced, now: Date): void {
   const { accountId, agentId } = key.agent;
   refuseDeletedAgent(tx);
   tx.send(forgetSilent, { account_id: accountId, agent_id: agentId, now });
+  tx.send(forgetTurns, { account_id: accountId, agent_id: agentId });
   tx.send(upsert, {
     ...createKey(key),
     agent_version: said.agentVersion,
     abilities: said.abilities,
     concurrency: said.concurrency,
+    short_concurrency: said.shortConcurrency ?? null,
     now,
   });
   tx.send(noteVersion, { account_id: accountId, agent_id: agentId, agent_version: said.agentVersion });

@@ -32,11 +32,13 @@ export function createRollCall<One extends InstanceKey>(
   let present: Present<One>[] = [];
 
   async function call(some: readonly Present<One>[]): Promise<void> {
+    // An instance may have two claims. They follow each other in the order by key.
+    const called = some.filter((each, index) => isOther(each, some[index - 1]));
     const columns = {
-      account_ids: some.map(({ one }) => one.agent.accountId),
-      agent_ids: some.map(({ one }) => one.agent.agentId),
-      instance_ids: some.map(({ one }) => one.instanceId),
-      seen_at: some.map(({ seenAt }) => new Date(seenAt).toISOString()),
+      account_ids: called.map(({ one }) => one.agent.accountId),
+      agent_ids: called.map(({ one }) => one.agent.agentId),
+      instance_ids: called.map(({ one }) => one.instanceId),
+      seen_at: called.map(({ seenAt }) => new Date(seenAt).toISOString()),
     };
     const rows = await database.read(callRoll, columns).catch((failure: unknown) => {
       failures.recordFailure(
@@ -47,10 +49,12 @@ export function createRollCall<One extends InstanceKey>(
       return [];
     });
     const byPlace = new Map(rows.map((row) => [row.place - 1, row]));
-    some.forEach(({ one }, place) => {
+    let place = -1;
+    some.forEach((each, index) => {
+      if (isOther(each, some[index - 1])) place += 1;
       const row = byPlace.get(place);
       tell(
-        one,
+        each.one,
         row && {
           name: row.name,
           generation: row.secret_generation,
@@ -84,6 +88,10 @@ function compareByKey({ one }: Present<InstanceKey>, { one: other }: Present<Ins
     compare(one.agent.agentId, other.agent.agentId) ||
     compare(one.instanceId, other.instanceId)
   );
+}
+
+function isOther(one: Present<InstanceKey>, before: Present<InstanceKey> | undefined): boolean {
+  return before === undefined || compareByKey(one, before) !== 0;
 }
 
 function compare(one: string, other: string): number {

@@ -1,6 +1,6 @@
 /** What the tests over all operations need from this slice. */
 import type { SliceGuards } from '../../testing/slice-guards.ts';
-import { aiChangesExamples, createEdited } from './ai-changes.examples.ts';
+import { aiChangesExamples, createEdited, readDigest } from './ai-changes.examples.ts';
 
 export const aiChangesGuards: SliceGuards = {
   examples: aiChangesExamples,
@@ -9,7 +9,12 @@ export const aiChangesGuards: SliceGuards = {
     'create and change variables, connections, secret references': ['mergeAiTask', 'discardAiTask'],
   },
   uniqueNames: {
-    mergeAiTask: async (place, versionName) =>
-      place.account.admin.post(`${await createEdited(place)}/merge`, { versionName }),
+    async mergeAiTask(place, versionName) {
+      const path = await createEdited(place);
+      return place.account.admin.post(`${path}/merge`, {
+        digest: await readDigest(place, path),
+        versionName,
+      });
+    },
   },
 };

@@ -12,6 +12,7 @@ import { type PipelineReader, publishVersion } from '../../delivery/artifacts/in
 import { isBranchProtected } from '../../delivery/repositories/index.ts';
 import { requireRow, type Transaction } from '../../kernel/database/database.ts';
 import type { Answered, Endpoints, LongCall, ReadCall } from '../../kernel/endpoint/endpoint.ts';
+import { requireNamed, requireSeen } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { buildTaskEvent, createPlaceFinder, describeTask } from '../ai-tasks/index.ts';
@@ -24,7 +25,7 @@ import {
   readCopy,
 } from '../ai-tools/index.ts';
 import { taskWithCopy } from './change.store.ts';
-import { type ChangedFile, listChanged } from './changed-files.ts';
+import { type ChangedFile, digestChanges, digestNone, listChanged } from './changed-files.ts';
 import { type Claim, withClaim } from './claim.ts';
 import { mergeBranch } from './merge-branch.ts';
 import { applyToNewest, chooseVersionName } from './publish-changes.ts';
@@ -51,13 +52,17 @@ export function aiChangesRoutes(endpoints: Endpoints, services: ChangeServices):
       ...(status === null ? {} : { status }),
       startedAt: started_at.toISOString(),
     }));
-    if (row === null) return { body: { ...presentNone(taskId), runs: shown } };
+    if (row === null) {
+      const none = presentNone(taskId);
+      return { body: { ...none, runs: shown }, etag: `"${none.digest}"` };
+    }
     const changed = await listChanged(services, row);
-    const { checked } = await judgeCopy(services, rows, await readCopy(services, row));
+    const { accountId } = scope;
+    const { checked } = await judgeCopy(services, { accountId, rows }, await readCopy(services, row));
     const { warnings: findings, warningsTotal: findingsTotal } = checked.told;
-    return {
-      body: { ...presentCopy(taskId, row), ...presentFiles(changed), findings, findingsTotal, runs: shown },
-    };
+    const digest = digestChanges(row, changed);
+    const copy = { ...presentCopy(taskId, row), digest, ...presentFiles(changed) };
+    return { body: { ...copy, findings, findingsTotal, runs: shown }, etag: `"${digest}"` };
   });
 
   ofTask.long(mergeAiTask, async (call) => {
@@ -65,8 +70,12 @@ export function aiChangesRoutes(endpoints: Endpoints, services: ChangeServices):
     const task = await readTask(call.rows, call.params.taskId);
     const earlier = await call.findEarlierAnswer(content);
     if (earlier !== undefined) return earlier;
+    const seen = { ifMatch: call.headers['If-Match'], digest: call.body.digest };
+    const shownBy = `GET /v1/ai/agents/tasks/${call.params.taskId}/changes`;
+    requireNamed(seen, shownBy);
     return withClaim(services, describeClaim(call), async ({ row, by }) => {
       const changed = await listChanged(services, row);
+      requireSeen(seen, digestChanges(row, changed), shownBy);
       if (changed.length === 0) throw problem('ai-task-no-changes', { id: call.params.taskId });
       const merge = { call, content, task: describeTask(task), row, by, changed };
       return row.source_branch === null
@@ -149,7 +158,8 @@ async function publishChanges(services: ChangeServices, merge: Merge): Promise<A
   const versionName = body.versionName ?? (await chooseVersionName(rows, row));
   const { copy, base } = await applyToNewest(services, rows, row, changed);
   return services.blobs.writeBlobs(row.account_id, base, async (writer) => {
-    const { upload, checked } = await judgeCopy(services, rows, copy, writer);
+    const by = { accountId: row.account_id, rows };
+    const { upload, checked } = await judgeCopy(services, by, copy, writer);
     const version = {
       projectId: row.project_id,
       environmentName: row.environment_name ?? '',
@@ -214,12 +224,20 @@ async function deleteOwnBranch(
 
 const nothing = { files: [], filesTotal: 0, patch: '', isCut: false, findings: [], findingsTotal: 0 };
 
-const presentNone = (taskId: string) => ({ taskId, state: 'NONE' as const, ...nothing });
+const presentNone = (taskId: string) => ({
+  taskId,
+  digest: digestNone(taskId),
+  state: 'NONE' as const,
+  ...nothing,
+});
 
 function presentCopy(
   taskId: string,
   row: CopyRow,
-): Omit<AiTaskChanges, 'files' | 'filesTotal' | 'patch' | 'isCut' | 'findings' | 'findingsTotal' | 'runs'> {
+): Omit<
+  AiTaskChanges,
+  'digest' | 'files' | 'filesTotal' | 'patch' | 'isCut' | 'findings' | 'findingsTotal' | 'runs'
+> {
   return {
     taskId,
     state: row.state,

@@ -24,12 +24,18 @@ async function prepare(hosted: boolean, task: object = {}) {
   const path = `/ai/agents/tasks/${taskId}`;
   const write = async (name: string, input: object) =>
     assert.equal((await call(name, input)).outcome, 'DONE', name);
+  const changes = async () => (await account.admin.get<AiTaskChanges>(`${path}/changes`)).body;
   return {
     ...scene,
+    path,
     write,
-    changes: async () => (await account.admin.get<AiTaskChanges>(`${path}/changes`)).body,
-    merge: (body: object = {}) =>
-      account.admin.post<{ commitId?: string; versionName?: string }>(`${path}/merge`, body),
+    changes,
+    /** As a person who has just looked at the changes. */
+    merge: async (body: object = {}) =>
+      account.admin.post<{ commitId?: string; versionName?: string }>(`${path}/merge`, {
+        digest: (await changes()).digest,
+        ...body,
+      }),
     discard: () => account.admin.post(`${path}/discard`),
     commitAsPerson: (given: object[], branch = 'main') =>
       account.admin.post(`${project.path}/repositories/commits`, { branch, message: 'other', files: given }),
@@ -74,6 +80,42 @@ test('a merge moves the source branch, and the changes are closed afterwards', a
   assert.equal(await readMain(scene, 'notes.md'), 'new\n');
   requireProblem(await scene.merge(), 409, 'ai-task-changes-closed');
   requireProblem(await scene.discard(), 409, 'ai-task-changes-closed');
+});
+
+test('a merge must name the changes that were seen, and is refused after the task has changed something', async () => {
+  for (const hosted of [true, false]) {
+    const { path, account, write, changes, merge } = await prepare(hosted);
+    await write('write_file', noteOf('new\n'));
+    const shown = await account.admin.get<AiTaskChanges>(`${path}/changes`);
+    const { digest } = shown.body;
+    assert.equal(shown.etag, `"${digest}"`);
+    const ifMatch = (tag: string) => ({ headers: { 'if-match': tag } });
+    const unnamed = requireProblem(await account.admin.post(`${path}/merge`), 428, 'precondition-required');
+    assert.match(unnamed.detail, new RegExp(`GET /v1${path}/changes`));
+    for (const tag of ['*', `"${digest}", *`])
+      requireProblem(
+        await account.admin.post(`${path}/merge`, {}, ifMatch(tag)),
+        428,
+        'precondition-required',
+      );
+    const others = [
+      () => write('write_file', { path: 'more.txt', content: 'more' }),
+      () => write('write_file', noteOf('newer\n')),
+    ];
+    if (hosted) others.push(() => write('commit', { message: 'A commit' }));
+    let last = digest;
+    for (const change of others) {
+      await change();
+      requireProblem(await merge({ digest: last }), 412, 'digest-mismatch');
+      const stale = await account.admin.post(`${path}/merge`, {}, ifMatch(`"${last}"`));
+      requireProblem(stale, 412, 'digest-mismatch');
+      assert.notEqual((await changes()).digest, last);
+      last = (await changes()).digest;
+    }
+    assert.equal((await changes()).state, 'OPEN', 'nothing was merged');
+    const merged = await account.admin.post(`${path}/merge`, {}, ifMatch(`"${last}"`));
+    assert.equal(merged.status, 200, merged.text);
+  }
 });
 
 test('after a merge or a discard the task begins new changes, over what is there then and on a new branch', async () => {

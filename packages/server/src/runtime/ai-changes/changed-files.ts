@@ -1,4 +1,5 @@
-/** Which files a task changed, and how they were before. */
+/** Which files a task changed, how they were before, and the digest of it. */
+import { createHash } from 'node:crypto';
 import type { AiTaskFile } from '@headgate/contract';
 import {
   type BaseFile,
@@ -15,6 +16,8 @@ export interface ChangedFile extends AiTaskFile {
   /** Undefined: there was, or is, no such file, or it is no text. */
   before: string | undefined;
   after: string | undefined;
+  /** Of the bytes before and after. */
+  bytesDigest: string;
 }
 
 /** Sorted by path. */
@@ -44,9 +47,34 @@ export async function listChanged(services: CopyServices, row: CopyRow): Promise
       isCommitted: !copy.uncommitted.has(path),
       before: before === undefined ? undefined : decodeText(before),
       after: after === undefined ? undefined : decodeText(after),
+      bytesDigest: digestOf([before, after]),
     });
   }
   return changed;
+}
+
+/** Of everything that a merge would bring. What others do on the target meanwhile is a matter of conflicts. */
+export function digestChanges(row: CopyRow, changed: readonly ChangedFile[]): string {
+  const { task_id, state, source_branch, branch, environment_name, manifest_digest, message } = row;
+  const of = [task_id, state, source_branch, branch, environment_name, manifest_digest, message];
+  const commits = [row.start_commit, row.commit_id];
+  const files = changed.map(({ path, change, isCommitted, bytesDigest }) => [
+    path,
+    change,
+    isCommitted,
+    bytesDigest,
+  ]);
+  return digestOf([Buffer.from(JSON.stringify([of, commits, files]))]);
+}
+
+/** Of a task that has not looked at files. */
+export const digestNone = (taskId: string): string => digestOf([Buffer.from(taskId)]);
+
+function digestOf(parts: readonly (Buffer | undefined)[]): string {
+  const hash = createHash('sha256');
+  // With its length, so that no two lists have the same text.
+  for (const part of parts) hash.update(`${part?.length ?? '-'}:`).update(part ?? '');
+  return hash.digest('hex');
 }
 
 async function openStart(services: CopyServices, row: CopyRow) {

@@ -166,7 +166,7 @@ test('a deleted environment ends its tasks, also those that wait', async () => {
   model.play([{ calls: [{ name: 'change', input: { text: 'a' } }] }]);
   const path = await scene.create('Change.', { config: { environmentName: 'short' } });
   assert.equal((await scene.settled(path)).pendingDecisions.length, 1);
-  assert.equal((await admin.delete(`${project.path}/environments/short`)).status, 204);
+  assert.equal((await admin.delete(`${project.path}/environments/short?confirm=true`)).status, 204);
   const task = await scene.settled(path);
   assert.deepEqual([task.status, task.pendingDecisions], ['ERRORED', []]);
   const last = (await listMessages(admin, path)).at(-1);
@@ -190,15 +190,10 @@ test('a deleted task is gone with its messages; one at work is not deleted', asy
   assert.equal(left.length, 0);
 });
 
-test('rows of a warehouse are shown to callers that may query it, and to others not', async () => {
+test('rows of a warehouse are shown to all who may read the task, because they may query it too', async () => {
   const { projectId } = project;
   const people = {
     viewer: await account.actor('MEMBER', { projectId, role: 'VIEWER' }),
-    queryingViewer: await account.actor(
-      'MEMBER',
-      { projectId, role: 'VIEWER' },
-      { projectId, environmentName: 'dev', role: 'CONTRIBUTOR' },
-    ),
     contributor: await account.actor('MEMBER', { projectId, role: 'CONTRIBUTOR' }),
   };
   const query = { name: 'query_rows', input: { text: 'orders' } };
@@ -208,16 +203,12 @@ test('rows of a warehouse are shown to callers that may query it, and to others 
   await scene.settle();
   const read = async (actor: typeof admin) =>
     (await listMessages(actor, path)).flatMap((data) => (data.type === 'tool-result' ? [data.text] : []));
-  const leftOut =
-    'Left out: the result of a query is shown to callers with the permission environment:deliver in the environment "dev".';
   const refused =
     "The input does not fit the schema of query_rows: input must have required property 'text'.";
-  assert.deepEqual(await read(people.viewer), [leftOut, leftOut, 'seen files']);
-  for (const actor of [admin, people.queryingViewer, people.contributor])
+  for (const actor of [admin, people.viewer, people.contributor])
     assert.deepEqual(await read(actor), [refused, 'rows of orders', 'seen files']);
   const stream = await people.viewer.get(`${path}/messages/stream?seconds=0`);
-  assert.match(stream.text, /"isLeftOut":true/);
-  assert.doesNotMatch(stream.text, /rows of orders/);
+  assert.match(stream.text, /rows of orders/);
   assert.match(model.requests.at(-1)?.text ?? '', /rows of orders/, 'the model has them');
 });
 

@@ -2,6 +2,7 @@
 import type { AiAgentConfig, AiTaskStatus } from '@headgate/contract';
 import { addSeconds } from '../../kernel/clock.ts';
 import { type Read, type RowOf, statement, type Transaction, typed } from '../../kernel/database/database.ts';
+import { countInterruption, selectDueRows } from '../../kernel/work/interruption.ts';
 import type { Grant } from './grant.ts';
 
 const keyTypes = { account_id: 'uuid', task_id: 'uuid', epoch: 'bigint' } as const;
@@ -10,6 +11,9 @@ export type HeldKey = RowOf<typeof keyTypes>;
 /** Another server has the task, or it was deleted. */
 export class LeaseLost extends Error {}
 
+/** The runner looks again at once if there are more. */
+const mostClaimed = 100;
+
 const claim = statement(
   {
     parameters: { limit: 'bigint', lease_until: 'timestamptz', now: 'timestamptz' },
@@ -17,13 +21,9 @@ const claim = statement(
     alone: true,
   },
   `
-  with chosen as materialized (
-    select account_id, task_id from ai_task
-    where due_at <= $now and (lease_until is null or lease_until <= $now)
-    order by due_at limit $limit for update skip locked
-  )
-  update ai_task t set epoch = t.epoch + 1, lease_until = $lease_until
-  from chosen where t.account_id = chosen.account_id and t.task_id = chosen.task_id
+  with ${selectDueRows({ table: 'ai_task', key: ['account_id', 'task_id'], isDue: 'due_at <= $now', most: mostClaimed })}
+  update ai_task t set epoch = t.epoch + 1, lease_until = $lease_until, ${countInterruption('t')}
+  from due where t.account_id = due.account_id and t.task_id = due.task_id
   returning t.account_id, t.task_id, t.epoch`,
 );
 
@@ -114,6 +114,7 @@ const heldRow = {
   cost: 'bigint',
   milliseconds: 'bigint',
   failures: 'integer',
+  interruptions: 'integer',
   /** Of the account, today. */
   day_turns: 'bigint',
   day_tokens: 'bigint',
@@ -130,7 +131,7 @@ const selectHeld = statement(
   `
   select t.project_id, t.status, t.agent_config, t.description, t.environment_name, t.creator_id, t.creator_credential_id,
     t.sender_id, t.sender_credential_id, t.stop_at, t.wants_turn, t.news, t.last_position, t.turns, t.input_tokens,
-    t.output_tokens, t.cost, t.milliseconds, t.failures, coalesce(d.turns, 0) as day_turns, coalesce(d.tokens, 0) as day_tokens,
+    t.output_tokens, t.cost, t.milliseconds, t.failures, t.interruptions, coalesce(d.turns, 0) as day_turns, coalesce(d.tokens, 0) as day_tokens,
     coalesce(d.cost, 0) as day_cost, coalesce(d.milliseconds, 0) as day_milliseconds,
     (select coalesce(jsonb_agg(jsonb_build_object('callId', c.call_id, 'turn', c.turn, 'groupId', c.group_id,
         'toolName', c.tool_name, 'input', c.input, 'inputDigest', encode(c.input_digest, 'base64'),
@@ -210,7 +211,7 @@ export async function releaseTask(
 const giveBack = statement(
   { parameters: { ...keyTypes, due_at: 'timestamptz' } },
   `
-  update ai_task set lease_until = null, due_at = $due_at
+  update ai_task set lease_until = null, due_at = $due_at, interruptions = 0
   where account_id = $account_id and task_id = $task_id and epoch = $epoch and due_at is not null`,
 );
 
@@ -234,21 +235,22 @@ export async function countFailure(read: Read, key: HeldKey): Promise<number> {
 }
 
 const resetFailures = statement(
-  { parameters: keyTypes },
+  { parameters: { ...keyTypes, interruptions: 'integer' } },
   `
-  update ai_task set failures = 0
+  update ai_task set failures = 0, interruptions = $interruptions
   where account_id = $account_id and task_id = $task_id and epoch = $epoch`,
 );
 
-/** After a step that succeeded. */
-export async function forgetFailures(read: Read, key: HeldKey): Promise<void> {
-  await read(resetFailures, key);
+/** After a step that succeeded: failures are not in a row any more, and interruptions only if it blocked its server. */
+export async function forgetFailures(read: Read, key: HeldKey, interruptions: number): Promise<void> {
+  await read(resetFailures, { ...key, interruptions });
 }
 
 export const endTask = statement(
   { parameters: { ...keyTypes, status: 'text' } },
   `
-  update ai_task set status = $status, due_at = null, lease_until = null, wants_turn = false, stop_at = null, failures = 0
+  update ai_task set status = $status, due_at = null, lease_until = null, wants_turn = false, stop_at = null, failures = 0,
+    interruptions = 0
   where account_id = $account_id and task_id = $task_id and epoch = $epoch`,
 );
 

@@ -64,6 +64,8 @@ async function workUntilKilled({ server: { deps } }: AiScene, dieAt: number): Pr
   await mortal.rest();
   tools.during = () => undefined;
   server.clock.advance(30);
+  // These deaths are not the fault of the task, which would be set aside after two of them.
+  await server.database.query('update ai_task set interruptions = 0');
   return mortal.points >= dieAt;
 }
 

@@ -64,6 +64,11 @@ function computePause(attempt: number): number {
 
 class StreamCut extends Error {}
 
+/** The adapter's time for each call grows with the number of calls. A turn runs far fewer. */
+const mostCalls = 1_000;
+/** Enough for what is shown, and for a secret at its end. */
+const mostReadOfReason = 65_536;
+
 async function askOnce(adapter: Adapter, request: Ask, settings: ModelSettings): Promise<ModelAnswer> {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(describeLate(settings)), settings.timeoutSeconds * 1_000);
@@ -101,8 +106,14 @@ async function readAnswer(adapter: Adapter, request: Ask, abortSignal: AbortSign
     end: 'complete',
   };
   let isWhole = false;
+  let begun = 0;
   for await (const part of stream) {
     if (part.type === 'error') throw part.error;
+    if (part.type === 'tool-input-start' && ++begun > mostCalls)
+      throw new ModelFailed(
+        'answer-too-long',
+        `The model server began more than ${mostCalls} calls of tools.`,
+      );
     if (part.type === 'text-delta') {
       answer.text += part.delta;
       request.onText(part.delta);
@@ -181,7 +192,10 @@ function judgeFailure(failure: unknown): Judged {
     responseBody?: string;
     message?: string;
   };
-  const reason = hideSecrets(body || message || String(failure)).slice(0, mostOfReason);
+  const reason = hideSecrets((body || message || String(failure)).slice(0, mostReadOfReason)).slice(
+    0,
+    mostOfReason,
+  );
   // With 200, the connection was lost while the answer came.
   if (status === undefined || status < 300) {
     const what =

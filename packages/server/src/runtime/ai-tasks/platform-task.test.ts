@@ -181,7 +181,8 @@ test('a commit is what a person saw, on a branch of the task, until a person mer
     assert.equal((await admin.get<AiTask>(path)).body.status, 'STOPPED');
     const before = await readA();
     assert.equal((await branches()).length, 2);
-    assert.equal((await admin.post(`${path}/${end}`, {})).status, 200);
+    const { digest } = (await admin.get<{ digest: string }>(`${path}/changes`)).body;
+    assert.equal((await admin.post(`${path}/${end}`, { digest })).status, 200);
     assert.equal(await readA(), end === 'merge' ? text : before);
     for (const branch of (await branches()).filter((name) => name !== 'main'))
       await admin.delete(`${project.path}/repositories/branches?branchName=${encodeURIComponent(branch)}`);

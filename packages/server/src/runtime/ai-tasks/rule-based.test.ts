@@ -128,6 +128,14 @@ test('the five instructions, as people write them', async () => {
       `The last failed run is:\n${runId} daily/load FAILED\nIts steps:\nLoad: FAILED: no table`,
     ],
   );
+  for (const words of [
+    'why failed? does "daily/load" go wrong',
+    'tell me why\ndid the daily/load pipeline  fail',
+  ])
+    assert.deepEqual(
+      (await play(words, ['There are no such runs.']))[0],
+      'list_runs {"onlyFailed":true,"pipelineName":"daily/load"}',
+    );
   assert.deepEqual(await play('why did last night fail', ['There are no such runs.']), [
     'list_runs {"onlyFailed":true}',
     'I find no failed run. There are no such runs.',

@@ -21,7 +21,8 @@ interface Call {
 type Next = Call | string;
 
 interface Rule {
-  form: RegExp;
+  /** What the instruction names, or an empty text; undefined if the rule is not about it. */
+  read: (instruction: string) => string | undefined;
   /** `results`: the texts of the calls that it made so far, in their order. */
   next: (name: string, results: readonly string[]) => Next;
 }
@@ -30,21 +31,42 @@ const call = (toolName: string, input: Record<string, unknown> = {}): Call => ({
 
 /** Tried in this order: `why did … fail` also has other verbs in it. */
 const rules: readonly Rule[] = [
-  { form: /\bwhy\b(?:.*?\b(?:did|does|has)\b)?\s*(.*?)\s*\b(?:fail(?:ed|s)?|go wrong)\b/i, next: findReason },
+  { read: readFailure, next: findReason },
   {
-    form: /\b(?:list|show|which)\b.*\b(?:pipelines?|files?)\b/i,
+    read: (instruction) => (instruction.split('\n').some(asksForList) ? '' : undefined),
     next: (_, [list]) => (list === undefined ? call('list_pipelines') : `These are the pipelines:\n${list}`),
   },
-  { form: /\b(?:explain|describe)\b\s*(.*)/i, next: explain },
-  { form: /\b(?:validate|check)\b\s*(.*)/i, next: validate },
+  { read: (instruction) => /\b(?:explain|describe)\b\s*(.*)/i.exec(instruction)?.[1], next: explain },
+  { read: (instruction) => /\b(?:validate|check)\b\s*(.*)/i.exec(instruction)?.[1], next: validate },
   {
-    form: /\b(?:run|start|execute)\b\s*(.*)/i,
+    read: (instruction) => /\b(?:run|start|execute)\b\s*(.*)/i.exec(instruction)?.[1],
     next: (name, [run]) => {
       if (name === '') return 'Name the pipeline, such as: run daily-load.';
       return run ?? call('run_pipeline', { pipelineName: name });
     },
   },
 ];
+
+/** `why did daily-load fail` → `daily-load`. Each step reads on from the last: one expression would go back again. */
+function readFailure(instruction: string): string | undefined {
+  const question = textAfter(instruction, /\bwhy\b/i);
+  if (question === undefined) return undefined;
+  const failure = /\b(?:fail(?:ed|s)?|go wrong)\b/i;
+  for (const asked of [textAfter(question, /\b(?:did|does|has)\b/i), question]) {
+    const end = asked?.search(failure) ?? -1;
+    if (end >= 0) return asked?.slice(0, end);
+  }
+  return undefined;
+}
+
+function asksForList(line: string): boolean {
+  return /\b(?:pipelines?|files?)\b/i.test(textAfter(line, /\b(?:list|show|which)\b/i) ?? '');
+}
+
+function textAfter(text: string, form: RegExp): string | undefined {
+  const found = form.exec(text);
+  return found === null ? undefined : text.slice(found.index + found[0].length);
+}
 
 function findReason(name: string, [runs, steps]: readonly string[]): Next {
   if (runs === undefined)
@@ -97,12 +119,12 @@ export const ruleBasedModel: Model = {
 
 function follow({ conversation, tools }: Ask): ModelAnswer {
   const { instruction, results } = readState(conversation);
-  const rule = rules.find(({ form }) => form.test(instruction));
+  const rule = rules.find(({ read }) => read(instruction) !== undefined);
   if (rule === undefined) return say(abilities);
   const failed = results.find(({ isData }) => !isData);
   // A call that was not made, such as a denied one, ends what was asked for.
   if (failed !== undefined) return say(`${introduction} ${failed.text}`);
-  const name = cleanName(rule.form.exec(instruction)?.[1] ?? '');
+  const name = cleanName(rule.read(instruction) ?? '');
   const next = rule.next(
     name,
     results.map(({ text }) => text),
@@ -130,13 +152,14 @@ function readState(conversation: readonly Said[]) {
 
 /** `the pipeline "daily load".` → `daily load` */
 function cleanName(text: string): string {
-  const bare = text
-    .replace(/[.!?\s]+$/, '')
+  const [sentence = ''] = /^[\s\S]*[^.!?\s]/.exec(text.trim()) ?? [];
+  const bare = sentence
     .replace(
       /^(?:(?:the|my|pipelines?|file|last|night's|night|run|of|all|every|everything|it)(?:\s+|$))+/i,
       '',
     )
-    .replace(/\s+pipelines?$/i, '');
+    .replace(/(?<=\s)pipelines?$/i, '')
+    .trimEnd();
   return bare.replace(/^["'`](.*)["'`]$/, '$1').trim();
 }
 

@@ -154,7 +154,7 @@ test('a task whose environment is deleted while a step is read ends all the same
     server.clock.now(),
   ]);
   await workWithGapBeforeRelease(async () => {
-    assert.equal((await admin.delete(`${project}/environments/brief`)).status, 204);
+    assert.equal((await admin.delete(`${project}/environments/brief?confirm=true`)).status, 204);
   });
   assert.equal((await scene.settled(path)).status, 'ERRORED');
 });

@@ -10,9 +10,10 @@ export function toStoredText(text: string, limit: number): string {
 
 /** JSON of a value, all texts of which can be stored. */
 export function encodeJson(value: unknown): string {
-  return JSON.stringify(value).replaceAll(/\\+u(?:0000|d[89a-f][0-9a-f]{2})/gi, (match) =>
-    // An even number of backslashes: the last one is escaped itself, and `u` is a letter.
-    match.indexOf('u') % 2 === 0 ? match : `${match.slice(0, match.indexOf('u') - 1)}\ufffd`,
+  // Each escape as a whole: after an escaped backslash, `u` is a letter.
+  return JSON.stringify(value).replaceAll(
+    /\\(?:(u0000|ud[89a-f][0-9a-f]{2})|[\s\S])/gi,
+    (escaped, refused?: string) => (refused === undefined ? escaped : '\ufffd'),
   );
 }
 

@@ -8,8 +8,10 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Database, Transaction } from '../../kernel/database/database.ts';
 import { type AccountEvent, recordEvents } from '../../kernel/database/events.ts';
 import type { Wakes } from '../../kernel/database/wakes.ts';
+import { createOccupant, occupyLoop, takeLongestGap } from '../../kernel/event-loop.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import type { Log } from '../../kernel/log.ts';
+import { longestBlockMilliseconds } from '../../kernel/work/interruption.ts';
 import type { AiSettings } from './ai-settings.ts';
 import {
   endTask,
@@ -164,21 +166,32 @@ export async function runTask(
   takeStep: (step: Step) => Promise<NextStep>,
 ): Promise<void> {
   const stop = watchStop(services, key);
+  const occupant = createOccupant('AI task');
   try {
     for (;;) {
       lost.throwIfAborted();
       const task = await readHeld(services.database.read, key, services.clock.now());
       stop.see(task);
       const signal = AbortSignal.any([lost, stop.signal]);
-      const next = await takeStep({ services, key, task, lost, signal }).catch(repeatIfStale);
+      const step = { services, key, task, lost, signal };
+      const next = await occupyLoop(occupant, 'step', () => takeStep(step)).catch(repeatIfStale);
       if (next === 'ended') return;
-      if (task.failures > 0) await forgetFailures(services.database.read, key);
+      const interruptions = countBlock(step, Math.round(takeLongestGap(occupant)));
+      if (task.failures > 0 || interruptions !== task.interruptions)
+        await forgetFailures(services.database.read, key, interruptions);
       if (next === 'again') continue;
       if (await releaseTask(services.database.read, key, next, task.news)) return;
     }
   } finally {
     stop.end();
   }
+}
+
+/** The interruptions in a row after a step that succeeded. */
+function countBlock({ services, key, task }: Step, milliseconds: number): number {
+  if (milliseconds < longestBlockMilliseconds) return 0;
+  services.log.warn({ taskId: key.task_id, milliseconds }, 'a step of an AI task blocked the event loop');
+  return task.interruptions + 1;
 }
 
 function repeatIfStale(failure: unknown): 'again' {

@@ -1,5 +1,6 @@
 /** Chooses the next step of a task. */
 
+import { describeInterruption, mostInterruptions } from '../../kernel/work/interruption.ts';
 import { mostMessages } from './ai-settings.ts';
 import { findUsedUp, findUsedUpOf, type UsedUp } from './budget.ts';
 import { findDueCall, makeCall, writeCallEnds } from './call.ts';
@@ -9,6 +10,10 @@ import { takeTurn } from './turn.ts';
 export async function takeStep(step: Step): Promise<NextStep> {
   const { task, services } = step;
   const now = services.clock.now();
+  if (task.interruptions >= mostInterruptions) {
+    const text = `${describeInterruption('The task')} A message resumes it.`;
+    return endWith(step, 'ERRORED', { type: 'error', code: 'interrupted', text });
+  }
   // What has begun is finished first: its effect may have happened.
   const begun = task.calls.find(({ status }) => status === 'RUNNING');
   if (begun !== undefined) return makeCall(step, begun);

@@ -168,11 +168,12 @@ function requireRestored(path: string, content: string, file: { earlier: string;
   const restored = restoreSecrets(content, file);
   if ('text' in restored) return restored.text;
   const { fault, mark } = restored;
-  throw new ToolFault(
-    fault === 'unknown'
-      ? `the content has the mark ${mark}, which ${quote(path)} does not have now: read the file again. A secret cannot be copied from another file`
-      : `${mark} stands where its secret could be read: leave it behind the name that it had`,
-  );
+  const reasons: Record<typeof fault, string> = {
+    unknown: `the content has the mark ${mark}, which ${quote(path)} does not have now: read the file again. A secret cannot be copied from another file`,
+    readable: `${mark} stands where its secret could be read: leave it behind the name that it had`,
+    'too-often': `${mark} stands so often that the file would be too long: write it once`,
+  };
+  throw new ToolFault(reasons[fault]);
 }
 
 /** A file must not stand where a folder is, nor below a file. */

@@ -26,11 +26,11 @@ export interface Judged {
 /** @param rows reads names that the caller may read @throws Problem for files that no upload may have */
 export async function judgeCopy(
   { readPipeline }: { readPipeline: PipelineReader },
-  rows: Rows,
+  { accountId, rows }: { accountId: string; rows: Rows },
   copy: Pick<WorkingCopy, 'readAll'>,
   writer: BlobWriter = createDiscardingWriter(),
 ): Promise<Judged> {
-  const checks = createPipelineChecks(readPipeline);
+  const checks = createPipelineChecks(readPipeline, accountId);
   const collection = createCollection(writer, checks);
   for await (const { path, bytes } of copy.readAll()) {
     const wait = collection.add(path, bytes);
@@ -46,7 +46,7 @@ export async function findFindings(
   copy: WorkingCopy,
 ): Promise<Checked> {
   const { rows } = actForAll(services, getRepositoryFile, context);
-  return (await judgeCopy(services, rows, copy)).checked;
+  return (await judgeCopy(services, { accountId: context.task.accountId, rows }, copy)).checked;
 }
 
 export function renderFinding({ path, line, level, code, message }: UploadWarning): string {

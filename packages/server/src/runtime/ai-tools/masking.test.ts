@@ -27,6 +27,10 @@ test('what looks like a secret is masked', () => {
     ['db:\n  password: pa#ss,w;rd\n  size: 1', 'db:\n  password: [secret 1]\n  size: 1'],
     ['- secret: >-\n    one\n\n    two\n- size: 1', '- secret: >-\n[secret 1]\n- size: 1'],
     ['"token": "a\\"bcd", x', '"token": [secret 1], x'],
+    ['- secret: |\n\n    one\n  \n    two\n\n- size: 1', '- secret: |\n[secret 1]\n\n- size: 1'],
+    ['my.db-password: "abc" token_password=xyz9', 'my.db-password: [secret 1] token_password=[secret 2]'],
+    ['x_https://ada:pa55@db/x', 'x_https://ada:[secret 1]@db/x'],
+    ['id-eyJhbGciOiJI.eyJzdWIiOiIx.sig eyJshort', 'id-[secret 1] eyJshort'],
     ['token: a_b_c\nDB_PASSWORD = xyz9', 'token: [secret 1]\nDB_PASSWORD = [secret 2]'],
   ];
   for (const [text, expected] of masked) assert.equal(mask(text), expected);

@@ -31,21 +31,48 @@ const forms: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
   /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g,
   /\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{20,}|xox[abprs]-[\w-]{10,}|sk-[\w-]{20,}|AIza[\w-]{30,})/g,
-  /\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g,
+  /((?<![\w-])(?:(?!\beyJ)[\w-])*)\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g,
   /(\b(?:Bearer|Basic)\s+)[\w.~+/=-]{12,}/gi,
-  /(\b[a-z][a-z0-9+.-]*:\/\/[^\s:/@"']*:)[^\s@/"']+(?=@)/gi,
-  // YAML: an unquoted value goes on to the end of the line, and the lines of a block are below it.
+  /((?<![a-z0-9+.-])[a-z0-9+.-]+:\/\/[^\s:/@"']*:)[^\s@/"']+(?=@)/gi,
+  // YAML: an unquoted value goes on to the end of the line.
   new RegExp(
-    String.raw`(^[ \t-]*[\w.-]*(?:${names}):[ \t]+)[^\s"'[{$|>&*#](?:[^\n#]|(?<=\S)#)*[^\s#]`,
-    'gim',
-  ),
-  new RegExp(
-    String.raw`(^([ \t]*)(?:- +)?[\w.-]*(?:${names}):[ \t]*[|>][-+\d]*[ \t]*\n)(?:\2[ \t]+\S.*(?:\n+(?=\2[ \t]+\S))?)+`,
+    String.raw`(^[ \t-]*(?:[\w.][\w.-]*)?:(?<=(?:${names}):)[ \t]+)[^\s"'[{$|>&*#](?:[^\n#]|(?<=\S)#)*[^\s#]`,
     'gim',
   ),
   // An expression such as ${secret("name")} names a secret and is none.
-  new RegExp(String.raw`((?:["']?\b[\w.-]*(?:${names})["']?)\s*[:=]\s*)(?!\s*["']?\$\{)${value}`, 'gi'),
+  new RegExp(String.raw`((?:${names})["']?\s*[:=]\s*)(?!["']?\$\{)${value}`, 'gi'),
 ];
+
+/** YAML: the lines of a block are below its name and further right. */
+const blockHead = new RegExp(
+  String.raw`^([ \t]*)(?:- +)?[\w.-]*:(?<=(?:${names}):)[ \t]*[|>][-+\d]*[ \t]*\n`,
+  'gim',
+);
+
+function findBlocks(text: string): Span[] {
+  const found: Span[] = [];
+  blockHead.lastIndex = 0;
+  for (let match = blockHead.exec(text); match !== null; match = blockHead.exec(text)) {
+    const start = match.index + match[0].length;
+    const end = findBlockEnd(text, start, (match[1] ?? '').length);
+    if (end > start) found.push({ start, end });
+    blockHead.lastIndex = end;
+  }
+  return found;
+}
+
+/** The end of the last line that is further right; empty lines may be between them. */
+function findBlockEnd(text: string, start: number, indent: number): number {
+  let end = start;
+  for (let from = start; from < text.length; ) {
+    const line = text.slice(from, (text.indexOf('\n', from) + 1 || text.length + 1) - 1);
+    const isEmpty = line.trim() === '';
+    if (!isEmpty && line.length - line.trimStart().length <= indent) break;
+    if (!isEmpty) end = from + line.length;
+    from += line.length + 1;
+  }
+  return end;
+}
 
 export interface Masked {
   text: string;
@@ -92,7 +119,7 @@ interface Span {
 
 /** What is masked, in the order of the places; the longest of those that begin at the same one. */
 function findSpans(text: string): Span[] {
-  const found: Span[] = [];
+  const found = findBlocks(text);
   for (const form of forms)
     for (const match of text.matchAll(form)) {
       const start = match.index + (match[1]?.length ?? 0);
@@ -107,13 +134,20 @@ function findSpans(text: string): Span[] {
   });
 }
 
-/** A mark that the earlier content does not have, or one whose secret could be read where it stands now. */
-export type Restored = { text: string } | { fault: 'unknown' | 'readable'; mark: string };
+/**
+ * A mark that the earlier content does not have, one whose secret could be read where it stands now, or one that
+ * stands so often that the file would be too long.
+ */
+export type Restored = { text: string } | { fault: 'unknown' | 'readable' | 'too-often'; mark: string };
+
+/** Of a file with secrets that stand several times. */
+const mostRestored = 1_048_576;
 
 /** Puts the secrets of the earlier content back. */
 export function restoreSecrets(text: string, { earlier, key }: { earlier: string; key: string }): Restored {
   const { secrets } = maskSecrets(earlier, key);
   const check = digestSecrets(secrets, key);
+  const longest = Math.max(mostRestored, text.length + earlier.length);
   const places: (Span & { mark: string })[] = [];
   let restored = '';
   let at = 0;
@@ -122,14 +156,18 @@ export function restoreSecrets(text: string, { earlier, key }: { earlier: string
     const secret = secrets[number - 1];
     if (secret === undefined || mark !== `[secret ${number}-${check}]`) return { fault: 'unknown', mark };
     restored += text.slice(at, index);
+    if (restored.length + secret.length > longest) return { fault: 'too-often', mark };
     places.push({ start: restored.length, end: restored.length + secret.length, mark });
     restored += secret;
     at = index + mark.length;
   }
   restored += text.slice(at);
   const spans = findSpans(restored);
-  const readable = places.find(
-    ({ start, end }) => !spans.some((span) => span.start <= start && end <= span.end),
-  );
+  let next = 0;
+  const readable = places.find(({ start, end }) => {
+    // Both are in the order of the text.
+    while ((spans[next]?.end ?? Number.POSITIVE_INFINITY) < end) next += 1;
+    return (spans[next]?.start ?? Number.POSITIVE_INFINITY) > start;
+  });
   return readable === undefined ? { text: restored } : { fault: 'readable', mark: readable.mark };
 }

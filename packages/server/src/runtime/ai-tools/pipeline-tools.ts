@@ -5,7 +5,7 @@ import { countOf } from '../../kernel/count-of.ts';
 import { declareTool, object, PathInput, type ToolServices } from './declared-tool.ts';
 import { listVisible, requireText } from './file-tools.ts';
 import { findFindings, renderFinding } from './findings.ts';
-import { planSql } from './planned-sql.ts';
+import { createSqlPlanner, planSql } from './planned-sql.ts';
 import type { Tool } from './tool.ts';
 import { decodeText, isInFolder, openCopy, requirePath } from './working-copy.ts';
 
@@ -27,7 +27,8 @@ function createListTool(services: ToolServices): Tool {
       const files = listVisible(context, copy).filter(({ path }) => isPipelinePath(path));
       const lines: string[] = [];
       for await (const { path, bytes } of copy.readAll(files.slice(0, pipelineLimit))) {
-        const { outline } = await services.readPipeline({ path, text: decodeText(bytes) ?? '\0', most: 0 });
+        const order = { path, text: decodeText(bytes) ?? '\0', most: 0 };
+        const { outline } = await services.readPipeline(order, context.task.accountId);
         if (outline === undefined) {
           lines.push(`${path}: cannot be read; validate it`);
           continue;
@@ -67,6 +68,7 @@ function createValidateTool(services: ToolServices): Tool {
 }
 
 function createPlanTool(services: ToolServices): Tool {
+  const planner = createSqlPlanner();
   return declareTool({
     name: 'plan_sql',
     description:
@@ -75,7 +77,7 @@ function createPlanTool(services: ToolServices): Tool {
     async run(context, { path }) {
       const copy = await openCopy(services, context);
       requirePath(context, path);
-      return planSql(services, context, path, await requireText(context, copy, path));
+      return planSql(services, planner, context, { path, text: await requireText(context, copy, path) });
     },
   });
 }

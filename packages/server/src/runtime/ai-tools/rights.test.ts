@@ -47,7 +47,7 @@ uses.read_steps = {
   by: [...readers, 'operatorOfDev', 'contributorOfDev'],
 };
 uses.read_logs = uses.read_steps;
-uses.query_warehouse = { input: { sql: 'select 1' }, by: [...all, 'contributorOfDev'] };
+uses.query_warehouse = { input: { sql: 'select 1' }, by: uses.list_runs.by };
 
 /** What tells a lack of rights from another failure. */
 const refusal = /needs the permission|^There is no project/;

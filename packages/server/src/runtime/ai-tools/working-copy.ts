@@ -7,8 +7,10 @@
  *   edit     a file that the task wrote or deleted; edits lie over the base until they are merged
  *   folder   the working directory of the task: its tools see and write only files in it
  */
+
 import { isUtf8 } from 'node:buffer';
 import { createCommit, getRepositoryFile } from '@headgate/contract';
+import { trimEnd } from '@headgate/pipelines';
 import { findAssetNameFault, normalizeName } from '../../delivery/artifacts/index.ts';
 import type { Transaction } from '../../kernel/database/database.ts';
 import { actForAll, requireRights } from './actors.ts';
@@ -144,7 +146,7 @@ export function isInFolder({ task }: ToolContext, path: string): boolean {
 }
 
 export function trimFolder(folder = ''): string {
-  return folder.replace(/^(?:\.?\/+)+|\/+$/g, '').replace(/^\.$/, '');
+  return trimEnd(folder.replace(/^(?:\.?\/)+/, ''), '/').replace(/^\.$/, '');
 }
 
 /** @throws ToolFault for a path that no version may have, and for one outside of the folder. */

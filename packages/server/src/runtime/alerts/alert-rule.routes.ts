@@ -8,7 +8,7 @@ import {
   listAlerts,
   updateAlertRule,
 } from '@headgate/contract';
-import { requireRow } from '../../kernel/database/database.ts';
+import { requireRow, type Transaction } from '../../kernel/database/database.ts';
 import type { AccountEvent } from '../../kernel/database/events.ts';
 import type { Endpoints, ReadCall } from '../../kernel/endpoint/endpoint.ts';
 import { requireMatch } from '../../kernel/http/if-match.ts';
@@ -22,6 +22,7 @@ import {
   alertsOfRule,
   deleteAlertRuleRow,
   insertAlertRule,
+  type ListedAlertRuleRow,
   lockAlertRule,
   namedByRule,
   presentAlert,
@@ -29,17 +30,36 @@ import {
   renderAlertRuleEtag,
   updateAlertRuleRow,
 } from './alert-rule.store.ts';
+import {
+  admitRecipients,
+  listUnconfirmed,
+  normalizeAddress,
+  type RecipientServices,
+} from './mail-recipient.store.ts';
 import type { MailSettings } from './mail-transport.ts';
 
-export interface AlertRuleServices {
-  config: { mail: MailSettings | undefined };
+export interface AlertRuleServices extends RecipientServices {
+  config: RecipientServices['config'] & { mail: MailSettings | undefined };
 }
 
-export function alertRuleRoutes({ read, write }: Endpoints, { config }: AlertRuleServices): void {
+export function alertRuleRoutes({ read, write }: Endpoints, services: AlertRuleServices): void {
+  const { config } = services;
+  const presentListed = (row: ListedAlertRuleRow) =>
+    presentAlertRule(row, listUnconfirmed(row.emails, row, config.mailLimits));
+
+  /** Asks the owners of its addresses; the response says who has not confirmed. Events leave that out. */
+  async function presentWritten(tx: Transaction, accountId: string, row: AlertRuleRow, now: Date) {
+    const admitted = await admitRecipients(tx, accountId, row.emails, services, now);
+    return presentAlertRule(
+      row,
+      row.emails.filter((email) => !admitted.has(normalizeAddress(email))),
+    );
+  }
+
   read(listAlertRules, async ({ query, page }) => {
     const { limit, offset } = computePageBounds(query);
     const { rows, total } = await page(alertRulePage, { limit, offset });
-    return { body: { page: query.page, results: rows.map(presentAlertRule), size: limit, total } };
+    return { body: { page: query.page, results: rows.map(presentListed), size: limit, total } };
   });
 
   read(getAlertRule, async ({ params, rows }) => {
@@ -47,7 +67,7 @@ export function alertRuleRoutes({ read, write }: Endpoints, { config }: AlertRul
     const row = requireRow(await rows(alertRuleById, { alert_rule_id: toUuid(id) }), () =>
       problem('alert-rule-not-found', { id }),
     );
-    return { body: presentAlertRule(row), etag: renderAlertRuleEtag(row) };
+    return { body: presentListed(row), etag: renderAlertRuleEtag(row) };
   });
 
   read(listAlerts, async ({ params, query, page }) => {
@@ -80,7 +100,7 @@ export function alertRuleRoutes({ read, write }: Endpoints, { config }: AlertRul
     insertAlertRule(tx, scope, params.projectId, row);
     const after = presentAlertRule(row);
     return {
-      body: after,
+      body: await presentWritten(tx, scope.accountId, row, now),
       etag: renderAlertRuleEtag(row),
       location: `/v1/projects/${params.projectId}/alert-rules/${row.alert_rule_id}`,
       events: [buildRuleEvent('alert-rule-created', params.projectId, row, { after })],
@@ -111,7 +131,7 @@ export function alertRuleRoutes({ read, write }: Endpoints, { config }: AlertRul
     updateAlertRuleRow(tx, scope, row);
     const states = { before: presentAlertRule(stored), after: presentAlertRule(row) };
     return {
-      body: states.after,
+      body: await presentWritten(tx, scope.accountId, row, now),
       etag: renderAlertRuleEtag(row),
       events: [buildRuleEvent('alert-rule-updated', params.projectId, row, states)],
     };

@@ -20,6 +20,7 @@ import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
+import { listEmails } from './mail-recipient.store.ts';
 
 const writtenColumns = {
   name: 'text',
@@ -44,19 +45,28 @@ const ruleRow = {
 export type AlertRuleRow = RowOf<typeof ruleRow>;
 const columns = Object.keys(ruleRow).join(', ');
 
+const listedRuleRow = {
+  ...ruleRow,
+  refused_emails: 'text[]',
+  unconfirmed_emails: 'text[]',
+} satisfies ColumnTypes;
+export type ListedAlertRuleRow = RowOf<typeof listedRuleRow>;
+const listedColumns = `${columns}, ${listEmails('emails', 'refused')} as refused_emails,
+    ${listEmails('emails', 'unconfirmed')} as unconfirmed_emails`;
+
 const ofProject = 'from alert_rule where account_id = $account_id and project_id = $project_id';
 
 export const alertRulePage = guardedPage(
-  { parameters: { limit: 'bigint', offset: 'bigint' }, row: ruleRow },
+  { parameters: { limit: 'bigint', offset: 'bigint' }, row: listedRuleRow },
   {
-    rows: `select ${columns} ${ofProject} order by alert_rule_id desc limit $limit offset $offset`,
+    rows: `select ${listedColumns} ${ofProject} order by alert_rule_id desc limit $limit offset $offset`,
     total: `select count(*)::bigint as total ${ofProject}`,
   },
 );
 
 export const alertRuleById = guardedRead(
-  { parameters: { alert_rule_id: 'uuid' }, row: ruleRow },
-  `select ${columns} ${ofProject} and alert_rule_id = $alert_rule_id`,
+  { parameters: { alert_rule_id: 'uuid' }, row: listedRuleRow },
+  `select ${listedColumns} ${ofProject} and alert_rule_id = $alert_rule_id`,
 );
 
 /** What the body of a request names. Null where it names none. */
@@ -176,9 +186,10 @@ export const alertsOfRule = guardedPage(
   {
     rows: `
     select ${Object.keys(alertRow).join(', ')}, (
-      select jsonb_agg(
-        jsonb_build_object('recipient', m.recipient, 'state', m.state, 'lastError', m.last_error) order by m.mail_id)
-      from alert_mail m where m.account_id = alert.account_id and m.alert_id = alert.alert_id) as mails
+      select jsonb_agg(jsonb_build_object('recipient', p.recipient, 'state', coalesce(m.state, 'withheld'),
+        'lastError', coalesce(p.reason, m.last_error)) order by p.recipient)
+      from alert_mail_part p left join alert_mail m on m.account_id = p.account_id and m.mail_id = p.mail_id
+      where p.account_id = alert.account_id and p.alert_id = alert.alert_id) as mails
     from alert where account_id = $account_id and alert_rule_id = $alert_rule_id
     order by alert_id desc limit $limit offset $offset`,
     total: `
@@ -204,7 +215,8 @@ export function presentAlert(row: RowOf<typeof listedAlertRow>): Alert {
   return alert;
 }
 
-export function presentAlertRule(row: AlertRuleRow): AlertRule {
+/** `unconfirmed`: its addresses that get no mail. */
+export function presentAlertRule(row: AlertRuleRow, unconfirmed: readonly string[] = []): AlertRule {
   const rule: AlertRule = {
     alertRuleId: row.alert_rule_id,
     name: row.name,
@@ -214,6 +226,7 @@ export function presentAlertRule(row: AlertRuleRow): AlertRule {
     enabled: row.enabled,
     createdAt: row.created_at.toISOString(),
   };
+  if (unconfirmed.length > 0) rule.unconfirmedRecipients = [...unconfirmed];
   if (row.environment_name !== null) rule.environmentName = row.environment_name;
   if (row.pipeline_name !== null) rule.pipelineName = row.pipeline_name;
   if (row.schedule_id !== null) rule.scheduleId = row.schedule_id;

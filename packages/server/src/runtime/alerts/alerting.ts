@@ -8,21 +8,18 @@ import type { Clock } from '../../kernel/clock.ts';
 import { type Database, statement, type Transaction } from '../../kernel/database/database.ts';
 import { type AccountEvent, recordEvents } from '../../kernel/database/events.ts';
 import type { FailureLog } from '../../kernel/failure-log.ts';
-import type { NewId } from '../../kernel/identifiers.ts';
 import { numberNextEvents } from '../../records/events/index.ts';
 import type { Cause } from './cause.ts';
 import { takeEventCauses } from './event-cause.store.ts';
-import { writeMails } from './mail.store.ts';
+import { type MailServices, writeMails } from './mail.store.ts';
 import { findUnendedCauses, type RunPlace } from './unended-cause.store.ts';
 import { judge, type Verdict } from './verdict.ts';
 
-export interface AlertServices {
+export interface AlertServices extends MailServices {
   database: Database;
   clock: Clock;
-  newId: NewId;
   failures: FailureLog;
-  config: {
-    publicUrl: string;
+  config: MailServices['config'] & {
     /** For each statement. An account that needs longer gets its next turn with a smaller part. */
     alertTurnMilliseconds: number;
   };
@@ -84,9 +81,10 @@ async function raise(
   accountId: string,
   raised: readonly Raised[],
   now: Date,
-  { newId, config }: AlertServices,
+  services: AlertServices,
 ): Promise<void> {
   if (raised.length === 0) return;
+  const { newId } = services;
   const identified = raised.map((each) => ({ ...each, alertId: newId() }));
   const list = <Value>(pick: (cause: Cause) => Value) => raised.map(({ about }) => pick(about));
   const inserted = await tx.query(insertAlerts, {
@@ -105,7 +103,7 @@ async function raise(
   const source = { accountId, actorId: null, actorKind: 'system', requestId: null } as const;
   const written = identified.filter(({ alertId }) => isNew.has(alertId));
   recordEvents(tx, source, written.map(buildAlertEvent), now, newId);
-  await writeMails(tx, accountId, written, { now, newId, publicUrl: config.publicUrl });
+  await writeMails(tx, accountId, written, services, now);
 }
 
 function buildAlertEvent({ about, reason, alertId }: Raised & { alertId: string }): AccountEvent {

@@ -9,9 +9,26 @@ import type { NewId } from '../../kernel/identifiers.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
-import { computeNextAttempt } from '../../records/webhooks/index.ts';
-import { recordDead, recordRetry, recordSent, type TakenMail, takeDueMails } from './mail.store.ts';
-import { createMailTransport, type MailResult, type MailSettings, type SendMail } from './mail-transport.ts';
+import type { Sealer } from '../../kernel/security/sealed.ts';
+import { computeNextAttempt, mostAttempts } from '../../records/webhooks/index.ts';
+import {
+  recordDead,
+  recordRetry,
+  recordSent,
+  removeUnwanted,
+  type TakenMail,
+  takeDueMails,
+} from './mail.store.ts';
+import { makeConfirmationToken, makeRecipientToken, renderMailLink } from './mail-links.ts';
+import { linkDays } from './mail-recipient.store.ts';
+import { renderConfirmationMail, renderRefusalFooter } from './mail-text.ts';
+import {
+  createMailTransport,
+  type Mail,
+  type MailResult,
+  type MailSettings,
+  type SendMail,
+} from './mail-transport.ts';
 
 export interface MailSenderServices {
   database: Database;
@@ -20,7 +37,8 @@ export interface MailSenderServices {
   log: Log;
   metrics: Metrics;
   stopping: AbortSignal;
-  config: { mail: MailSettings | undefined };
+  sealer: Sealer;
+  config: { mail: MailSettings | undefined; publicUrl: string };
 }
 
 const everyMilliseconds = 2_000;
@@ -35,27 +53,83 @@ const notConfigured: MailResult = {
   isFinal: false,
 };
 
-/** Sends the mails that are due. Returns whether there may be more. */
-export async function sendDueMails(services: MailSenderServices, send: SendMail): Promise<boolean> {
+const neverEnded: MailResult = {
+  result: 'failed',
+  error: `No server could finish sending it: ${mostAttempts} began, and none wrote a result.`,
+  isFinal: true,
+};
+
+/** The last account of a turn. The next turn goes on after it. */
+export interface MailTurns {
+  after: string | undefined;
+}
+
+/** Sends some of the mails that are due, of each account the same number. Returns whether there may be more. */
+export async function sendDueMails(
+  services: MailSenderServices,
+  send: SendMail,
+  turns: MailTurns = { after: undefined },
+): Promise<boolean> {
   const { database, clock } = services;
-  const taken = await takeDueMails(database.read, { limit: mailsAtOnce, leaseSeconds, now: clock.now() });
+  const { after } = turns;
+  const now = clock.now();
+  const taken = await takeDueMails(database.read, { after, limit: mailsAtOnce, leaseSeconds, now });
+  const accounts = taken.map(({ account_id }) => account_id).toSorted();
+  turns.after = accounts.at(-1);
   await Promise.all(
     taken.map(async (mail) => {
-      const result = await attempt(services, send, mail);
+      if (!mail.is_wanted) {
+        await removeUnwanted(database.read, mail);
+        return;
+      }
+      const result = await findResult(services, send, mail);
       if (result !== undefined) await recordResult(services, mail, result);
     }),
   );
-  return taken.length === mailsAtOnce;
+  // After the last account the next turn begins with the first one.
+  return taken.length > 0 || after !== undefined;
+}
+
+const refused: MailResult = {
+  result: 'failed',
+  error: 'The owner of the address refuses mails.',
+  isFinal: true,
+};
+
+/** Adds the links, which the database does not hold. */
+function buildMail({ sealer, config: { publicUrl } }: MailSenderServices, mail: TakenMail): Mail {
+  const { mail_id: mailId, recipient, subject, body, recipient_id: recipientId } = mail;
+  const refusal =
+    recipientId === null ? undefined : renderMailLink(publicUrl, makeRecipientToken(sealer, recipientId));
+  const addressed = { mailId, recipient, unsubscribeUrl: refusal };
+  if (mail.is_confirmation) {
+    const link = renderMailLink(publicUrl, makeConfirmationToken(sealer, mailId));
+    return {
+      ...addressed,
+      ...renderConfirmationMail(mail.account_name ?? '', { link, refusal, days: linkDays }),
+    };
+  }
+  return { ...addressed, subject, text: refusal === undefined ? body : body + renderRefusalFooter(refusal) };
 }
 
 /** Undefined if the server stops before the result is known: another one sends the mail after the lease. */
-async function attempt(
-  { stopping }: MailSenderServices,
+async function findResult(
+  services: MailSenderServices,
   send: SendMail,
-  { mail_id: mailId, recipient, subject, body }: TakenMail,
+  mail: TakenMail,
+): Promise<MailResult | undefined> {
+  if (mail.is_refused) return refused;
+  // A server that died wrote no result: then the claims alone are the attempts.
+  return mail.attempts > mostAttempts ? neverEnded : attempt(services, send, mail);
+}
+
+async function attempt(
+  services: MailSenderServices,
+  send: SendMail,
+  mail: TakenMail,
 ): Promise<MailResult | undefined> {
   const ended = new AbortController();
-  const signal = AbortSignal.any([ended.signal, stopping]);
+  const signal = AbortSignal.any([ended.signal, services.stopping]);
   const tooLong = delay(attemptMilliseconds, undefined, { signal }).then(
     (): MailResult => ({
       result: 'failed',
@@ -65,7 +139,7 @@ async function attempt(
     () => undefined,
   );
   try {
-    return await Promise.race([send({ mailId, recipient, subject, text: body }), tooLong]);
+    return await Promise.race([send(buildMail(services, mail)), tooLong]);
   } finally {
     ended.abort();
   }
@@ -99,9 +173,10 @@ export async function recordResult(
 export function createMailJob(services: MailSenderServices): PeriodicJob {
   const { mail } = services.config;
   const send: SendMail = mail === undefined ? async () => notConfigured : createMailTransport(mail);
+  const turns: MailTurns = { after: undefined };
   return {
     name: 'alert mails',
     everyMilliseconds,
-    run: () => sendDueMails(services, send),
+    run: () => sendDueMails(services, send, turns),
   };
 }

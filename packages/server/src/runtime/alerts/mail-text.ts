@@ -25,34 +25,70 @@ const verbs: Readonly<Record<AlertConditionType, string>> = {
   SCHEDULE_PROBLEM: 'cannot be started by its schedule',
 };
 
-/** One line, such as `[Headgate] Nightly load failed in prod`. */
-export function renderMailSubject({ about }: RaisedAlert): string {
-  const pipeline = about.pipeline_name.replace(/\.(orch|tran)\.yaml$/, '').replace(/^.*\//, '');
-  const end = ` ${verbs[about.condition_type]} in ${about.environment_name}`;
-  const subject = renderLine(`[Headgate] ${pipeline}${end}`);
-  // By characters, so that none is cut in two.
-  const characters = [...subject];
-  return characters.length <= longestSubject
-    ? subject
-    : `${characters.slice(0, longestSubject - 1).join('')}…`;
+const mostReasons = 10;
+const mostRules = 50;
+const longestName = 255;
+
+/** The mail about alerts of one run, or one schedule. At least one alert. */
+export function renderAlertMail(
+  alerts: readonly RaisedAlert[],
+  place: MailPlace,
+): { subject: string; text: string } {
+  const [first] = alerts;
+  if (first === undefined) throw new Error('A mail needs an alert.');
+  return { subject: renderSubject(first), text: renderText(first, alerts, place) };
 }
 
-/** Line breaks and control characters become spaces: names may have them, headers may not. */
-const renderLine = (text: string) => text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+/** One line, such as `[Headgate] Nightly load failed in prod`. */
+function renderSubject({ about }: RaisedAlert): string {
+  const pipeline = about.pipeline_name.replace(/\.(orch|tran)\.yaml$/, '').replace(/^.*\//, '');
+  const end = ` ${verbs[about.condition_type]} in ${about.environment_name}`;
+  const subject = avoidLinks(renderLine(`[Headgate] ${pipeline}${end}`));
+  return cut(subject, longestSubject);
+}
 
-export function renderMailText(alert: RaisedAlert, { publicUrl, projectName, now }: MailPlace): string {
-  const { about, reason } = alert;
+/** By characters, so that none is cut in two. */
+function cut(text: string, most: number): string {
+  const characters = [...text];
+  return characters.length <= most ? text : `${characters.slice(0, most - 1).join('')}…`;
+}
+
+/** Mail programs make links of hosts, addresses and `scheme:`; the names of tenants must not become any. */
+const avoidLinks = (line: string) => line.replaceAll(/[.:@/\\](?=\S)/g, '_');
+
+/**
+ * Line breaks and control characters become spaces: names may have them, headers may not. Format characters, which
+ * may reverse the direction of a text, go too.
+ */
+const renderLine = (text: string) =>
+  cut(text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').replaceAll(/\p{Cf}+/gu, ''), longestName).trim();
+
+/** Marked as a quotation, so that no text of a run is taken for that of the mail. */
+const quoteText = (text: string) =>
+  text
+    .split(/\r\n|[\n\r\p{Zl}\p{Zp}]/u)
+    .map((line) => `> ${line.replaceAll(/\p{Cc}+/gu, ' ').replaceAll(/\p{Cf}+/gu, '')}`.trimEnd())
+    .join('\n');
+
+function renderText(
+  { about, alertId }: RaisedAlert,
+  alerts: readonly RaisedAlert[],
+  { publicUrl, projectName, now }: MailPlace,
+): string {
   const project = `${publicUrl}/dpc/v1/projects/${about.project_id}`;
   const since = about.problem_since ?? about.schedule_tick;
+  const reasons = [...new Set(alerts.map(({ reason }) => reason))];
+  const rules = alerts.map((alert) => alert.about.name);
   const facts: [string, string | null][] = [
-    ['Alert rule', about.name],
+    ...rules.slice(0, mostRules).map((name): [string, string] => ['Alert rule', name]),
+    ['Further alert rules', rules.length > mostRules ? String(rules.length - mostRules) : null],
     ['Project', projectName],
     ['Environment', about.environment_name],
     ['Pipeline', about.pipeline_name],
     ['Schedule', about.schedule_name],
     ['Since', since === null ? null : since.toISOString()],
     ['Raised', now.toISOString()],
-    ['Alert id', alert.alertId],
+    ['Alert id', alertId],
     ['Execution id', about.execution_id],
   ];
   const links: [string, string | null][] = [
@@ -60,9 +96,30 @@ export function renderMailText(alert: RaisedAlert, { publicUrl, projectName, now
     ['Schedule', about.schedule_id && `${project}/schedules/${about.schedule_id}`],
     ['Alerts of the rule', `${project}/alert-rules/${about.alert_rule_id}/alerts`],
   ];
-  return [reason, '', ...renderRows(facts), '', ...renderRows(links), ''].join('\n');
+  const quoted = reasons.slice(0, mostReasons).map(quoteText);
+  return [...quoted, '', ...renderRows(facts), '', ...renderRows(links), ''].join('\n');
 }
 
-function renderRows(rows: readonly [string, string | null][]): string[] {
-  return rows.flatMap(([name, value]) => (value === null ? [] : [`${name}: ${renderLine(value)}`]));
+const renderRows = (rows: readonly [string, string | null][]): string[] =>
+  rows.flatMap(([name, value]) => (value === null ? [] : [`${name}: ${renderLine(value)}`]));
+
+/** Has no text of the account but its name, which its operator gave it. */
+export function renderConfirmationMail(
+  accountName: string,
+  { link, refusal, days }: { link: string; refusal: string | undefined; days: number },
+): { subject: string; text: string } {
+  const text = [
+    `The account ${JSON.stringify(renderLine(accountName))} of a Headgate server wants to send alerts about its data pipelines to this address.`,
+    '',
+    `To get them, open this link within ${days} days and confirm:`,
+    link,
+    '',
+    'If you do nothing, you get no alerts.',
+    ...(refusal === undefined ? [] : ['To get no more mails like this one, open:', refusal]),
+    '',
+  ].join('\n');
+  return { subject: '[Headgate] Confirm that you want alerts by mail', text };
 }
+
+export const renderRefusalFooter = (refusal: string) =>
+  `\n--\nYou get this mail because your address is in an alert rule. To stop these mails, open:\n${refusal}\n`;

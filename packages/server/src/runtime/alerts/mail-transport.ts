@@ -18,6 +18,8 @@ export interface Mail {
   recipient: string;
   subject: string;
   text: string;
+  /** Where the recipient can refuse mails, by one click of its mail program (RFC 8058). */
+  unsubscribeUrl?: string | undefined;
 }
 
 export type MailResult =
@@ -56,7 +58,7 @@ export function createMailTransport({
     ...(login === undefined ? {} : { auth: { user: login.user, pass: password } }),
   });
   const domain = from.address.slice(from.address.indexOf('@') + 1);
-  return async ({ mailId, recipient, subject, text }) => {
+  return async ({ mailId, recipient, subject, text, unsubscribeUrl }) => {
     try {
       await transport.sendMail({
         from,
@@ -64,7 +66,7 @@ export function createMailTransport({
         envelope: { from: from.address, to: [recipient] },
         // The same for each attempt, so that receivers recognize a mail that is sent twice.
         messageId: `<${mailId}@${domain}>`,
-        headers: { 'Auto-Submitted': 'auto-generated' },
+        headers: { 'Auto-Submitted': 'auto-generated', ...renderUnsubscribe(unsubscribeUrl) },
         subject,
         text,
       });
@@ -78,6 +80,11 @@ export function createMailTransport({
     }
   };
 }
+
+const renderUnsubscribe = (url: string | undefined): Record<string, string> =>
+  url === undefined
+    ? {}
+    : { 'List-Unsubscribe': `<${url}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
 
 const authenticationRequired = 530;
 

@@ -1,4 +1,7 @@
-/** The table `alert_mail`: mails are written with their alerts, taken with a lease, and ended under its epoch. */
+/**
+ * The tables `alert_mail` and `alert_mail_part`: mails are written with their alerts, taken with a lease, and ended under
+ * its epoch.
+ */
 import { addSeconds } from '../../kernel/clock.ts';
 import {
   type ColumnTypes,
@@ -7,10 +10,13 @@ import {
   type RowOf,
   statement,
   type Transaction,
+  typed,
 } from '../../kernel/database/database.ts';
 import { recordEvents } from '../../kernel/database/events.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
-import { type RaisedAlert, renderMailSubject, renderMailText } from './mail-text.ts';
+import { reserveMails } from './mail-day.store.ts';
+import { admitRecipients, normalizeAddress, type RecipientServices } from './mail-recipient.store.ts';
+import { type RaisedAlert, renderAlertMail } from './mail-text.ts';
 
 const selectProjects = statement(
   {
@@ -25,7 +31,7 @@ const insertMails = statement(
     parameters: {
       account_id: 'uuid',
       mail_ids: 'uuid[]',
-      alert_ids: 'uuid[]',
+      project_ids: 'uuid[]',
       recipients: 'text[]',
       subjects: 'text[]',
       bodies: 'text[]',
@@ -33,37 +39,115 @@ const insertMails = statement(
     },
   },
   `
-  insert into alert_mail (account_id, mail_id, alert_id, recipient, subject, body, state, attempts, next_attempt_at, created_at)
-  select $account_id, g.mail_id, g.alert_id, g.recipient, g.subject, g.body, 'pending', 0, $now, $now
-  from unnest($mail_ids::uuid[], $alert_ids::uuid[], $recipients::text[], $subjects::text[], $bodies::text[])
-    as g (mail_id, alert_id, recipient, subject, body)`,
+  insert into alert_mail (account_id, mail_id, project_id, recipient, subject, body, state, attempts, next_attempt_at, created_at)
+  select $account_id, g.mail_id, g.project_id, g.recipient, g.subject, g.body, 'pending', 0, $now, $now
+  from unnest($mail_ids::uuid[], $project_ids::uuid[], $recipients::text[], $subjects::text[], $bodies::text[])
+    as g (mail_id, project_id, recipient, subject, body)`,
 );
 
-/** Writes a mail for each recipient of alerts that were just raised. */
+const insertParts = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      alert_ids: 'uuid[]',
+      recipients: 'text[]',
+      mail_ids: typed<(string | null)[]>('uuid[]'),
+      reasons: typed<(string | null)[]>('text[]'),
+    },
+  },
+  `
+  insert into alert_mail_part (account_id, alert_id, recipient, mail_id, reason)
+  select $account_id, g.alert_id, g.recipient, g.mail_id, g.reason
+  from unnest($alert_ids::uuid[], $recipients::text[], $mail_ids::uuid[], $reasons::text[]) as g (alert_id, recipient, mail_id, reason)`,
+);
+
+/** The alerts of one run, or one schedule, for one recipient. */
+interface MailGroup {
+  recipient: string;
+  alerts: RaisedAlert[];
+}
+
+function groupAlerts(alerts: readonly RaisedAlert[]): MailGroup[] {
+  const groups = new Map<string, MailGroup>();
+  for (const alert of alerts)
+    for (const recipient of alert.about.emails) {
+      const { project_id, execution_id, schedule_id } = alert.about;
+      const key = `${project_id} ${execution_id ?? schedule_id ?? alert.alertId} ${recipient}`;
+      const group = groups.get(key) ?? { recipient, alerts: [] };
+      group.alerts.push(alert);
+      groups.set(key, group);
+    }
+  return [...groups.values()];
+}
+
+const unconfirmedReason = 'The owner of the address has not confirmed it, or refuses mails.';
+
+export interface MailServices extends RecipientServices {
+  config: RecipientServices['config'] & { publicUrl: string };
+}
+
+/** Writes a mail to each recipient of alerts that were just raised, one for all alerts of a run, or why there is none. */
 export async function writeMails(
   tx: Transaction,
   accountId: string,
   alerts: readonly RaisedAlert[],
-  { now, newId, publicUrl }: { now: Date; newId: NewId; publicUrl: string },
+  services: MailServices,
+  now: Date,
 ): Promise<void> {
-  const mailed = alerts.filter(({ about }) => about.emails.length > 0);
-  if (mailed.length === 0) return;
-  const project_ids = [...new Set(mailed.map(({ about }) => about.project_id))];
+  const groups = groupAlerts(alerts);
+  if (groups.length === 0) return;
+  const { newId, config } = services;
+  const addresses = groups.map(({ recipient }) => recipient);
+  const admitted = await admitRecipients(tx, accountId, addresses, services, now);
+  const sendable = groups.filter(({ recipient }) => admitted.has(normalizeAddress(recipient)));
+  const limit = config.mailLimits.perDay;
+  const count =
+    sendable.length === 0 ? 0 : await reserveMails(tx, accountId, sendable.length, { limit, now, newId });
+  const mails = new Map(sendable.slice(0, count).map((group) => [group, newId()]));
+  const withheld = new Set(sendable.slice(count));
+  const limitReason = `The account has written ${limit} mails today, its limit (HEADGATE_MAIL_PER_DAY).`;
+  if (mails.size > 0) await insertRendered(tx, accountId, mails, services, now);
+  const parts = groups.flatMap((group) =>
+    group.alerts.map(({ alertId }) => ({
+      alertId,
+      recipient: group.recipient,
+      mailId: mails.get(group) ?? null,
+      reason: mails.has(group) ? null : withheld.has(group) ? limitReason : unconfirmedReason,
+    })),
+  );
+  tx.send(insertParts, {
+    account_id: accountId,
+    alert_ids: parts.map(({ alertId }) => alertId),
+    recipients: parts.map(({ recipient }) => recipient),
+    mail_ids: parts.map(({ mailId }) => mailId),
+    reasons: parts.map(({ reason }) => reason),
+  });
+}
+
+async function insertRendered(
+  tx: Transaction,
+  accountId: string,
+  groups: ReadonlyMap<MailGroup, string>,
+  { config: { publicUrl } }: MailServices,
+  now: Date,
+): Promise<void> {
+  const getProjectId = ({ alerts }: MailGroup) => alerts[0]?.about.project_id ?? '';
+  const project_ids = [...new Set([...groups.keys()].map(getProjectId))];
   const projects = await tx.query(selectProjects, { account_id: accountId, project_ids });
   const names = new Map(projects.map(({ project_id, name }) => [project_id, name]));
-  const mails = mailed.flatMap((alert) => {
-    const projectName = names.get(alert.about.project_id) ?? alert.about.project_id;
-    const subject = renderMailSubject(alert);
-    const body = renderMailText(alert, { publicUrl, projectName, now });
-    return alert.about.emails.map((recipient) => ({ alertId: alert.alertId, recipient, subject, body }));
+  const mails = [...groups].map(([group, mailId]) => {
+    const projectId = getProjectId(group);
+    const projectName = names.get(projectId) ?? projectId;
+    const rendered = renderAlertMail(group.alerts, { publicUrl, projectName, now });
+    return { mailId, projectId, recipient: group.recipient, ...rendered };
   });
   tx.send(insertMails, {
     account_id: accountId,
-    mail_ids: mails.map(newId),
-    alert_ids: mails.map(({ alertId }) => alertId),
+    mail_ids: mails.map(({ mailId }) => mailId),
+    project_ids: mails.map(({ projectId }) => projectId),
     recipients: mails.map(({ recipient }) => recipient),
     subjects: mails.map(({ subject }) => subject),
-    bodies: mails.map(({ body }) => body),
+    bodies: mails.map(({ text }) => text),
     now,
   });
 }
@@ -76,31 +160,65 @@ const takenRow = {
   subject: 'text',
   body: 'text',
   attempts: 'integer',
+  is_confirmation: 'boolean',
+  /** False if the rules of all its alerts were deleted. */
+  is_wanted: 'boolean',
+  account_name: 'text?',
+  recipient_id: 'uuid?',
+  is_refused: 'boolean',
 } satisfies ColumnTypes;
 /** A mail that this server holds until the end of its lease. */
 export type TakenMail = RowOf<typeof takenRow>;
 
-// By ctid array: with a join the planner might scan the whole table.
+// By ctid array: with a join the planner might scan the whole table. The first part finds one account after the other
+// in the index, so the mails of one account are not read for those of the others.
 const takeDue = statement(
   {
-    parameters: { limit: 'bigint', lease_until: 'timestamptz', now: 'timestamptz' },
+    parameters: { after: 'uuid', limit: 'bigint', lease_until: 'timestamptz', now: 'timestamptz' },
     row: takenRow,
     alone: true,
   },
   `
+  with recursive waiting (account_id, number) as (
+    (select account_id, 1 from alert_mail where due_at <= $now and account_id > $after order by account_id limit 1)
+    union all
+    select next.account_id, waiting.number + 1 from waiting cross join lateral (
+      select m.account_id from alert_mail m
+      where m.due_at <= $now and m.account_id > waiting.account_id order by m.account_id limit 1) next
+    where waiting.number < $limit::bigint
+  )
   update alert_mail m set epoch = m.epoch + 1, lease_until = $lease_until, attempts = m.attempts + 1
   where m.ctid = any (array(
-    select ctid from alert_mail where due_at <= $now order by due_at limit $limit for update skip locked))
-  returning m.account_id, m.mail_id, m.epoch, m.recipient, m.subject, m.body, m.attempts`,
+    select due.ctid from waiting cross join lateral (
+      select ctid from alert_mail d where d.account_id = waiting.account_id and d.due_at <= $now
+      order by d.due_at limit $limit::bigint / (select count(*) from waiting) for update skip locked) due))
+  returning m.account_id, m.mail_id, m.epoch, m.recipient, m.subject, m.body, m.attempts, m.is_confirmation,
+    m.is_confirmation or exists (
+      select from alert_mail_part p where p.account_id = m.account_id and p.mail_id = m.mail_id) as is_wanted,
+    (select name from account a where a.account_id = m.account_id) as account_name,
+    (select recipient_id from mail_recipient p where p.account_id = m.account_id and p.address = lower(m.recipient)) as recipient_id,
+    exists (select from mail_recipient p
+      where p.account_id = m.account_id and p.address = lower(m.recipient) and p.refused_at is not null)
+    or exists (select from mail_address p where p.address = lower(m.recipient) and p.refused_at is not null) as is_refused`,
 );
 
-/** Takes mails that no server holds, the ones that have waited longest first. */
+/**
+ * Takes mails that no server holds, of several accounts, the same number of each; of an account those that have waited
+ * longest. `after`: the account of the last turn.
+ */
 export function takeDueMails(
   read: Read,
-  { limit, leaseSeconds, now }: { limit: number; leaseSeconds: number; now: Date },
+  {
+    after = nil,
+    limit,
+    leaseSeconds,
+    now,
+  }: { after?: string | undefined; limit: number; leaseSeconds: number; now: Date },
 ): Promise<TakenMail[]> {
-  return read(takeDue, { limit, lease_until: addSeconds(now, leaseSeconds), now });
+  return read(takeDue, { after, limit, lease_until: addSeconds(now, leaseSeconds), now });
 }
+
+const nil = '00000000-0000-0000-0000-000000000000';
 
 const heldTypes = { account_id: 'uuid', mail_id: 'uuid', epoch: 'bigint' } as const;
 const isHeld =
@@ -140,9 +258,25 @@ export async function recordRetry(
   return (await read(writeRetry, { ...pickHeld(mail), error, next_attempt_at: nextAttemptAt })).length > 0;
 }
 
+const removeHeld = statement(
+  { parameters: heldTypes, alone: true },
+  `delete from alert_mail m where ${isHeld}`,
+);
+
+/** Removes a mail that tells of no alert any more. */
+export const removeUnwanted = (read: Read, mail: TakenMail) => read(removeHeld, pickHeld(mail));
+
 const writeDead = statement(
+  { parameters: { ...heldTypes, error: 'text', now: 'timestamptz' }, row: { mail_id: 'uuid' } },
+  `
+  update alert_mail m set state = 'dead', lease_until = null, next_attempt_at = null, last_error = $error, ended_at = $now
+  where ${isHeld} returning m.mail_id`,
+);
+
+/** The first alert of a mail, with its rule. */
+const selectAlert = statement(
   {
-    parameters: { ...heldTypes, error: 'text', now: 'timestamptz' },
+    parameters: { account_id: 'uuid', mail_id: 'uuid' },
     row: {
       alert_id: 'uuid',
       alert_rule_id: 'uuid',
@@ -152,10 +286,12 @@ const writeDead = statement(
     },
   },
   `
-  update alert_mail m set state = 'dead', lease_until = null, next_attempt_at = null, last_error = $error, ended_at = $now
-  from alert a join alert_rule r on r.account_id = a.account_id and r.alert_rule_id = a.alert_rule_id
-  where ${isHeld} and a.account_id = m.account_id and a.alert_id = m.alert_id
-  returning a.alert_id, r.alert_rule_id, r.project_id, r.name, a.environment_name`,
+  select a.alert_id, r.alert_rule_id, r.project_id, r.name, a.environment_name
+  from alert_mail_part p
+  join alert a on a.account_id = p.account_id and a.alert_id = p.alert_id
+  join alert_rule r on r.account_id = a.account_id and r.alert_rule_id = a.alert_rule_id
+  where p.account_id = $account_id and p.mail_id = $mail_id
+  order by a.alert_id limit 1`,
 );
 
 /** Gives a mail up, with its event. Returns whether this server still held the mail. */
@@ -172,8 +308,12 @@ export function recordDead(
     requestId: null,
   } as const;
   return database.transaction(async (tx) => {
-    const [row] = await tx.query(writeDead, { ...pickHeld(mail), error, now });
-    if (row === undefined) return false;
+    const [dead] = await tx.query(writeDead, { ...pickHeld(mail), error, now });
+    if (dead === undefined) return false;
+    const { account_id, mail_id } = mail;
+    const [row] = await tx.query(selectAlert, { account_id, mail_id });
+    // Rules show that an address is not confirmed.
+    if (row === undefined) return true;
     const { alert_id: alertId, alert_rule_id: id, name, project_id: projectId } = row;
     const event = {
       name: 'alert-mail-failed',

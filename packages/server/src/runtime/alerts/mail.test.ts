@@ -19,7 +19,11 @@ const receiver = await startSmtpReceiver({ disabledCommands: ['AUTH', 'STARTTLS'
 after(() => receiver.close());
 const HEADGATE_SMTP_FROM = 'Headgate <alerts@headgate.example.com>';
 const server = await startTestServer({
-  settings: { HEADGATE_SMTP_URL: `smtp://127.0.0.1:${receiver.port}`, HEADGATE_SMTP_FROM },
+  settings: {
+    HEADGATE_SMTP_URL: `smtp://127.0.0.1:${receiver.port}`,
+    HEADGATE_SMTP_FROM,
+    HEADGATE_MAIL_DOMAINS: 'example.com, mail.example.com',
+  },
 });
 const { clock, deps } = server;
 const job = createMailJob(deps);
@@ -120,6 +124,21 @@ test('a mail that is refused for good is given up at once, with an event that na
   receiver.refuseWith = undefined;
   await sendAll();
   assert.equal(receiver.received.length, 0);
+});
+
+test('a mail whose servers die at each attempt is given up, with an event', async () => {
+  const { fail, readAlert, listFailures } = await createScene();
+  await fail();
+  await raiseDueAlerts(deps);
+  for (let death = 0; death < 18; death += 1) {
+    const taken = await takeDueMails(deps.database.read, { limit: 10, leaseSeconds: 120, now: clock.now() });
+    assert.equal(taken.length, 1);
+    clock.advance(121);
+  }
+  await sendAll();
+  assert.equal(receiver.received.length, 0);
+  assert.equal((await readAlert())?.mails?.[0]?.state, 'dead');
+  assert.equal((await listFailures()).length, 1);
 });
 
 test('a server that lost its lease writes no result; the next one sends the mail, with the same Message-ID', async () => {

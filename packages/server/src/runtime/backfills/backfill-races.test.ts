@@ -1,7 +1,9 @@
 /** Backfills at two servers on one database, and while connections die. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import pg from 'pg';
 import { createBackfilled } from '../../testing/backfilled-project.ts';
+import { requireProblem } from '../../testing/client.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { advanceBackfills } from './backfill-rounds.ts';
 
@@ -84,7 +86,7 @@ test('an environment that is deleted takes its backfills and their work along', 
   const found = await createBackfilled(one, hourly);
   await found.begun({ ...twoDays, concurrency: 10 });
   const [deleted] = await Promise.all([
-    found.admin.delete(`${found.made.path}/environments/dev`),
+    found.admin.delete(`${found.made.path}/environments/dev?confirm=true`),
     advanceBoth(),
   ]);
   assert.equal(deleted.status, 204, deleted.text);
@@ -97,4 +99,21 @@ test('an environment that is deleted takes its backfills and their work along', 
     [found.account.accountId],
   );
   assert.deepEqual({ ...left }, { backfills: 0, works: 0 });
+});
+
+test('the ticks of a backfill are found without a lock on its schedule', async () => {
+  const found = await createBackfilled(one, {
+    cronExpression: '0 0 L,L-1,L-2,L-3,L-4,L-5,L-6,L-7,L-8,L-9,L-10,L-11,L-12,L-13,L-14,L-15 * 1',
+    cronTimezone: 'America/St_Johns',
+  });
+  const client = new pg.Client(one.database.connection);
+  await client.connect();
+  try {
+    await client.query('begin');
+    await client.query('select from schedule where schedule_id = $1 for update', [found.scheduleId]);
+    const answer = await found.begin({ from: '1970-01-01T00:00:00Z', to: '2026-01-01T00:00:00Z' });
+    requireProblem(answer, 422, 'backfill-too-long');
+  } finally {
+    await client.end();
+  }
 });

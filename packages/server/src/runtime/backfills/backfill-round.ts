@@ -3,6 +3,7 @@ import type { BackfillStatus } from '@headgate/contract';
 import { addSeconds } from '../../kernel/clock.ts';
 import type { AccountEvent } from '../../kernel/database/events.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
+import { createQueueProblem, type QueueLimit } from '../../kernel/work/queued-runs.ts';
 import { buildRunEvent, type FoundStart, type NewRun } from '../executions/index.ts';
 import { createScheduledRun, type ScheduleRow } from '../schedules/index.ts';
 import { type MovedBackfill, readProblem } from './backfill.store.ts';
@@ -23,6 +24,9 @@ interface Due {
   schedule: ScheduleRow;
   facts: BackfillFacts;
   found: FoundStart;
+  /** Free places in the queue of the environment. */
+  queueRoom: number;
+  limits: QueueLimit;
 }
 
 /** Returns undefined if there is nothing to do. */
@@ -37,10 +41,11 @@ export function advanceBackfill(due: Due, now: Date, newId: NewId): RoundOutcome
 }
 
 function startTicks(due: Due, room: number, now: Date, newId: NewId): RoundOutcome {
-  const { row, schedule, facts, found } = due;
+  const { row, schedule, facts, found, queueRoom, limits } = due;
   if (!facts.is_permitted) return forbidRest(due, now, newId);
-  if (found.problem !== undefined) {
-    const { code, message: detail } = found.problem;
+  if (found.problem !== undefined || queueRoom === 0) {
+    const { code, message: detail } =
+      found.problem ?? createQueueProblem(row.environment_name, limits.queuedRuns);
     const isKnown = row.problem_code === code;
     const since = (isKnown ? row.problem_since : undefined) ?? now;
     const after = { code, detail, tick: row.next_ticks[0]?.toISOString() };
@@ -48,7 +53,9 @@ function startTicks(due: Due, room: number, now: Date, newId: NewId): RoundOutco
     const nextRoundAt = addSeconds(now, blockedSeconds);
     return { moved: createMove(row, { nextRoundAt, problem: { code, detail, since } }), runs: [], events };
   }
-  const runs = row.next_ticks.slice(0, room).map((tick) => createRun(due, found, tick, newId));
+  const runs = row.next_ticks
+    .slice(0, Math.min(room, queueRoom))
+    .map((tick) => createRun(due, found, tick, newId));
   const events = runs.map(buildRunEvent);
   if (row.problem_code !== null) {
     const after = { problem: row.problem_code };

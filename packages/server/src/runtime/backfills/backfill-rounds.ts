@@ -5,6 +5,7 @@
  */
 import { recordEvents } from '../../kernel/database/events.ts';
 import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
+import { QueueRoom } from '../../kernel/work/queued-runs.ts';
 import { findStarts, insertRuns } from '../executions/index.ts';
 import { createWantedStart, type TickServices } from '../schedules/index.ts';
 import { moveBackfills } from './backfill.store.ts';
@@ -85,11 +86,16 @@ async function advanceBatch(services: TickServices, choice: DueChoice): Promise<
     const wanted = judged.map(({ row, schedule }) =>
       createWantedStart(schedule, { accountId: row.account_id, projectId: row.project_id }),
     );
-    const starts = await findStarts(tx.query, wanted, 'the schedule');
+    const starts = await findStarts(tx.query, wanted, 'the schedule', services.config);
+    const queues = new QueueRoom(services.config);
     const outcomes = judged.flatMap((each, index): RoundOutcome[] => {
       const found = starts[index];
       if (found === undefined) throw new Error('A start was not judged.');
-      const outcome = advanceBackfill({ ...each, found }, now, newId);
+      const place = [each.row.account_id, each.row.project_id, each.row.environment_name];
+      const queued = found.problem === undefined ? found.start.queuedRuns : 0;
+      const queueRoom = queues.count(place, queued);
+      const outcome = advanceBackfill({ ...each, found, queueRoom, limits: services.config }, now, newId);
+      queues.take(place, queued, outcome?.runs.length ?? 0);
       return outcome === undefined ? [] : [outcome];
     });
     insertRuns(

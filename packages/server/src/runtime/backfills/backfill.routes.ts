@@ -11,10 +11,17 @@ import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
+import type { QueueLimit } from '../../kernel/work/queued-runs.ts';
 import type { WorkTimes } from '../../kernel/work/work.ts';
 import { requirePermissionIn } from '../../workspace/environments/index.ts';
 import { cancelRunsOfBackfill } from '../executions/index.ts';
-import { lockSchedule, requireRunnable, requireTimetable } from '../schedules/index.ts';
+import {
+  haveSameTimes,
+  lockSchedule,
+  requireRunnable,
+  requireTimetable,
+  scheduleById,
+} from '../schedules/index.ts';
 import {
   backfillById,
   backfillPage,
@@ -31,16 +38,25 @@ import { buildBackfillEvent } from './backfill-event.ts';
 export interface BackfillServices {
   wakes: Wakes;
   times: WorkTimes;
+  config: QueueLimit;
 }
 
-export function backfillRoutes({ read, write }: Endpoints, { wakes, times }: BackfillServices): void {
-  write(createBackfill, async ({ tx, scope, params, body, now, newId }) => {
+export function backfillRoutes(
+  { read, write }: Endpoints,
+  { wakes, times, config: limits }: BackfillServices,
+): void {
+  write(createBackfill, async ({ tx, rows, scope, params, body, now, newId }) => {
     const { projectId, scheduleId } = params;
-    const schedule = await lockSchedule(tx, scope, projectId, scheduleId);
-    const { userName } = await requireRunnable(tx, scope, { projectId, now, at: 'the schedule' }, schedule);
-    await requireRoomForBackfill(tx, scope, projectId);
     const range = readRange(body, now);
-    const ticks = await chooseTicks(requireTimetable(schedule, 'the schedule'), range);
+    const found = await rows(scheduleById, { schedule_id: toUuid(scheduleId) });
+    const read = requireRow(found, () => problem('schedule-not-found', { id: scheduleId }));
+    // Finding thousands of ticks takes time, so it comes before the transaction.
+    const ticks = await chooseTicks(requireTimetable(read, 'the schedule'), range);
+    const schedule = await lockSchedule(tx, scope, projectId, scheduleId);
+    if (!haveSameTimes(read, schedule)) throw problem('concurrent-change');
+    const place = { projectId, now, at: 'the schedule', limits };
+    const { userName } = await requireRunnable(tx, scope, place, schedule);
+    await requireRoomForBackfill(tx, scope, projectId);
     const [firstTick, lastTick] = [ticks.at(0), ticks.at(-1)];
     if (firstTick === undefined || lastTick === undefined) throw new Error('A range has no tick.');
     const backfillId = newId();

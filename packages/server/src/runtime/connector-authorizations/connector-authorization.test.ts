@@ -256,3 +256,22 @@ test('a configuration that is replaced is authorized again, unless only its agen
   const scopes = await replace({ scopes: ['contacts.write'] });
   assert.deepEqual([scopes.state, scopes.authorizedAt], ['PENDING', undefined]);
 });
+
+test('an agent gets no place of a secret that was taken from the project', async () => {
+  const { place, admin, oauth, setAgent, start } = await createScene();
+  const agent = await setAgent();
+  const { projectId } = place.project;
+  const setNames = (names: string[]) =>
+    admin.patch(`/agents/${agent.agentId}`, { vaultAccess: { projects: { [projectId]: { names } } } });
+  const visited = visit({ state: stateOf(await start()), code: 'c' });
+  const work = await agent.next();
+  assert.ok(work !== undefined);
+  for (const names of [[], ['crm/client'], [oauth.tokenSecretReference ?? '']]) {
+    await setNames(names);
+    requireProblem(await agent.lookUpOauth(work, oauth.name), 409, 'vault-name-not-granted-to-run');
+  }
+  await setNames(['crm/client', oauth.tokenSecretReference ?? '']);
+  assert.equal((await agent.lookUpOauth(work, oauth.name)).status, 200);
+  await agent.end(work, { status: 'SUCCESS' });
+  await visited;
+});

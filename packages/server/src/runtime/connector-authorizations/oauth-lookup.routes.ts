@@ -73,11 +73,13 @@ function buildPlan(found: LookedUpOauth, name: string, agentId: string, sealer: 
   };
 }
 
-/** Throws `secret-reference-of-another-agent`. */
+/** Throws `secret-reference-of-another-agent` and `vault-name-not-granted-to-run`. */
 function readCoordinates(secret: NamedSecret | null, agentId: string) {
   if (secret === null) return undefined;
   const { name, agent_id: of, agent_name: agent } = secret;
   if (of !== null && of !== agentId)
     throw problem('secret-reference-of-another-agent', { name, agent: agent ?? of });
+  if (!secret.is_granted)
+    throw problem('vault-name-not-granted-to-run', { name, secretName: secret.secretName });
   return buildCoordinates(secret);
 }

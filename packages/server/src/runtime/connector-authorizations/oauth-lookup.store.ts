@@ -18,6 +18,7 @@ export interface NamedSecret {
   provider: SecretProvider | null;
   agent_id: string | null;
   agent_name: string | null;
+  is_granted: boolean;
 }
 
 interface FoundOauth {
@@ -52,7 +53,8 @@ const isHeld = `w.account_id = $account_id and w.agent_id = $agent_id and w.work
 
 const referenceOf = (column: string) => `(
     select json_build_object('name', r.name, 'secretName', r.secret_name, 'secretKey', r.secret_key, 'vaultName', r.vault_name,
-      'vaultType', r.vault_type, 'provider', r.provider, 'agent_id', r.agent_id, 'agent_name', a.name)
+      'vaultType', r.vault_type, 'provider', r.provider, 'agent_id', r.agent_id, 'agent_name', a.name,
+      'is_granted', may_use_vault_name(w.account_id, w.project_id, w.agent_id, r.secret_name))
     from secret_reference r
     left join agent a on a.account_id = r.account_id and a.agent_id = r.agent_id
     where r.account_id = o.account_id and r.project_id = o.project_id and r.name = o.${column})`;

@@ -5,6 +5,9 @@ import { connectorTestExamples } from './connector-test.examples.ts';
 export const connectorTestGuards: SliceGuards = {
   examples: connectorTestExamples,
   permissions: {
-    'start and stop executions in an environment': ['testFlexConnector', 'testCustomConnector'],
+    'write and delete overrides in an environment; upload, promote, enable artifacts there': [
+      'testFlexConnector',
+      'testCustomConnector',
+    ],
   },
 };

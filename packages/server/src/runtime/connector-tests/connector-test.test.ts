@@ -146,6 +146,20 @@ test('what cannot work is refused before an agent is asked', async () => {
   requireProblem(await testOauth('crm'), 422, 'connector-oauth-pending');
 });
 
+test('a profile uses references and OAuth configurations of the caller’s project, never those of another', async () => {
+  const { account, admin, send, projectPath } = await createScene();
+  await admin.post(`${projectPath}/connector-oauths`, {
+    ...{ name: 'crm', grantType: 'CLIENT_CREDENTIALS', tokenUrl: 'https://login.example.com/token' },
+  });
+  const mine = await account.project();
+  const contributor = await account.actor('MEMBER', { projectId: mine.projectId, role: 'CONTRIBUTOR' });
+  await createConnectorAgent(account);
+  for (const connection of [{ token: { secretName: 'shop-token' } }, { oauth: 'crm' }]) {
+    const refused = await send({ projectId: mine.projectId, connection }, contributor);
+    requireProblem(refused, 422, 'connector-connection-invalid');
+  }
+});
+
 test('an agent that cannot test is named with the remedy', async () => {
   const { account, admin, projectPath, send } = await createScene();
   const unavailable = async (given: object, detail: RegExp) =>
@@ -181,16 +195,18 @@ test('a failure of the agent, a result that cannot be read, and silence', async 
   requireProblem(await impatiently.send(), 504, 'connector-test-timeout');
 });
 
-test('who may start in the environment and read profiles may test', async () => {
+test('who may publish in the environment and read profiles may test', async () => {
   const { account, projectId, send } = await createScene();
   const agent = await createConnectorAgent(account);
-  const grant = { projectId, environmentName: 'dev', role: 'OPERATOR' } as const;
-  const operator = await account.actor('MEMBER', grant);
-  const [, answer] = await Promise.all([agent.answerTest(connectorTestResult), send({}, operator)]);
+  const grant = { projectId, environmentName: 'dev', role: 'CONTRIBUTOR' } as const;
+  const contributor = await account.actor('MEMBER', grant);
+  const [, answer] = await Promise.all([agent.answerTest(connectorTestResult), send({}, contributor)]);
   assert.equal(answer.status, 200, answer.text);
   const viewer = await account.actor('MEMBER', { projectId, role: 'VIEWER' });
   requireProblem(await send({}, viewer), 403, 'forbidden');
-  requireProblem(await send({ environmentName: 'prod' }, operator), 403, 'forbidden');
+  const operator = await account.actor('MEMBER', { ...grant, role: 'OPERATOR' });
+  requireProblem(await send({}, operator), 403, 'forbidden');
+  requireProblem(await send({ environmentName: 'prod' }, contributor), 403, 'forbidden');
   const billing = await account.actor('BILLING_ADMIN', grant);
   assert.match(requireProblem(await send({}, billing), 403, 'forbidden').detail, /agents:list/);
   requireProblem(await send({}, await account.actor('ADMIN')), 404, 'project-not-found');

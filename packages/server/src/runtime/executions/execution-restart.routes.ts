@@ -5,6 +5,7 @@ import { requireRow } from '../../kernel/database/database.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { type Problem, problem, withViolations } from '../../kernel/http/problems.ts';
 import { readTimeOfId, toUuid } from '../../kernel/identifiers.ts';
+import { requireRoom } from '../../kernel/work/queued-runs.ts';
 import { enqueueWork } from '../../kernel/work/work.ts';
 import { findStepDays, type KeptDays } from './execution.retention.ts';
 import type { ExecutionServices } from './execution.routes.ts';
@@ -28,11 +29,13 @@ export function executionRestartRoutes(
   write(restartPipelineExecution, async ({ tx, rows, scope, params, body, now, newId }) => {
     const { projectId, pipelineExecutionId: id } = params;
     const { from = fromFailed, acceptEffects = [] } = body;
-    const ended = requireRow(await rows(endedExecution, { run_id: toUuid(id) }), () =>
+    const parameters = { run_id: toUuid(id), queue_limit: services.config.queuedRuns };
+    const ended = requireRow(await rows(endedExecution, parameters), () =>
       problem('execution-not-found', { id }),
     );
     requireRestartable(ended, id);
     requireKeptSteps(ended, id, stepDays, now);
+    requireRoom(ended.queued_runs, ended.environment_name, services.config);
     const restartOf = ended.execution_id;
     const records = await readRecords(services.database.read, scope.accountId, restartOf);
     if (records === undefined)

@@ -9,6 +9,7 @@ import type {
 } from '@headgate/contract';
 import { type ColumnTypes, type Read, type RowOf, statement, typed } from '../../kernel/database/database.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
+import { countQueuedRuns } from '../../kernel/work/queued-runs.ts';
 import { environmentOfRun } from './execution.store.ts';
 import type { EndedExecution } from './restart-steps.ts';
 import { readGiven } from './restart-variables.ts';
@@ -38,12 +39,13 @@ const endedRow = {
   has_agent: 'boolean',
   /** The name of the caller. */
   user_name: 'text',
+  queued_runs: 'integer',
 } satisfies ColumnTypes;
 export type EndedRow = RowOf<typeof endedRow>;
 
 /** `run_id`: the id of an execution. A child pipeline has no row. */
 export const endedExecution = guardedRead(
-  { parameters: { run_id: 'uuid' }, row: endedRow, environment: environmentOfRun },
+  { parameters: { run_id: 'uuid', queue_limit: 'bigint' }, row: endedRow, environment: environmentOfRun },
   `
   select e.execution_id, e.status, e.environment_name, e.pipeline_name, e.pipeline_type, e.version_name, e.manifest_digest,
     e.agent_id, e.execution_tag, e.scalar_variables, e.grid_variables, e.shared_artifacts, e.restart, e.agent_lost, e.finished_at,
@@ -54,7 +56,8 @@ export const endedExecution = guardedRead(
       where v.account_id = $account_id and v.project_id = e.project_id and v.environment_name = e.environment_name
         and v.version_name = e.version_name and v.manifest_digest = e.manifest_digest) as enabled,
     exists (select from agent a where a.account_id = $account_id and a.agent_id = e.agent_id) as has_agent,
-    (select name from principal where account_id = $account_id and principal_id = $principal_id) as user_name
+    (select name from principal where account_id = $account_id and principal_id = $principal_id) as user_name,
+    ${countQueuedRuns('$account_id', '$project_id', 'e.environment_name', '$queue_limit')} as queued_runs
   from pipeline_execution e
   where e.account_id = $account_id and e.project_id = $project_id and e.execution_id = $run_id`,
 );

@@ -17,7 +17,7 @@ type Startable = Awaited<ReturnType<typeof createStartableWithAgent>>;
 
 async function createRestartable() {
   const found = await createStartableWithAgent(server);
-  await found.instance.hello({ abilities });
+  await found.instance.hello({ abilities, concurrency: 200 });
   const restart = (id: string, body: object = {}, client = found.admin) =>
     client.post<Restarted>(`${found.executions}/${id}/restart`, body);
   return { ...found, restart };
@@ -39,6 +39,27 @@ const stepOf = (
   ...(restart?.ended === undefined ? {} : { finishedAt: at() }),
   ...(restart === undefined ? {} : { restart }),
   ...given,
+});
+
+test('a restart names the members of a start that it does not take', async () => {
+  const startable = await createRestartable();
+  const given = {
+    scalarVariables: { city: 'Ulm' },
+    gridVariables: {},
+    versionName: 'v9',
+    agentId: 'x',
+    other: 1,
+  };
+  const restarted = await startable.restart(await fail(startable, false), given);
+  assert.equal(restarted.status, 201, restarted.text);
+  const warning = String(restarted.headers['headgate-warning']);
+  for (const name of ['scalarVariables', 'gridVariables', 'versionName', 'agentId'])
+    assert.match(warning, new RegExp(`body\\.${name} was ignored: `));
+  assert.match(warning, /scalarVariables was ignored: variables keep the values that they had/);
+  assert.doesNotMatch(warning, /other/);
+  const strict = { headers: { prefer: 'handling=strict' } };
+  const path = `${startable.executions}/${await fail(startable, false)}/restart`;
+  requireProblem(await startable.admin.post(path, given, strict), 400, 'invalid-request');
 });
 
 /** Runs `main` up to a failure in "Load". */
@@ -176,7 +197,7 @@ test('only an instance that can continue an execution gets it', async () => {
   const { pipelineExecutionId: other } = (await found.restart(id)).body;
   await found.instance.hello({ abilities: ['pipeline-execution'] });
   assert.deepEqual((await found.instance.claim()).work, []);
-  await found.instance.hello({ abilities });
+  await found.instance.hello({ abilities, concurrency: 200 });
   assert.deepEqual(
     (await found.instance.claim()).work.map(({ workId }) => workId),
     [other],

@@ -15,6 +15,7 @@ import { makeEntityTag } from '../../kernel/http/if-match.ts';
 import { computePageBounds, makePagingToken, readPagingToken } from '../../kernel/http/paging.ts';
 import { createTokenProblem, problem } from '../../kernel/http/problems.ts';
 import { isUuid, readTimeOfId, toUuid } from '../../kernel/identifiers.ts';
+import { type QueueLimit, requireRoom } from '../../kernel/work/queued-runs.ts';
 import { enqueueWork, sendCommand, type WorkTimes } from '../../kernel/work/work.ts';
 import { requirePermissionIn } from '../../workspace/environments/index.ts';
 import { createStartParameters, requireStart, whatStartNeeds } from './execution.start.ts';
@@ -34,6 +35,7 @@ export interface ExecutionServices {
   database: Database;
   wakes: Wakes;
   times: WorkTimes;
+  config: QueueLimit;
 }
 
 export function executionRoutes({ read, write }: Endpoints, services: ExecutionServices): void {
@@ -42,8 +44,9 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
     const { environmentName, executionTag } = body;
     const scalarVariables = body.scalarVariables ?? {};
     const gridVariables = body.gridVariables ?? {};
-    const [found] = await rows(whatStartNeeds, createStartParameters(body));
-    const { version, pipeline, agentId, userName } = requireStart(found, body);
+    const [found] = await rows(whatStartNeeds, createStartParameters(body, services.config));
+    const { version, pipeline, agentId, userName, queuedRuns } = requireStart(found, body);
+    requireRoom(queuedRuns, environmentName, services.config);
     const first = [pipeline, ...version.pipelines.filter((each) => each !== pipeline)];
     const sharedArtifacts = await chooseVersions(services.database.read, scope, first);
     const executionId = newId();

@@ -24,6 +24,7 @@ import {
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
+import { countQueuedRuns, type QueueLimit } from '../../kernel/work/queued-runs.ts';
 
 export type StartRequest = BodyOf<typeof startPipelineExecution>;
 
@@ -41,6 +42,8 @@ const startRow = {
   /** The pipelines with this name that the upload ignored. */
   ignored: typed<IgnoredPipeline[] | null>('json'),
   variable_types: typed<Record<string, VariableType>>('json'),
+  /** Counted up to the limit. */
+  queued_runs: 'integer',
 } satisfies ColumnTypes;
 /** What a start needs of its place. */
 export type StartRow = RowOf<typeof startRow>;
@@ -54,6 +57,7 @@ const startTypes = {
   agent_id: 'uuid?',
   /** The paths that the pipeline's name can mean. */
   paths: 'text[]',
+  queue_limit: 'bigint',
 } satisfies ParameterTypes;
 
 /** Everything that a start needs. No row if the environment does not exist. */
@@ -70,6 +74,7 @@ export const whatStartNeeds = guardedRead(
     (select coalesce(json_object_agg(name, type), '{}') from variable
       where account_id = $account_id and project_id = $project_id
         and name = any ($variable_names::text[])) as variable_types,
+    ${countQueuedRuns('$account_id', '$project_id', '$environment_name', '$queue_limit')} as queued_runs,
     (select agent_id from agent where account_id = $account_id and agent_id = $agent_id::uuid) as named_agent_id,
     case when $agent_id is null and e.default_agent_id is null then (
       select case when count(*) = 1 then min(agent_id::text) end from (select agent_id from agent
@@ -84,21 +89,28 @@ export const whatStartNeeds = guardedRead(
 /** Where something starts, as a request says it. */
 export type StartPlace = Pick<StartRequest, 'environmentName' | 'versionName' | 'agentId'>;
 
-export function createStartParameters(body: StartRequest): ParametersOf<typeof startTypes> {
+export function createStartParameters(
+  body: StartRequest,
+  limit: QueueLimit,
+): ParametersOf<typeof startTypes> {
   return {
-    ...createPlaceParameters(body),
+    ...createPlaceParameters(body, limit),
     variable_names: [...Object.keys(body.scalarVariables ?? {}), ...Object.keys(body.gridVariables ?? {})],
     paths: listCandidatePaths(body.pipelineName),
   };
 }
 
-export function createPlaceParameters(place: StartPlace): ParametersOf<typeof startTypes> {
+export function createPlaceParameters(
+  place: StartPlace,
+  { queuedRuns }: QueueLimit,
+): ParametersOf<typeof startTypes> {
   return {
     environment_name: place.environmentName,
     version_name: place.versionName ?? null,
     variable_names: [],
     agent_id: place.agentId === undefined ? null : toUuid(place.agentId),
     paths: [],
+    queue_limit: queuedRuns,
   };
 }
 
@@ -113,6 +125,8 @@ export interface Start {
   pipeline: PipelineDescription;
   agentId: string;
   userName: string;
+  /** The runs of the environment that wait, counted up to the limit. */
+  queuedRuns: number;
 }
 
 /**
@@ -127,7 +141,8 @@ export function requireStart(found: StartRow | undefined, body: StartRequest, at
   const pipeline = findPipeline(version.pipelines, row.ignored ?? [], body.pipelineName, version.name);
   const types = new Map(Object.entries(row.variable_types));
   requireVariables(body, at, pipeline, types);
-  return { version, pipeline, agentId: requireAgent(row, body), userName: row.user_name };
+  const { user_name: userName, queued_runs: queuedRuns } = row;
+  return { version, pipeline, agentId: requireAgent(row, body), userName, queuedRuns };
 }
 
 /** Throws `environment-not-found`, `artifact-not-found`, `artifact-disabled` and `unknown-agent`. */

@@ -1,5 +1,6 @@
 /** The members that the payloads of runs and of tests share: `runMembers` of the agent protocol. */
 import { ignoredPipelineLimit } from '@headgate/contract';
+import { selectGeneration } from '../../workspace/environments/index.ts';
 
 /**
  * @param variables name of the query that gives the variables of the claimed places (place-variables.ts)
@@ -7,7 +8,7 @@ import { ignoredPipelineLimit } from '@headgate/contract';
  */
 export function listRunMembers(variables: string, runLimitSeconds: number): string {
   return `'projectId', e.project_id, 'environmentName', e.environment_name, 'versionName', e.version_name,
-    'artifactDigest', e.manifest_digest,
+    'artifactDigest', e.manifest_digest, 'generation', ${selectGeneration('e')},
     'variables', (
       select p.variables from ${variables} p
       where p.project_id = claimed.project_id and p.environment_name = claimed.environment_name),

@@ -5,6 +5,7 @@ import { chooseVersions } from '../../delivery/shared-pipelines/index.ts';
 import { type ColumnTypes, type Read, type RowOf, statement, typed } from '../../kernel/database/database.ts';
 import { Problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
+import { countQueuedRuns, type QueueLimit } from '../../kernel/work/queued-runs.ts';
 import { requireStart, type Start, type StartRequest } from './execution.start.ts';
 
 /** A start in any account. */
@@ -28,6 +29,7 @@ const placeRow = {
   pipelines: typed<PipelineDescription[] | null>('jsonb'),
   ignored: typed<{ path: string; reason: string }[] | null>('jsonb'),
   variable_types: typed<Record<string, VariableType>>('json'),
+  queued_runs: 'integer',
 } satisfies ColumnTypes;
 type PlaceRow = RowOf<typeof placeRow>;
 
@@ -40,6 +42,7 @@ const selectPlaces = statement(
       environment_names: 'text[]',
       version_names: typed<readonly (string | null)[]>('text[]'),
       variable_names: 'text[]',
+      queue_limit: 'bigint',
     },
     row: placeRow,
   },
@@ -50,7 +53,8 @@ const selectPlaces = statement(
     v.version_name, v.enabled, v.manifest_digest, m.pipelines, v.ignored_pipelines as ignored,
     (select coalesce(json_object_agg(name, type), '{}') from variable
       where account_id = w.account_id and project_id = w.project_id
-        and name = any ($variable_names::text[])) as variable_types
+        and name = any ($variable_names::text[])) as variable_types,
+    ${countQueuedRuns('w.account_id', 'w.project_id', 'w.environment_name', '$queue_limit')} as queued_runs
   from unnest($account_ids::uuid[], $project_ids::uuid[], $environment_names::text[], $version_names::text[])
     with ordinality as w (account_id, project_id, environment_name, version_name, index)
   join environment e on e.account_id = w.account_id and e.project_id = w.project_id and e.name = w.environment_name
@@ -77,11 +81,12 @@ export async function findStarts(
   read: Read,
   wanted: readonly WantedStart[],
   at: string,
+  limit: QueueLimit,
 ): Promise<FoundStart[]> {
   if (wanted.length === 0) return [];
   const places = new Map(wanted.map((each) => [renderPlaceKey(each), each]));
   const [rows, agents] = await Promise.all([
-    readPlaces(read, [...places.values()], wanted),
+    readPlaces(read, [...places.values()], wanted, limit),
     readAgents(read, wanted),
   ]);
   const placeKeys = [...places.keys()];
@@ -109,7 +114,12 @@ function renderPlaceKey({ accountId, projectId, environmentName, versionName }: 
   return JSON.stringify([accountId, projectId, environmentName, versionName ?? null]);
 }
 
-function readPlaces(read: Read, places: readonly WantedStart[], wanted: readonly WantedStart[]) {
+function readPlaces(
+  read: Read,
+  places: readonly WantedStart[],
+  wanted: readonly WantedStart[],
+  { queuedRuns }: QueueLimit,
+) {
   const names = wanted.flatMap((each) => [
     ...Object.keys(each.scalarVariables ?? {}),
     ...Object.keys(each.gridVariables ?? {}),
@@ -120,6 +130,7 @@ function readPlaces(read: Read, places: readonly WantedStart[], wanted: readonly
     environment_names: places.map((each) => each.environmentName),
     version_names: places.map((each) => each.versionName ?? null),
     variable_names: [...new Set(names)],
+    queue_limit: queuedRuns,
   });
 }
 

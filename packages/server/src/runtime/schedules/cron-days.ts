@@ -22,10 +22,18 @@ export interface DaysOfMonth {
   fromEnd: readonly DayFromEnd[];
 }
 
+/** A day of the week in a month. Sunday is 0. */
+interface DayOfWeekInMonth {
+  day: number;
+  /** 1 for the first such day of the month; undefined for the last. */
+  nth: number | undefined;
+}
+
 export interface DaysOfWeek {
   isAny: boolean;
-  /** In the syntax of croner, Sunday is 0: `5`, `5#3`, `5#L`. */
-  days: readonly string[];
+  /** Those of each week. Sunday is 0. */
+  days: readonly number[];
+  inMonth: readonly DayOfWeekInMonth[];
 }
 
 export function readDaysOfMonth(kind: FieldKind, text: string): DaysOfMonth {
@@ -52,7 +60,7 @@ function readOffset(part: string, digits: string | undefined): number {
 export function readDaysOfWeek(kind: FieldKind, text: string): DaysOfWeek {
   const isAny = text === '*' || text === '?';
   const plain: string[] = [];
-  const days: string[] = [];
+  const inMonth: DayOfWeekInMonth[] = [];
   for (const part of isAny ? [] : text.split(',')) {
     const [day = '', nth, ...more] = part.split('#');
     if (nth !== undefined) {
@@ -60,17 +68,67 @@ export function readDaysOfWeek(kind: FieldKind, text: string): DaysOfWeek {
       if (count === undefined || count < 1 || count > 5) {
         throw new FieldFault(`"${part}" is not the nth such day of a month; n of DAY#n is 1–5`);
       }
-      days.push(`${toSundayZero(kind, readValue(kind, day))}#${count}`);
+      inMonth.push({ day: toSundayZero(kind, readValue(kind, day)), nth: count });
     } else if (part.length > 1 && part.endsWith('L')) {
-      days.push(`${toSundayZero(kind, readValue(kind, part.slice(0, -1)))}#L`);
+      inMonth.push({ day: toSundayZero(kind, readValue(kind, part.slice(0, -1))), nth: undefined });
     } else {
       plain.push(part === 'L' ? 'SAT' : part);
     }
   }
-  const everyWeek = readNumbers(kind, plain).map((day) => toSundayZero(kind, day));
-  return { isAny, days: [...new Set([...everyWeek.map(String), ...days])] };
+  return { isAny, days: readNumbers(kind, plain).map((day) => toSundayZero(kind, day)), inMonth };
 }
 
 function toSundayZero(kind: FieldKind, day: number): number {
   return (day - kind.least) % 7;
+}
+
+/** A month of the calendar, in which the two fields choose days. */
+export interface Month {
+  length: number;
+  /** The day of the week of its first day; Sunday is 0. */
+  firstWeekday: number;
+}
+
+/** If both fields choose days, a day of either is chosen, as in other crons. */
+export function chooseDays(dom: DaysOfMonth, dow: DaysOfWeek, month: Month): Set<number> {
+  const chosen = new Set<number>();
+  if (!dom.isAny) addDaysOfMonth(dom, month, chosen);
+  if (!dow.isAny) addDaysOfWeek(dow, month, chosen);
+  if (dom.isAny && dow.isAny) for (let day = 1; day <= month.length; day++) chosen.add(day);
+  return chosen;
+}
+
+function addDaysOfMonth(
+  { days, nearestWeekdays, fromEnd }: DaysOfMonth,
+  month: Month,
+  to: Set<number>,
+): void {
+  const add = (day: number, isWeekday: boolean) => {
+    if (day >= 1 && day <= month.length) to.add(isWeekday ? findNearestWeekday(day, month) : day);
+  };
+  for (const day of days) add(day, false);
+  for (const day of nearestWeekdays) add(day, true);
+  for (const { offset, isWeekday } of fromEnd) add(month.length - offset, isWeekday);
+}
+
+/** Within the month. */
+function findNearestWeekday(day: number, { length, firstWeekday }: Month): number {
+  const weekday = (firstWeekday + day - 1) % 7;
+  if (weekday === 6) return day === 1 ? day + 2 : day - 1;
+  if (weekday === 0) return day === length ? day - 2 : day + 1;
+  return day;
+}
+
+function addDaysOfWeek(
+  { days, inMonth }: DaysOfWeek,
+  { length, firstWeekday }: Month,
+  to: Set<number>,
+): void {
+  const findFirst = (weekday: number) => 1 + ((weekday - firstWeekday + 7) % 7);
+  for (const weekday of days) for (let day = findFirst(weekday); day <= length; day += 7) to.add(day);
+  for (const { day: weekday, nth } of inMonth) {
+    const first = findFirst(weekday);
+    const day = nth === undefined ? first + 7 * Math.floor((length - first) / 7) : first + 7 * (nth - 1);
+    if (day <= length) to.add(day);
+  }
 }

@@ -1,11 +1,10 @@
 /**
- * Reads a cron expression and turns it into patterns of croner.
+ * Reads a cron expression.
  *
  * Two formats. Five fields: minutes, hours, day of month, month, day of week; Sunday is 0 or 7. Six or seven
- * fields, as Quartz: seconds first, Sunday is 1, an optional year last. All patterns together are the
- * expression: croner has no `L-3`, so such a day becomes one pattern for each length of month.
+ * fields, as Quartz: seconds first, Sunday is 1, an optional year last.
  */
-import { type DayFromEnd, type DaysOfMonth, readDaysOfMonth, readDaysOfWeek } from './cron-days.ts';
+import { type DaysOfMonth, type DaysOfWeek, readDaysOfMonth, readDaysOfWeek } from './cron-days.ts';
 import { FieldFault, type FieldKind, readNumbers } from './cron-field.ts';
 
 export const firstYear = 1970;
@@ -32,17 +31,29 @@ function numberNames(names: readonly string[], first: number): ReadonlyMap<strin
   return new Map(names.map((name, index) => [name, first + index]));
 }
 
-/** @returns patterns of croner with seven fields (Sunday is 0), or what is wrong, with the value. */
-export function readCronExpression(expression: string): { patterns: string[] } | { fault: string } {
+/** What an expression chooses. The numbers of each field are in ascending order. */
+export interface CronFields {
+  seconds: readonly number[];
+  minutes: readonly number[];
+  hours: readonly number[];
+  dom: DaysOfMonth;
+  /** January is 1. */
+  months: readonly number[];
+  dow: DaysOfWeek;
+  years: readonly number[];
+}
+
+/** @returns what it chooses, or what is wrong, with the value. */
+export function readCronExpression(expression: string): { fields: CronFields } | { fault: string } {
   try {
-    return { patterns: listPatterns(expression) };
+    return { fields: readFields(expression) };
   } catch (error) {
     if (error instanceof FieldFault) return { fault: error.message };
     throw error;
   }
 }
 
-function listPatterns(expression: string): string[] {
+function readFields(expression: string): CronFields {
   if (expression.length > longestExpression) {
     throw new FieldFault(
       `the expression has ${expression.length} characters; the limit is ${longestExpression}`,
@@ -76,16 +87,15 @@ function listPatterns(expression: string): string[] {
   const dow = read(isQuartz ? quartzDayOfWeek : classicDayOfWeek, readDaysOfWeek);
   const dom = read(dayOfMonth, readDaysOfMonth);
   if (isQuartz) checkQuartzDays(expression, dom.isAny, dow.isAny, texts[3] === '?' && texts[5] === '?');
-  return combine({
-    time: [isQuartz ? read(seconds, readTime) : '0', read(minutes, readTime), read(hours, readTime)].join(
-      ' ',
-    ),
+  return {
+    seconds: isQuartz ? read(seconds, readList) : [0],
+    minutes: read(minutes, readList),
+    hours: read(hours, readList),
     dom,
     months: read(month, readList),
-    weekdays: dow.isAny ? '*' : dow.days.join(','),
+    dow,
     years: isQuartz ? read(year, readList) : readList(year, '*'),
-    isEveryYear: (texts[6] ?? '*') === '*',
-  });
+  };
 }
 
 /** In Quartz the two day fields exclude each other, and one of them says so with `?`. */
@@ -103,65 +113,6 @@ function checkQuartzDays(expression: string, anyDom: boolean, anyDow: boolean, a
   }
 }
 
-function readTime(kind: FieldKind, text: string): string {
-  if (text === '*') return '*';
-  return readNumbers(kind, text.split(',')).join(',');
-}
-
 function readList(kind: FieldKind, text: string): number[] {
   return readNumbers(kind, text.split(','));
-}
-
-interface ReadExpression {
-  /** Seconds, minutes and hours. */
-  time: string;
-  dom: DaysOfMonth;
-  months: readonly number[];
-  weekdays: string;
-  years: readonly number[];
-  isEveryYear: boolean;
-}
-
-function combine({ time, dom, months, weekdays, years, isEveryYear }: ReadExpression): string[] {
-  const write = (days: string, ofMonths: readonly number[], ofYears?: readonly number[]): string[] => {
-    const writtenYears = ofYears ?? (isEveryYear ? undefined : years);
-    if (ofMonths.length === 0 || writtenYears?.length === 0) return [];
-    return [`${time} ${days} ${ofMonths.join(',')} ${weekdays} ${writtenYears?.join(',') ?? '*'}`];
-  };
-  if (dom.isAny) return write('*', months);
-  const plain = [...dom.days.map(String), ...dom.nearestWeekdays.map((day) => `${day}W`)];
-  const patterns = plain.length > 0 ? write(plain.join(','), months) : [];
-  for (const day of dom.fromEnd) {
-    if (day.offset === 0) patterns.push(...write(day.isWeekday ? 'LW' : 'L', months));
-    else for (const group of monthsByLength(months, years)) patterns.push(...writeFromEnd(day, group, write));
-  }
-  return patterns;
-}
-
-interface MonthsOfLength {
-  length: number;
-  months: readonly number[];
-  /** Set for February, which has two lengths. */
-  years?: readonly number[];
-}
-
-function monthsByLength(months: readonly number[], years: readonly number[]): MonthsOfLength[] {
-  const isShort = (each: number) => [4, 6, 9, 11].includes(each);
-  const february = months.filter((each) => each === 2);
-  return [
-    { length: 31, months: months.filter((each) => each !== 2 && !isShort(each)) },
-    { length: 30, months: months.filter(isShort) },
-    // Within firstYear and lastYear every fourth year is a leap year.
-    { length: 29, months: february, years: years.filter((each) => each % 4 === 0) },
-    { length: 28, months: february, years: years.filter((each) => each % 4 !== 0) },
-  ];
-}
-
-function writeFromEnd(
-  day: DayFromEnd,
-  { length, months, years }: MonthsOfLength,
-  write: (days: string, months: readonly number[], years?: readonly number[]) => string[],
-): string[] {
-  const date = length - day.offset;
-  return date < 1 ? [] : write(`${date}${day.isWeekday ? 'W' : ''}`, months, years);
 }

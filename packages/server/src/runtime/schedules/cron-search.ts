@@ -1,14 +1,14 @@
 /**
- * Finds the ticks of patterns of croner in a time zone.
+ * Finds the ticks of a cron expression in a time zone.
  *
- * croner searches in local time only, as if it were UTC, so that a search never walks through the times of a
- * gap one by one. The stretches of one offset are walked here, with this policy: a pattern with one second,
+ * The search is in local time only, as if it were UTC (cron-times.ts), so that it never walks through the times of a
+ * gap one by one. The stretches of one offset are walked here, with this policy: an expression with one second,
  * one minute and one hour has fixed times. A fixed time in a gap runs right after the gap, if that is the same
- * day; one that happens twice runs at the first. Other patterns skip the times in a gap and run on both passes
+ * day; one that happens twice runs at the first. Other expressions skip the times in a gap and run on both passes
  * of an overlap.
  */
-import { Cron } from 'croner';
-import { lastYear } from './cron-expression.ts';
+import { type CronFields, lastYear } from './cron-expression.ts';
+import { createLocalSearch } from './cron-times.ts';
 import type { Segment, Zone } from './zone.ts';
 
 /** Returns the first tick after a time. Both are milliseconds since 1970. */
@@ -17,29 +17,25 @@ export type FindNext = (after: number) => number | undefined;
 /** No tick is later, so a search for a date that never comes ends. */
 export const latest = Date.UTC(lastYear + 1, 0, 1);
 
-export function createCronSearch(patterns: readonly string[], zone: Zone): FindNext {
-  const searches = patterns.map((pattern) => createPatternSearch(pattern, zone));
+const day = 86_400_000;
+
+export function createCronSearch(fields: CronFields, zone: Zone): FindNext {
+  const search = createZonedSearch(fields, zone);
   // Many schedules share an expression and ask at about the same time.
   let last: { after: number; next: number | undefined } | undefined;
   return (after) => {
     if (last !== undefined && after >= last.after && after < (last.next ?? Number.POSITIVE_INFINITY)) {
       return last.next;
     }
-    let next: number | undefined;
-    for (const search of searches) {
-      const found = search(after);
-      if (found !== undefined && (next === undefined || found < next)) next = found;
-    }
+    const next = search(after);
     last = { after, next };
     return next;
   };
 }
 
-function createPatternSearch(pattern: string, zone: Zone): FindNext {
-  const cron = new Cron(pattern, { utcOffset: 0, mode: '7-part', paused: true });
-  const isFixed = /^\d+ \d+ \d+ /.test(pattern);
-  /** The first matching local time after one. */
-  const findLocal = (after: number) => cron.nextRun(new Date(after))?.getTime() ?? Number.POSITIVE_INFINITY;
+function createZonedSearch(fields: CronFields, zone: Zone): FindNext {
+  const isFixed = [fields.seconds, fields.minutes, fields.hours].every(({ length }) => length === 1);
+  const findLocal = createLocalSearch(fields);
   return (after) => {
     let at = after;
     let segment = zone.findSegment(at);
@@ -52,7 +48,9 @@ function createPatternSearch(pattern: string, zone: Zone): FindNext {
       // The local times before `start` belong to the stretch before; those in a gap to none.
       const start = skipRepeated(next, at - 1 + next.offset, isFixed);
       if (next.offset < segment.offset || local <= start) local = findLocal(start);
-      segment = next;
+      // Nothing matches before `local`, so changes of the clocks long before it need not be read.
+      const near = local - 2 * day;
+      segment = near > next.end && local !== Number.POSITIVE_INFINITY ? zone.findSegment(near) : next;
     }
     return undefined;
   };
@@ -71,5 +69,5 @@ function isInGap(local: number, before: Segment, after: Segment): boolean {
 }
 
 function isSameDay(one: number, other: number): boolean {
-  return Math.floor(one / 86_400_000) === Math.floor(other / 86_400_000);
+  return Math.floor(one / day) === Math.floor(other / day);
 }

@@ -5,23 +5,27 @@ import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { readTimeOfId, toUuid } from '../../kernel/identifiers.ts';
+import { requireRoom } from '../../kernel/work/queued-runs.ts';
 import { buildRunEvent, insertRuns } from '../executions/index.ts';
 import { findUnendedRun, lockSchedule, recordRunNow, scheduleById } from './schedule.store.ts';
 import { listTicksFrom } from './schedule.ts';
 import { patchSchedule, requireRunnable } from './schedule-write.ts';
 import { createScheduledRun } from './scheduled-run.ts';
+import type { ScheduleLimits } from './shortest-interval.ts';
 
-export function scheduleControlRoutes({ read, write }: Endpoints, { wakes }: { wakes: Wakes }): void {
+export function scheduleControlRoutes(
+  { read, write }: Endpoints,
+  { wakes, config: limits }: { wakes: Wakes; config: ScheduleLimits },
+): void {
   read(listScheduleTicks, async ({ params, query, rows, now }) => {
     const id = params.scheduleId;
     const row = requireRow(await rows(scheduleById, { schedule_id: toUuid(id) }), () =>
       problem('schedule-not-found', { id }),
     );
     const from = query.from === undefined ? undefined : new Date(query.from);
-    const results = listTicksFrom(row, now, query.count, from).map((tick) => ({
-      tick: tick.toISOString(),
-      localTime: renderLocalTime(tick, row.cron_timezone),
-    }));
+    const ticks = listTicksFrom(row, now, query.count, from);
+    const renderLocalTime = createLocalTimes(row.cron_timezone);
+    const results = ticks.map((tick) => ({ tick: tick.toISOString(), localTime: renderLocalTime(tick) }));
     return { body: { cronTimezone: row.cron_timezone, results } };
   });
 
@@ -29,7 +33,8 @@ export function scheduleControlRoutes({ read, write }: Endpoints, { wakes }: { w
     const { projectId, scheduleId } = params;
     // From here on no tick of the schedule starts a run until this one is written.
     const stored = await lockSchedule(tx, scope, projectId, scheduleId);
-    const found = await requireRunnable(tx, scope, { projectId, now, at: 'the schedule' }, stored);
+    const found = await requireRunnable(tx, scope, { projectId, now, at: 'the schedule', limits }, stored);
+    requireRoom(found.start.queuedRuns, stored.environment_name, limits);
     if (!stored.allows_concurrent) {
       const running = await findUnendedRun(tx, scope, stored.schedule_id);
       if (running !== undefined) throw problem('schedule-running', { name: stored.name, id: running });
@@ -52,24 +57,26 @@ export function scheduleControlRoutes({ read, write }: Endpoints, { wakes }: { w
 
   write(pauseSchedule, async ({ tx, scope, params: { projectId, scheduleId }, now }) => {
     const stored = await lockSchedule(tx, scope, projectId, scheduleId);
-    return patchSchedule(tx, scope, { projectId, stored, body: { scheduleEnabled: false }, now });
+    return patchSchedule(tx, scope, { projectId, stored, body: { scheduleEnabled: false }, now, limits });
   });
 
   write(resumeSchedule, async ({ tx, scope, params: { projectId, scheduleId }, now }) => {
     const stored = await lockSchedule(tx, scope, projectId, scheduleId);
-    return patchSchedule(tx, scope, { projectId, stored, body: { scheduleEnabled: true }, now });
+    return patchSchedule(tx, scope, { projectId, stored, body: { scheduleEnabled: true }, now, limits });
   });
 }
 
 /** ISO 8601 with the offset of the zone at that time: `2026-03-29T03:30:00+02:00`. */
-function renderLocalTime(tick: Date, zone: string): string {
+function createLocalTimes(zone: string): (tick: Date) => string {
   const form = new Intl.DateTimeFormat('en-GB', {
     timeZone: zone,
     ...{ year: 'numeric', month: '2-digit', day: '2-digit' },
     ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', timeZoneName: 'longOffset' },
   });
-  const parts = new Map(form.formatToParts(tick).map(({ type, value }) => [type, value]));
-  const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? '';
-  const offset = part('timeZoneName').replace('GMT', '') || '+00:00';
-  return `${part('year')}-${part('month')}-${part('day')}T${part('hour')}:${part('minute')}:${part('second')}${offset}`;
+  return (tick) => {
+    const parts = new Map(form.formatToParts(tick).map(({ type, value }) => [type, value]));
+    const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? '';
+    const offset = part('timeZoneName').replace('GMT', '') || '+00:00';
+    return `${part('year')}-${part('month')}-${part('day')}T${part('hour')}:${part('minute')}:${part('second')}${offset}`;
+  };
 }

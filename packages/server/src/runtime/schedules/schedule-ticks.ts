@@ -11,6 +11,7 @@ import type { FailureLog } from '../../kernel/failure-log.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
+import { type QueueLimit, QueueRoom } from '../../kernel/work/queued-runs.ts';
 import { findStarts, insertRuns } from '../executions/index.ts';
 import {
   type DueId,
@@ -32,6 +33,7 @@ export interface TickServices {
   wakes: Wakes;
   metrics: Metrics;
   failures: FailureLog;
+  config: QueueLimit;
 }
 
 const everyMilliseconds = 500;
@@ -92,13 +94,19 @@ async function fireBatch(services: TickServices, only?: DueId): Promise<number> 
     );
     const [facts, starts] = await Promise.all([
       readFacts(tx.query, rows, now),
-      findStarts(tx.query, wanted, 'the schedule'),
+      findStarts(tx.query, wanted, 'the schedule', services.config),
     ]);
+    const queues = new QueueRoom(services.config);
     const handled = rows.map((row, index): TickOutcome => {
       const [fact, found] = [facts.get(row.schedule_id), starts[index]];
       if (fact === undefined || found === undefined)
         throw new Error(`The schedule ${row.schedule_id} was not judged.`);
-      return handleTick({ row, facts: fact, found }, now, newId);
+      const place = [row.account_id, row.project_id, row.environment_name];
+      const queued = found.problem === undefined ? found.start.queuedRuns : 0;
+      const isFull = queues.count(place, queued) === 0;
+      const outcome = handleTick({ row, facts: fact, found, isFull }, now, newId);
+      if (outcome.run?.status === 'RUNNING') queues.take(place, queued, 1);
+      return outcome;
     });
     insertRuns(
       tx,

@@ -4,6 +4,7 @@ import { renderPipelinePath } from '../../delivery/artifacts/index.ts';
 import { statement, type Transaction } from '../../kernel/database/database.ts';
 import type { AccountEvent } from '../../kernel/database/events.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
+import type { QueueLimit } from '../../kernel/work/queued-runs.ts';
 import { requirePermissionIn } from '../../workspace/environments/index.ts';
 import { type FoundStart, findStarts } from '../executions/index.ts';
 import {
@@ -13,6 +14,7 @@ import {
   updateScheduleRow,
 } from './schedule.store.ts';
 import { applyPatch, createWantedStart, findFirstTick } from './schedule.ts';
+import { requireInterval, type ScheduleLimits, warnOfInterval } from './shortest-interval.ts';
 
 const selectName = statement(
   { parameters: { account_id: 'uuid', principal_id: 'uuid' }, row: { name: 'text' } },
@@ -32,6 +34,7 @@ interface Checked {
   at: string;
   /** As the request names it, for the problem. */
   agentId?: string | undefined;
+  limits: QueueLimit;
 }
 
 export type Runnable = Extract<FoundStart, { problem?: undefined }> & {
@@ -46,13 +49,13 @@ export type Runnable = Extract<FoundStart, { problem?: undefined }> & {
 export async function requireRunnable(
   tx: Transaction,
   scope: Scope,
-  { projectId, now, at, agentId }: Checked,
+  { projectId, now, at, agentId, limits }: Checked,
   row: ScheduleRow,
 ): Promise<Runnable> {
   const place = { accountId: scope.accountId, projectId };
   const wanted = { ...createWantedStart(row, place), ...(agentId ? { agentId } : {}) };
   const [[found], userName] = await Promise.all([
-    findStarts(tx.query, [wanted], at),
+    findStarts(tx.query, [wanted], at, limits),
     readCallerName(tx, scope),
   ]);
   if (found === undefined) throw new Error('A start was not judged.');
@@ -67,18 +70,24 @@ interface Patching {
   stored: ScheduleRow;
   body: BodyOf<typeof updateSchedule>;
   now: Date;
+  limits: ScheduleLimits;
 }
 
 /** Writes a patch of a locked schedule, and answers it. */
 export async function patchSchedule(
   tx: Transaction,
   scope: Scope,
-  { projectId, stored, body, now }: Patching,
-): Promise<{ body: Schedule; etag: string; events: AccountEvent[] }> {
+  { projectId, stored, body, now, limits }: Patching,
+): Promise<{ body: Schedule; etag: string; warning?: string; events: AccountEvent[] }> {
   const { row, isRetimed } = applyPatch(stored, body, scope.actorId);
   if (row.enabled || namesStart(body)) {
     const { agentId } = body;
-    const { userName } = await requireRunnable(tx, scope, { projectId, now, at: 'body', agentId }, row);
+    const { userName } = await requireRunnable(
+      tx,
+      scope,
+      { projectId, now, at: 'body', agentId, limits },
+      row,
+    );
     row.user_name = userName;
     // It can run now. Its next tick says whether it still can.
     row.problem_code = row.problem_detail = row.problem_since = null;
@@ -87,6 +96,7 @@ export async function patchSchedule(
   }
   if (isRetimed) {
     const tick = row.enabled || isTimed(body) ? findFirstTick(row, now, 'body') : undefined;
+    if (isTimed(body)) requireInterval(row, tick, 'body', limits);
     row.next_tick_at = row.enabled ? (findDueTick(stored, row, now) ?? tick ?? null) : null;
     row.timed_at = now;
   }
@@ -95,6 +105,7 @@ export async function patchSchedule(
   return {
     body: states.after,
     etag: renderScheduleEtag(row),
+    ...warnOfInterval(row, now, limits),
     events: [buildScheduleEvent('schedule-updated', projectId, row, states)],
   };
 }

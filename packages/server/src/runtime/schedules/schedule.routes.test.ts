@@ -271,7 +271,7 @@ test('a project has a limited number of schedules', async () => {
 test('deleting an environment deletes its schedules, each with an event, and names them', async () => {
   const { admin, created, schedules, made } = await createScheduled(server);
   const ids = [await created({ ...daily, name: 'b' }), await created({ ...daily, name: 'a' })];
-  assert.equal((await admin.delete(`${made.path}/environments/dev`)).status, 204);
+  assert.equal((await admin.delete(`${made.path}/environments/dev?confirm=true`)).status, 204);
   for (const id of ids) requireProblem(await admin.get(`${schedules}/${id}`), 404, 'schedule-not-found');
   const range = 'from=2020-01-01T00:00:00.000Z&to=2100-01-01T00:00:00.000Z';
   const { body } = await admin.get<Page<AccountEventItem>>(`/events?${range}&projectId=${made.projectId}`);

@@ -26,8 +26,12 @@ import {
 } from './schedule.store.ts';
 import { findFirstTick, readExpression } from './schedule.ts';
 import { buildScheduleEvent, patchSchedule, requireRunnable } from './schedule-write.ts';
+import { requireInterval, type ScheduleLimits, warnOfInterval } from './shortest-interval.ts';
 
-export function scheduleRoutes({ read, write }: Endpoints): void {
+export function scheduleRoutes(
+  { read, write }: Endpoints,
+  { config: limits }: { config: ScheduleLimits },
+): void {
   read(listSchedules, async ({ query, page }) => {
     const { limit, offset } = computePageBounds(query);
     const { rows, total } = await page(schedulePage, {
@@ -40,12 +44,12 @@ export function scheduleRoutes({ read, write }: Endpoints): void {
     return { body: { page: query.page, results: rows.map(presentSchedule), size: limit, total } };
   });
 
-  read(getSchedule, async ({ params, rows }) => {
+  read(getSchedule, async ({ params, rows, now }) => {
     const id = params.scheduleId;
     const row = requireRow(await rows(scheduleById, { schedule_id: toUuid(id) }), () =>
       problem('schedule-not-found', { id }),
     );
-    return { body: presentSchedule(row), etag: renderScheduleEtag(row) };
+    return { body: presentSchedule(row), etag: renderScheduleEtag(row), ...warnOfInterval(row, now, limits) };
   });
 
   write(createSchedule, async ({ tx, rows, scope, params, body, now, newId }) => {
@@ -85,10 +89,11 @@ export function scheduleRoutes({ read, write }: Endpoints): void {
     };
     // Also of one that is not enabled yet: an expression that never fires is a mistake.
     const firstTick = findFirstTick(wanted, now, 'body.schedule');
+    requireInterval(wanted, firstTick, 'body.schedule', limits);
     const start = await requireRunnable(
       tx,
       scope,
-      { projectId, now, at: 'body.pipeline', agentId: pipeline.agentId },
+      { projectId, now, at: 'body.pipeline', agentId: pipeline.agentId, limits },
       wanted,
     );
     const row = {
@@ -111,7 +116,7 @@ export function scheduleRoutes({ read, write }: Endpoints): void {
     const { projectId } = params;
     const stored = await lockSchedule(tx, scope, projectId, params.scheduleId);
     requireMatch(headers['If-Match'], renderScheduleEtag(stored));
-    return patchSchedule(tx, scope, { projectId, stored, body, now });
+    return patchSchedule(tx, scope, { projectId, stored, body, now, limits });
   });
 
   write(deleteSchedule, async ({ tx, scope, params, headers }) => {

@@ -173,6 +173,11 @@ function keepOr(stored: string | null, given: string | undefined): string | null
   return given === undefined ? stored : given || null;
 }
 
+/** Whether two states of a schedule have the same ticks. */
+export function haveSameTimes(one: ScheduleRow, other: ScheduleRow): boolean {
+  return describeTiming({ ...one, enabled: true }) === describeTiming({ ...other, enabled: true });
+}
+
 function describeTiming(row: ScheduleRow): string {
   const { cron_expression, interval_length, interval_unit, cron_timezone, effective_from, enabled } = row;
   return JSON.stringify([

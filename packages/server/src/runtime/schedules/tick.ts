@@ -34,9 +34,11 @@ interface Due {
   row: DueRow;
   facts: ScheduleFacts;
   found: FoundStart;
+  /** The queue of the environment has no room. */
+  isFull: boolean;
 }
 
-export function handleTick({ row, facts, found }: Due, now: Date, newId: NewId): TickOutcome {
+export function handleTick({ row, facts, found, isFull }: Due, now: Date, newId: NewId): TickOutcome {
   const { timetable, fault } = readTimetable(row);
   const due = row.next_tick_at ?? now;
   const tick = timetable === undefined ? due : chooseTick(timetable, due, now);
@@ -56,7 +58,7 @@ export function handleTick({ row, facts, found }: Due, now: Date, newId: NewId):
   if (fault !== undefined) return miss(expressionProblem, `${fault.field}: ${fault.message}`);
   if (found.problem !== undefined) return miss(found.problem.code, found.problem.message);
 
-  const { result, message, problem } = judgeRun(row, facts, tick);
+  const { result, message, problem } = judgeRun(row, facts, isFull, tick);
   const run = createScheduledRun(row, { accountId: row.account_id, projectId: row.project_id }, found, {
     executionId: newId(),
     trigger: 'SCHEDULE',
@@ -83,7 +85,7 @@ interface Judged {
   problem?: HandledTick['problem'];
 }
 
-function judgeRun(row: DueRow, facts: ScheduleFacts, tick: Date): Judged {
+function judgeRun(row: DueRow, facts: ScheduleFacts, isFull: boolean, tick: Date): Judged {
   if (!facts.is_permitted) {
     const who = row.user_name === null ? 'The deleted caller' : JSON.stringify(row.user_name);
     const message = `${who}, which last wrote the schedule, no longer has permission to run pipelines in the environment ${JSON.stringify(row.environment_name)}.`;
@@ -96,6 +98,11 @@ function judgeRun(row: DueRow, facts: ScheduleFacts, tick: Date): Judged {
     return {
       result: 'skipped',
       message: `The schedule does not allow concurrent executions, and its execution ${facts.unended_run} had not ended.`,
+    };
+  if (isFull)
+    return {
+      result: 'skipped',
+      message: `The queue of the environment ${JSON.stringify(row.environment_name)} is full: as many of its runs wait for an agent as may wait.`,
     };
   return { result: 'fired' };
 }

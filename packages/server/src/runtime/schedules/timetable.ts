@@ -103,7 +103,7 @@ export function ignoreStart({ findNext }: Timetable): Timetable {
   return { start: earliest, findNext };
 }
 
-/** How many read expressions are kept. One takes about 80 kB, most of it croner's table of years. */
+/** How many read expressions are kept. */
 const mostKept = 256;
 const kept = new Map<string, FindNext>();
 
@@ -117,7 +117,7 @@ function findCron(
   if (known !== undefined) return { findNext: known };
   const read = readCronExpression(expression);
   if ('fault' in read) return read;
-  const findNext = createCronSearch(read.patterns, zone);
+  const findNext = createCronSearch(read.fields, zone);
   kept.set(key, findNext);
   for (const oldest of kept.keys()) {
     if (kept.size <= mostKept) break;

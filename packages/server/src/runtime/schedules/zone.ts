@@ -23,18 +23,22 @@ const day = 86_400_000;
 /** Two changes are never this close to each other. */
 const probe = 5 * day;
 
-/** Zones that were used, as they were spelled. */
+/** Zones that were used, by their names in the IANA database, of which there are some hundreds. */
 const zones = new Map<string, Zone>();
-const mostZones = 2_000;
+/** The same zones as they were spelled, which may be in any case. */
+const spelledZones = new Map<string, Zone>();
+const mostSpelled = 2_000;
 
 /** @returns undefined for what is not a name of the IANA database */
 export function findZone(name: string): Zone | undefined {
-  const known = zones.get(name);
+  const known = spelledZones.get(name);
   if (known !== undefined) return known;
   const format = findFormat(name);
   if (format === undefined) return undefined;
-  const zone = createZone((at) => readOffset(format, at));
-  if (zones.size < mostZones) zones.set(name, zone);
+  const { timeZone } = format.resolvedOptions();
+  const zone = zones.get(timeZone) ?? createZone((at) => readOffset(format, at));
+  zones.set(timeZone, zone);
+  if (spelledZones.size < mostSpelled) spelledZones.set(name, zone);
   return zone;
 }
 

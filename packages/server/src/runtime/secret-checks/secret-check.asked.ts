@@ -82,6 +82,8 @@ const askedAgentRow = {
   restricted: 'boolean',
   /** The environments of the project on its allowlist; '' for all. */
   allowed: 'text[]',
+  /** The names that the project may not use in its vaults. */
+  ungranted: 'text[]',
 } satisfies ColumnTypes;
 export type AskedAgentRow = RowOf<typeof askedAgentRow>;
 
@@ -91,12 +93,14 @@ const instance = (condition: string) => `exists (
       and i.last_seen_at > $now::timestamptz - interval '${connectedSeconds} seconds' and ${condition})`;
 
 export const askedAgents = guardedRead(
-  { parameters: { agent_ids: 'uuid[]' }, row: askedAgentRow },
+  { parameters: { agent_ids: 'uuid[]', secret_names: 'text[]' }, row: askedAgentRow },
   `
   select a.agent_id, a.name, a.paused, a.restricted_access as restricted, ${instance('true')} as connected,
     ${instance("not i.restart_requested and 'secret-check' = any (i.abilities)")} as able,
     array(select coalesce(p.environment_name, '') from agent_allowed_place p
-      where p.account_id = $account_id and p.agent_id = a.agent_id and p.project_id = $project_id order by 1) as allowed
+      where p.account_id = $account_id and p.agent_id = a.agent_id and p.project_id = $project_id order by 1) as allowed,
+    array(select named.name from unnest($secret_names::text[]) as named (name)
+      where not may_use_vault_name($account_id, $project_id, a.agent_id, named.name)) as ungranted
   from agent a
   where a.account_id = $account_id and a.agent_id = any ($agent_ids::uuid[])`,
 );

@@ -280,3 +280,22 @@ test('an instance that does not support checks does not get one', async () => {
   await oslo.answerNext(there);
   assert.equal((await checked).body.resolved, true);
 });
+
+test('a secret that the project may not use is not asked for', async () => {
+  const { account, admin, projectId, reference, check, setAgent } = await project();
+  const oslo = await createCheckingAgent(account, { name: 'oslo' });
+  await setAgent('dev', oslo);
+  await setAgent('prod', oslo);
+  await reference('foreign');
+  await reference('own', { secretName: `${projectId}/own` });
+  const vaultAccess = { projects: { [projectId]: {} } };
+  assert.equal((await admin.patch(`/agents/${oslo.agentId}`, { vaultAccess })).status, 202);
+  const answers = oslo.answerNext(there);
+  const { body } = await check();
+  await answers;
+  assert.deepEqual(summarize(body), [
+    ['foreign', 'dev prod', 'oslo', 'NOT_GRANTED'],
+    ['own', 'dev prod', 'oslo', 'RESOLVED'],
+  ]);
+  assert.match(body.results[0]?.message ?? '', /"prod\/reader".*"oslo".*vaultAccess/);
+});

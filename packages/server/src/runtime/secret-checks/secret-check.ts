@@ -120,7 +120,7 @@ function describeAsking(
 
 /** The reason why the agent cannot be asked; undefined if it can. */
 function findObstacle(
-  { environmentNames }: Asking,
+  { at, environmentNames }: Asking,
   agent: AskedAgentRow | undefined,
 ): { outcome: SecretCheckOutcome; message: string } | undefined {
   if (agent === undefined)
@@ -137,9 +137,18 @@ function findObstacle(
     !restricted ||
     allowed.includes('') ||
     (environmentNames.size === 0 ? allowed.length > 0 : allowed.some((each) => environmentNames.has(each)));
-  if (isAllowed) return undefined;
+  if (isAllowed) return describeUngranted(at, agent);
   const message = `${name} is restricted, and its allowlist does not include this project and environment`;
   return { outcome: 'AGENT_NOT_ALLOWED', message };
+}
+
+function describeUngranted(
+  { secretName }: SecretCoordinates,
+  { name, ungranted }: AskedAgentRow,
+): { outcome: SecretCheckOutcome; message: string } | undefined {
+  if (!ungranted.includes(secretName)) return undefined;
+  const message = `the project may not use the vault secret ${JSON.stringify(secretName)} with the agent ${JSON.stringify(name)}: a Super Admin or Admin can grant it with vaultAccess of the agent`;
+  return { outcome: 'NOT_GRANTED', message };
 }
 
 /** The agent's part that has room, or a new one. */

@@ -20,6 +20,7 @@ const foundRow = {
   /** The agent of the reference. */
   agent_id: 'uuid?',
   agent_name: 'text?',
+  is_granted: 'boolean',
 } satisfies ColumnTypes;
 
 /** One row if this instance holds the work with this epoch. */
@@ -37,7 +38,8 @@ const ofHeldWork = statement(
   },
   `
   select r.secret_name as "secretName", r.secret_key as "secretKey", r.vault_name as "vaultName", r.vault_type as "vaultType", r.provider,
-    r.agent_id, a.name as agent_name
+    r.agent_id, a.name as agent_name,
+    may_use_vault_name(w.account_id, w.project_id, w.agent_id, r.secret_name) as is_granted
   from work w
   left join secret_reference r on r.account_id = w.account_id and r.project_id = w.project_id and r.name = $name
   left join agent a on a.account_id = r.account_id and a.agent_id = r.agent_id
@@ -59,10 +61,11 @@ export function secretLookupRoutes({ app }: Endpoints, services: Services & { wa
       name,
     });
     if (row === undefined) throw problem('work-not-held', { id: workId, epoch });
-    const { secretName, agent_id: agentId, agent_name: agentName } = row;
+    const { secretName, agent_id: agentId, agent_name: agentName, is_granted: isGranted } = row;
     if (secretName === null) throw problem('secret-reference-not-found', { name });
     if (agentId !== null && agentId !== agent.agentId)
       throw problem('secret-reference-of-another-agent', { name, agent: agentName ?? agentId });
+    if (!isGranted) throw problem('vault-name-not-granted-to-run', { name, secretName });
     return buildCoordinates({ ...row, secretName });
   });
 }

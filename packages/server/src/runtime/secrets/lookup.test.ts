@@ -84,3 +84,22 @@ test('only the agent of a reference can read it', async () => {
   requireProblem(refused, 409, 'secret-reference-of-another-agent');
   assert.match(refused.problem.detail, /"theirs" is for the agent "lisbon" only/);
 });
+
+test('a name that was taken from the project, or is granted for another agent only, is not given away', async () => {
+  const { account, agent, project, lookUp, create } = await running();
+  const { projectId } = project;
+  const other = await account.agent('lisbon');
+  await create('reader');
+  await create('own', { secretName: `${projectId}/own` });
+  const setAccess = (agentId: string, names: string[]) =>
+    account.admin.patch(`/agents/${agentId}`, { vaultAccess: { projects: { [projectId]: { names } } } });
+  await setAccess(agent.agentId, []);
+  const refused = await lookUp('reader');
+  requireProblem(refused, 409, 'vault-name-not-granted-to-run');
+  assert.match(refused.problem.detail, /"reader".*"prod\/reader".*vaultAccess/);
+  await setAccess(other.agentId, ['prod/reader']);
+  requireProblem(await lookUp('reader'), 409, 'vault-name-not-granted-to-run');
+  assert.equal((await lookUp('own')).status, 200);
+  await setAccess(agent.agentId, ['prod/reader']);
+  assert.equal((await lookUp('reader')).status, 200);
+});

@@ -92,7 +92,7 @@ export function secretRoutes({ read, long }: Endpoints, services: SecretServices
 
   async function begin(call: LongCall<typeof writeSecretValue>, given: Given) {
     const write = await createSealedWrite(call, given);
-    const { accountId, writeId, agentId, keyId, place, sealed } = write;
+    const { accountId, writeId, agentId, keyId, place, sealed, projectId } = write;
     return call.awaited.begin({ workId: writeId, until: given.until }, (tx) => {
       insertSecretWrite(tx, write, call.now);
       const work = {
@@ -108,7 +108,8 @@ export function secretRoutes({ read, long }: Endpoints, services: SecretServices
       // Wake all waiting instances: only one of them has the key.
       tx.afterCommit(() => services.wakes.wake(agentId, 'all'));
       const subject = { type: 'secret-write', id: writeId, name: place.name };
-      return [{ name: 'secret-write-requested', subject, after: { agentId, keyId, ...place } }];
+      const after = { agentId, keyId, ...place, ...(projectId === null ? {} : { projectId }) };
+      return [{ name: 'secret-write-requested', subject, after }];
     });
   }
 }
@@ -123,7 +124,7 @@ interface Given {
 
 /** Throws `agent-not-connected` and `sealed-value-refused`. */
 async function createSealedWrite(
-  { params, scope, newId, now }: LongCall<typeof writeSecretValue>,
+  { params, query, scope, newId, now }: LongCall<typeof writeSecretValue>,
   { agent, place, value, sealedValue }: Given,
 ): Promise<SecretWrite> {
   const [key] = agent.keys;
@@ -144,6 +145,7 @@ async function createSealedWrite(
     place,
     sealed,
     sha256: digestSealedValue(sealed.jwe),
+    projectId: query.projectId ?? null,
   };
 }
 

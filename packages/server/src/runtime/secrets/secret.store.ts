@@ -8,9 +8,11 @@ import {
   type Transaction,
   typed,
 } from '../../kernel/database/database.ts';
+import { insertIntoEvent } from '../../kernel/database/events.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import type { IssuedKey, KeyType } from '../../kernel/security/certificate-authority.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
+import type { WorkMoment } from '../../kernel/work/work.ts';
 import { connectedSeconds } from '../../workspace/agents/index.ts';
 import { type CallingAgent, secretRefreshed } from '../agent-link/index.ts';
 import type { Sealed, SealingKey } from './sealing.ts';
@@ -143,13 +145,14 @@ const insertWrite = statement(
       sealed_value: 'text',
       sealed_sha256: 'text',
       created_at: 'timestamptz',
+      project_id: 'uuid?',
     },
   },
   `
   insert into secret_write (account_id, write_id, agent_id, key_id, jti, provider, vault_name, name, secret_key, type, sealed_value,
-    sealed_sha256, status, created_at)
+    sealed_sha256, status, created_at, project_id)
   values ($account_id, $write_id, $agent_id, $key_id, $jti, $provider, $vault_name, $name, $secret_key, $type,
-    $sealed_value, $sealed_sha256, 'PENDING', $created_at)`,
+    $sealed_value, $sealed_sha256, 'PENDING', $created_at, $project_id)`,
 );
 
 export interface SecretWrite {
@@ -160,11 +163,16 @@ export interface SecretWrite {
   place: SecretPlace;
   sealed: Sealed;
   sha256: string;
+  /** The project that gets the name once it is written. */
+  projectId: string | null;
 }
 
 export function insertSecretWrite(tx: Transaction, write: SecretWrite, now: Date): void {
   const { provider, vaultName, name, key, type } = write.place;
   tx.onConstraint('secret_write_jti_once', () => problem('sealed-value-used'));
+  tx.onConstraint('secret_write_for_project', () =>
+    problem('unknown-project', { id: write.projectId ?? '' }),
+  );
   tx.send(insertWrite, {
     account_id: write.accountId,
     write_id: write.writeId,
@@ -179,6 +187,7 @@ export function insertSecretWrite(tx: Transaction, write: SecretWrite, now: Date
     sealed_value: write.sealed.jwe,
     sealed_sha256: write.sha256,
     created_at: now,
+    project_id: write.projectId,
   });
 }
 
@@ -233,6 +242,55 @@ const endWrites = statement(
     receipt = ($receipts::text[])[array_position($write_ids::uuid[], write_id)], sealed_value = null
   where account_id = $account_id and write_id = any ($write_ids::uuid[]) and status = 'PENDING'`,
 );
+
+const grantWritten = statement(
+  {
+    parameters: {
+      account_id: 'uuid',
+      write_ids: 'uuid[]',
+      event_ids: 'uuid[]',
+      now: 'timestamptz',
+      actor_id: 'uuid?',
+      actor_kind: 'text',
+      request_id: 'uuid?',
+    },
+  },
+  `
+  with written as (
+    select w.write_id, w.project_id, w.agent_id, w.name from secret_write w
+    join project p on p.account_id = w.account_id and p.project_id = w.project_id
+    where w.account_id = $account_id and w.write_id = any ($write_ids::uuid[])
+    for key share of p
+  ), granted as (
+    insert into vault_grant (account_id, project_id, agent_id, name, is_prefix)
+    select distinct $account_id::uuid, project_id, agent_id, name, false from written
+    on conflict do nothing
+    returning project_id, agent_id, name
+  ), numbered as (
+    select *, row_number() over () as number from granted
+  )
+  ${insertIntoEvent}
+  select $account_id, $now, ($event_ids::uuid[])[number], 'vault-names-granted', $actor_id, $actor_kind, $request_id,
+    project_id, null, 'project', project_id::text, null, null,
+    jsonb_build_object('names', jsonb_build_array(name), 'agentId', agent_id)
+  from numbered`,
+);
+
+/** Grants the written names to the projects for which they were written. */
+export function grantWrittenNames(
+  { tx, accountId, source, now, newId }: WorkMoment,
+  writeIds: readonly string[],
+): void {
+  tx.send(grantWritten, {
+    account_id: accountId,
+    write_ids: [...writeIds],
+    event_ids: writeIds.map(() => newId()),
+    now,
+    actor_id: source.actorId,
+    actor_kind: source.actorKind,
+    request_id: source.requestId,
+  });
+}
 
 /** Ends writes and deletes their sealed values. */
 export function endSecretWrites(

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { BodyOf, writeSecretValue } from '@headgate/contract';
+import type { Agent, BodyOf, writeSecretValue } from '@headgate/contract';
 import { CompactEncrypt } from 'jose';
 import { createClient, requireProblem } from '../../testing/client.ts';
 import {
@@ -387,4 +387,34 @@ test('refreshing the agent’s secret revokes its certificates, and unclaimed va
   );
   const [answer] = await Promise.all([write(password), again.confirmNext()]);
   assert.equal(answer.status, 201);
+});
+
+test('a written name is granted to the project of the request, once the agent has written it', async () => {
+  const { account, admin, agent, write } = await scene();
+  const { projectId, path } = await account.project();
+  const member = await account.actor('MEMBER', { projectId, role: 'CONTRIBUTOR' });
+  const refer = (name: string) =>
+    member.post(`${path}/secret-references/${name}`, { type: 'PASSWORD', secretName: 'orders-api' });
+  const refused = write(password, `?projectId=${projectId}`);
+  const first = await agent.next();
+  assert.ok(first);
+  requireProblem(await refer('early'), 403, 'vault-name-not-granted');
+  await agent.end(first, { message: 'full' });
+  requireProblem(await refused, 502, 'vault-refused');
+  requireProblem(await refer('failed'), 403, 'vault-name-not-granted');
+  void agent.confirmNext();
+  assert.equal((await write(password, `?projectId=${projectId}`)).status, 201);
+  assert.equal((await refer('granted')).status, 201);
+  const other = await account.project();
+  const stranger = await account.actor('MEMBER', { projectId: other.projectId, role: 'CONTRIBUTOR' });
+  const body = { type: 'PASSWORD', secretName: 'orders-api' };
+  requireProblem(
+    await stranger.post(`${other.path}/secret-references/r`, body),
+    403,
+    'vault-name-not-granted',
+  );
+  const access = (await admin.get<Agent>(`/agents/${agent.agentId}`)).body.vaultAccess;
+  assert.deepEqual(access?.projects, { [projectId]: { prefixes: [], names: ['orders-api'] } });
+  const elsewhere = await (await server.account()).project();
+  requireProblem(await write(password, `?projectId=${elsewhere.projectId}`), 422, 'unknown-project');
 });

@@ -2,7 +2,7 @@
 import type { WorkOutcome } from '@headgate/contract';
 import { recordEvents } from '../../kernel/database/events.ts';
 import type { WorkOwner, WorkServices } from '../../kernel/work/work.ts';
-import { endSecretWrites } from './secret.store.ts';
+import { endSecretWrites, grantWrittenNames } from './secret.store.ts';
 
 /** The payload, a SecretWriteWork. */
 const payload = `
@@ -20,7 +20,8 @@ export function createSecretWriteOwner(services: WorkServices): WorkOwner {
     onSilent: nothing,
     onCameBack: nothing,
     onRequeued: nothing,
-    onEnded({ tx, accountId, source, now, newId }, ends) {
+    onEnded(moment, ends) {
+      const { tx, accountId, source, now, newId } = moment;
       const rows = ends.map((end) => {
         // The schema of the agent protocol has validated the members of a report.
         const result = (end.result ?? {}) as Pick<WorkOutcome, 'receipt' | 'valueFault'>;
@@ -32,6 +33,8 @@ export function createSecretWriteOwner(services: WorkServices): WorkOwner {
       });
       for (const [status, alike] of Map.groupBy(rows, (row) => row.status))
         endSecretWrites(tx, accountId, status, alike);
+      const written = rows.filter(({ status }) => status === 'WRITTEN').map(({ id }) => id);
+      if (written.length > 0) grantWrittenNames(moment, written);
       const events = rows.map(({ id, status, message }) => ({
         name: 'secret-write-ended' as const,
         subject: { type: 'secret-write', id },

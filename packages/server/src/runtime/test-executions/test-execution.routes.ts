@@ -6,6 +6,7 @@ import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { readTimeOfId, toUuid } from '../../kernel/identifiers.ts';
+import { type QueueLimit, requireRoom } from '../../kernel/work/queued-runs.ts';
 import {
   describeCancellation,
   endWork,
@@ -30,6 +31,7 @@ export interface TestExecutionServices {
   database: Database;
   wakes: Wakes;
   times: WorkTimes;
+  config: QueueLimit;
 }
 
 export function testExecutionRoutes({ read, write }: Endpoints, services: TestExecutionServices): void {
@@ -37,8 +39,9 @@ export function testExecutionRoutes({ read, write }: Endpoints, services: TestEx
     requireListOfScope(body);
     const { projectId } = params;
     const { environmentName, executionTag } = body;
-    const [found] = await rows(whatStartNeeds, createPlaceParameters(body));
+    const [found] = await rows(whatStartNeeds, createPlaceParameters(body, services.config));
     const { row, version } = requireVersion(found, body);
+    requireRoom(row.queued_runs, environmentName, services.config);
     const tests = chooseTests(body, version);
     const agentId = requireAgent(row, body);
     const sharedArtifacts = await chooseVersions(services.database.read, scope, version.pipelines);

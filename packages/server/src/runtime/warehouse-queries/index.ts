@@ -4,6 +4,14 @@ import { type WarehouseQueryServices, warehouseQueryRoutes } from './warehouse-q
 import { removedQueriesAtOnce, removeOldQueries } from './warehouse-query.store.ts';
 import { createQueryOwner } from './warehouse-query.work.ts';
 
+export {
+  beginQuery,
+  findHindrance,
+  type WarehouseQueryServices,
+  waitForQuery,
+} from './warehouse-query.routes.ts';
+export { queriedPlace } from './warehouse-query.store.ts';
+
 export const warehouseQueries: Slice<WarehouseQueryServices> = {
   name: 'warehouse-queries',
   routes: warehouseQueryRoutes,

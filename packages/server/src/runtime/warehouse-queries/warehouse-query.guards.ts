@@ -5,8 +5,6 @@ import { warehouseQueryExamples } from './warehouse-query.examples.ts';
 export const warehouseQueryGuards: SliceGuards = {
   examples: warehouseQueryExamples,
   permissions: {
-    'write and delete overrides in an environment; upload, promote, enable artifacts there': [
-      'queryWarehouse',
-    ],
+    'read executions, steps and logs of an environment': ['queryWarehouse'],
   },
 };

@@ -2,7 +2,7 @@
 import { queryBytesLimit, queryDefaultRows, querySecondsLimit, queryWarehouse } from '@headgate/contract';
 import { requireRow } from '../../kernel/database/database.ts';
 import type { Wakes } from '../../kernel/database/wakes.ts';
-import type { Endpoints, LongCall, Services } from '../../kernel/endpoint/endpoint.ts';
+import type { AwaitedWork, Call, Endpoints, LongCall, Services } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { waitForEnd } from '../../kernel/work/awaited-end.ts';
@@ -17,25 +17,22 @@ export interface WarehouseQueryServices extends Services {
 }
 
 type QueryCall = LongCall<typeof queryWarehouse>;
-type QueriedAgent = QueriedPlaceRow & { agent_id: string; agent_name: string };
+export type QueriedAgent = QueriedPlaceRow & { agent_id: string; agent_name: string };
 
 const subjectName = 'query';
 
 export function warehouseQueryRoutes({ long }: Endpoints, services: WarehouseQueryServices): void {
   long(queryWarehouse, async (call) => {
     const agent = await requireAgent(call);
-    const begun = (await call.awaited.findEarlier()) ?? (await begin(call, services, agent));
+    const begun =
+      (await call.awaited.findEarlier()) ??
+      (await beginQuery(call, services, agent, { ...call.body, requestedBy: call.scope.actorId }));
     if ('answer' in begun) return begun.answer;
     const { workId: queryId } = begun.pending;
-    const seconds = services.secretWaitSeconds + querySecondsLimit;
-    const { accountId } = call.scope;
-    const ended = await waitForEnd(services, seconds, queryId, async () => {
-      const found = await findQuery(services.database.read, accountId, queryId);
-      if (found === undefined) throw problem('project-not-found', { projectId: call.params.projectId });
-      return found.state === 'PENDING' ? { waitsFor: queryId } : { ended: found };
-    });
+    const ended = await waitForQuery(call, services, queryId);
     if (ended === undefined) {
       await call.awaited.giveUp(queryId);
+      const seconds = services.secretWaitSeconds + querySecondsLimit;
       throw problem('warehouse-query-timeout', { agentName: agent.agent_name, seconds });
     }
     if (ended.result !== null) return call.awaited.finish(queryId, { body: ended.result });
@@ -62,16 +59,47 @@ async function requireAgent({ rows, body }: QueryCall): Promise<QueriedAgent> {
   return { ...place, agent_id, agent_name };
 }
 
-function findHindrance({ paused, connected, able }: QueriedPlaceRow): string | undefined {
+export function findHindrance({ paused, connected, able }: QueriedPlaceRow): string | undefined {
   if (paused === true) return 'is paused; resume it';
   if (connected !== true) return 'is not connected; start it';
   return able === true ? undefined : 'cannot run queries; install a newer version of it';
 }
 
-function begin(call: QueryCall, services: WarehouseQueryServices, { agent_id: agentId }: QueriedAgent) {
-  const { scope, params, body, now } = call;
+type Asking = Pick<Call<never>, 'scope' | 'now' | 'newId'> & {
+  params: { projectId: string };
+  awaited: Pick<AwaitedWork<never>, 'begin'>;
+};
+
+interface Asked {
+  environmentName: string;
+  sql: string;
+  maxRows?: number;
+  /** Must still have permission to run pipelines there when the query is claimed. */
+  requestedBy?: string;
+}
+
+/** @returns undefined if the agent did not answer in time */
+export function waitForQuery(
+  { scope, params }: Pick<Asking, 'scope' | 'params'>,
+  services: WarehouseQueryServices,
+  queryId: string,
+) {
+  const seconds = services.secretWaitSeconds + querySecondsLimit;
+  return waitForEnd(services, seconds, queryId, async () => {
+    const found = await findQuery(services.database.read, scope.accountId, queryId);
+    if (found === undefined) throw problem('project-not-found', params);
+    return found.state === 'PENDING' ? { waitsFor: queryId } : { ended: found };
+  });
+}
+
+export function beginQuery(
+  call: Asking,
+  services: Pick<WarehouseQueryServices, 'wakes' | 'secretWaitSeconds'>,
+  { agent_id: agentId }: Pick<QueriedAgent, 'agent_id'>,
+  { environmentName, sql, maxRows = queryDefaultRows, requestedBy }: Asked,
+) {
+  const { scope, params, now } = call;
   const { projectId } = params;
-  const { environmentName, sql, maxRows = queryDefaultRows } = body;
   const queryId = call.newId();
   const until = new Date(now.getTime() + services.secretWaitSeconds * 1_000);
   const pendingUntil = new Date(until.getTime() + querySecondsLimit * 1_000);
@@ -95,7 +123,7 @@ function begin(call: QueryCall, services: WarehouseQueryServices, { agent_id: ag
       agent_id: agentId,
       kind: 'warehouse-query',
       name: subjectName,
-      requested_by: scope.actorId,
+      ...(requestedBy === undefined ? {} : { requested_by: requestedBy }),
     };
     enqueueWork(tx, work, now, { claimableUntil: until });
     tx.afterCommit(() => services.wakes.wake(agentId, 'all'));

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { WarehouseRows } from '@headgate/contract';
+import type { Grant } from '../../testing/account.ts';
 import { requireProblem } from '../../testing/client.ts';
 import { createQueryingAgent } from '../../testing/querying-agent.ts';
 import { patientRequests, startTestServer } from '../../testing/server.ts';
@@ -106,4 +107,29 @@ test('a query that the agent does not take in time ends without it', async () =>
   const { status, text } = await waiting;
   assert.equal(status, 422, text);
   assert.match(text, /no agent|claimed|took|time/i);
+});
+
+test('whoever may read the executions of an environment may query it, and nobody else', async () => {
+  const { account, path, projectId } = await scene();
+  const agent = await createQueryingAgent(account);
+  const send = async (role: Grant, environmentName = 'dev') => {
+    const actor = await account.actor('MEMBER', role);
+    return actor.post(`${path}/warehouse-queries`, {
+      environmentName,
+      sql: 'select 1',
+      agentId: agent.agentId,
+    });
+  };
+  for (const role of [
+    { projectId, role: 'VIEWER' },
+    { projectId, environmentName: 'dev', role: 'VIEWER' },
+    { projectId, environmentName: 'dev', role: 'OPERATOR' },
+  ] as const) {
+    const answered = agent.answerNext(rows);
+    const answer = await send(role);
+    assert.equal(answer.status, 200, answer.text);
+    await answered;
+  }
+  const ofProd = await send({ projectId, environmentName: 'prod', role: 'VIEWER' });
+  requireProblem(ofProd, 403, 'forbidden');
 });

@@ -1,11 +1,13 @@
 /** Queries as work: the payload for the agent, and what its response means. */
 import type { WorkOutcome } from '@headgate/contract';
 import type { WorkEnd, WorkOwner, WorkServices } from '../../kernel/work/work.ts';
+import { selectGeneration } from '../../workspace/environments/index.ts';
 import { endQueries, type QueryEnd } from './warehouse-query.store.ts';
 
 /** The payload, a WarehouseQueryWork. */
 const payload = `
-  select json_build_object('projectId', q.project_id, 'environmentName', q.environment_name, 'sql', q.sql,
+  select json_build_object('projectId', q.project_id, 'environmentName', q.environment_name,
+    'generation', ${selectGeneration('q')}, 'sql', q.sql,
     'maxRows', q.max_rows, 'maxBytes', q.max_bytes, 'seconds', q.seconds,
     'warehouse', json_build_object('kind', lower(p.warehouse)))
   from warehouse_query q

@@ -52,6 +52,8 @@ test('a registered agent is pending and returned with all its members', async ()
     description: '',
     enableAutoUpdates: true,
     restrictedAccess: false,
+    environmentShare: 50,
+    weights: [],
     versionDetails: {
       agentVersion: '',
       agentUpdateAvailable: false,
@@ -59,6 +61,7 @@ test('a registered agent is pending and returned with all its members', async ()
       trackName: 'current',
       trackVersion: server.deps.version,
     },
+    vaultAccess: { projects: {} },
   });
   assert.ok(answer.headers.location?.endsWith(`/v1/agents/${agent.agentId}`));
   assert.deepEqual(await get(), agent);

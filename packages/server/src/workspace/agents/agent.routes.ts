@@ -1,5 +1,6 @@
 import {
   type Agent,
+  type AgentWeight,
   agentDeployments,
   agentStatuses,
   agentTracks,
@@ -10,6 +11,7 @@ import {
   getAgent,
   listAgents,
   updateAgent,
+  type VaultAccess,
 } from '@headgate/contract';
 import { generateClientId } from '../../access/credentials/index.ts';
 import { requireRow } from '../../kernel/database/database.ts';
@@ -25,6 +27,7 @@ import { generateSecret, type Sealer } from '../../kernel/security/sealed.ts';
 import { endWorkOfAgent } from '../../kernel/work/deleted-work.ts';
 import type { WorkOwners } from '../../kernel/work/work.ts';
 import {
+  type AgentRow,
   agentById,
   agentPage,
   deleteAgentRow,
@@ -38,6 +41,7 @@ import {
 import { deletableStatuses } from './agent.ts';
 import { agentControlRoutes } from './agent-control.routes.ts';
 import { renderSecretWakeKey, revokeCertificates } from './agent-secret.store.ts';
+import { replaceVaultAccess } from './vault-grant.store.ts';
 
 export interface AgentServices {
   sealer: Sealer;
@@ -76,12 +80,29 @@ function readingRoutes({ read }: Endpoints, { version }: AgentServices): void {
     const row = requireRow(await rows(agentById, { agent_id: toUuid(id) }), () =>
       problem('agent-not-found', { id }),
     );
-    return { body: presentAgent(row, version), etag: renderAgentEtag(row) };
+    const body = row.may_manage ? presentWithVaultAccess(row, version) : presentAgent(row, version);
+    return { body, etag: renderAgentEtag(row) };
   });
 }
 
+/** With the ids as the database has them. Throws `invalid-request` for one that is there twice. */
+function readWeights(weights: readonly AgentWeight[]): AgentWeight[] {
+  const read = weights.map((each) => ({ ...each, projectId: toUuid(each.projectId) }));
+  const names = read.map(({ projectId, environmentName }) => `${projectId}/${environmentName ?? ''}`);
+  const index = names.findIndex((name, place) => names.indexOf(name) < place);
+  if (index >= 0)
+    throw invalidRequest([
+      {
+        field: `body.weights[${index}]`,
+        pointer: `/body/weights/${index}`,
+        detail: 'is a second weight of the same place',
+      },
+    ]);
+  return read;
+}
+
 function writingRoutes({ write }: Endpoints, { sealer, owners, wakes, version }: AgentServices): void {
-  write(createAgent, ({ tx, scope, body, now, newId }) => {
+  write(createAgent, async ({ tx, scope, body, now, newId }) => {
     const made = {
       agent_id: newId(),
       name: body.name,
@@ -95,10 +116,11 @@ function writingRoutes({ write }: Endpoints, { sealer, owners, wakes, version }:
       client_id: generateClientId(),
       secret: generateSecret(),
     };
-    const row = insertAgent(tx, sealer, scope.accountId, made, now);
+    insertAgent(tx, sealer, scope.accountId, made, now);
+    const row = await lockAgent(tx, scope, made.agent_id, now);
     const after = presentAgent(row, version);
     return {
-      body: after,
+      body: presentWithVaultAccess(row, version),
       etag: renderAgentEtag(row),
       location: `/v1/agents/${row.agent_id}`,
       events: [buildAgentEvent('agent-created', after, { after })],
@@ -115,15 +137,26 @@ function writingRoutes({ write }: Endpoints, { sealer, owners, wakes, version }:
       track_name: requireWord(agentTracks, body.trackName ?? stored.track_name, 'trackName'),
       enable_auto_updates: body.enableAutoUpdates ?? stored.enable_auto_updates,
       restricted_access: body.restrictedAccess ?? stored.restricted_access,
+      environment_share: body.environmentShare ?? stored.environment_share,
+      weights: body.weights === undefined ? stored.weights : readWeights(body.weights),
       version: stored.version + 1,
     };
     updateAgentRow(tx, scope, row);
+    // More work may be within its share now.
+    tx.afterCommit(() => wakes.wake(row.agent_id, 'all'));
     const [before, after] = [presentAgent(stored, version), presentAgent(row, version)];
-    return {
-      body: after,
-      etag: renderAgentEtag(row),
-      events: [buildAgentEvent('agent-updated', after, { before, after })],
-    };
+    const events = [buildAgentEvent('agent-updated', after, { before, after })];
+    const { vaultAccess } = body;
+    if (vaultAccess !== undefined) {
+      replaceVaultAccess(tx, scope, row.agent_id, vaultAccess);
+      row.vault_access = (await lockAgent(tx, scope, row.agent_id, now)).vault_access;
+      const pick = ({ vault_access }: AgentRow) =>
+        pickProjects(vault_access, Object.keys(vaultAccess.projects));
+      events.push(
+        buildAgentEvent('agent-vault-access-updated', after, { before: pick(stored), after: pick(row) }),
+      );
+    }
+    return { body: presentWithVaultAccess(row, version), etag: renderAgentEtag(row), events };
   });
 
   write(deleteAgent, async ({ tx, scope, params, query, headers, now, newId, requestId }) => {
@@ -148,6 +181,16 @@ function writingRoutes({ write }: Endpoints, { sealer, owners, wakes, version }:
     const states = forced ? { before, after: { forced } } : { before };
     return { events: [...ends, buildAgentEvent('agent-deleted', before, states)] };
   });
+}
+
+/** For callers who may manage agents: names of secrets tell something about projects. */
+function presentWithVaultAccess(row: AgentRow, version: string): Agent {
+  return { ...presentAgent(row, version), vaultAccess: { projects: row.vault_access ?? {} } };
+}
+
+function pickProjects(access: AgentRow['vault_access'], projectIds: readonly string[]): VaultAccess {
+  const entries = Object.entries(access ?? {}).filter(([id]) => projectIds.includes(id));
+  return { projects: Object.fromEntries(entries) };
 }
 
 function buildAgentEvent(

@@ -1,6 +1,13 @@
 /** The table `agent`. */
 import { createHash } from 'node:crypto';
-import type { Agent, AgentStatus, AgentSummary } from '@headgate/contract';
+import {
+  type Agent,
+  type AgentStatus,
+  type AgentSummary,
+  type AgentWeight,
+  permissions,
+  type VaultAccess,
+} from '@headgate/contract';
 import {
   type ColumnTypes,
   type RowOf,
@@ -17,6 +24,7 @@ import type { Scope } from '../../kernel/security/permissions.ts';
 import type { Sealer, Secret } from '../../kernel/security/sealed.ts';
 import { hasLiveInstance } from './agent.status.ts';
 import { sealForStorage } from './agent-secret.store.ts';
+import { vaultAccessColumn } from './vault-grant.store.ts';
 
 const summaryRow = {
   agent_id: 'uuid',
@@ -36,8 +44,12 @@ const agentRow = {
   track_name: typed<Agent['versionDetails']['trackName']>('text'),
   enable_auto_updates: 'boolean',
   restricted_access: 'boolean',
+  environment_share: 'integer',
+  weights: typed<AgentWeight[]>('jsonb'),
   agent_version: 'text',
   version: 'bigint',
+  /** By project; null without any. */
+  vault_access: typed<VaultAccess['projects'] | null>('json'),
 } satisfies ColumnTypes;
 export type AgentRow = RowOf<typeof agentRow>;
 
@@ -46,7 +58,8 @@ const renderSummaryColumns = (
 ) => `a.agent_id, a.name, a.description, a.agent_type, a.cloud_provider, a.deployment, a.status,
     a.paused_until, ${hasLiveInstance(now)} as connected`;
 const renderColumns = (now: string) =>
-  `${renderSummaryColumns(now)}, a.track_name, a.enable_auto_updates, a.restricted_access, a.agent_version, a.version`;
+  `${renderSummaryColumns(now)}, a.track_name, a.enable_auto_updates, a.restricted_access, a.environment_share, a.weights,
+    a.agent_version, a.version, ${vaultAccessColumn}`;
 
 // The id as a range, so that PostgreSQL finds one agent by its key.
 const filters = `account_id = $account_id and ($agent_type::text is null or agent_type = $agent_type) and ($status::text is null or status = $status)
@@ -78,12 +91,18 @@ export const agentPage = guardedPage(
   },
 );
 
+/** The roles that may manage agents. */
+const managers = permissions['agents:manage'].account.map((role) => `'${role}'`).join(', ');
+
 export const agentById = guardedRead(
   {
     parameters: { agent_id: 'uuid' },
-    row: agentRow,
+    row: { ...agentRow, may_manage: 'boolean' },
   },
-  `select ${renderColumns('$now')} from agent a where a.account_id = $account_id and a.agent_id = $agent_id`,
+  `select ${renderColumns('$now')}, exists (
+      select from account_role r
+      where r.account_id = $account_id and r.principal_id = $principal_id and r.role in (${managers})) as may_manage
+  from agent a where a.account_id = $account_id and a.agent_id = $agent_id`,
 );
 
 export function presentSummary(row: SummaryRow): AgentSummary {
@@ -110,6 +129,8 @@ export function presentAgent(row: AgentRow, serverVersion: string): Agent {
     ...presentSummary(row),
     enableAutoUpdates: row.enable_auto_updates,
     restrictedAccess: row.restricted_access,
+    environmentShare: row.environment_share,
+    weights: row.weights,
     versionDetails: {
       agentVersion,
       agentUpdateAvailable: agentVersion !== '' && agentVersion !== serverVersion,
@@ -124,7 +145,7 @@ export function presentAgent(row: AgentRow, serverVersion: string): Agent {
  * A hash of everything that is returned, because status and version change without a write to the agent.
  */
 export function renderAgentEtag(row: AgentRow): string {
-  const state = JSON.stringify([presentAgent(row, ''), row.version]);
+  const state = JSON.stringify([presentAgent(row, ''), row.version, row.vault_access]);
   return makeEntityTag(row.agent_id, `v${createHash('sha256').update(state).digest('hex').slice(0, 16)}`);
 }
 
@@ -219,7 +240,7 @@ export function insertAgent(
   accountId: string,
   made: NewAgent,
   now: Date,
-): AgentRow {
+): void {
   const { agent_id, client_id, secret, ...shown } = made;
   const { name } = shown;
   tx.onConstraint('agent_name_taken', () => problem('agent-name-taken', { name }));
@@ -231,14 +252,6 @@ export function insertAgent(
     ...sealForStorage(sealer, agent_id, secret),
     created_at: now,
   });
-  const unseen = {
-    status: 'pending',
-    paused_until: null,
-    connected: false,
-    agent_version: '',
-    version: 1,
-  } as const;
-  return { agent_id, ...shown, ...unseen };
 }
 
 const updateOne = statement(
@@ -251,20 +264,22 @@ const updateOne = statement(
       track_name: 'text',
       enable_auto_updates: 'boolean',
       restricted_access: 'boolean',
+      environment_share: 'integer',
+      weights: 'jsonb',
       version: 'bigint',
     },
   },
   `
   update agent set name = $name, description = $description, track_name = $track_name,
     enable_auto_updates = $enable_auto_updates, restricted_access = $restricted_access, version = $version,
-    places_changed = places_changed or $restricted_access
+    environment_share = $environment_share, weights = $weights, places_changed = places_changed or $restricted_access
   where account_id = $account_id and agent_id = $agent_id`,
 );
 
 export function updateAgentRow(tx: Transaction, scope: Scope, row: AgentRow): void {
   const { name } = row;
   tx.onConstraint('agent_name_taken', () => problem('agent-name-taken', { name }));
-  tx.send(updateOne, { account_id: scope.accountId, ...row });
+  tx.send(updateOne, { account_id: scope.accountId, ...row, weights: JSON.stringify(row.weights) });
 }
 
 const deleteOne = statement(
@@ -272,6 +287,12 @@ const deleteOne = statement(
   'delete from agent where account_id = $account_id and agent_id = $agent_id',
 );
 
+const deleteTurns = statement(
+  { parameters: { account_id: 'uuid', agent_id: 'uuid' } },
+  'delete from work_turn where account_id = $account_id and agent_id = $agent_id',
+);
+
 export function deleteAgentRow(tx: Transaction, scope: Scope, agentId: string): void {
   tx.send(deleteOne, { account_id: scope.accountId, agent_id: agentId });
+  tx.send(deleteTurns, { account_id: scope.accountId, agent_id: agentId });
 }

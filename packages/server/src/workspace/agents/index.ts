@@ -6,5 +6,6 @@ export { findOnlyAgent, requireAgent } from './agent.store.ts';
 export { agentStates, connectedSeconds } from './agent.ts';
 export { findCurrentSecret, parseSecretWakeKey, renderSecretWakeKey } from './agent-secret.store.ts';
 export { type RegisteredAgent, registerLocalAgent } from './local-agent.store.ts';
+export { listVaultNames, requireVaultNames } from './vault-names.ts';
 
 export const agents: Slice<AgentServices> = { name: 'agents', routes: agentRoutes };

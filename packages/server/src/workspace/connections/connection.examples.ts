@@ -1,14 +1,14 @@
 /** A request that succeeds for each operation on connections. */
 import type { Examples, Place } from '../../testing/place.ts';
 
-const buildConnection = ({ named }: Place) => ({
+const buildConnection = ({ named, project }: Place) => ({
   name: named('orders-api'),
   platformConnectionType: 'COMPONENT_BASIC',
   authProvider: 'NONE',
   authType: 'GENERIC_SECRET',
   connectionDetails: {
     description: 'The key of the orders API',
-    connectionProperties: { secretName: 'orders-api-key' },
+    connectionProperties: { secretName: `${project.projectId}/orders-api-key` },
     secretsLocation: { type: 'AWS_SECRET_MANAGER', region: 'eu-north-1' },
   },
 });
@@ -21,7 +21,8 @@ async function createConnection(place: Place) {
 
 async function buildConnectionOverride(place: Place) {
   const { name, authType } = await createConnection(place);
-  const connectionOverrides = { connectionProperties: { secretName: 'orders-api-key-of-dev' } };
+  const secretName = `${place.project.projectId}/orders-api-key-of-dev`;
+  const connectionOverrides = { connectionProperties: { secretName } };
   return { environmentName: 'dev', connectionName: name, authType, connectionOverrides };
 }
 
@@ -31,7 +32,7 @@ async function createConnectionOverride(place: Place) {
   return body;
 }
 
-const buildDataPlatformConnection = ({ named }: Place) => ({
+const buildDataPlatformConnection = ({ named, project }: Place) => ({
   name: named('analytics'),
   platformConnectionType: 'DWH',
   authProvider: 'POSTGRES',
@@ -40,7 +41,7 @@ const buildDataPlatformConnection = ({ named }: Place) => ({
     host: { value: 'warehouse.example.com' },
     database: { value: 'analytics' },
     username: { value: 'loader' },
-    password: { secretName: 'warehouse-loader', secretKey: 'password' },
+    password: { secretName: `${project.projectId}/warehouse-loader`, secretKey: 'password' },
   },
 });
 

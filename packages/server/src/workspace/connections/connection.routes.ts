@@ -34,6 +34,7 @@ import {
 } from './connection.store.ts';
 import { requireDetails, requireProperties, splitNames, type Triple } from './connection.ts';
 import { buildConnectionEvent } from './connection-event.ts';
+import { requireConnectionNames } from './connection-names.ts';
 import { dataPlatformConnectionRoutes } from './data-platform-connection.routes.ts';
 
 export function connectionRoutes(endpoints: Endpoints): void {
@@ -58,7 +59,7 @@ function projectConnectionRoutes({ read, write }: Endpoints): void {
     return { body: { page: query.page, results, size: limit, total } };
   });
 
-  write(createConnection, ({ tx, scope, params, body, now, newId }) => {
+  write(createConnection, async ({ tx, scope, params, body, now, newId }) => {
     requireDetails(body, body.connectionDetails);
     const row: ConnectionRow = {
       connection_id: newId(),
@@ -72,15 +73,16 @@ function projectConnectionRoutes({ read, write }: Endpoints): void {
       created_at: now,
     };
     insertConnection(tx, scope, params.projectId, row);
+    const granted = await requireConnectionNames({ tx, scope, now }, params.projectId, row.details);
     const after = presentConnection(row, params.projectId);
     return {
       body: after,
       etag: renderConnectionEtag(row),
-      events: [buildConnectionEvent('connection-created', params.projectId, row, { after })],
+      events: [buildConnectionEvent('connection-created', params.projectId, row, { after }), ...granted],
     };
   });
 
-  write(updateConnection, async ({ tx, scope, params, query, headers, body }) => {
+  write(updateConnection, async ({ tx, scope, params, query, headers, body, now }) => {
     const stored = await lockConnection(tx, scope, params.projectId, query.connectionName);
     requireMatch(headers['If-Match'], renderConnectionEtag(stored));
     requireDetails({ ...body, authProvider: stored.auth_provider }, body.connectionDetails);
@@ -92,12 +94,16 @@ function projectConnectionRoutes({ read, write }: Endpoints): void {
       version: stored.version + 1,
     };
     updateConnectionRow(tx, scope, params.projectId, row);
+    const granted = await requireConnectionNames({ tx, scope, now }, params.projectId, row.details);
     const { id: _, ...after } = presentConnection(row, params.projectId);
     const before = presentConnection(stored, params.projectId);
     return {
       body: after,
       etag: renderConnectionEtag(row),
-      events: [buildConnectionEvent('connection-updated', params.projectId, row, { before, after })],
+      events: [
+        buildConnectionEvent('connection-updated', params.projectId, row, { before, after }),
+        ...granted,
+      ],
     };
   });
 
@@ -135,6 +141,7 @@ function environmentOverrideRoutes({ read, write }: Endpoints): void {
       'body.connectionOverrides.connectionProperties',
     );
     const overrides = pickKnownOverrides(connectionProperties, secretsLocation);
+    const granted = await requireConnectionNames({ tx, scope, now }, projectId, overrides);
     const written = await writeOverride(
       tx,
       scope,
@@ -157,6 +164,7 @@ function environmentOverrideRoutes({ read, write }: Endpoints): void {
           ...buildConnectionEvent('connection-override-written', projectId, connection, states),
           environmentName,
         },
+        ...granted,
       ],
     };
   });

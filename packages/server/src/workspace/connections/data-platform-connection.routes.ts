@@ -28,6 +28,7 @@ import {
   warehouseConnectionType,
 } from './connection.store.ts';
 import { buildConnectionEvent } from './connection-event.ts';
+import { requireConnectionNames } from './connection-names.ts';
 
 export function dataPlatformConnectionRoutes({ read, write }: Endpoints): void {
   read(listDataPlatformConnections, async ({ query, page }) => {
@@ -50,7 +51,7 @@ export function dataPlatformConnectionRoutes({ read, write }: Endpoints): void {
     return { body: presentWarehouse(row), etag: renderConnectionEtag(row) };
   });
 
-  write(createDataPlatformConnection, ({ tx, scope, params, body, now, newId }) => {
+  write(createDataPlatformConnection, async ({ tx, scope, params, body, now, newId }) => {
     const { projectId } = params;
     requireWarehouseType(body.platformConnectionType);
     const row: ConnectionRow = {
@@ -65,16 +66,17 @@ export function dataPlatformConnectionRoutes({ read, write }: Endpoints): void {
       created_at: now,
     };
     insertConnection(tx, scope, projectId, row);
+    const granted = await requireConnectionNames({ tx, scope, now }, projectId, row.details);
     const after = presentWarehouse(row);
     return {
       body: after,
       etag: renderConnectionEtag(row),
       location: `/v1/projects/${projectId}/data-platform-connections/${encodeURIComponent(row.name)}`,
-      events: [buildConnectionEvent('connection-created', projectId, row, { after })],
+      events: [buildConnectionEvent('connection-created', projectId, row, { after }), ...granted],
     };
   });
 
-  write(updateDataPlatformConnection, async ({ tx, scope, params, headers, body }) => {
+  write(updateDataPlatformConnection, async ({ tx, scope, params, headers, body, now }) => {
     const { projectId } = params;
     const stored = await lockWarehouseConnection(tx, scope, projectId, params.connectionName);
     requireMatch(headers['If-Match'], renderConnectionEtag(stored));
@@ -87,11 +89,12 @@ export function dataPlatformConnectionRoutes({ read, write }: Endpoints): void {
       version: stored.version + 1,
     };
     updateConnectionRow(tx, scope, projectId, row);
+    const granted = await requireConnectionNames({ tx, scope, now }, projectId, row.details);
     const [before, after] = [presentWarehouse(stored), presentWarehouse(row)];
     return {
       body: after,
       etag: renderConnectionEtag(row),
-      events: [buildConnectionEvent('connection-updated', projectId, row, { before, after })],
+      events: [buildConnectionEvent('connection-updated', projectId, row, { before, after }), ...granted],
     };
   });
 

@@ -1,6 +1,6 @@
 /** From the profile in a request to the one that is stored, and back. Pure. */
 import { type ConnectorProfile, type ConnectorProfileBody, connectorProfileBytes } from '@headgate/contract';
-import { readProfile } from '@headgate/pipelines';
+import { readProfile, trimBoth } from '@headgate/pipelines';
 import { problem, type Violation, withViolations } from '../../kernel/http/problems.ts';
 
 export interface WrittenProfile {
@@ -57,10 +57,10 @@ function createViolation(path: string, detail: string): Violation {
 /** A short name for a profile without one: `Orders API (EU)` → `orders-api-eu`. */
 export function createAlternateId(name: string): string {
   const plain = name.normalize('NFKD').toLowerCase();
-  const short = plain
+  const words = plain
     .replaceAll(/\p{Mark}/gu, '')
     .replaceAll(/[^a-z0-9]+/g, '-')
-    .slice(0, 48)
-    .replaceAll(/^-+|-+$/g, '');
+    .slice(0, 48);
+  const short = trimBoth(words, '-');
   return short === '' ? 'connector' : short;
 }

@@ -12,5 +12,5 @@ export const environmentExamples: Examples = {
     path: `${project.path}/environments/dev`,
     body: { description: 'For trying things out' },
   }),
-  deleteEnvironment: ({ project }) => ({ path: `${project.path}/environments/dev` }),
+  deleteEnvironment: ({ project }) => ({ path: `${project.path}/environments/dev?confirm=true` }),
 };

@@ -1,22 +1,20 @@
 import {
   type BodyOf,
   createEnvironment,
-  deleteEnvironment,
+  type EnvironmentConnectionOverride,
   getEnvironment,
   listEnvironments,
   updateEnvironment,
 } from '@headgate/contract';
-import { requireRow } from '../../kernel/database/database.ts';
+import { requireRow, type Transaction } from '../../kernel/database/database.ts';
 import type { AccountEvent } from '../../kernel/database/events.ts';
-import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { requireMatch } from '../../kernel/http/if-match.ts';
 import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
-import { cancelWorkIn, type WorkTimes } from '../../kernel/work/work.ts';
-import { findOnlyAgent, requireAgent } from '../agents/index.ts';
+import type { Scope } from '../../kernel/security/permissions.ts';
+import { findOnlyAgent, listVaultNames, requireAgent, requireVaultNames } from '../agents/index.ts';
 import {
-  deleteEnvironmentRow,
   environmentByName,
   environmentPage,
   insertEnvironment,
@@ -32,12 +30,8 @@ import {
   replaceDefaultConnections,
 } from './environment-connection.store.ts';
 import { readConnectionOverrides, readDefaultConnections } from './environment-connection.ts';
-import { deleteSchedulesIn } from './environment-schedules.store.ts';
 
-export function environmentRoutes(
-  { read, write }: Endpoints,
-  services: { wakes: Wakes; times: WorkTimes },
-): void {
+export function environmentRoutes({ read, write }: Endpoints): void {
   read(listEnvironments, async ({ query, page }) => {
     const { limit, offset } = computePageBounds(query);
     const { rows, total } = await page(environmentPage, { limit, offset });
@@ -53,6 +47,8 @@ export function environmentRoutes(
   });
 
   write(createEnvironment, async ({ tx, scope, params, body, now }) => {
+    // Only here: paths still reach those that were created before.
+    if (body.name.trim() !== body.name) throw problem('environment-name-spaces', { name: body.name });
     const agent =
       body.defaultAgentId === undefined
         ? await findOnlyAgent(tx, scope)
@@ -73,17 +69,21 @@ export function environmentRoutes(
     const at = { scope, projectId: params.projectId, environmentName: row.name };
     await insertDefaultConnections(tx, at, defaults);
     await insertConnectionOverrides(tx, at, overrides);
+    const granted = await requireOverrideNames({ tx, scope, now }, params.projectId, overrides);
     const shown = presentEnvironment(row);
     const after = { ...shown, ...pickConnections(body) };
     return {
       body: shown,
       etag: renderEnvironmentEtag(row),
       location: `/v1/projects/${params.projectId}/environments/${encodeURIComponent(row.name)}`,
-      events: [buildEnvironmentEvent('environment-created', params.projectId, row.name, { after })],
+      events: [
+        buildEnvironmentEvent('environment-created', params.projectId, row.name, { after }),
+        ...granted,
+      ],
     };
   });
 
-  write(updateEnvironment, async ({ tx, scope, params, headers, body }) => {
+  write(updateEnvironment, async ({ tx, scope, params, headers, body, now }) => {
     const { projectId } = params;
     const stored = await lockEnvironment(tx, scope, projectId, params.environmentName);
     requireMatch(headers['If-Match'], renderEnvironmentEtag(stored));
@@ -109,8 +109,9 @@ export function environmentRoutes(
     const { defaultConnections, connectionOverrides } = body;
     if (defaultConnections !== undefined)
       await replaceDefaultConnections(tx, at, readDefaultConnections(defaultConnections));
-    if (connectionOverrides !== undefined)
-      await replaceConnectionOverrides(tx, at, readConnectionOverrides(connectionOverrides));
+    const overrides = readConnectionOverrides(connectionOverrides);
+    if (connectionOverrides !== undefined) await replaceConnectionOverrides(tx, at, overrides);
+    const granted = await requireOverrideNames({ tx, scope, now }, projectId, overrides);
     const shown = presentEnvironment(row);
     const states = {
       before: presentEnvironment(stored),
@@ -119,25 +120,19 @@ export function environmentRoutes(
     return {
       body: shown,
       etag: renderEnvironmentEtag(row),
-      events: [buildEnvironmentEvent('environment-updated', projectId, row.name, states)],
+      events: [buildEnvironmentEvent('environment-updated', projectId, row.name, states), ...granted],
     };
   });
+}
 
-  write(deleteEnvironment, async ({ tx, scope, params, headers, now }) => {
-    const { projectId, environmentName } = params;
-    const stored = await lockEnvironment(tx, scope, projectId, environmentName);
-    requireMatch(headers['If-Match'], renderEnvironmentEtag(stored));
-    const place = { accountId: scope.accountId, projectId, environmentName };
-    const agents = await cancelWorkIn(tx, place, now, services.times);
-    const schedules = await deleteSchedulesIn(tx, scope, projectId, environmentName);
-    deleteEnvironmentRow(tx, scope, projectId, environmentName);
-    tx.afterCommit(() => {
-      for (const agentId of agents) services.wakes.wake(agentId, 'all');
-    });
-    const before = { ...presentEnvironment(stored), ...schedules.named };
-    const deleted = buildEnvironmentEvent('environment-deleted', projectId, environmentName, { before });
-    return { events: [...schedules.events, deleted] };
-  });
+/** Throws `vault-name-not-granted` and `too-many-vault-names`. */
+function requireOverrideNames(
+  call: { tx: Transaction; scope: Scope; now: Date },
+  projectId: string,
+  overrides: readonly EnvironmentConnectionOverride[],
+): Promise<AccountEvent[]> {
+  const names = listVaultNames(overrides.map(({ connectionProperties }) => connectionProperties));
+  return requireVaultNames(call, { projectId, agentId: null, names, orReference: true });
 }
 
 /** The connections, for the event of a create or update. */
@@ -153,7 +148,7 @@ function pickConnections({
   };
 }
 
-function buildEnvironmentEvent(
+export function buildEnvironmentEvent(
   name: AccountEvent['name'],
   projectId: string,
   environmentName: string,

@@ -43,6 +43,13 @@ export const environmentByName = guardedRead(
   `select ${columns} from ${joined} where e.account_id = $account_id and e.project_id = $project_id and e.name = $name`,
 );
 
+/**
+ * SQL: the generation of the environment of a row. Null if it was deleted: its work is cancelled, and holders have learned the
+ * generation before.
+ */
+export const selectGeneration = (of: string) => `(select n.generation from environment n
+  where n.account_id = ${of}.account_id and n.project_id = ${of}.project_id and n.name = ${of}.environment_name)`;
+
 const insertOne = statement(
   {
     parameters: {

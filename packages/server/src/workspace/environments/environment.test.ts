@@ -37,6 +37,20 @@ test('environments are listed by name', async () => {
   assert.equal(body.total, 6);
 });
 
+test('a name with a space at an end is refused on creation, and one that exists keeps working', async () => {
+  const account = await server.account();
+  const { path, projectId } = await account.project();
+  for (const name of [' uat', 'uat ', ' ']) {
+    const refused = await account.admin.post(`${path}/environments`, { name });
+    requireProblem(refused, 422, 'environment-name-spaces');
+  }
+  await account.admin.post(`${path}/environments`, { name: 'old' });
+  await server.database.query("update environment set name = 'old ' where name = 'old' and project_id = $1", [
+    projectId,
+  ]);
+  assert.equal((await account.admin.get<Environment>(`${path}/environments/old%20`)).body.name, 'old ');
+});
+
 test('environment names are unique in a project', async () => {
   const account = await server.account();
   const [one, other] = [await account.project(), await account.project()];

@@ -105,9 +105,24 @@ async function fillTables(place: Place): Promise<void> {
     [project.projectId],
   );
   await server.database.query(
-    `insert into alert_mail (account_id, mail_id, alert_id, recipient, subject, body, state, attempts, created_at)
-     select a.account_id, gen_random_uuid(), a.alert_id, 'a@example.com', 'x', 'x', 'sent', 1, now()
+    `insert into alert_mail (account_id, mail_id, project_id, recipient, subject, body, state, attempts, created_at)
+     select a.account_id, a.alert_id, r.project_id, 'a@example.com', 'x', 'x', 'sent', 1, now()
      from alert a join alert_rule r using (account_id, alert_rule_id) where r.project_id = $1`,
+    [project.projectId],
+  );
+  await server.database.query(
+    `insert into secret_write (account_id, write_id, agent_id, key_id, jti, name, type, sealed_sha256, status, created_at, project_id)
+     select account_id, gen_random_uuid(), $2, 'x', gen_random_uuid(), 'x', 'PASSWORD', 'x', 'WRITTEN', now(), project_id
+     from project where project_id = $1`,
+    [project.projectId, place.agent.agentId],
+  );
+  const oauth = { clientId: 'x', clientSecret: 'x', tenantId: 'x', projects: [project.projectId] };
+  await account.admin.post('/enterprise-oauths', {
+    ...{ name: place.named('oauth'), provider: 'azure-devops', ...oauth },
+  });
+  await server.database.query(
+    `insert into alert_mail_part (account_id, alert_id, recipient, mail_id)
+     select m.account_id, m.mail_id, m.recipient, m.mail_id from alert_mail m where m.project_id = $1`,
     [project.projectId],
   );
   const agentConfig = { name: 'data_engineer_agent', projectId: project.projectId };
@@ -248,7 +263,7 @@ test('deleting an environment cancels its work and deletes its rows, but none of
   await fillTables(place);
   const { instance, held } = await startWork(place);
   const queued = await startIn(place);
-  assert.equal((await admin.delete(`${path}/environments/dev`)).status, 204);
+  assert.equal((await admin.delete(`${path}/environments/dev?confirm=true`)).status, 204);
 
   assert.deepEqual(await instance.heartbeat(held), [{ ...held, state: 'held', command: 'force-cancel' }]);
   await instance.report(held, { type: 'completed', outcome: { status: 'CANCELLED' } });

@@ -1,18 +1,19 @@
 /** A request that succeeds for each operation on secret references. */
 import type { Examples, Place } from '../../testing/place.ts';
 
-const secretReference = {
+const buildReference = ({ project }: Place) => ({
   secretReferenceType: 'OAUTH_CLIENT_CRED',
-  secretName: 'prod/weather-api',
+  secretName: `${project.projectId}/weather-api`,
   vaultType: 'AWS_SECRET_MANAGER',
   provider: 'AWS',
   description: 'The client of the weather API',
-};
+});
 
 /** Returns its path. */
-export async function createSecretReference({ account, project, named }: Place): Promise<string> {
+export async function createSecretReference(place: Place): Promise<string> {
+  const { account, project, named } = place;
   const path = `${project.path}/secret-references/${named('weather-api')}`;
-  await account.admin.post(path, secretReference);
+  await account.admin.post(path, buildReference(place));
   return path;
 }
 
@@ -22,9 +23,9 @@ export const secretReferenceExamples: Examples = {
     const filters = 'secretReferenceType=OAUTH_CLIENT_CRED&provider=AWS';
     return { path: `${place.project.path}/secret-references?${filters}` };
   },
-  createSecretReference: ({ project, agent, named }) => ({
-    path: `${project.path}/secret-references/${named('weather-api')}`,
-    body: { ...secretReference, agentId: agent.agentId },
+  createSecretReference: (place) => ({
+    path: `${place.project.path}/secret-references/${place.named('weather-api')}`,
+    body: { ...buildReference(place), agentId: place.agent.agentId },
   }),
   deleteSecretReference: async (place) => ({ path: await createSecretReference(place) }),
 };

@@ -11,6 +11,7 @@ import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { requireWord } from '../../kernel/http/words.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
+import { requireVaultNames } from '../agents/index.ts';
 import { listConnectionsNaming } from '../connections/index.ts';
 import { listConnectorOauthsNaming } from '../connector-oauths/index.ts';
 import { listStreamingPipelinesNaming } from '../streaming-pipelines/index.ts';
@@ -38,7 +39,7 @@ export function secretReferenceRoutes({ read, write }: Endpoints): void {
     return { body: { page: query.page, results: rows.map(presentSecretReference), size: limit, total } };
   });
 
-  write(createSecretReference, ({ tx, scope, params, body, now }) => {
+  write(createSecretReference, async ({ tx, scope, params, body, now }) => {
     const { projectId, secretReferenceName: name } = params;
     const { agentId } = body;
     const type = body.secretReferenceType ?? body.type;
@@ -58,10 +59,14 @@ export function secretReferenceRoutes({ read, write }: Endpoints): void {
       description: body.description ?? null,
     });
     insertSecretReference(tx, scope, projectId, after, now);
+    const granted = await requireVaultNames(
+      { tx, scope, now },
+      { projectId, agentId: agentId ?? null, names: [after.secretName], orReference: false },
+    );
     return {
       body: after,
       location: `/v1/projects/${projectId}/secret-references/${name}`,
-      events: [buildSecretReferenceEvent('secret-reference-created', projectId, name, { after })],
+      events: [buildSecretReferenceEvent('secret-reference-created', projectId, name, { after }), ...granted],
     };
   });
 

@@ -162,7 +162,7 @@ test('a reference that an override or an environment uses can only be deleted wi
     detail,
     /the connection "lake" in the environment "uat", the override of the connection "lake" in the environment "dev"/,
   );
-  await admin.delete(`${made.path}/environments/uat`);
+  await admin.delete(`${made.path}/environments/uat?confirm=true`);
   await admin.delete(
     `${made.path}/connections/environment-overrides?environmentName=dev&connectionNames=lake`,
   );

@@ -2,21 +2,25 @@
 import type { StreamingPipeline } from '@headgate/contract';
 import type { Examples, Place } from '../../testing/place.ts';
 
-const streamingSource = {
+const buildSource = ({ project }: Place) => ({
   type: 'postgres',
   connection: {
     host: 'orders.example.com',
     port: 5432,
     database: 'orders',
     username: 'stream',
-    password: { secretType: 'aws_secrets_manager', secretName: 'orders-db', secretKey: 'password' },
+    password: {
+      secretType: 'aws_secrets_manager',
+      secretName: `${project.projectId}/orders-db`,
+      secretKey: 'password',
+    },
     jdbcProperties: { sslmode: 'verify-full' },
   },
   tables: [
     { schema: 'public', table: 'orders' },
     { schema: 'public', table: 'order_lines' },
   ],
-};
+});
 const streamingTarget = {
   type: 's3',
   bucket: 'orders-stream',
@@ -24,8 +28,8 @@ const streamingTarget = {
   decimalMapping: 'logical',
 };
 
-function buildDefinition({ named }: Place) {
-  return { name: named('orders'), streamingSource, streamingTarget };
+function buildDefinition(place: Place) {
+  return { name: place.named('orders'), streamingSource: buildSource(place), streamingTarget };
 }
 
 async function createStreamingPipeline(place: Place) {

@@ -18,6 +18,7 @@ import { problem } from '../../kernel/http/problems.ts';
 import { requireWord } from '../../kernel/http/words.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
+import { listVaultNames, requireVaultNames } from '../agents/index.ts';
 import { readDefinition } from './streaming-definition.ts';
 import {
   deleteStreamingPipelineRow,
@@ -80,28 +81,33 @@ function writingRoutes({ write }: Endpoints): void {
       version: 1,
     };
     insertStreamingPipeline(tx, scope, projectId, row, now);
+    const granted = await requireStreamingNames({ tx, scope, now }, projectId, row);
     const after = presentStreamingPipeline(row, projectId);
     return {
       body: after,
       etag: renderStreamingPipelineEtag(row),
       location: `/v1/projects/${projectId}/streaming-pipelines/${row.streaming_pipeline_id}`,
-      events: [buildStreamingEvent('streaming-pipeline-created', projectId, row, { after })],
+      events: [buildStreamingEvent('streaming-pipeline-created', projectId, row, { after }), ...granted],
     };
   });
 
-  write(updateStreamingPipeline, async ({ tx, scope, params, headers, body }) => {
+  write(updateStreamingPipeline, async ({ tx, scope, params, headers, body, now }) => {
     const { projectId, streamingPipelineId } = params;
     const stored = await lockStreamingPipeline(tx, scope, projectId, streamingPipelineId);
     requireMatch(headers['If-Match'], renderStreamingPipelineEtag(stored));
     const written = await readWritten(tx, scope, body);
     const row: StreamingPipelineRow = { ...stored, ...written, version: stored.version + 1 };
     updateStreamingPipelineRow(tx, scope, projectId, row);
+    const granted = await requireStreamingNames({ tx, scope, now }, projectId, row);
     const before = presentStreamingPipeline(stored, projectId);
     const after = presentStreamingPipeline(row, projectId);
     return {
       body: after,
       etag: renderStreamingPipelineEtag(row),
-      events: [buildStreamingEvent('streaming-pipeline-updated', projectId, row, { before, after })],
+      events: [
+        buildStreamingEvent('streaming-pipeline-updated', projectId, row, { before, after }),
+        ...granted,
+      ],
     };
   });
 
@@ -143,6 +149,16 @@ async function readWritten(tx: Transaction, scope: Scope, body: StreamingPipelin
     advanced_properties: advancedProperties,
     has_agent: true,
   };
+}
+
+/** Throws `vault-name-not-granted` and `too-many-vault-names`. */
+function requireStreamingNames(
+  call: { tx: Transaction; scope: Scope; now: Date },
+  projectId: string,
+  { agent_id: agentId, source, target }: StreamingPipelineRow,
+): Promise<AccountEvent[]> {
+  const names = listVaultNames([source, target]);
+  return requireVaultNames(call, { projectId, agentId, names, orReference: true });
 }
 
 function buildStreamingEvent(

@@ -1,7 +1,7 @@
 /** Decides for each override of a request whether it can be written (E8). Pure. */
 import {
   type EnvironmentOverride,
-  environmentNamePattern,
+  environmentNameForm,
   type FailedOverride,
   type OverrideToWrite,
   type VariableType,
@@ -11,7 +11,6 @@ import type { EnvironmentsWhere } from '../environments/index.ts';
 import { explainMisfit, hasType, pickKnownValue } from './variable.ts';
 
 type Body = { environmentOverrides: OverrideToWrite[] } | OverrideToWrite[] | OverrideToWrite;
-const environmentName = new RegExp(environmentNamePattern);
 
 /** The overrides of a body in any of its three forms. Throws `duplicate-environment`. */
 export function readOverrides(body: Body): OverrideToWrite[] {
@@ -54,7 +53,7 @@ function findFault(
 ): Pick<FailedOverride, 'code' | 'reason'> | undefined {
   // Shorten a long name in the message.
   const name = JSON.stringify(override.environmentName).slice(0, 300);
-  if (!environmentName.test(override.environmentName)) {
+  if (!environmentNameForm.test(override.environmentName)) {
     return { code: 'INVALID_NAME', reason: `${name} is not a valid environment name.` };
   }
   if (!writable.all.has(override.environmentName)) {

@@ -6,8 +6,8 @@
  * an A, and x itself otherwise; `cast_to_type(x, y)` is a cast to the type of y.
  */
 
-const name = String.raw`(?:[A-Za-z_]\w*|"(?:[^"]|"")+")`;
-const simple = new RegExp(String.raw`^(?:${name}(?:\.${name})*|-?\d+(?:\.\d+)?|'(?:[^']|'')*')$`);
+const simple =
+  /^(?:(?:[A-Za-z_]\w*|"(?:[^"]|"")+")(?:\.(?:[A-Za-z_]\w*|"(?:[^"]|"")+"))*|-?\d+(?:\.\d+)?|'(?:[^']|'')*')$/;
 const keyword = /^(?:current_\w+|sysdate)$/i;
 
 /** A column, a number or a text. */
@@ -15,22 +15,48 @@ export function isSimple(sql: string): boolean {
   return simple.test(sql) && !keyword.test(sql);
 }
 
-const wrapper =
-  /^(?:CAST\((.*) AS [A-Z][A-Z ]*(?:\(\d+, \d+\))?\)|replace_type\((.*), NULL::[A-Z]+, NULL::[A-Z]+\)|(?:upper|lower|trim|length|abs|count|sum|min|max|avg)\((.*)\)|(.*)::[A-Z]+)$/is;
-const sum = new RegExp(
-  String.raw`^\(?(?:${name}(?:\.${name})*|\d+(?:\.\d+)?)(?: ?[-+*] ?(?:${name}(?:\.${name})*|\d+(?:\.\d+)?)){0,3}\)?$`,
-);
+/** Characters of an expression that is read closely. A longer one stands once. */
+const cheapLimit = 120;
+const term =
+  /^(?:(?:[A-Za-z_]\w*|"(?:[^"]|"")+")(?:\.(?:[A-Za-z_]\w*|"(?:[^"]|"")+"))*|\d+(?:\.\d+)?)(?: ?[-+*] ?|$)/;
 
 /** May stand several times in an expression: DuckDB computes equal parts once. */
 function isCheap(sql: string): boolean {
   if (isSimple(sql) || /^count\(\*\)$/i.test(sql)) return true;
-  if (sql.length > 120) return false;
-  const inner = wrapper
-    .exec(sql)
-    ?.slice(1)
-    .find((each) => each !== undefined);
+  if (sql.length > cheapLimit) return false;
+  const inner = readWrapped(sql);
   if (inner !== undefined) return isCheap(inner);
-  return sum.test(sql) && sql.startsWith('(') === sql.endsWith(')') && !/\bcurrent_\w/i.test(sql);
+  return isSum(sql) && !/\bcurrent_\w/i.test(sql);
+}
+
+/** The value that is cast, or given to a function that costs little. */
+function readWrapped(sql: string): string | undefined {
+  if (/^CAST\(/i.test(sql)) {
+    const at = sql.toUpperCase().lastIndexOf(' AS ');
+    if (/^ AS [A-Z][A-Z ]*(?:\(\d+, \d+\))?\)$/i.test(sql.slice(Math.max(at, 0))))
+      return sql.slice('CAST('.length, at);
+  }
+  if (/^replace_type\(/i.test(sql)) {
+    const at = sql.search(/, NULL::[A-Z]+, NULL::[A-Z]+\)$/i);
+    if (at >= 0) return sql.slice('replace_type('.length, at);
+  }
+  const called = /^(?:upper|lower|trim|length|abs|count|sum|min|max|avg)\(/i.exec(sql)?.[0];
+  if (called !== undefined && sql.endsWith(')')) return sql.slice(called.length, -1);
+  const cast = sql.search(/::[A-Z]+$/i);
+  return cast < 0 ? undefined : sql.slice(0, cast);
+}
+
+/** Up to four names or numbers, perhaps in parentheses. */
+function isSum(sql: string): boolean {
+  if (sql.startsWith('(') !== sql.endsWith(')')) return false;
+  let rest = sql.startsWith('(') ? sql.slice(1, -1) : sql;
+  for (let terms = 0; terms < 4; terms += 1) {
+    const found = term.exec(rest)?.[0];
+    if (found === undefined) return false;
+    rest = rest.slice(found.length);
+    if (rest === '') return /[\w"]$/.test(sql.endsWith(')') ? sql.slice(0, -1) : sql);
+  }
+  return false;
 }
 
 export function isLiteral(sql: string): boolean {
@@ -60,9 +86,10 @@ export function bindOnce(values: readonly string[], build: (...names: string[]) 
 
 /** A name that no value uses, so that lambdas can be nested. */
 export function pickName(values: readonly string[]): string {
-  let number = 1;
-  while (values.some((value) => value.includes(`_x${number}`))) number += 1;
-  return `_x${number}`;
+  const taken = values.flatMap((value) =>
+    [...value.matchAll(/_x(\d{1,9})/g)].map(([, number]) => Number(number)),
+  );
+  return `_x${taken.reduce((most, number) => Math.max(most, number), 0) + 1}`;
 }
 
 /** Whether the whole expression is one call of a function: `f(…)`. */
@@ -131,20 +158,24 @@ export function readKnownType(sql: string): string | undefined {
   if (!/^CASE\b/i.test(text) && hasOperator(text, /[*/%]| [-+] /) && !hasOperator(text, /\|\||[<>=]/)) {
     return 'ARITHMETIC';
   }
-  // What `asText` gives.
-  if (
-    /^(?:list_transform\(.*|)CASE (?:WHEN )?typeof\(.* ELSE CAST\(.* AS VARCHAR\) END(?:\)\[1\])?$/s.test(
-      text,
-    )
-  )
-    return 'VARCHAR';
+  if (isChoiceOfTexts(text)) return 'VARCHAR';
   const called = readCallName(text);
   if (called === undefined) return undefined;
   if (called === 'cast' || called === 'try_cast') {
-    const type = /\bAS\s+([A-Z][A-Z ]*?)(?:\([\d, ]*\))?\)$/i.exec(text)?.[1];
-    return type === undefined ? undefined : nameType(type);
+    const at = [...text.matchAll(/\bAS\b/gi)].at(-1)?.index ?? text.length;
+    const type = /^AS\s+([A-Z][A-Z ]*)(?:\([\d, ]*\))?\)$/i.exec(text.slice(at))?.[1];
+    return type === undefined ? undefined : nameType(type.trimEnd());
   }
   return typesOfFunctions[called];
+}
+
+/** Whether it has the form that `asText` gives. */
+function isChoiceOfTexts(sql: string): boolean {
+  const end = sql.endsWith(')[1]') ? sql.slice(0, -4) : sql;
+  if (!end.endsWith(' AS VARCHAR) END')) return false;
+  const choice = /CASE (?:WHEN )?typeof\(/.exec(sql);
+  if (choice === null || (choice.index > 0 && !sql.startsWith('list_transform('))) return false;
+  return sql.includes(' ELSE CAST(', choice.index + choice[0].length);
 }
 
 const textFunctions =

@@ -1,4 +1,5 @@
 /** Formats of numbers such as '999,999.00', as expressions of DuckDB. */
+import { trimEnd } from '../../../trims.ts';
 import { type FunctionCall, refuseCall } from './call.ts';
 import { bindOnce } from './expressions.ts';
 import { quoteText } from './literals.ts';
@@ -47,8 +48,8 @@ export function parseNumberFormat(call: FunctionCall, format: string): NumberFor
     .replace(/^S|S$|MI$/, '')
     .replaceAll('G', ',')
     .replaceAll('D', '.');
-  const parts = /^([90,]*)(\.?)([90]*)$/.exec(rest);
-  if (parts === null || (parts[1] === '' && parts[3] === '')) {
+  const parts = /^([90,]*)(?:(\.)([90]*))?$/.exec(rest);
+  if (parts === null || (parts[1] === '' && (parts[3] ?? '') === '')) {
     refuseCall(
       call.name,
       `the format "${format}" is not supported: use 9, 0, "," "." "$", S, MI and FM for numbers`,
@@ -130,7 +131,7 @@ function renderFraction(call: FunctionCall, { fraction, point, fill }: NumberFor
   if (!point) return '';
   if (fraction === '') return ` || '.'`;
   const value = `split_part(${text}, '.', 2)`;
-  const nines = /9*$/.exec(fraction)?.[0].length ?? 0;
+  const nines = fraction.length - trimEnd(fraction, '9').length;
   if (nines === 0 || (fill && call.dialect === 'redshift')) return ` || '.' || ${value}`;
   const kept = fraction.length - nines;
   const trimmed = `left(${value}, ${kept}) || rtrim(substr(${value}, ${kept + 1}), '0')`;

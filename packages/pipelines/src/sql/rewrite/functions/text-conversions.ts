@@ -60,7 +60,7 @@ function writeText(call: FunctionCall): string {
 /** Digits are literal text in a format of dates, and rare there. */
 function isNumberFormat(format: string): boolean {
   const bare = format.replaceAll(/"[^"]*"/g, '').toUpperCase();
-  return /^(?:FM)?[\s$LSB]*[90,.GD]*[90][90,.GD]*(?:S|MI|\s)*$/.test(bare);
+  return /^(?:FM)?[\s$LSB]*[,.GD]*[90][90,.GD]*(?:S|MI|\s)*$/.test(bare);
 }
 
 function writeBinary(value: string, format: string): string {

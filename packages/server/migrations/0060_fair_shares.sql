@@ -1,0 +1,244 @@
+-- Terminology
+--   place       a project and an environment; for work of the account neither
+--   short work  work that a request waits for, and so has a limit for its claim (claimable_until). All other work is a run
+--   share       the part of an agent's places for runs, and of those for short work, that one environment may hold, in percent
+--   turn        claims visit the projects of waiting work in turns, and in each its environments; a visit takes as many works as its weight
+
+alter table agent
+  add column environment_share integer not null default 50,
+  -- [{"projectId", "environmentName"?, "weight"}]. What is missing has the weight 1.
+  add column weights jsonb not null default '[]',
+  add constraint agent_environment_share_percent check (environment_share between 1 and 100);
+
+-- Null: an instance of before, which counts short work among its runs.
+alter table agent_instance add column short_concurrency integer;
+
+-- Where the turns of an agent stand. No foreign keys: a claim would lock the agent and the project, which their deletion locks in another
+-- order. A row without its agent or project is deleted by the next hello, or with the agent.
+create table work_turn (
+  account_id uuid not null,
+  agent_id uuid not null,
+  is_short boolean not null,
+  -- Null: the turns among projects. Else those among the environments of one.
+  project_id uuid,
+  -- The id of a project, or the name of an environment, that had the last visit.
+  visited text collate "C" not null,
+  -- What is left of that visit.
+  remaining integer not null,
+  -- For the turns among projects: whether the last claim left work because its environment has its share.
+  holds_back boolean not null default false,
+  constraint work_turn_once unique nulls not distinct (account_id, agent_id, is_short, project_id)
+) with (fillfactor = 50);
+
+drop index work_queued;
+-- Serves: an agent's claim, which jumps from project to project and from environment to environment.
+create index work_waiting on work (account_id, agent_id, (case when claimable_until is null then 'run' else 'short' end),
+  coalesce(project_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'), coalesce(environment_name, '-'), created_at, work_id)
+  where state = 'queued';
+-- Serves: the number of queued runs of an environment.
+create index work_queued_run on work (account_id, project_id, environment_name) where state = 'queued' and claimable_until is null;
+-- Serves: whether an agent serves only one environment.
+create index environment_without_agent on environment (account_id) where default_agent_id is null;
+
+-- Chooses the work that an instance claims, in the order of the turns. It changes nothing: the claim locks the works, and writes `turns`
+-- (rows of work_turn). `holds_back`: there is work whose environment has its share. `share`: that of an environment in percent, and
+-- `sole`: the only place that the agent serves, if there is one. It has no bound.
+-- Each step is a lookup in work_waiting, so that the number of waiting works and places does not matter.
+create function choose_work(
+  for_account uuid, for_agent uuid, for_instance uuid, for_generation integer, in_lane text, most integer
+) returns table (work_ids uuid[], turns jsonb, holds_back boolean, share integer, sole text)
+language plpgsql stable rows 1 as $$
+declare
+  -- Stands for no project, which comes last. Queries have the literal: with a variable they do not use the index. No project has the id
+  -- `start`, and no environment the name ''.
+  nowhere constant uuid := 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+  start constant uuid := '00000000-0000-0000-0000-000000000000';
+  claimant record;
+  stored record;
+  bound integer;
+  -- By place: how many works the agent holds, with those chosen.
+  held jsonb;
+  -- By project, or by place.
+  weights jsonb := '{}';
+  project uuid;
+  project_left integer;
+  environment text;
+  environment_left integer;
+  place text;
+  -- By project: the environment that was visited last, and what is left of the visit.
+  visits jsonb := '{}';
+  -- Places and projects without more to claim.
+  done text[] := '{}';
+  has_wrapped boolean;
+  next_project uuid;
+  next_environment text;
+  found_id uuid;
+begin
+  work_ids := '{}';
+  turns := '[]';
+  holds_back := false;
+  select a.restricted_access, i.abilities, i.instance_id is null as is_unknown, a.environment_share, a.weights,
+    a.secret_generation = for_generation and not a.paused and i.restart_requested is not true as may_claim
+  into claimant
+  from agent a
+  left join agent_instance i on i.account_id = a.account_id and i.agent_id = a.agent_id and i.instance_id = for_instance
+  where a.account_id = for_account and a.agent_id = for_agent;
+  if most < 1 or claimant.may_claim is not true or not exists (
+    select from work w where w.account_id = for_account and w.agent_id = for_agent and w.state = 'queued'
+      and (case when w.claimable_until is null then 'run' else 'short' end) = in_lane)
+  then
+    return next;
+    return;
+  end if;
+
+  share := claimant.environment_share;
+  -- An instance that never said how many places it has counts as one with the default number.
+  select greatest(1, ceil((case when claimant.is_unknown then 20 else 0 end
+      + coalesce(sum(coalesce(case when in_lane = 'short' then i.short_concurrency end, i.concurrency, 20)), 0)) * share / 100.0))
+  into bound from agent_instance i
+  where i.account_id = for_account and i.agent_id = for_agent and not i.silent and not i.stopping;
+
+  select case when count(*) = 1 then min(served.place) end into sole from (
+    (select p.project_id || '/' || e.name as place
+      from agent_allowed_place p
+      join environment e on e.account_id = p.account_id and e.project_id = p.project_id
+        and (p.environment_name is null or p.environment_name = e.name)
+      where claimant.restricted_access and p.account_id = for_account and p.agent_id = for_agent limit 2)
+    union all
+    (select e.project_id || '/' || e.name from environment e
+      where not claimant.restricted_access and e.account_id = for_account and e.default_agent_id = for_agent limit 2)
+    union all
+    (select e.project_id || '/' || e.name from environment e
+      where not claimant.restricted_access and e.account_id = for_account and e.default_agent_id is null limit 2)
+  ) served;
+
+  select coalesce(jsonb_object_agg(h.place, h.works), '{}') into held from (
+    select w.project_id || '/' || w.environment_name as place, count(*) as works from work w
+    where w.account_id = for_account and w.agent_id = for_agent and w.state in ('held', 'silent') and w.project_id is not null
+      and (case when w.claimable_until is null then 'run' else 'short' end) = in_lane
+    group by w.project_id, w.environment_name
+  ) h;
+
+  if claimant.weights <> '[]' then
+    select jsonb_object_agg(concat_ws('/', each ->> 'projectId', each ->> 'environmentName'), each -> 'weight') into weights
+    from jsonb_array_elements(claimant.weights) as each;
+  end if;
+
+  select t.visited::uuid as visited, t.remaining, t.holds_back into stored from work_turn t
+  where t.account_id = for_account and t.agent_id = for_agent and t.is_short = (in_lane = 'short') and t.project_id is null;
+  project := coalesce(stored.visited, start);
+  project_left := coalesce(stored.remaining, 0);
+
+  <<picks>>
+  while cardinality(work_ids) < most loop
+    if project_left <= 0 then
+      has_wrapped := false;
+      loop
+        select coalesce(w.project_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff') into next_project from work w
+        where w.account_id = for_account and w.agent_id = for_agent and w.state = 'queued'
+          and (case when w.claimable_until is null then 'run' else 'short' end) = in_lane
+          and coalesce(w.project_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff') > project
+        order by coalesce(w.project_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff') limit 1;
+        if next_project is not null then
+          project := next_project;
+          exit when project::text <> all (done);
+        else
+          exit picks when has_wrapped;
+          has_wrapped := true;
+          project := start;
+        end if;
+      end loop;
+      project_left := coalesce((weights ->> project::text)::integer, 1);
+    end if;
+
+    if not visits ? project::text then
+      select t.visited, t.remaining into environment, environment_left from work_turn t
+      where t.account_id = for_account and t.agent_id = for_agent and t.is_short = (in_lane = 'short') and t.project_id = project;
+      visits := jsonb_set(visits, array[project::text],
+        jsonb_build_object('visited', coalesce(environment, ''), 'remaining', coalesce(environment_left, 0)));
+    end if;
+    environment := visits -> project::text ->> 'visited';
+    environment_left := (visits -> project::text ->> 'remaining')::integer;
+    found_id := null;
+    has_wrapped := false;
+    loop
+      if environment_left <= 0 then
+        select coalesce(w.environment_name, '-') into next_environment from work w
+        where w.account_id = for_account and w.agent_id = for_agent and w.state = 'queued'
+          and (case when w.claimable_until is null then 'run' else 'short' end) = in_lane
+          and coalesce(w.project_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff') = project and coalesce(w.environment_name, '-') > environment
+        order by coalesce(w.environment_name, '-') limit 1;
+        if next_environment is null then
+          exit when has_wrapped;
+          has_wrapped := true;
+          environment := '';
+          continue;
+        end if;
+        environment := next_environment;
+        environment_left := coalesce((weights ->> (project || '/' || environment))::integer, 1);
+      end if;
+      place := project || '/' || environment;
+      if place <> all (done) then
+        if project <> nowhere and place is distinct from sole and coalesce((held ->> place)::integer, 0) >= bound then
+          holds_back := true;
+        else
+          select w.work_id into found_id from work w
+          where w.account_id = for_account and w.agent_id = for_agent and w.state = 'queued' and w.command is null
+            and (case when w.claimable_until is null then 'run' else 'short' end) = in_lane
+            and coalesce(w.project_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff') = project and coalesce(w.environment_name, '-') = environment
+            and w.work_id <> all (work_ids)
+            and (claimant.abilities is null or w.kind = any (claimant.abilities))
+            and (w.ability is null or w.ability = any (claimant.abilities))
+            -- An older instance would open the data of a deleted environment of this name (docs/adr/0084).
+            and (coalesce('environment-generations' = any (claimant.abilities), false) or not exists (
+              select from environment e
+              where e.account_id = w.account_id and e.project_id = w.project_id and e.name = w.environment_name
+                and e.generation > 1))
+            and (w.project_id is null or not claimant.restricted_access or exists (
+              select from agent_allowed_place p
+              where p.account_id = w.account_id and p.agent_id = w.agent_id and p.project_id = w.project_id
+                and (p.environment_name is null or p.environment_name = w.environment_name)))
+            and (w.key_id is null or exists (
+              select from agent_certificate c
+              where c.account_id = for_account and c.agent_id = for_agent and c.key_id = w.key_id
+                and c.instance_id = for_instance and c.secret_generation = for_generation))
+          order by w.created_at, w.work_id limit 1;
+          exit when found_id is not null;
+        end if;
+        done := done || place;
+      end if;
+      environment_left := 0;
+    end loop;
+    if found_id is null then
+      done := done || project::text;
+      project_left := 0;
+      continue;
+    end if;
+    work_ids := work_ids || found_id;
+    held := jsonb_set(held, array[place], to_jsonb(coalesce((held ->> place)::integer, 0) + 1));
+    project_left := project_left - 1;
+    visits := jsonb_set(visits, array[project::text],
+      jsonb_build_object('visited', environment, 'remaining', environment_left - 1, 'isChanged', true));
+  end loop;
+
+  -- There are no turns if nothing is left, or only work of one place.
+  if holds_back is distinct from coalesce(stored.holds_back, false) or cardinality(work_ids) = most and (
+    (select count(*) from jsonb_object_keys(visits)) > 1 or cardinality(done) > 0 or exists (
+      select from work w
+      where w.account_id = for_account and w.agent_id = for_agent and w.state = 'queued'
+        and (case when w.claimable_until is null then 'run' else 'short' end) = in_lane
+        and (coalesce(w.project_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'), coalesce(w.environment_name, '-')) > (project, environment)
+    ) or exists (
+      select from work w
+      where w.account_id = for_account and w.agent_id = for_agent and w.state = 'queued'
+        and (case when w.claimable_until is null then 'run' else 'short' end) = in_lane
+        and (coalesce(w.project_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'), coalesce(w.environment_name, '-')) < (project, environment)))
+  then
+    turns := jsonb_build_array(jsonb_build_object(
+      'project_id', null, 'visited', project, 'remaining', greatest(project_left, 0), 'holds_back', holds_back)) || (
+      select coalesce(jsonb_agg(jsonb_build_object('project_id', v.key, 'visited', v.value -> 'visited',
+        'remaining', v.value -> 'remaining', 'holds_back', false) order by v.key), '[]')
+      from jsonb_each(visits) v where v.value ? 'isChanged' and v.key <> nowhere::text);
+  end if;
+  return next;
+end $$;

@@ -1,0 +1,240 @@
+/** Who gets mails of alerts, and how many: confirmation, refusal, the limit of a day, and turns by account. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { Alert, AlertRule, EventLogPart, Page } from '@headgate/contract';
+import { startTestServer } from '../../testing/server.ts';
+import { startSmtpReceiver } from '../../testing/smtp-receiver.ts';
+import { createStartableWithAgent } from '../../testing/startable-project.ts';
+import { raiseDueAlerts } from './alert-turns.ts';
+import { createMailJob } from './mail-sender.ts';
+
+const receiver = await startSmtpReceiver({ disabledCommands: ['AUTH', 'STARTTLS'] });
+after(() => receiver.close());
+const mailsOfDay = 12;
+const server = await startTestServer({
+  settings: {
+    HEADGATE_SMTP_URL: `smtp://127.0.0.1:${receiver.port}`,
+    HEADGATE_SMTP_FROM: 'Headgate <alerts@headgate.example.com>',
+    HEADGATE_MAIL_DOMAINS: 'Operator.example.com',
+    HEADGATE_MAIL_PER_DAY: String(mailsOfDay),
+  },
+});
+const { clock, deps } = server;
+const job = createMailJob(deps);
+const base = await server.listen();
+
+async function sendAll() {
+  await raiseDueAlerts(deps);
+  while (await job.run(async () => undefined));
+}
+
+const numbers = Array.from({ length: 1_000 }, (_, index) => index).values();
+const takeNumber = () => numbers.next().value ?? assert.fail();
+const makeAddress = () => `person-${takeNumber()}@elsewhere.example.org`;
+
+async function createScene() {
+  const scene = await createStartableWithAgent(server);
+  const { admin, made } = scene;
+  const rules = `/projects/${made.projectId}/alert-rules`;
+  const addRule = async (emails: string[]) =>
+    (
+      await admin.post<AlertRule>(rules, {
+        name: `rule ${takeNumber()}`,
+        condition: { type: 'FAILED' },
+        emails,
+      })
+    ).body;
+  async function fail(message = 'no such table'): Promise<string> {
+    const id = await scene.started();
+    const [work] = (await scene.instance.claim()).work;
+    assert.ok(work);
+    await scene.instance.report(work, { type: 'started' });
+    await scene.instance.report(work, { type: 'completed', outcome: { status: 'FAILED', message } });
+    return id;
+  }
+  const readRule = async ({ alertRuleId }: AlertRule) =>
+    (await admin.get<AlertRule>(`${rules}/${alertRuleId}`)).body;
+  const readMails = async ({ alertRuleId }: AlertRule) =>
+    (await admin.get<Page<Alert>>(`${rules}/${alertRuleId}/alerts`)).body.results[0]?.mails;
+  const listEvents = async (name: string) =>
+    (await admin.get<EventLogPart>(`/events?after=oldest&eventName=${name}`)).body.results;
+  receiver.received.length = 0;
+  return { ...scene, rules, addRule, fail, readRule, readMails, listEvents };
+}
+
+/** The decoded mails to an address. */
+const listMails = (address: string) =>
+  receiver.received
+    .filter(({ recipients }) => recipients.includes(address))
+    .map(({ source }) => source.replaceAll('=\r\n', '').replaceAll('=3D', '='));
+const linkForms = { c: /\/mail\/c[\w-]+/, r: /\/mail\/r[\w-]+/ };
+const findLink = (kind: 'c' | 'r', mail = '') => linkForms[kind].exec(mail)?.[0] ?? '';
+const answer = (path: string, value: string) =>
+  fetch(base + path, { method: 'POST', body: new URLSearchParams({ answer: value }) });
+
+test('an address gets alerts only after its owner confirmed it by a button of the page, not by opening it', async () => {
+  const { addRule, fail, readRule, readMails, listEvents } = await createScene();
+  const address = makeAddress();
+  const rule = await addRule([address, 'on-call@operator.example.com']);
+  assert.deepEqual(rule.unconfirmedRecipients, [address]);
+  await fail();
+  await sendAll();
+  assert.equal(listMails('on-call@operator.example.com').length, 1, 'the domain is the operator’s');
+  const [asked, ...others] = listMails(address);
+  assert.deepEqual(others, []);
+  assert.match(asked ?? '', /^Subject: \[Headgate\] Confirm/m);
+  const mails = await readMails(rule);
+  assert.deepEqual(
+    mails?.map(({ recipient, state }) => [recipient, state]),
+    [
+      ['on-call@operator.example.com', 'sent'],
+      [address, 'withheld'],
+    ],
+  );
+  assert.match(mails?.[1]?.lastError ?? '', /has not confirmed/);
+
+  const link = findLink('c', asked);
+  assert.equal((await answer(findLink('r', asked), 'confirm')).status, 400, 'it does not expire');
+  const page = await fetch(base + link);
+  assert.equal(page.status, 200);
+  assert.match(page.headers.get('content-security-policy') ?? '', /form-action 'self'/);
+  assert.deepEqual((await readRule(rule)).unconfirmedRecipients, [address], 'a scanner opens links');
+  assert.equal((await answer(link, 'nonsense')).status, 400);
+  assert.equal((await answer(link, 'confirm')).status, 200);
+  assert.equal((await readRule(rule)).unconfirmedRecipients, undefined);
+  assert.equal((await listEvents('mail-recipient-confirmed'))[0]?.eventSubjectName, address);
+  receiver.received.length = 0;
+  await fail();
+  await sendAll();
+  assert.match(listMails(address)[0] ?? '', /^Subject: \[Headgate\] main failed in dev/m);
+});
+
+test('an owner refuses mails by the link in each of them, or by one click of the mail program', async () => {
+  const { addRule, fail, readRule, listEvents } = await createScene();
+  const address = 'One@operator.example.com';
+  const rule = await addRule([address]);
+  await fail();
+  await sendAll();
+  const [mail = ''] = listMails(address);
+  const link = findLink('r', mail);
+  assert.match(mail, /^List-Unsubscribe-Post: List-Unsubscribe=One-Click\r$/m);
+  assert.match(mail.replaceAll('\r\n ', ' '), /^List-Unsubscribe: <http.+\/mail\/r[\w-]+>\r$/m);
+  await fail('while a mail waits');
+  await raiseDueAlerts(deps);
+  const oneClick = new URLSearchParams({ 'List-Unsubscribe': 'One-Click' });
+  assert.equal((await fetch(base + link, { method: 'POST', body: oneClick })).status, 200);
+  await sendAll();
+  await fail();
+  await sendAll();
+  assert.equal(listMails(address).length, 1);
+  assert.deepEqual((await readRule(rule)).unconfirmedRecipients, [address]);
+  assert.equal((await listEvents('mail-recipient-refused')).length, 1);
+  await answer(link, 'confirm');
+  await fail();
+  await sendAll();
+  assert.equal(listMails(address).length, 2, 'the owner may change its mind');
+});
+
+test('an owner refuses all accounts, whose rules then ask no more', async () => {
+  const [scene, other] = [await createScene(), await createScene()];
+  const address = makeAddress();
+  await scene.addRule([address]);
+  await sendAll();
+  const link = findLink('c', listMails(address)[0]);
+  assert.equal((await answer(link, 'refuse-all')).status, 200);
+  assert.deepEqual((await other.addRule([address])).unconfirmedRecipients, [address]);
+  await sendAll();
+  assert.equal(listMails(address).length, 1);
+});
+
+test('an address is asked once a day by an account, and three times by all; a link lasts a week', async () => {
+  const scenes = await Promise.all(Array.from({ length: 5 }, createScene));
+  const address = makeAddress();
+  for (const { addRule } of scenes) for (let each = 0; each < 2; each += 1) await addRule([address]);
+  await sendAll();
+  const asked = listMails(address);
+  assert.equal(asked.length, 3);
+  clock.advance(7 * 86_400 + 1);
+  const link = findLink('c', asked[0]);
+  assert.equal((await fetch(base + link)).status, 404);
+  assert.equal((await answer(link, 'confirm')).status, 404);
+  assert.equal((await fetch(`${base}/mail/r${'0'.repeat(75)}`)).status, 404);
+  const [first] = scenes;
+  assert.ok(first);
+  await first.addRule([address]);
+  await sendAll();
+  assert.equal(listMails(address).length, 4, 'a rule asks again');
+});
+
+test('above the limit of a day alerts are raised without mail, and say so, with one event', async () => {
+  const { addRule, fail, readMails, listEvents } = await createScene();
+  const emails = Array.from({ length: 5 }, (_, each) => `r${each}@operator.example.com`);
+  const rule = await addRule(emails);
+  for (let each = 0; each < 4; each += 1) {
+    await fail();
+    await sendAll();
+  }
+  assert.equal(receiver.received.length, mailsOfDay);
+  const withheld = (await readMails(rule))?.filter(({ state }) => state === 'withheld');
+  assert.equal(withheld?.length, 5);
+  assert.match(withheld?.[0]?.lastError ?? '', /HEADGATE_MAIL_PER_DAY/);
+  assert.equal((await listEvents('alert-mail-limit-reached')).length, 1);
+  clock.advance(86_400);
+  await fail();
+  await sendAll();
+  assert.equal(receiver.received.length, mailsOfDay + 5, 'the next day has its own');
+});
+
+test('many rules on one run make one mail for an address; deleting one of them leaves it to the others', async () => {
+  const { admin, rules, addRule, fail, readMails } = await createScene();
+  const made: AlertRule[] = [];
+  for (let each = 0; each < 60; each += 1) made.push(await addRule(['team@operator.example.com']));
+  await fail();
+  await raiseDueAlerts(deps);
+  const [first, second] = made;
+  assert.ok(first && second);
+  await admin.delete(`${rules}/${first.alertRuleId}`);
+  await sendAll();
+  const [mail = '', ...others] = listMails('team@operator.example.com');
+  assert.deepEqual(others, []);
+  assert.ok(mail.includes(`\nAlert rule: ${second.name}\r\n`));
+  assert.match(mail, /^Further alert rules: 10\r$/m);
+  assert.deepEqual(
+    (await readMails(second))?.map(({ state }) => state),
+    ['sent'],
+  );
+});
+
+test('a mail of which all rules were deleted is not sent', async () => {
+  const { admin, rules, addRule, fail } = await createScene();
+  const rule = await addRule(['team@operator.example.com']);
+  await fail();
+  await raiseDueAlerts(deps);
+  await admin.delete(`${rules}/${rule.alertRuleId}`);
+  await sendAll();
+  assert.equal(receiver.received.length, 0);
+});
+
+test('accounts take turns: the mail of one does not wait for all those of another', async () => {
+  const [busy, quiet] = [await createScene(), await createScene()];
+  const emails = Array.from({ length: mailsOfDay }, (_, each) => `busy${each}@operator.example.com`);
+  await busy.addRule(emails);
+  await busy.fail();
+  await raiseDueAlerts(deps);
+  await quiet.addRule(['quiet@operator.example.com']);
+  await quiet.fail();
+  await raiseDueAlerts(deps);
+  await createMailJob(deps).run(async () => undefined);
+  assert.equal(listMails('quiet@operator.example.com').length, 1, 'in the first turn');
+  await sendAll();
+  assert.equal(receiver.received.length, mailsOfDay + 1);
+});
+
+test('the subject makes no link of a name, and a text of a run is a quotation', async () => {
+  const { addRule, fail } = await createScene();
+  await addRule(['team@operator.example.com']);
+  await fail('broken\nSee http://evil.example.net/\u202egnp.exe');
+  await sendAll();
+  const [mail = ''] = listMails('team@operator.example.com');
+  assert.match(mail, /^> See http:\/\/evil\.example\.net\/gnp\.exe\r$/m);
+});

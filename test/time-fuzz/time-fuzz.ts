@@ -1,0 +1,126 @@
+/**
+ * Sends hostile texts in every string of every operation, and measures how long the event loop of the server is held.
+ * The responses are not judged: test/fuzz does that.
+ */
+import { type Child, startChild } from '../../bench/child.ts';
+import { buildMultipart, multipartBoundary } from '../../packages/server/src/testing/project.ts';
+import { type Described, operations } from '../fuzz/document.ts';
+import { type Send, sender } from '../fuzz/sending.ts';
+import type { Gap, OwnPlace, Question } from './server-process.ts';
+import { listSlots, type Template } from './slots.ts';
+
+/** A slow machine may take minutes to load a server. */
+const patience = { readyWithin: 120_000, endWithin: 30_000 };
+
+/** One hostile text in one place. */
+export interface Probe {
+  operationId: string;
+  slot: string;
+  shape: string;
+}
+
+export interface Measured extends Probe {
+  characters: number;
+  status: number;
+  /** From the request to its response, or undefined if the connection ended without one. */
+  milliseconds: number;
+  gap: Gap;
+}
+
+export interface TimeFuzzServer {
+  port: number;
+  pid: number;
+  /** Creates a project with an account of its own. */
+  createPlace(): Promise<OwnPlace>;
+  takeGap(): Promise<Gap>;
+  /** Holds the event loop for this processor time. */
+  holdLoop(milliseconds: number): Promise<void>;
+  template(operation: Described): Promise<Template>;
+  stop(): Promise<void>;
+}
+
+export async function startTimeFuzzServer(settings: Record<string, string> = {}): Promise<TimeFuzzServer> {
+  const child = await startChild(
+    new URL('./server-process.ts', import.meta.url),
+    { TIME_FUZZ_SETTINGS: JSON.stringify(settings) },
+    patience,
+  );
+  const { port, pid } = child.first as { port: number; pid: number };
+  return {
+    port,
+    pid,
+    createPlace: async () => (await ask(child, { kind: 'place' })) as OwnPlace,
+    takeGap: async () => (await ask(child, { kind: 'gap' })) as Gap,
+    template: async ({ id }) => (await ask(child, { kind: 'template', operationId: id })) as Template,
+    holdLoop: async (milliseconds) => void (await ask(child, { kind: 'hold', milliseconds })),
+    stop: () => child.stop(),
+  };
+}
+
+async function ask(child: Child, question: Question): Promise<unknown> {
+  const reply = (await child.ask(question)) as { value: unknown } | { failure: string };
+  if ('failure' in reply) throw new Error(reply.failure);
+  return reply.value;
+}
+
+export interface TimeFuzzOrder {
+  /** Whether to send this probe. Probes are numbered from 0. */
+  chooses: (probe: Probe, number: number) => boolean;
+  /** Called after each probe. */
+  onMeasured: (measured: Measured) => void;
+  /** No probe is sent after this is aborted. */
+  signal?: AbortSignal;
+}
+
+/** Sends the chosen probes, one after the other. Returns how many there are in all. */
+export async function fuzzTime(server: TimeFuzzServer, order: TimeFuzzOrder): Promise<number> {
+  const { send, close } = sender(server.port);
+  let number = 0;
+  try {
+    for (const operation of operations) {
+      if (order.signal?.aborted) break;
+      let template = await server.template(operation);
+      for (const slot of listSlots(operation, template)) {
+        for (const [shape, write] of Object.entries(slot.shapes)) {
+          const probe = { operationId: operation.id, slot: slot.name, shape };
+          if (!order.chooses(probe, number++) || order.signal?.aborted) continue;
+          const text = write(slot.most);
+          await server.takeGap();
+          const sentAt = performance.now();
+          const status = await sendTemplate(send, slot.put(template, text));
+          const milliseconds = performance.now() - sentAt;
+          const gap = await server.takeGap();
+          order.onMeasured({ ...probe, characters: text.length, status, milliseconds, gap });
+          // What the example works on may be gone.
+          if (status < 300 && operation.method !== 'GET') template = await server.template(operation);
+        }
+      }
+    }
+    return number;
+  } finally {
+    close();
+  }
+}
+
+/** Returns the status, or 0 if the connection ended without a response: a server may refuse to read on. */
+async function sendTemplate(
+  send: Send,
+  { method, url, headers, body, rawBody, parts }: Template,
+): Promise<number> {
+  const sent = { ...headers };
+  let bytes = rawBody;
+  if (parts !== undefined) {
+    sent['content-type'] = `multipart/form-data; boundary=${multipartBoundary}`;
+    bytes = buildMultipart(parts).toString();
+  } else if (body !== undefined || bytes !== undefined) {
+    sent['content-type'] ??= 'application/json';
+    bytes ??= JSON.stringify(body);
+  }
+  try {
+    const { status } = await send({ method, url, headers: sent, body: bytes });
+    return status;
+  } catch (failure) {
+    if ((failure as NodeJS.ErrnoException).code === 'ECONNREFUSED') throw failure;
+    return 0;
+  }
+}
