@@ -18,7 +18,8 @@ const bounds: ScriptBounds = {
   concurrency: 2,
 };
 
-export const place = { projectId: '00000000-0000-7000-8000-000000000002', environmentName: 'dev' };
+/** Its environment may hold all places. */
+export const place = { projectId: '00000000-0000-7000-8000-000000000002', environmentName: 'dev', share: 100 };
 
 export interface ScriptsFixture {
   /** The agent's folder. It has the file `key`. */

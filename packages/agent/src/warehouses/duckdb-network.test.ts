@@ -66,6 +66,7 @@ describe('SQL that tries to reach the network', () => {
     const kind = (name: string) =>
       new RegExp(`^Error: ${name} is not allowed in this warehouse: .*Use only ALTER`);
     const install = kind('INSTALL or LOAD');
+    const needsQuery = /^Error: EXPLAIN needs a SELECT/;
     const cases: [string, RegExp][] = [
       [`INSTALL '${http}/a'`, install],
       [`install x from '${http}/a'`, install],
@@ -95,10 +96,9 @@ describe('SQL that tries to reach the network', () => {
         `set custom_extension_repository = '${http}'`,
         /^Error: settings cannot be changed .*locked.*Use only SET VARIABLE/,
       ],
-      [
-        `explain analyze set custom_extension_repository = '${http}'`,
-        /^Error: settings cannot be changed .*locked/,
-      ],
+      [`explain analyze set custom_extension_repository = '${http}'`, needsQuery],
+      ['explain begin', needsQuery],
+      ['explain analyze rollback', needsQuery],
     ];
     for (const [sql, message] of cases) {
       await refused(sql, message);

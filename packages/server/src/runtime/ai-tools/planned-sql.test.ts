@@ -15,11 +15,15 @@ const text = `${head}${components.join('')}`;
 const services = {} as ToolServices;
 const context = { task: { accountId: 'account' }, signal: new AbortController().signal } as ToolContext;
 
-/** Microseconds of this thread alone. */
+/** Microseconds of this thread alone; the least of three, because others' work may fall into one. */
 async function measureHere(work: () => Promise<unknown>): Promise<number> {
-  const began = process.threadCpuUsage();
-  await work();
-  return process.threadCpuUsage(began).user;
+  const taken: number[] = [];
+  for (let round = 0; round < 3; round += 1) {
+    const began = process.threadCpuUsage();
+    await work();
+    taken.push(process.threadCpuUsage(began).user);
+  }
+  return Math.min(...taken);
 }
 
 test('a long plan takes no time of the thread of requests', async () => {
