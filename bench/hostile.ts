@@ -60,15 +60,18 @@ async function measure(): Promise<Finding[]> {
     const reading = (async () => {
       while (running) p99s.push({ shape, p99: await readMeanwhile() });
     })();
-    await fuzzTime(server, {
-      chooses: (probe, number) => probe.shape === shape && number % oneIn === 0,
-      onMeasured(measured) {
-        sent += 1;
-        gaps.push(measured);
-      },
-    });
-    running = false;
-    await reading;
+    try {
+      await fuzzTime(server, {
+        chooses: (probe, number) => probe.shape === shape && number % oneIn === 0,
+        onMeasured(measured) {
+          sent += 1;
+          gaps.push(measured);
+        },
+      });
+    } finally {
+      running = false;
+      await reading;
+    }
     console.log(
       `  ${shape}: ${sent} sent, worst p99 ${worst(p99s).p99.toFixed(1)} ms (${worst(p99s).shape})`,
     );

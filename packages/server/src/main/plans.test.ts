@@ -63,7 +63,10 @@ const exempt: readonly (readonly [part: string, reason: string])[] = [
   ['coalesce(e.default_agent_id, (select min(agent_id::text)', 'an account has few environments and agents'],
   ['coalesce($agent_id::uuid, e.default_agent_id, (select min(agent_id::text)', 'an account has few agents'],
   ['coalesce(o.agent_id, tokens.agent_id, client.agent_id', 'an account has few agents'],
-  ["exists (select from agent a where a.account_id = e.account_id and a.status <> 'pending')", 'an account has few agents'],
+  [
+    "exists (select from agent a where a.account_id = e.account_id and a.status <> 'pending')",
+    'an account has few agents',
+  ],
 ];
 
 const server = await startTestServer();
