@@ -12,6 +12,7 @@ import { createPlace, type Place } from '../../packages/server/src/testing/place
 import type { Template } from './slots.ts';
 
 export type Question =
+  | { kind: 'round' }
   | { kind: 'template'; operationId: string }
   | { kind: 'gap' }
   | { kind: 'place' }
@@ -42,7 +43,7 @@ const server = await openTestServer(database, {
 const clock = setInterval(() => server.clock.advance(1), 1_000);
 const port = Number(new URL(await server.listen()).port);
 const sweeper = startSweeper(server.deps);
-const account = await server.account();
+let account = await server.account();
 let place: Place | undefined;
 
 let longest: Gap = { milliseconds: 0, processorMilliseconds: 0 };
@@ -84,6 +85,11 @@ async function makeTemplate(operationId: string): Promise<Template> {
 
 async function answer(question: Question): Promise<unknown> {
   switch (question.kind) {
+    case 'round':
+      // What another round has created may be the most that an account may have.
+      account = await server.account();
+      place = undefined;
+      return null;
     case 'template':
       return makeTemplate(question.operationId);
     case 'gap': {

@@ -35,6 +35,8 @@ export interface TimeFuzzServer {
   takeGap(): Promise<Gap>;
   /** Holds the event loop for this processor time. */
   holdLoop(milliseconds: number): Promise<void>;
+  /** Creates what follows in an account of its own. */
+  startRound(): Promise<void>;
   template(operation: Described): Promise<Template>;
   stop(): Promise<void>;
 }
@@ -51,6 +53,7 @@ export async function startTimeFuzzServer(settings: Record<string, string> = {})
     pid,
     createPlace: async () => (await ask(child, { kind: 'place' })) as OwnPlace,
     takeGap: async () => (await ask(child, { kind: 'gap' })) as Gap,
+    startRound: async () => void (await ask(child, { kind: 'round' })),
     template: async ({ id }) => (await ask(child, { kind: 'template', operationId: id })) as Template,
     holdLoop: async (milliseconds) => void (await ask(child, { kind: 'hold', milliseconds })),
     stop: () => child.stop(),
@@ -77,6 +80,7 @@ export async function fuzzTime(server: TimeFuzzServer, order: TimeFuzzOrder): Pr
   const { send, close } = sender(server.port);
   let number = 0;
   try {
+    await server.startRound();
     for (const operation of operations) {
       if (order.signal?.aborted) break;
       let template = await server.template(operation);
