@@ -290,7 +290,7 @@ def send(start, body, end):
         text: `${send}send('{"type":"update-grid","name":"g","rows":[', '[],' * 1000000, '[]]}')`,
       },
       place,
-      { onLine: () => undefined, answer: async ({ type }) => seen.push(type) },
+      { onLine: () => undefined, answer: async ({ type }) => String(seen.push(type)) },
       new AbortController().signal,
     );
     assert.deepEqual([succeeded, seen], [true, ['unread']]);

@@ -97,7 +97,7 @@ export function createScriptsFixture(
           async answer(sent) {
             const request = readRequest(sent);
             asked.push(request);
-            return answer?.(request);
+            return JSON.stringify((await answer?.(request)) ?? null);
           },
         },
         kill,

@@ -32,7 +32,7 @@ export async function findPythonFault(
   const lines: string[] = [];
   const end = await runScript(
     { ...emptyJob, component: 'python-script', language: 'python', text: 'import json' },
-    { onLine: (_, line) => lines.push(line), answer: async () => undefined },
+    { onLine: (_, line) => lines.push(line), answer: async () => 'null' },
     { ...means, bounds, network: false },
     kill,
   );
@@ -72,7 +72,7 @@ export async function findFault(
       createProbe({ file, token, port }),
       {
         onLine: (_, line) => lines.push(line),
-        answer: async () => undefined,
+        answer: async () => 'null',
       },
       { bounds, network: false, python: '', ...means },
       kill,
