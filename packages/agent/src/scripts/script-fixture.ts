@@ -19,7 +19,11 @@ const bounds: ScriptBounds = {
   concurrency: 2,
 };
 
-export const place = { projectId: '00000000-0000-7000-8000-000000000002', environmentName: 'dev' };
+export const place = {
+  projectId: '00000000-0000-7000-8000-000000000002',
+  environmentName: 'dev',
+  share: 100,
+};
 
 export interface ScriptsFixture {
   /** The agent's folder. It has the file `key`. */
