@@ -1,8 +1,9 @@
 /**
  * The seccomp filter of scripts. It refuses system calls that lead around the sandbox: new namespaces, in
  * which a script could mount disks without a limit, memory that no limit counts, sessions, of which each gets
- * a share of the processors, keys and tracing, and what counts for the agent's user, such as epoll. Sockets are those of the internet; without network also unix
- * sockets, which then reach only the script itself. ADR 0044, ADR 0082.
+ * a share of the processors, keys and tracing, and what counts for the agent's user, such as epoll. Sockets
+ * are those of the internet; without network also unix sockets, which then reach only the script itself.
+ * ADR 0044, ADR 0082.
  */
 import {
   allow,
