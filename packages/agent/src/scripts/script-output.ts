@@ -2,7 +2,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { ScriptStream } from './script-job.ts';
 
-/** Characters of a line. A longer one is dropped: cut, it might end with a part of a secret, which nobody masks. */
+/** Characters of a line. A longer one is dropped: cut, it might end with a part of a secret that is not masked. */
 export const lineLimit = 262_144;
 
 /** Shared by the streams of a script. */
