@@ -13,7 +13,10 @@ interface Place {
 }
 
 /** Starts `main` in dev and returns the path of the execution. */
-export async function createExecution({ account, agent, project }: Place, environmentName = 'dev'): Promise<string> {
+export async function createExecution(
+  { account, agent, project }: Place,
+  environmentName = 'dev',
+): Promise<string> {
   const body = { pipelineName: 'main', environmentName, agentId: agent.agentId };
   const path = `${project.path}/pipeline-executions`;
   const { pipelineExecutionId } = (await account.admin.post<{ pipelineExecutionId: string }>(path, body))

@@ -188,7 +188,11 @@ test('a start above the limit of queued runs is 409, also of a test execution', 
 });
 
 /** Queues work by SQL, and returns how many blocks of the database a claim reads then, and how many works it gets. */
-async function measureClaim({ one, instance }: { one: Place; instance: Instance }, columns: string, works: string) {
+async function measureClaim(
+  { one, instance }: { one: Place; instance: Instance },
+  columns: string,
+  works: string,
+) {
   const { accountId, projectId } = { ...one.account, ...one.project };
   const { query } = server.database;
   await query(
