@@ -174,16 +174,24 @@ test('short work has places of its own, which runs cannot take', async () => {
   assert.equal((await claim(0, 5)).body.work.length, 1);
 });
 
-test('a start above the limit of queued runs is 409, also of a test execution', async () => {
-  const { one, other } = await createPlaces();
+test('a start, a restart and a test execution above the limit of queued runs are 409', async () => {
+  const { one, other, instance } = await createPlaces();
+  const { admin } = one.account;
+  const failedPath = await createExecution(one);
+  const [failed] = (await instance.claim(1)).work;
+  assert.ok(failed);
+  await instance.report(failed, { type: 'started' });
+  await instance.report(failed, { type: 'completed', outcome: { status: 'FAILED', message: 'no table' } });
   await enqueue(one, 40);
-  const body = { pipelineName: 'main', environmentName: 'dev' };
-  const refused = requireProblem(
-    await one.account.admin.post(`${one.project.path}/pipeline-executions`, body),
-    409,
-    'queue-full',
-  );
-  assert.match(refused.detail, /40 runs of the environment "dev" wait for an agent/);
+  const requests: [path: string, body: object][] = [
+    [`${one.project.path}/pipeline-executions`, { pipelineName: 'main', environmentName: 'dev' }],
+    [`${failedPath}/restart`, {}],
+    [`${one.project.path}/test-executions`, { scope: 'PROJECT', environmentName: 'dev' }],
+  ];
+  for (const [path, body] of requests) {
+    const refused = requireProblem(await admin.post(path, body), 409, 'queue-full');
+    assert.match(refused.detail, /40 runs of the environment "dev" wait for an agent/);
+  }
   await enqueue(other, 1);
 });
 

@@ -143,9 +143,19 @@ function describeAsking(
     ...(reference === null ? {} : { secretReferenceName: reference }),
     namedBy: [...namedBy].slice(0, toldNames),
     ...at,
-    environmentNames: environmentNames.values().take(toldEnvironments).toArray(),
+    environmentNames: listFirst(environmentNames, toldEnvironments),
     ...(agent === undefined ? {} : { agentId: agent.agent_id, agentName: agent.name }),
   };
+}
+
+/** Many askings share a set of a thousand names: copying each set whole would take long. */
+function listFirst(names: ReadonlySet<string>, most: number): string[] {
+  const first: string[] = [];
+  for (const name of names) {
+    if (first.length === most) break;
+    first.push(name);
+  }
+  return first;
 }
 
 /** The reason why the agent cannot be asked; undefined if it can. */
