@@ -37,7 +37,7 @@ drop index work_queued;
 create index work_waiting on work (account_id, agent_id, (case when claimable_until is null then 'run' else 'short' end),
   ((kind || ' ' || coalesce(ability, '') || ' ' || coalesce(key_id, '')) collate "C"),
   coalesce(project_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'), coalesce(environment_name, '-'), created_at, work_id)
-  where state = 'queued' and command is null;
+  where state = 'queued';
 -- Serves: the number of queued runs of an environment.
 create index work_queued_run on work (account_id, project_id, environment_name) where state = 'queued' and claimable_until is null;
 -- Serves: whether an agent serves only one environment.
