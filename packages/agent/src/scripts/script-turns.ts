@@ -1,7 +1,7 @@
 /**
  * The places for scripts. Projects take turns, and in each its environments. One environment holds at most its
  * share of the places, whether or not others wait, so that sleeping scripts of one do not block the others. One
- * project holds at most three quarters, and leaves one place, once the agent has had a script of another. ADR 0077.
+ * project holds at most three quarters, and leaves one place of two or more. ADR 0077.
  */
 import type { EnvironmentPlace } from '../host/folders.ts';
 
@@ -32,15 +32,13 @@ export function createScriptTurns(places: number): EnterScript {
   const held = new Map<string, number>();
   /** When a project or an environment had its last turn. */
   const turns = new Map<string, number>();
-  /** All that ever asked for a place. */
-  const projects = new Set<string>();
 
   const countShare = (percent: number) => Math.max(1, Math.ceil((places * percent) / 100));
 
   function isWithinShare({ place, project, environment }: Waiting): boolean {
     const { share = defaultShare } = place;
     if ((held.get(environment) ?? 0) >= countShare(share)) return false;
-    if (projects.size === 1 || share === 100) return true;
+    if (share === 100) return true;
     const most = Math.min(countShare(Math.max(share, projectShare)), Math.max(1, places - 1));
     return (held.get(project) ?? 0) < most;
   }
@@ -91,7 +89,6 @@ export function createScriptTurns(places: number): EnterScript {
       reject(kill.reason);
     };
     kill.addEventListener('abort', giveUp, { once: true });
-    projects.add(project);
     waiting.push(one);
     fill();
     await promise.finally(() => kill.removeEventListener('abort', giveUp));
