@@ -29,6 +29,8 @@ import { slices } from './slices.list.ts';
 declare module 'fastify' {
   interface FastifyContextConfig {
     operation?: Operation;
+    /** The media type of the body of a route without an operation, if it is not JSON. */
+    bodyType?: string;
   }
 }
 
