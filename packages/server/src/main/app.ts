@@ -112,6 +112,11 @@ function createServerOptions(
     },
     clientErrorHandler(failure, socket) {
       if (failure.code === 'ECONNRESET' || socket.destroyed) return;
+      // Without a TLS connection a response is never sent, and the socket would stay open for ever.
+      if (!/^(HPE|ERR_HTTP)_/.test(failure.code ?? '')) {
+        socket.destroy();
+        return;
+      }
       if (unreadBodies.endAfterAnswers(socket)) return;
       if (socket.writable) socket.end(renderUnreadableRequest(deps, failure));
       socket.destroySoon();

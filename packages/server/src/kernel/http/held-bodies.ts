@@ -18,7 +18,7 @@ export interface HeldBounds {
   /** Bytes of each owner, in the order of the owners of `hold`. */
   ofOwners: readonly number[];
   inAll: number;
-  /** What a body without Content-Length, or a compressed one, may become. */
+  /** What a body without Content-Length may become. */
   limitBytes: number;
 }
 
@@ -56,5 +56,6 @@ export function createHeldBodies({ ofOwners, inAll, limitBytes }: HeldBounds): H
 function findBytes({ headers }: FastifyRequest, limitBytes: number): number {
   const length = headers['content-length'];
   if (length === undefined) return headers['transfer-encoding'] === undefined ? 0 : limitBytes;
-  return headers['content-encoding'] === undefined ? Number(length) : limitBytes;
+  // Of a compressed body too: what it becomes is bounded by the queue of the body reader.
+  return Number(length);
 }

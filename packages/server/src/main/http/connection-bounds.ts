@@ -37,8 +37,8 @@ export function boundConnections(server: Server, { inAll, ofAddress }: Connectio
   const counts = new Map<string, number>();
   server.maxConnections = inAll;
   if (ofAddress === undefined) return;
-  // Before the listeners that begin TLS or HTTP.
-  server.prependListener('connection', (socket: Socket) => {
+  // After the listeners that begin TLS or HTTP: a destroyed socket that TLS wraps stays in the server's count.
+  server.on('connection', (socket: Socket) => {
     const key = buildAddressKey(socket.remoteAddress ?? '');
     const count = counts.get(key) ?? 0;
     if (count >= ofAddress) {
