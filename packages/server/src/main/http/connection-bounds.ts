@@ -37,7 +37,6 @@ export function boundConnections(server: Server, { inAll, ofAddress }: Connectio
   const counts = new Map<string, number>();
   server.maxConnections = inAll;
   if (ofAddress === undefined) return;
-  // After the listeners that begin TLS or HTTP: a destroyed socket that TLS wraps stays in the server's count.
   server.on('connection', (socket: Socket) => {
     const key = buildAddressKey(socket.remoteAddress ?? '');
     const count = counts.get(key) ?? 0;
