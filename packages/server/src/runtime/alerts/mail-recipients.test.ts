@@ -166,6 +166,18 @@ test('an address is asked once a day by an account, and three times by all; a li
   assert.equal(listMails(address).length, 4, 'a rule asks again');
 });
 
+test('an account above its limit of a day does not use up what others may ask of an address', async () => {
+  const [exhausted, other] = [await createScene(), await createScene()];
+  const address = makeAddress();
+  for (let each = 0; each < mailsOfDay; each += 1) await exhausted.addRule([makeAddress()]);
+  for (let each = 0; each < 4; each += 1) await exhausted.addRule([address]);
+  const counted = () => server.database.query('select from mail_address where address = $1', [address]);
+  assert.equal((await counted()).length, 0);
+  await other.addRule([address]);
+  await sendAll();
+  assert.equal(listMails(address).length, 1);
+});
+
 test('above the limit of a day alerts are raised without mail, and say so, with one event', async () => {
   const { addRule, fail, readMails, listEvents } = await createScene();
   const emails = Array.from({ length: 5 }, (_, each) => `r${each}@operator.example.com`);
