@@ -50,7 +50,8 @@ test('a pipeline is named by its path with or without the extension', async () =
 
 test('a start that is not possible is refused with the reason', async () => {
   const { start } = await createStartable(server);
-  requireProblem(await start({ pipelineName: 'other' }), 404, 'pipeline-not-found');
+  const other = requireProblem(await start({ pipelineName: 'other' }), 404, 'pipeline-not-found');
+  assert.match(other.detail, /, the newest enabled one in the environment, has no pipeline "other"/);
   requireProblem(await start({ pipelineName: 'main.tran.yaml' }), 404, 'pipeline-not-found');
   requireProblem(await start({ environmentName: 'uat' }), 404, 'environment-not-found');
   requireProblem(await start({ environmentName: 'prod' }), 404, 'artifact-not-found');

@@ -132,7 +132,7 @@ export interface Start {
  */
 export function requireStart(found: StartRow | undefined, body: StartRequest, at = 'body'): Start {
   const { row, version } = requireVersion(found, body);
-  const pipeline = findPipeline(row, body.pipelineName, version.name);
+  const pipeline = findPipeline(row, body.pipelineName, version.name, body.versionName === undefined);
   const types = new Map(Object.entries(row.variable_types));
   requireVariables(body, at, pipeline, types);
   const { user_name: userName, queued_runs: queuedRuns } = row;
@@ -164,7 +164,12 @@ export function requireAgent(found: StartRow, { environmentName }: StartPlace): 
  * The name may omit the extension; then an orchestration is preferred, even an unreadable one. Throws
  * `pipeline-not-found` and `pipeline-unreadable`.
  */
-function findPipeline(row: StartRow, named: string, versionName: string): PipelineDescription {
+function findPipeline(
+  row: StartRow,
+  named: string,
+  versionName: string,
+  isNewest: boolean,
+): PipelineDescription {
   const pipelines = row.pipelines ?? [];
   const ignored = row.ignored ?? [];
   for (const path of listCandidatePaths(named)) {
@@ -179,7 +184,7 @@ function findPipeline(row: StartRow, named: string, versionName: string): Pipeli
     ...ignored.map(({ path }) => path),
   ];
   const nearest = nearestName(named, known) ?? nearestName(listCandidatePaths(named)[0] ?? named, known);
-  throw problem('pipeline-not-found', { name: named, versionName, nearest });
+  throw problem('pipeline-not-found', { name: named, versionName, isNewest, nearest });
 }
 
 type Given = Pick<StartRequest, 'scalarVariables' | 'gridVariables'>;
