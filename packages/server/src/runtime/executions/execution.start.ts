@@ -183,9 +183,15 @@ function findPipeline(
     ...(row.known_paths ?? []),
     ...ignored.map(({ path }) => path),
   ];
-  const nearest = nearestName(named, known) ?? nearestName(listCandidatePaths(named)[0] ?? named, known);
+  // Without extensions: those that are equal would make short names look alike.
+  const bareName = removeExtension(named);
+  const bare = nearestName(bareName, known.map(removeExtension));
+  const sameStem = bare === undefined ? undefined : known.find((path) => removeExtension(path) === bare);
+  const nearest = sameStem ?? (bareName === named ? nearestName(named, known) : undefined);
   throw problem('pipeline-not-found', { name: named, versionName, isNewest, nearest });
 }
+
+const removeExtension = (path: string) => path.replace(/\.(?:orch|tran)\.yaml$/, '');
 
 type Given = Pick<StartRequest, 'scalarVariables' | 'gridVariables'>;
 type KnownVariables = ReadonlyMap<string, VariableType>;
