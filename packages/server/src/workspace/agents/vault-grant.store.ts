@@ -117,7 +117,7 @@ const insertNames = statement(
   `
   insert into vault_grant (account_id, project_id, agent_id, name, is_prefix)
   select $account_id, $project_id, $agent_id, name, false from unnest($names::text[]) as wanted (name)
-  on conflict do nothing`,
+  order by name on conflict do nothing`,
 );
 
 /** Throws `unknown-agent`. */
