@@ -94,6 +94,13 @@ export const AlertRule = named(
           'Those of `emails` that get no mail yet: their owners have not confirmed, or refuse mails',
       }),
     ),
+    unaskedRecipients: Type.Optional(
+      Type.Array(MailAddress, {
+        maxItems: 20,
+        description:
+          'Those of `unconfirmedRecipients` whose owners got no confirmation mail: a limit of the day was reached. Save the rule again on the next day (UTC)',
+      }),
+    ),
     enabled: Type.Boolean(),
     lastRaisedAt: Type.Optional(DateTime),
     createdAt: DateTime,

@@ -84,6 +84,7 @@ export const createArtifact = operation({
     `It has up to ${uploadWarningLimit.toLocaleString('en')} items, errors first; \`warningsTotal\` is the number of all. ` +
     'An execution of a pipeline that has errors fails before its first step. With `strict=true`, an upload that has errors is refused. ' +
     'By default, an upload can have 10,000 parts, 5 MiB in each part and 256 MiB in total; files in `.git/` count only towards the total. ' +
+    'The names, variables, descriptions and lists of used pipelines of all its pipelines may have 8 MiB of JSON. ' +
     'URL-encode the values of headers that have other characters than HTTP allows: `My+Env` or `My%20Env` for `My Env`.',
   permission: 'environment:deliver',
   environmentFrom: 'headers.environmentName',

@@ -102,6 +102,7 @@ const values: Readonly<Record<string, string>> = {
   'git_review.interruptions': '0',
   'git_review.lease_until': 'null',
   'git_review.outcome': "'success'",
+  'confirmation_day.day': 'current_date - n',
   'idempotency_record.pending_work_id': 'null',
   'mail_address.asked_on': 'current_date',
   'mail_day.day': 'current_date - n',

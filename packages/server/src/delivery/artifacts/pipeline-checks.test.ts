@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type UploadWarning, uploadWarningLimit } from '@headgate/contract';
+import { requireProblem } from '../../testing/client.ts';
 import { buildMultipart, upload } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { createPipelineChecks } from './pipeline-checks.ts';
@@ -276,27 +277,26 @@ test('a file that needs more memory is read in a larger thread, the next one in 
     assert.equal((await read({ path: `${name}.orch.yaml`, text, most: 10 }, 'account')).outline?.name, name);
 });
 
-test('the variables declared in one upload are limited', async () => {
-  const variables = Array.from({ length: 1_000 }, (_, index) => ({
-    name: `v${index}`,
-    type: 'TEXT' as const,
-    visibility: 'PUBLIC' as const,
-  }));
-  const read: PipelineReader = async ({ path }) => ({
-    outline: {
-      path,
-      name: path,
-      type: 'orchestration',
-      variables,
-      notes: [],
-      description: '',
-      sharedPipelines: [],
-      beyond: 0,
-    },
-  });
-  const checks = createPipelineChecks(read, 'account');
-  for (let index = 0; index < 200; index += 1) await checks.take(`p${index}`, '');
-  await assert.rejects(checks.take('one more', ''), /may declare at most 200000 variables/);
+test('what is stored of the pipelines of one upload is limited in bytes; the problem names the largest', async () => {
+  const { admin, project: make } = await server.account();
+  const project = await make();
+  const describe = (name: string, count: number) => {
+    const metadata = { type: 'TEXT' };
+    const variables = Object.fromEntries(
+      Array.from({ length: count }, (_, index) => [`${'v'.repeat(200)}${index}`, { metadata }]),
+    );
+    return { name: `${name}.orch.yaml`, content: buildOrchestration({ S: start() }, variables) };
+  };
+  const many = Array.from({ length: 40 }, (_, index) => describe(`p${index}`, 900));
+  assert.equal((await upload(admin, project, many.slice(0, 30), { versionName: 'v1' })).status, 201);
+  const parts = [describe('large', 1_000), describe('small', 1), ...many];
+  const refused = await upload(admin, project, parts, { versionName: 'v2' });
+  const { detail } = requireProblem(refused, 413, 'body-too-large');
+  assert.match(
+    detail,
+    /at most 8388608 bytes of JSON\. Largest so far: "large\.orch\.yaml" \(2\d+ bytes\), "p/,
+  );
+  assert.match(detail, /Shorten their variables and notes, or divide the project/);
 });
 
 test('the findings of one upload are limited, and the total is returned', async () => {

@@ -15,6 +15,7 @@ import { requireMatch } from '../../kernel/http/if-match.ts';
 import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
+import type { Scope } from '../../kernel/security/permissions.ts';
 import {
   type AlertRuleRow,
   alertRuleById,
@@ -32,7 +33,7 @@ import {
 } from './alert-rule.store.ts';
 import {
   admitRecipients,
-  listUnconfirmed,
+  listSilentRecipients,
   normalizeAddress,
   type RecipientServices,
 } from './mail-recipient.store.ts';
@@ -45,15 +46,22 @@ export interface AlertRuleServices extends RecipientServices {
 export function alertRuleRoutes({ read, write }: Endpoints, services: AlertRuleServices): void {
   const { config } = services;
   const presentListed = (row: ListedAlertRuleRow) =>
-    presentAlertRule(row, listUnconfirmed(row.emails, row, config.mailLimits));
+    presentAlertRule(row, listSilentRecipients(row.emails, row, config.mailLimits));
 
   /** Asks the owners of its addresses; the response says who has not confirmed. Events leave that out. */
-  async function presentWritten(tx: Transaction, accountId: string, row: AlertRuleRow, now: Date) {
-    const admitted = await admitRecipients(tx, accountId, row.emails, services, now);
-    return presentAlertRule(
-      row,
-      row.emails.filter((email) => !admitted.has(normalizeAddress(email))),
-    );
+  async function presentWritten(
+    tx: Transaction,
+    { accountId }: Scope,
+    projectId: string,
+    row: AlertRuleRow,
+    now: Date,
+  ) {
+    const named = row.emails.map((email) => ({ email, projectId }));
+    const { admitted, unasked } = await admitRecipients(tx, accountId, named, services, now);
+    return presentAlertRule(row, {
+      unconfirmed: row.emails.filter((email) => !admitted.has(normalizeAddress(email))),
+      unasked: row.emails.filter((email) => unasked.has(normalizeAddress(email))),
+    });
   }
 
   read(listAlertRules, async ({ query, page }) => {
@@ -100,7 +108,7 @@ export function alertRuleRoutes({ read, write }: Endpoints, services: AlertRuleS
     insertAlertRule(tx, scope, params.projectId, row);
     const after = presentAlertRule(row);
     return {
-      body: await presentWritten(tx, scope.accountId, row, now),
+      body: await presentWritten(tx, scope, params.projectId, row, now),
       etag: renderAlertRuleEtag(row),
       location: `/v1/projects/${params.projectId}/alert-rules/${row.alert_rule_id}`,
       events: [buildRuleEvent('alert-rule-created', params.projectId, row, { after })],
@@ -131,7 +139,7 @@ export function alertRuleRoutes({ read, write }: Endpoints, services: AlertRuleS
     updateAlertRuleRow(tx, scope, row);
     const states = { before: presentAlertRule(stored), after: presentAlertRule(row) };
     return {
-      body: await presentWritten(tx, scope.accountId, row, now),
+      body: await presentWritten(tx, scope, params.projectId, row, now),
       etag: renderAlertRuleEtag(row),
       events: [buildRuleEvent('alert-rule-updated', params.projectId, row, states)],
     };

@@ -20,7 +20,7 @@ import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
-import { listEmails } from './mail-recipient.store.ts';
+import { listEmails, type SilentRecipients } from './mail-recipient.store.ts';
 
 const writtenColumns = {
   name: 'text',
@@ -49,10 +49,12 @@ const listedRuleRow = {
   ...ruleRow,
   refused_emails: 'text[]',
   unconfirmed_emails: 'text[]',
+  unasked_emails: 'text[]',
 } satisfies ColumnTypes;
 export type ListedAlertRuleRow = RowOf<typeof listedRuleRow>;
 const listedColumns = `${columns}, ${listEmails('emails', 'refused')} as refused_emails,
-    ${listEmails('emails', 'unconfirmed')} as unconfirmed_emails`;
+    ${listEmails('emails', 'unconfirmed')} as unconfirmed_emails,
+    ${listEmails('emails', 'unasked')} as unasked_emails`;
 
 const ofProject = 'from alert_rule where account_id = $account_id and project_id = $project_id';
 
@@ -215,8 +217,8 @@ export function presentAlert(row: RowOf<typeof listedAlertRow>): Alert {
   return alert;
 }
 
-/** `unconfirmed`: its addresses that get no mail. */
-export function presentAlertRule(row: AlertRuleRow, unconfirmed: readonly string[] = []): AlertRule {
+export function presentAlertRule(row: AlertRuleRow, silent?: SilentRecipients): AlertRule {
+  const { unconfirmed = [], unasked = [] } = silent ?? {};
   const rule: AlertRule = {
     alertRuleId: row.alert_rule_id,
     name: row.name,
@@ -227,6 +229,7 @@ export function presentAlertRule(row: AlertRuleRow, unconfirmed: readonly string
     createdAt: row.created_at.toISOString(),
   };
   if (unconfirmed.length > 0) rule.unconfirmedRecipients = [...unconfirmed];
+  if (unasked.length > 0) rule.unaskedRecipients = [...unasked];
   if (row.environment_name !== null) rule.environmentName = row.environment_name;
   if (row.pipeline_name !== null) rule.pipelineName = row.pipeline_name;
   if (row.schedule_id !== null) rule.scheduleId = row.schedule_id;

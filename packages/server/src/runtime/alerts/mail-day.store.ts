@@ -1,4 +1,4 @@
-/** The table `mail_day`: how many mails an account may still write today. All servers count in it. */
+/** The tables `mail_day` and `confirmation_day`: how many mails may still be written today. All servers count in them. */
 import { statement, type Transaction } from '../../kernel/database/database.ts';
 import { recordEvents } from '../../kernel/database/events.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
@@ -27,20 +27,64 @@ const removeDays = statement(
   `delete from mail_day where account_id = $account_id and day < ${today} - 7`,
 );
 
-/**
- * Returns how many of these mails the account may write today. The first that it may not leaves an event, once a day.
- */
-export async function reserveMails(
+const confirmationParameters = { ...dayParameters, project_ids: 'uuid[]' } as const;
+
+const selectConfirmations = statement(
+  { parameters: confirmationParameters, row: { project_id: 'uuid', mails: 'integer' } },
+  `
+  select project_id, mails from confirmation_day
+  where account_id = $account_id and project_id = any ($project_ids::uuid[]) and day = ${today}`,
+);
+
+const countConfirmations = statement(
+  { parameters: confirmationParameters },
+  `
+  insert into confirmation_day (account_id, project_id, day, mails)
+  select $account_id, g.project_id, ${today}, count(*) from unnest($project_ids::uuid[]) as g (project_id) group by g.project_id
+  on conflict (account_id, project_id, day) do update set mails = confirmation_day.mails + excluded.mails`,
+);
+
+const removeConfirmations = statement(
+  { parameters: confirmationParameters },
+  `
+  delete from confirmation_day
+  where account_id = $account_id and project_id = any ($project_ids::uuid[]) and day < ${today} - 7`,
+);
+
+const mostConfirmations = 20;
+
+/** Confirmation mails of a project on a day: they leave the account mails for its alerts. */
+const computeConfirmationLimit = (mailsOfAccount: number) =>
+  Math.min(mostConfirmations, Math.ceil(mailsOfAccount / 2));
+
+export interface MailDay {
+  mails: number;
+  withheld: number;
+}
+
+interface DayServices {
+  /** Mails of the account. */
+  limit: number;
+  now: Date;
+  newId: NewId;
+}
+
+/** Locks the counts of the account, and with them those of its projects, for the rest of the transaction. */
+export async function lockMailDay(tx: Transaction, accountId: string, now: Date): Promise<MailDay> {
+  const [day] = await tx.query(lockDay, { account_id: accountId, now });
+  if (day === undefined) throw new Error('The statement lockDay returned no row.');
+  return day;
+}
+
+/** Counts mails of the account. The first that is withheld leaves an event, once a day. */
+export function countMails(
   tx: Transaction,
   accountId: string,
-  count: number,
-  { limit, now, newId }: { limit: number; now: Date; newId: NewId },
-): Promise<number> {
+  day: MailDay,
+  { mails, withheld }: MailDay,
+  { limit, now, newId }: DayServices,
+): void {
   const place = { account_id: accountId, now };
-  const [day] = await tx.query(lockDay, place);
-  if (day === undefined) throw new Error('The statement lockDay returned no row.');
-  const mails = Math.max(0, Math.min(count, limit - day.mails));
-  const withheld = count - mails;
   tx.send(countDay, { ...place, mails, withheld });
   if (day.mails === 0 && day.withheld === 0) tx.send(removeDays, place);
   if (withheld > 0 && day.withheld === 0) {
@@ -49,5 +93,47 @@ export async function reserveMails(
     const after = { limit, day: now.toISOString().slice(0, 10) };
     recordEvents(tx, source, [{ name: 'alert-mail-limit-reached', subject, after }], now, newId);
   }
+}
+
+/** Returns how many of these mails the account may write today, and counts them. */
+export async function reserveMails(
+  tx: Transaction,
+  accountId: string,
+  count: number,
+  services: DayServices,
+): Promise<number> {
+  const day = await lockMailDay(tx, accountId, services.now);
+  const mails = Math.max(0, Math.min(count, services.limit - day.mails));
+  countMails(tx, accountId, day, { mails, withheld: count - mails }, services);
   return mails;
+}
+
+/** Returns those of the requests that their projects may still make today. The day is locked. */
+export async function chooseConfirmations<Request extends { projectId: string }>(
+  tx: Transaction,
+  accountId: string,
+  requests: readonly Request[],
+  { limit, now }: Pick<DayServices, 'limit' | 'now'>,
+): Promise<Request[]> {
+  const project_ids = [...new Set(requests.map(({ projectId }) => projectId))];
+  const counted = await tx.query(selectConfirmations, { account_id: accountId, project_ids, now });
+  const mails = new Map(counted.map((row) => [row.project_id, row.mails]));
+  const most = computeConfirmationLimit(limit);
+  return requests.filter(({ projectId }) => {
+    const before = mails.get(projectId) ?? 0;
+    mails.set(projectId, before + 1);
+    return before < most;
+  });
+}
+
+/** @param projectIds the project of each mail */
+export function countConfirmationMails(
+  tx: Transaction,
+  accountId: string,
+  projectIds: readonly string[],
+  now: Date,
+): void {
+  const counted = { account_id: accountId, project_ids: projectIds, now };
+  tx.send(countConfirmations, counted);
+  tx.send(removeConfirmations, counted);
 }

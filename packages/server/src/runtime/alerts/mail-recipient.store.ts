@@ -3,7 +3,7 @@ import { type Read, statement, type Transaction } from '../../kernel/database/da
 import { recordEvents } from '../../kernel/database/events.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import type { Sealer } from '../../kernel/security/sealed.ts';
-import { reserveMails } from './mail-day.store.ts';
+import { chooseConfirmations, countConfirmationMails, countMails, lockMailDay } from './mail-day.store.ts';
 import { digestToken, makeConfirmationToken } from './mail-links.ts';
 
 export interface MailLimits {
@@ -21,8 +21,9 @@ export interface RecipientServices {
 }
 
 /** Confirmation mails to an address on a day, of all accounts together. */
-export const mostAskedOnDay = 3;
-const askAgainMilliseconds = 86_400_000;
+export const mostAskedOnDay = 10;
+const dayMilliseconds = 86_400_000;
+const longestWaitDays = 16;
 export const linkDays = 7;
 /** How long a recipient that never answered, or an address, is kept. */
 const keptDays = 30;
@@ -32,29 +33,46 @@ export const normalizeAddress = (email: string) => email.toLowerCase();
 export const isOfOperator = (email: string, { domains }: MailLimits) =>
   domains.includes(normalizeAddress(email).replace(/^[^@]*@/, ''));
 
-/** SQL: the addresses of `emails`, an expression, whose owners refuse mails, or have not confirmed them. */
-export const listEmails = (emails: string, which: 'refused' | 'unconfirmed') => `
+const standings = {
+  refused: 'coalesce(p.refused_at, m.refused_at) is not null',
+  unconfirmed: 'p.confirmed_at is null',
+  unasked: 'coalesce(p.asked_at, p.confirmed_at, p.refused_at, m.refused_at) is null',
+};
+
+/** SQL: the addresses of `emails`, an expression, whose owners refuse mails, have not confirmed them, or were never asked. */
+export const listEmails = (emails: string, which: keyof typeof standings) => `
     array(
       select g.email from unnest(${emails}) with ordinality as g (email, number)
       left join mail_recipient p on p.account_id = $account_id and p.address = lower(g.email)
       left join mail_address m on m.address = lower(g.email)
-      where ${which === 'refused' ? 'coalesce(p.refused_at, m.refused_at) is not null' : 'p.confirmed_at is null'}
+      where ${standings[which]}
       order by g.number)`;
 
 export interface EmailStandings {
   refused_emails: readonly string[];
   unconfirmed_emails: readonly string[];
+  unasked_emails: readonly string[];
 }
 
-/** Lists the addresses of a rule that get no mail. */
-export function listUnconfirmed(
+/** Addresses of a rule that get no mail. */
+export interface SilentRecipients {
+  unconfirmed: string[];
+  /** Those whose owners were never asked. */
+  unasked: string[];
+}
+
+export function listSilentRecipients(
   emails: readonly string[],
-  { refused_emails: refused, unconfirmed_emails: unconfirmed }: EmailStandings,
+  { refused_emails: refused, unconfirmed_emails: unconfirmed, unasked_emails: unasked }: EmailStandings,
   limits: MailLimits,
-): string[] {
-  return emails.filter(
-    (email) => refused.includes(email) || (unconfirmed.includes(email) && !isOfOperator(email, limits)),
-  );
+): SilentRecipients {
+  const others = emails.filter((email) => !isOfOperator(email, limits));
+  return {
+    unconfirmed: emails.filter(
+      (email) => refused.includes(email) || (unconfirmed.includes(email) && others.includes(email)),
+    ),
+    unasked: others.filter((email) => unasked.includes(email)),
+  };
 }
 
 const selectRecipients = statement(
@@ -66,11 +84,12 @@ const selectRecipients = statement(
       is_confirmed: 'boolean',
       is_refused: 'boolean',
       asked_at: 'timestamptz?',
+      asks: 'integer',
     },
   },
   `
   select g.address, p.recipient_id is not null as is_known, p.confirmed_at is not null as is_confirmed,
-    coalesce(p.refused_at, m.refused_at) is not null as is_refused, p.asked_at
+    coalesce(p.refused_at, m.refused_at) is not null as is_refused, p.asked_at, coalesce(p.asks, 0) as asks
   from unnest($addresses::text[]) as g (address)
   left join mail_recipient p on p.account_id = $account_id and p.address = g.address
   left join mail_address m on m.address = g.address`,
@@ -86,19 +105,40 @@ const insertRecipients = statement(
   on conflict (account_id, address) do nothing`,
 );
 
-/**
- * Returns which of these addresses may get mails of the account, in lower case, and asks the owners of the others by a
- * mail, within limits.
- */
+/** When the account may ask an address again. The wait doubles, so that few accounts cannot use up the asks of an address. */
+function computeNextAsk(asked: Date, asks: number): number {
+  return asked.getTime() + Math.min(2 ** (asks - 1), longestWaitDays) * dayMilliseconds;
+}
+
+/** A recipient, and the project whose rule names it. */
+export interface NamedRecipient {
+  email: string;
+  projectId: string;
+}
+
+export interface Admission {
+  /** Those that get mails of the account, in lower case. */
+  admitted: Set<string>;
+  /** Those, in lower case, whose owners were never asked: a limit of the day was reached. */
+  unasked: Set<string>;
+}
+
+/** Chooses the recipients that may get mails of the account, and asks the owners of the others by a mail, within limits. */
 export async function admitRecipients(
   tx: Transaction,
   accountId: string,
-  emails: readonly string[],
+  named: readonly NamedRecipient[],
   services: RecipientServices,
   now: Date,
-): Promise<Set<string>> {
-  const addresses = [...new Set(emails.map(normalizeAddress))].toSorted();
-  if (addresses.length === 0) return new Set();
+): Promise<Admission> {
+  // An address that several projects name counts for the first.
+  const projects = new Map<string, string>();
+  for (const { email, projectId } of named) {
+    const address = normalizeAddress(email);
+    if (!projects.has(address)) projects.set(address, projectId);
+  }
+  const addresses = [...projects.keys()].toSorted();
+  if (addresses.length === 0) return { admitted: new Set(), unasked: new Set() };
   const { newId, config } = services;
   const found = await tx.query(selectRecipients, { account_id: accountId, addresses });
   const willing = found.filter(({ is_refused }) => !is_refused);
@@ -114,20 +154,21 @@ export async function admitRecipients(
       addresses: unknown,
       now,
     });
-  const askedBefore = now.getTime() - askAgainMilliseconds;
   const isAdmitted = new Set(admitted);
-  const unasked = willing.filter(
-    (each) => !isAdmitted.has(each) && (each.asked_at === null || each.asked_at.getTime() <= askedBefore),
+  const unconfirmed = willing.filter((each) => !isAdmitted.has(each));
+  const due = unconfirmed.filter(
+    ({ asked_at, asks }) => asked_at === null || computeNextAsk(asked_at, asks) <= now.getTime(),
   );
-  if (config.mail !== undefined && unasked.length > 0)
-    await askToConfirm(
-      tx,
-      accountId,
-      unasked.map(({ address }) => address),
-      services,
-      now,
-    );
-  return new Set(admitted.map(({ address }) => address));
+  const requests = due.map(({ address }) => ({ address, projectId: projects.get(address) ?? '' }));
+  const asked =
+    config.mail === undefined || requests.length === 0
+      ? new Set<string>()
+      : await askToConfirm(tx, accountId, requests, services, now);
+  const unasked = unconfirmed.filter(({ address, asked_at }) => asked_at === null && !asked.has(address));
+  return {
+    admitted: new Set(admitted.map(({ address }) => address)),
+    unasked: new Set(unasked.map(({ address }) => address)),
+  };
 }
 
 const countAsked = statement(
@@ -140,17 +181,6 @@ const countAsked = statement(
     asked_on = excluded.asked_on
   where mail_address.asked_on <> excluded.asked_on or mail_address.asked < $most::integer
   returning address`,
-);
-
-/** Takes back what `countAsked` counted: the account may not write these mails. */
-const uncountAsked = statement(
-  { parameters: { addresses: 'text[]' } },
-  `
-  with unasked as (
-    delete from mail_address where address = any ($addresses::text[]) and asked = 1 and refused_at is null
-  )
-  update mail_address set asked = asked - 1
-  where address = any ($addresses::text[]) and (asked > 1 or refused_at is not null)`,
 );
 
 const insertConfirmations = statement(
@@ -170,39 +200,50 @@ const insertConfirmations = statement(
     select * from unnest($mail_ids::uuid[], $recipient_ids::uuid[], $addresses::text[], $digests::bytea[])
       as g (mail_id, recipient_id, address, digest)
   ), asked as (
-    insert into mail_recipient (account_id, address, recipient_id, token_digest, token_expires_at, asked_at, created_at)
-    select $account_id, g.address, g.recipient_id, g.digest, $expires_at, $now, $now from given g order by g.address
+    insert into mail_recipient (account_id, address, recipient_id, token_digest, token_expires_at, asked_at, asks, created_at)
+    select $account_id, g.address, g.recipient_id, g.digest, $expires_at, $now, 1, $now from given g order by g.address
     on conflict (account_id, address) do update set
-      token_digest = excluded.token_digest, token_expires_at = excluded.token_expires_at, asked_at = excluded.asked_at
+      token_digest = excluded.token_digest, token_expires_at = excluded.token_expires_at, asked_at = excluded.asked_at,
+      asks = mail_recipient.asks + 1
   )
   insert into alert_mail (account_id, mail_id, is_confirmation, recipient, subject, body, state, attempts, next_attempt_at, created_at)
   select $account_id, g.mail_id, true, g.address, '', '', 'pending', 0, $now, $now from given g`,
 );
 
+/** Returns the addresses to which a mail was written. */
 async function askToConfirm(
   tx: Transaction,
   accountId: string,
-  addresses: readonly string[],
+  requests: readonly { address: string; projectId: string }[],
   { newId, sealer, config }: RecipientServices,
   now: Date,
-): Promise<void> {
-  const counted = await tx.query(countAsked, { addresses, most: mostAskedOnDay, now });
+): Promise<Set<string>> {
   const limit = config.mailLimits.perDay;
-  const count =
-    counted.length === 0 ? 0 : await reserveMails(tx, accountId, counted.length, { limit, now, newId });
-  const asked = counted.slice(0, count).map(({ address }) => ({ address, mailId: newId() }));
-  if (count < counted.length)
-    tx.send(uncountAsked, { addresses: counted.slice(count).map(({ address }) => address) });
-  if (asked.length === 0) return;
+  const day = await lockMailDay(tx, accountId, now);
+  const chosen = await chooseConfirmations(tx, accountId, requests, { limit, now });
+  const allowed = chosen.slice(0, Math.max(0, limit - day.mails));
+  // Last, because what a limit of the account withholds is no ask of the address.
+  const addresses = allowed.map(({ address }) => address);
+  const counted =
+    addresses.length === 0 ? [] : await tx.query(countAsked, { addresses, most: mostAskedOnDay, now });
+  const isCounted = new Set(counted.map(({ address }) => address));
+  const written = allowed.filter(({ address }) => isCounted.has(address));
+  const counts = { mails: written.length, withheld: chosen.length - allowed.length };
+  countMails(tx, accountId, day, counts, { limit, now, newId });
+  if (written.length === 0) return isCounted;
+  const projectIds = written.map(({ projectId }) => projectId);
+  countConfirmationMails(tx, accountId, projectIds, now);
+  const asked = written.map(({ address }) => ({ address, mailId: newId() }));
   tx.send(insertConfirmations, {
     account_id: accountId,
     mail_ids: asked.map(({ mailId }) => mailId),
     recipient_ids: asked.map(newId),
     addresses: asked.map(({ address }) => address),
     digests: asked.map(({ mailId }) => digestToken(sealer, makeConfirmationToken(sealer, mailId))),
-    expires_at: new Date(now.getTime() + linkDays * 86_400_000),
+    expires_at: new Date(now.getTime() + linkDays * dayMilliseconds),
     now,
   });
+  return isCounted;
 }
 
 const linkedRow = {
@@ -306,6 +347,6 @@ const removeUnanswered = statement(
 
 /** Removes recipients that never answered, and counts of addresses that are old. */
 export async function removeUnansweredRecipients(read: Read, now: Date, most: number): Promise<number> {
-  const before = new Date(now.getTime() - keptDays * 86_400_000);
+  const before = new Date(now.getTime() - keptDays * dayMilliseconds);
   return (await read(removeUnanswered, { before, most }))[0]?.removed ?? 0;
 }

@@ -42,7 +42,7 @@ async function createScene() {
   const addRule = async (emails: string[]) =>
     (
       await admin.post<AlertRule>(rules, {
-        name: `rule ${takeNumber()}`,
+        name: `rule ${String(takeNumber()).padStart(4, '0')}`,
         condition: { type: 'FAILED' },
         emails,
       })
@@ -160,23 +160,65 @@ test('a stranger cannot make the server hold a large body for a link', async () 
   socket.destroy();
 });
 
-test('an address is asked once a day by an account, and three times by all; a link lasts a week', async () => {
-  const scenes = await Promise.all(Array.from({ length: 5 }, createScene));
+test('an account asks an address again after one day, then two, then four; a link lasts a week', async () => {
+  const { addRule } = await createScene();
   const address = makeAddress();
-  for (const { addRule } of scenes) for (let each = 0; each < 2; each += 1) await addRule([address]);
-  await sendAll();
-  const asked = listMails(address);
-  assert.equal(asked.length, 3);
-  clock.advance(7 * 86_400 + 1);
-  const link = findLink('c', asked[0]);
+  const askedOn: number[] = [];
+  for (let day = 0; day < 9; day += 1) {
+    const before = listMails(address).length;
+    for (let each = 0; each < 2; each += 1) await addRule([address]);
+    await sendAll();
+    if (listMails(address).length > before) askedOn.push(day);
+    clock.advance(86_400);
+  }
+  assert.deepEqual(askedOn, [0, 1, 3, 7]);
+  assert.equal(listMails(address).length, 4);
+  const link = findLink('c', listMails(address).at(-1));
+  clock.advance(6 * 86_400);
   assert.equal((await fetch(base + link)).status, 404);
   assert.equal((await answer(link, 'confirm')).status, 404);
   assert.equal((await fetch(`${base}/mail/r${'0'.repeat(75)}`)).status, 404);
-  const [first] = scenes;
-  assert.ok(first);
-  await first.addRule([address]);
+});
+
+test('accounts that ask an address every day do not keep another account from asking it', async () => {
+  const scenes = await Promise.all(Array.from({ length: 10 }, createScene));
+  const late = await createScene();
+  const address = makeAddress();
+  for (const { addRule } of scenes) for (let each = 0; each < 2; each += 1) await addRule([address]);
+  const waiting = await late.addRule([address]);
+  assert.deepEqual(waiting.unaskedRecipients, [address], 'ten a day are the most');
   await sendAll();
-  assert.equal(listMails(address).length, 4, 'a rule asks again');
+  assert.equal(listMails(address).length, 10);
+  clock.advance(2 * 86_400);
+  for (const { addRule } of scenes.slice(1)) await addRule([address]);
+  clock.advance(86_400);
+  for (const { addRule } of scenes) await addRule([address]);
+  await late.fail();
+  await sendAll();
+  assert.equal((await late.readRule(waiting)).unaskedRecipients, undefined, 'its alert asked');
+});
+
+test('a project has a limit of confirmation mails, which leaves the others of the account to alerts', async () => {
+  const { addRule, fail, readRule, readMails, listEvents } = await createScene();
+  const addresses = Array.from({ length: mailsOfDay }, makeAddress);
+  const rule = await addRule(addresses);
+  assert.equal(rule.unconfirmedRecipients?.length, mailsOfDay);
+  assert.equal(rule.unaskedRecipients?.length, mailsOfDay / 2);
+  assert.deepEqual((await readRule(rule)).unaskedRecipients, rule.unaskedRecipients);
+  for (let each = 0; each < mailsOfDay; each += 1) await addRule(addresses);
+  await addRule(Array.from({ length: mailsOfDay / 2 }, (_, each) => `r${each}@operator.example.com`));
+  await fail();
+  await sendAll();
+  assert.equal(receiver.received.length, mailsOfDay, 'half of them are alerts');
+  assert.deepEqual(await listEvents('alert-mail-limit-reached'), []);
+  const withheld = (await readMails(rule))?.find(({ recipient }) =>
+    rule.unaskedRecipients?.includes(recipient),
+  );
+  assert.match(withheld?.lastError ?? '', /No confirmation mail was sent/);
+  clock.advance(86_400);
+  await addRule(rule.unaskedRecipients ?? []);
+  assert.equal((await readRule(rule)).unaskedRecipients, undefined, 'the next day has its own');
+  await sendAll();
 });
 
 test('an account above its limit of a day does not use up what others may ask of an address', async () => {

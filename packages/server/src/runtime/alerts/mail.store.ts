@@ -67,6 +67,8 @@ interface MailGroup {
   alerts: RaisedAlert[];
 }
 
+const getProjectId = ({ alerts }: MailGroup) => alerts[0]?.about.project_id ?? '';
+
 function groupAlerts(alerts: readonly RaisedAlert[]): MailGroup[] {
   const groups = new Map<string, MailGroup>();
   for (const alert of alerts)
@@ -83,6 +85,9 @@ function groupAlerts(alerts: readonly RaisedAlert[]): MailGroup[] {
 const unconfirmedReason =
   'The owner of the address has not confirmed it, or refuses mails. To send the link again, save the alert rule again.';
 
+const unaskedReason =
+  'No confirmation mail was sent to the address yet: a limit of the day was reached. A later alert, or saving the rule, sends it.';
+
 export interface MailServices extends RecipientServices {
   config: RecipientServices['config'] & { publicUrl: string };
 }
@@ -98,8 +103,8 @@ export async function writeMails(
   const groups = groupAlerts(alerts);
   if (groups.length === 0) return;
   const { newId, config } = services;
-  const addresses = groups.map(({ recipient }) => recipient);
-  const admitted = await admitRecipients(tx, accountId, addresses, services, now);
+  const named = groups.map((group) => ({ email: group.recipient, projectId: getProjectId(group) }));
+  const { admitted, unasked } = await admitRecipients(tx, accountId, named, services, now);
   const sendable = groups.filter(({ recipient }) => admitted.has(normalizeAddress(recipient)));
   const limit = config.mailLimits.perDay;
   const count =
@@ -108,12 +113,14 @@ export async function writeMails(
   const withheld = new Set(sendable.slice(count));
   const limitReason = `The account has written ${limit} mails today, its limit (HEADGATE_MAIL_PER_DAY).`;
   if (mails.size > 0) await insertRendered(tx, accountId, mails, services, now);
+  const explain = ({ recipient }: MailGroup) =>
+    unasked.has(normalizeAddress(recipient)) ? unaskedReason : unconfirmedReason;
   const parts = groups.flatMap((group) =>
     group.alerts.map(({ alertId }) => ({
       alertId,
       recipient: group.recipient,
       mailId: mails.get(group) ?? null,
-      reason: mails.has(group) ? null : withheld.has(group) ? limitReason : unconfirmedReason,
+      reason: mails.has(group) ? null : withheld.has(group) ? limitReason : explain(group),
     })),
   );
   tx.send(insertParts, {
@@ -132,7 +139,6 @@ async function insertRendered(
   { config: { publicUrl } }: MailServices,
   now: Date,
 ): Promise<void> {
-  const getProjectId = ({ alerts }: MailGroup) => alerts[0]?.about.project_id ?? '';
   const project_ids = [...new Set([...groups.keys()].map(getProjectId))];
   const projects = await tx.query(selectProjects, { account_id: accountId, project_ids });
   const names = new Map(projects.map(({ project_id, name }) => [project_id, name]));

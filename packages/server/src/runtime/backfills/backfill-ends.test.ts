@@ -135,6 +135,49 @@ test('a tick that cannot start is tried again until it can; nothing is left out'
   ]);
 });
 
+test('a backfill waits while the queue of its environment is full, and starts each tick once there is room', async () => {
+  const bounded = await startTestServer({ startsAt: server.clock.now(), config: { queuedRuns: 3 } });
+  const found = await createBackfilled(bounded);
+  const { begun, readBackfill, runClaimed } = found;
+  const advanceBounded = () => advanceBackfills(bounded.deps);
+  const ids = [
+    await begun({ ...week, concurrency: 7 }),
+    await begun({ from: '2026-10-01T00:00:00Z', to: '2026-10-05T00:00:00Z', concurrency: 7 }),
+  ] as const;
+  const total = 7 + 4;
+  let started = 0;
+  for (let round = 0; started < total; round += 1) {
+    assert.ok(round < total, 'each round starts some');
+    await advanceBounded();
+    await advanceBounded();
+    const states = await Promise.all(ids.map(readBackfill));
+    const blocked = states.filter(({ counts }) => counts.waiting > 0);
+    for (const { status, problem } of blocked) {
+      assert.deepEqual([status, problem?.code], ['RUNNING', 'queue-full']);
+      assert.match(problem?.detail ?? '', /3 runs .*"dev"/);
+    }
+    const lost = states.reduce((sum, { counts }) => sum + counts.skipped + counts.failed, 0);
+    assert.equal(lost, 0);
+    const claimed = (await runClaimed()).length;
+    assert.ok(claimed <= 3, `${claimed} runs waited`);
+    started += claimed;
+    bounded.clock.advance(11);
+  }
+  await advanceBounded();
+  const ended = await Promise.all(ids.map(readBackfill));
+  assert.deepEqual(
+    ended.map(({ status, problem, counts }) => [status, problem, counts.succeeded]),
+    [
+      ['COMPLETED', undefined, 7],
+      ['COMPLETED', undefined, 4],
+    ],
+  );
+  for (const id of ids) {
+    const names = (await found.eventsOf(id)).map(({ eventName }) => eventName);
+    assert.ok(names.includes('backfill-blocked') && names.includes('backfill-unblocked'), names.join());
+  }
+});
+
 test('a blocked backfill does not wait longer if the clock is set back', async () => {
   const { made, begun, readBackfill } = await createBackfilled(server);
   const enable = (enabled: boolean) =>
