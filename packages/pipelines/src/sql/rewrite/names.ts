@@ -21,6 +21,8 @@ export interface NameMapping {
   readonly schema?: string | undefined;
   /** Decides where the vendors differ. Without it, Snowflake. */
   readonly vendor?: 'snowflake' | 'redshift';
+  /** Whether statements that change who may read have no effect. Without it they are refused. */
+  readonly ignoresAccess?: boolean;
 }
 
 function isDefault(part: string | undefined): part is undefined {

@@ -7,7 +7,7 @@ import { quoteName } from '../tokens.ts';
 import { type Group, hasWords, isGroup, isSymbol, isWord, type Node, splitByComma } from '../tree.ts';
 import { renderColumnDefinition, type TableColumns } from './columns.ts';
 import { keepIfNotExists, type Modifiers } from './creation.ts';
-import { type NamedTable, readTableName, type StatementSql } from './statement-sql.ts';
+import { ignoreAccess, type NamedTable, readTableName, type StatementSql } from './statement-sql.ts';
 
 const kind = 'CREATE TABLE';
 
@@ -136,7 +136,10 @@ function dropOptions(cursor: Cursor, frame: Frame): void {
     else if (isWord(node, 'COMPOUND', 'INTERLEAVED')) cursor.drop();
     else if (withGroup.includes(node.value)) drop(2, node.value);
     else if (withValue.includes(node.value)) drop(2, node.value);
-    else if (isWord(node, 'WITH') && isWord(nodes[at + 1], 'TAG', 'ROW'))
+    else if (hasWords(nodes, isWord(node, 'WITH') ? at + 1 : at, 'ROW', 'ACCESS', 'POLICY')) {
+      ignoreAccess(frame, node, kind, 'ROW ACCESS POLICY of a table');
+      cursor.drop(findGroup(nodes, at) - at + 1);
+    } else if (isWord(node, 'WITH') && isWord(nodes[at + 1], 'TAG'))
       drop(findGroup(nodes, at) - at + 1, 'WITH TAG');
     else if (isSymbol(nodes[at + 1], '=')) drop(3, node.value);
     else return;
