@@ -12,7 +12,7 @@ import {
 } from './dialect.ts';
 import { fitValue, listWiderTypes } from './duckdb-fit.ts';
 import { translateCast } from './rewrite/functions/index.ts';
-import { placeSchema } from './rewrite/names.ts';
+import { placeSchema, type SqlRules } from './rewrite/names.ts';
 import { createUserSql } from './rewrite/rewriter.ts';
 import { translateType } from './rewrite/types.ts';
 
@@ -223,3 +223,6 @@ export const duckdb: Dialect = {
   readRecords,
   writeFile,
 };
+
+/** DuckDB with the SQL of a project. */
+export const createDuckdb = (rules: SqlRules): Dialect => ({ ...duckdb, user: createUserSql(rules) });

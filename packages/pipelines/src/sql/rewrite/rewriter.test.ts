@@ -160,7 +160,9 @@ describe('a script', () => {
   }
 
   it('leaves columns named policy alone', () => {
-    assert.deepEqual(texts('alter table t add column policy text'), ['alter table t ADD COLUMN policy VARCHAR']);
+    assert.deepEqual(texts('alter table t add column policy text'), [
+      'alter table t ADD COLUMN policy VARCHAR',
+    ]);
   });
 
   for (const [sql, fault] of refused) {
