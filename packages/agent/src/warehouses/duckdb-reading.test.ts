@@ -69,7 +69,9 @@ test('a query returns its first rows, and says whether there are more', async ()
 
 test('a query is in the dialect of the project', async () => {
   const answer = async (sql: string, rules: SqlRules) => (await read(sql, { ...bounds, rules })).rows;
-  assert.deepEqual(await answer("select greatest(1, null), nvl(null, 'x'), iff(true, 1, 2)", {}), [[null, 'x', 1]]);
+  assert.deepEqual(await answer("select greatest(1, null), nvl(null, 'x'), iff(true, 1, 2)", {}), [
+    [null, 'x', 1],
+  ]);
   assert.deepEqual(await answer('select greatest(1, null)', { vendor: 'redshift' }), [[1]]);
 });
 
