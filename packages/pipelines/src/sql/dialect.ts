@@ -96,6 +96,8 @@ export interface Conversion extends ValueFit {
 
 export interface Dialect {
   readonly user: UserSql;
+  /** Whether what changes who may read has no effect. Else it is refused. */
+  readonly ignoresAccess: boolean;
   name(identifier: string): string;
   literal(value: ExpressionValue): string;
   /** @throws SqlError listing the known types */

@@ -190,6 +190,7 @@ function readRecords(path: string, rowType: string, lineBytes: number): string {
 
 export const duckdb: Dialect = {
   user: createUserSql({}),
+  ignoresAccess: false,
   name,
   literal(value) {
     if (value === null) return 'NULL';
@@ -225,4 +226,8 @@ export const duckdb: Dialect = {
 };
 
 /** DuckDB with the SQL of a project. */
-export const createDuckdb = (rules: SqlRules): Dialect => ({ ...duckdb, user: createUserSql(rules) });
+export const createDuckdb = (rules: SqlRules): Dialect => ({
+  ...duckdb,
+  user: createUserSql(rules),
+  ignoresAccess: rules.ignoresAccess ?? false,
+});
