@@ -9,6 +9,7 @@ import { Certificates } from './certificates/certificates.ts';
 import { type AgentConfig, ConfigError, loadConfig } from './config.ts';
 import { openConfinement } from './confinement/confinement.ts';
 import { createLazyConnectors } from './connectors/lazy-connectors.ts';
+import { watchLoop } from './event-loop.ts';
 import { createHandlers } from './handlers/registry.ts';
 import { lockFolder } from './host/folder-lock.ts';
 import { createFolders, makePrivateFolder } from './host/folders.ts';
@@ -68,6 +69,7 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
     concurrency: config.concurrency + config.shortConcurrency,
     log,
   });
+  const watch = watchLoop(log);
   let runPool: RunPool | undefined;
   let end: 'stopped' | 'restart';
   try {
@@ -139,6 +141,7 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
     await runPool?.close();
     await Promise.all(Object.values(warehouses).map((warehouse) => warehouse.close()));
     await confinement.close();
+    watch.stop();
     await lock.release();
   }
   log.info('agent ended', { end });

@@ -81,6 +81,12 @@ const requestProblems = {
     'A member has a value that is not one of the allowed values.',
     describeUnknownWord,
   ),
+  'response-too-large': kind(
+    422,
+    'The response would hold more than 64 MiB of stored values. Ask for fewer at once, with a smaller `size` or `limit`.',
+    () =>
+      'The response would hold more than 64 MiB of stored values; ask for fewer at once, with a smaller `size` or `limit`, for example size=5, or read the resources one by one.',
+  ),
   'headers-too-large': kind(
     431,
     'The URL and the headers together are larger than 16 KiB.',

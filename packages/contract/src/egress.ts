@@ -201,7 +201,7 @@ export function createEgress({ allow, setting, operator, resolve = resolveBySyst
 
   return {
     async check(url) {
-      const host = url.hostname.replace(/^\[|\]$|\.$/g, '').toLowerCase();
+      const host = readHost(url);
       if (metadataNames.has(host)) throw refuseMetadata(host);
       const found = isIP(host) > 0 ? [host] : await resolveHost(resolve, host);
       if (found.length === 0) throw new EgressUnresolved(`The host ${host} has no address.`);
@@ -214,6 +214,16 @@ export function createEgress({ allow, setting, operator, resolve = resolveBySyst
       return found.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
     },
   };
+}
+
+/** In lower case, without brackets, and without the dots at its end: resolvers ignore one, some ignore more. */
+function readHost({ hostname }: URL): string {
+  let end = hostname.length;
+  while (hostname[end - 1] === '.') end -= 1;
+  return hostname
+    .slice(0, end)
+    .replace(/^\[|\]$/g, '')
+    .toLowerCase();
 }
 
 async function resolveHost(resolve: Resolve, host: string): Promise<readonly string[]> {

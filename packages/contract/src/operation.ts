@@ -155,6 +155,7 @@ export const commonProblems = [
   'not-acceptable',
   'headers-too-large',
   'rate-limited',
+  'response-too-large',
   'internal-error',
   'database-unavailable',
   'storage-full',

@@ -1,6 +1,7 @@
 -- Terminology
 --   place       a project and an environment; for work of the account neither
 --   short work  work that a request waits for, and so has a limit for its claim (claimable_until). All other work is a run
+--   need        what work asks of an instance: its kind, the ability beyond that, and the key that its payload was sealed for
 --   share       the part of an agent's places for runs, and of those for short work, that one environment may hold, in percent
 --   turn        claims visit the projects of waiting work in turns, and in each its environments; a visit takes as many works as its weight
 
@@ -31,8 +32,10 @@ create table work_turn (
 ) with (fillfactor = 50);
 
 drop index work_queued;
--- Serves: an agent's claim, which jumps from project to project and from environment to environment.
+-- Serves: an agent's claim, which jumps from need to need, and for those that the instance meets from project to project and from
+-- environment to environment.
 create index work_waiting on work (account_id, agent_id, (case when claimable_until is null then 'run' else 'short' end),
+  ((kind || ' ' || coalesce(ability, '') || ' ' || coalesce(key_id, '')) collate "C"),
   coalesce(project_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'), coalesce(environment_name, '-'), created_at, work_id)
   where state = 'queued';
 -- Serves: the number of queued runs of an environment.
@@ -43,7 +46,8 @@ create index environment_without_agent on environment (account_id) where default
 -- Chooses the work that an instance claims, in the order of the turns. It changes nothing: the claim locks the works, and writes `turns`
 -- (rows of work_turn). `holds_back`: there is work whose environment has its share. `share`: that of an environment in percent, and
 -- `sole`: the only place that the agent serves, if there is one. It has no bound.
--- Each step is a lookup in work_waiting, so that the number of waiting works and places does not matter.
+-- Each step is a lookup in work_waiting for each need that the instance meets. Neither the number of waiting works matters, nor work
+-- that the instance cannot do.
 create function choose_work(
   for_account uuid, for_agent uuid, for_instance uuid, for_generation integer, in_lane text, most integer
 ) returns table (work_ids uuid[], turns jsonb, holds_back boolean, share integer, sole text)
@@ -56,7 +60,12 @@ declare
   claimant record;
   stored record;
   bound integer;
-  -- By place: how many works the agent holds, with those chosen.
+  -- How many works of one project the agent may hold. Null: all.
+  project_bound integer;
+  -- The needs of waiting work that the instance meets.
+  needs text[] := '{}';
+  need record;
+  -- By place and by project: how many works the agent holds, with those chosen.
   held jsonb;
   -- By project, or by place.
   weights jsonb := '{}';
@@ -83,20 +92,44 @@ begin
   from agent a
   left join agent_instance i on i.account_id = a.account_id and i.agent_id = a.agent_id and i.instance_id = for_instance
   where a.account_id = for_account and a.agent_id = for_agent;
-  if most < 1 or claimant.may_claim is not true or not exists (
-    select from work w where w.account_id = for_account and w.agent_id = for_agent and w.state = 'queued'
-      and (case when w.claimable_until is null then 'run' else 'short' end) = in_lane)
-  then
+  if most < 1 or claimant.may_claim is not true then
+    return next;
+    return;
+  end if;
+
+  select * into need from (values (null::text, null::text, null::text, '')) as nothing (kind, ability, key_id, name);
+  loop
+    select w.kind, w.ability, w.key_id, (w.kind || ' ' || coalesce(w.ability, '') || ' ' || coalesce(w.key_id, '')) collate "C" as name into need from work w
+    where w.account_id = for_account and w.agent_id = for_agent and w.state = 'queued' and w.command is null
+      and (case when w.claimable_until is null then 'run' else 'short' end) = in_lane
+      and (w.kind || ' ' || coalesce(w.ability, '') || ' ' || coalesce(w.key_id, '')) collate "C" > need.name
+    order by (w.kind || ' ' || coalesce(w.ability, '') || ' ' || coalesce(w.key_id, '')) collate "C" limit 1;
+    exit when not found;
+    if (claimant.abilities is null or need.kind = any (claimant.abilities))
+      and (need.ability is null or coalesce(need.ability = any (claimant.abilities), false))
+      and (need.key_id is null or exists (
+        select from agent_certificate c
+        where c.account_id = for_account and c.agent_id = for_agent and c.key_id = need.key_id
+          and c.instance_id = for_instance and c.secret_generation = for_generation))
+    then
+      needs := needs || need.name;
+    end if;
+  end loop;
+  if needs = '{}' then
     return next;
     return;
   end if;
 
   share := claimant.environment_share;
   -- An instance that never said how many places it has counts as one with the default number.
-  select greatest(1, ceil((case when claimant.is_unknown then 20 else 0 end
-      + coalesce(sum(coalesce(case when in_lane = 'short' then i.short_concurrency end, i.concurrency, 20)), 0)) * share / 100.0))
-  into bound from agent_instance i
-  where i.account_id = for_account and i.agent_id = for_agent and not i.silent and not i.stopping;
+  select greatest(1, ceil(p.places * share / 100.0)),
+    case when share < 100 then greatest(1, least(ceil(p.places * greatest(share, 75) / 100.0), p.places - 1)) end
+  into bound, project_bound from (
+    select case when claimant.is_unknown then 20 else 0 end
+      + coalesce(sum(coalesce(case when in_lane = 'short' then i.short_concurrency end, i.concurrency, 20)), 0) as places
+    from agent_instance i
+    where i.account_id = for_account and i.agent_id = for_agent and not i.silent and not i.stopping
+  ) p;
 
   select case when count(*) = 1 then min(served.place) end into sole from (
     (select p.project_id || '/' || e.name as place
@@ -113,10 +146,10 @@ begin
   ) served;
 
   select coalesce(jsonb_object_agg(h.place, h.works), '{}') into held from (
-    select w.project_id || '/' || w.environment_name as place, count(*) as works from work w
+    select concat_ws('/', w.project_id, w.environment_name) as place, count(*) as works from work w
     where w.account_id = for_account and w.agent_id = for_agent and w.state in ('held', 'silent') and w.project_id is not null
       and (case when w.claimable_until is null then 'run' else 'short' end) = in_lane
-    group by w.project_id, w.environment_name
+    group by grouping sets ((w.project_id, w.environment_name), (w.project_id))
   ) h;
 
   if claimant.weights <> '[]' then
@@ -134,11 +167,14 @@ begin
     if project_left <= 0 then
       has_wrapped := false;
       loop
-        select coalesce(w.project_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff') into next_project from work w
-        where w.account_id = for_account and w.agent_id = for_agent and w.state = 'queued'
-          and (case when w.claimable_until is null then 'run' else 'short' end) = in_lane
-          and coalesce(w.project_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff') > project
-        order by coalesce(w.project_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff') limit 1;
+        select next.project_id into next_project from unnest(needs) as met (name) cross join lateral (
+          select coalesce(w.project_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff') as project_id from work w
+          where w.account_id = for_account and w.agent_id = for_agent and w.state = 'queued' and w.command is null
+            and (case when w.claimable_until is null then 'run' else 'short' end) = in_lane
+            and (w.kind || ' ' || coalesce(w.ability, '') || ' ' || coalesce(w.key_id, '')) collate "C" = met.name
+            and coalesce(w.project_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff') > project
+          order by coalesce(w.project_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff') limit 1
+        ) next order by next.project_id limit 1;
         if next_project is not null then
           project := next_project;
           exit when project::text <> all (done);
@@ -149,6 +185,27 @@ begin
         end if;
       end loop;
       project_left := coalesce((weights ->> project::text)::integer, 1);
+    end if;
+
+    -- The project has its share, but the only one that the agent serves has no bound.
+    if project <> nowhere and coalesce((held ->> project::text)::integer, 0) >= project_bound then
+      if not exists (
+        select from agent_allowed_place p
+        where claimant.restricted_access and p.account_id = for_account and p.agent_id = for_agent and p.project_id <> project
+      ) and not exists (
+        select from environment e
+        where not claimant.restricted_access and e.account_id = for_account and e.default_agent_id = for_agent and e.project_id <> project
+      ) and not exists (
+        select from environment e
+        where not claimant.restricted_access and e.account_id = for_account and e.default_agent_id is null and e.project_id <> project
+      ) then
+        project_bound := null;
+      else
+        holds_back := true;
+        done := done || project::text;
+        project_left := 0;
+        continue;
+      end if;
     end if;
 
     if not visits ? project::text then
@@ -163,11 +220,14 @@ begin
     has_wrapped := false;
     loop
       if environment_left <= 0 then
-        select coalesce(w.environment_name, '-') into next_environment from work w
-        where w.account_id = for_account and w.agent_id = for_agent and w.state = 'queued'
-          and (case when w.claimable_until is null then 'run' else 'short' end) = in_lane
-          and coalesce(w.project_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff') = project and coalesce(w.environment_name, '-') > environment
-        order by coalesce(w.environment_name, '-') limit 1;
+        select next.environment_name into next_environment from unnest(needs) as met (name) cross join lateral (
+          select coalesce(w.environment_name, '-') as environment_name from work w
+          where w.account_id = for_account and w.agent_id = for_agent and w.state = 'queued' and w.command is null
+            and (case when w.claimable_until is null then 'run' else 'short' end) = in_lane
+            and (w.kind || ' ' || coalesce(w.ability, '') || ' ' || coalesce(w.key_id, '')) collate "C" = met.name
+            and coalesce(w.project_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff') = project and coalesce(w.environment_name, '-') > environment
+          order by coalesce(w.environment_name, '-') limit 1
+        ) next order by next.environment_name limit 1;
         if next_environment is null then
           exit when has_wrapped;
           has_wrapped := true;
@@ -181,28 +241,25 @@ begin
       if place <> all (done) then
         if project <> nowhere and place is distinct from sole and coalesce((held ->> place)::integer, 0) >= bound then
           holds_back := true;
-        else
-          select w.work_id into found_id from work w
-          where w.account_id = for_account and w.agent_id = for_agent and w.state = 'queued' and w.command is null
-            and (case when w.claimable_until is null then 'run' else 'short' end) = in_lane
-            and coalesce(w.project_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff') = project and coalesce(w.environment_name, '-') = environment
-            and w.work_id <> all (work_ids)
-            and (claimant.abilities is null or w.kind = any (claimant.abilities))
-            and (w.ability is null or w.ability = any (claimant.abilities))
-            -- An older instance would open the data of a deleted environment of this name (docs/adr/0084).
-            and (coalesce('environment-generations' = any (claimant.abilities), false) or not exists (
-              select from environment e
-              where e.account_id = w.account_id and e.project_id = w.project_id and e.name = w.environment_name
-                and e.generation > 1))
-            and (w.project_id is null or not claimant.restricted_access or exists (
-              select from agent_allowed_place p
-              where p.account_id = w.account_id and p.agent_id = w.agent_id and p.project_id = w.project_id
-                and (p.environment_name is null or p.environment_name = w.environment_name)))
-            and (w.key_id is null or exists (
-              select from agent_certificate c
-              where c.account_id = for_account and c.agent_id = for_agent and c.key_id = w.key_id
-                and c.instance_id = for_instance and c.secret_generation = for_generation))
-          order by w.created_at, w.work_id limit 1;
+        -- An older instance would open the data of a deleted environment of this name (docs/adr/0084).
+        elsif project = nowhere or (
+          (coalesce('environment-generations' = any (claimant.abilities), false) or not exists (
+            select from environment e
+            where e.account_id = for_account and e.project_id = project and e.name = environment and e.generation > 1))
+          and (not claimant.restricted_access or exists (
+            select from agent_allowed_place p
+            where p.account_id = for_account and p.agent_id = for_agent and p.project_id = project
+              and (p.environment_name is null or p.environment_name = environment))))
+        then
+          select oldest.work_id into found_id from unnest(needs) as met (name) cross join lateral (
+            select w.work_id, w.created_at from work w
+            where w.account_id = for_account and w.agent_id = for_agent and w.state = 'queued' and w.command is null
+              and (case when w.claimable_until is null then 'run' else 'short' end) = in_lane
+              and (w.kind || ' ' || coalesce(w.ability, '') || ' ' || coalesce(w.key_id, '')) collate "C" = met.name
+              and coalesce(w.project_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff') = project and coalesce(w.environment_name, '-') = environment
+              and w.work_id <> all (work_ids)
+            order by w.created_at, w.work_id limit 1
+          ) oldest order by oldest.created_at, oldest.work_id limit 1;
           exit when found_id is not null;
         end if;
         done := done || place;
@@ -215,7 +272,8 @@ begin
       continue;
     end if;
     work_ids := work_ids || found_id;
-    held := jsonb_set(held, array[place], to_jsonb(coalesce((held ->> place)::integer, 0) + 1));
+    held := held || jsonb_build_object(place, coalesce((held ->> place)::integer, 0) + 1,
+      project::text, coalesce((held ->> project::text)::integer, 0) + 1);
     project_left := project_left - 1;
     visits := jsonb_set(visits, array[project::text],
       jsonb_build_object('visited', environment, 'remaining', environment_left - 1, 'isChanged', true));
@@ -224,15 +282,21 @@ begin
   -- There are no turns if nothing is left, or only work of one place.
   if holds_back is distinct from coalesce(stored.holds_back, false) or cardinality(work_ids) = most and (
     (select count(*) from jsonb_object_keys(visits)) > 1 or cardinality(done) > 0 or exists (
-      select from work w
-      where w.account_id = for_account and w.agent_id = for_agent and w.state = 'queued'
-        and (case when w.claimable_until is null then 'run' else 'short' end) = in_lane
-        and (coalesce(w.project_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'), coalesce(w.environment_name, '-')) > (project, environment)
+      select from unnest(needs) as met (name) cross join lateral (
+        select from work w
+        where w.account_id = for_account and w.agent_id = for_agent and w.state = 'queued' and w.command is null
+          and (case when w.claimable_until is null then 'run' else 'short' end) = in_lane
+          and (w.kind || ' ' || coalesce(w.ability, '') || ' ' || coalesce(w.key_id, '')) collate "C" = met.name
+          and (coalesce(w.project_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'), coalesce(w.environment_name, '-')) > (project, environment)
+        limit 1) other
     ) or exists (
-      select from work w
-      where w.account_id = for_account and w.agent_id = for_agent and w.state = 'queued'
-        and (case when w.claimable_until is null then 'run' else 'short' end) = in_lane
-        and (coalesce(w.project_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'), coalesce(w.environment_name, '-')) < (project, environment)))
+      select from unnest(needs) as met (name) cross join lateral (
+        select from work w
+        where w.account_id = for_account and w.agent_id = for_agent and w.state = 'queued' and w.command is null
+          and (case when w.claimable_until is null then 'run' else 'short' end) = in_lane
+          and (w.kind || ' ' || coalesce(w.ability, '') || ' ' || coalesce(w.key_id, '')) collate "C" = met.name
+          and (coalesce(w.project_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'), coalesce(w.environment_name, '-')) < (project, environment)
+        limit 1) other))
   then
     turns := jsonb_build_array(jsonb_build_object(
       'project_id', null, 'visited', project, 'remaining', greatest(project_left, 0), 'holds_back', holds_back)) || (

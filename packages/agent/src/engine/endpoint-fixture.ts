@@ -117,7 +117,7 @@ function openEndpoints(
       masking.add(secret);
       return secret;
     },
-    onToken: (token) => masking.add(token),
+    onToken: (token) => masking.addToken(token),
     conceal: (text) => masking.conceal(text),
     signal: never,
   };

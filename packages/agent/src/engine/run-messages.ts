@@ -65,7 +65,8 @@ export interface Questions {
   execute: { asked: { sql: string; session?: number }; answer: { rowCount: number } };
   query: {
     asked: { sql: string; maxRows: number; session?: number };
-    answer: { columns: string[]; rows: unknown[][] };
+    /** The JSON of columns and rows. */
+    answer: string;
   };
   /** The value of a secret reference. */
   secret: { asked: { name: string }; answer: string };
@@ -107,7 +108,7 @@ export type OfRun =
   | Question
   /** Ends the statement or script that the message `asked` started. It is then answered as failed. */
   | { type: 'interrupt'; run: number; asked: number }
-  | { type: 'script-answer'; run: number; request: number; value: unknown }
+  | { type: 'script-answer'; run: number; request: number; json: string }
   | { type: 'script-refusal'; run: number; request: number; message: string }
   | { type: 'step'; run: number; step: Step }
   | { type: 'line'; run: number; line: string; source: LogSource; timestamp: string }

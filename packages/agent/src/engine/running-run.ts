@@ -121,8 +121,8 @@ export function createRunningRun(
   async function answerScript(message: Extract<ToRun, { type: 'script-request' }>): Promise<void> {
     const { script, request, asked } = message;
     try {
-      const value = await scripts.get(script)?.answer(asked);
-      send({ type: 'script-answer', run: number, request, value });
+      const json = (await scripts.get(script)?.answer(asked)) ?? 'null';
+      send({ type: 'script-answer', run: number, request, json });
     } catch (error) {
       send({ type: 'script-refusal', run: number, request, message: getReason(error) });
     }
@@ -156,8 +156,10 @@ export function createRunningRun(
     warehouse: {
       execute: (sql, session, limit) =>
         askWithin(limit, 'execute', { sql, ...(session === undefined ? {} : { session }) }),
-      query: (sql, maxRows, session, limit) =>
-        askWithin(limit, 'query', { sql, maxRows, ...(session === undefined ? {} : { session }) }),
+      async query(sql, maxRows, session, limit) {
+        const asked = { sql, maxRows, ...(session === undefined ? {} : { session }) };
+        return JSON.parse(await askWithin(limit, 'query', asked));
+      },
     },
     sessions: sessionLimit,
     artifact: createFiles(0),

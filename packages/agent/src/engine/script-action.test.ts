@@ -116,6 +116,27 @@ for text in ["begin", "select * from range(200000)", "", "nonsense"]:
     assert.match(message ?? '', /it is \*\*\*/);
   });
 
+  it('shows no part of a secret where a text is cut', async () => {
+    const secret = `s3cret${'-and-more'.repeat(20)}`;
+    fixture.secrets.set('token', secret);
+    const scenes = {
+      'a message': 'raise ValueError("x" * 7980 + token)',
+      'a long message': 'raise ValueError("x" * 19980 + token)',
+      'an exit': 'raise SystemExit("x" * 7980 + token)',
+      'a result': 'return "x" * 9980 + token',
+      'a long result': 'return "x" * 19980 + token',
+      'a line': 'print("x" * 65516 + token)',
+      'a long line': 'print("x" * 262124 + token)',
+      'a masked line': 'print(token * 300 + "x" * 10000 + token)',
+      'the channel':
+        'import os; os.write(3, b"x" * 60 + token.encode() + b"\\n"); import time; time.sleep(60)',
+    };
+    for (const [name, script] of Object.entries(scenes)) {
+      await run('python-script', { script }, { token: text('${secret("token")}') });
+      assert.doesNotMatch(JSON.stringify([fixture.reports, fixture.lines]), /s3cre/, name);
+    }
+  });
+
   it('resolves expressions in its text, and runs a file as it is', async () => {
     const variables = { name: text('ann') };
     const bash = await run(

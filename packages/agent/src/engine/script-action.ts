@@ -83,7 +83,7 @@ async function createJob(
 
 /** Answers the requests of a script. At its end a running statement is ended, so that none outlives the step. */
 function createRequests(context: ActionContext): {
-  answer(request: SentRequest): Promise<unknown>;
+  answer(request: SentRequest): Promise<string>;
   end(): Promise<void>;
 } {
   const { warehouse, limit } = context.run.context;
@@ -95,7 +95,7 @@ function createRequests(context: ActionContext): {
     answer(request) {
       const answered = answer(request, { ...context, run: { ...context.run, context: limited } });
       running.add(answered);
-      return answered.finally(() => running.delete(answered));
+      return answered.then((value) => JSON.stringify(value ?? null)).finally(() => running.delete(answered));
     },
     async end() {
       over.abort(new Error('the script has ended'));

@@ -24,10 +24,7 @@ export function createConnectorUse(
   { secretReferences, log }: ConnectorDependencies,
   masking: Masking,
 ): ConnectorUse {
-  const onToken: ConnectorUse['onToken'] = (token) => {
-    masking.add(token);
-    context.conceal((text) => masking.mask(text));
-  };
+  const conceal = () => context.conceal((text) => masking.mask(text));
   return {
     work,
     projectId: place.projectId,
@@ -35,10 +32,14 @@ export function createConnectorUse(
     async readSecret(name, key) {
       const secret = await secretReferences.read(work, name, context.kill, key);
       log.info('secret read for a connector', { workId: work.workId, secretReference: name });
-      onToken(secret);
+      masking.add(secret);
+      conceal();
       return secret;
     },
-    onToken,
+    onToken(token) {
+      masking.addToken(token);
+      conceal();
+    },
     conceal: (text) => masking.conceal(text),
     signal: context.kill,
   };

@@ -156,7 +156,7 @@ function readRows(
     const kind = headers['content-type'] ?? 'no content type';
     return {
       rows: [],
-      problem: `the response is not JSON (${kind}); it begins with: ${conceal(text.slice(0, 200))}`,
+      problem: `the response is not JSON (${kind}); it begins with: ${conceal(text).slice(0, 200)}`,
     };
   }
   const inferred = inferStructure([page]);

@@ -55,7 +55,7 @@ async function iterate(...sqlScripts: string[]) {
           sessions.add(session);
           return warehouse.execute(sql, session);
         },
-        query: (sql, maxRows, session) => warehouse.query(sql, maxRows, session),
+        queryText: (sql, maxRows, session) => warehouse.queryText(sql, maxRows, session),
       },
     });
     return { outcome, sessions: sessions.size };

@@ -23,6 +23,8 @@ export function createRunSessions(
     execute: async (sql, session, limit) => (await connect(session)).execute(sql, session, limit),
     query: async (sql, maxRows, session, limit) =>
       (await connect(session)).query(sql, maxRows, session, limit),
+    queryText: async (sql, maxRows, session, limit) =>
+      (await connect(session)).queryText(sql, maxRows, session, limit),
     async close() {
       isClosed = true;
       const opened = await Promise.allSettled(sessions.values());

@@ -13,6 +13,7 @@ export function createSwitchingWarehouse(first: WarehouseConnection): SwitchingW
   return {
     execute: (sql, session, limit) => warehouse.execute(sql, session, limit),
     query: (sql, maxRows, session, limit) => warehouse.query(sql, maxRows, session, limit),
+    queryText: (sql, maxRows, session, limit) => warehouse.queryText(sql, maxRows, session, limit),
     async close() {
       isClosed = true;
       await close();

@@ -77,7 +77,7 @@ export function createConversation(
       case 'execute':
         return options.warehouse.execute(asked.sql, asked.session, interrupt);
       case 'query':
-        return options.warehouse.query(asked.sql, asked.maxRows, asked.session, interrupt);
+        return options.warehouse.queryText(asked.sql, asked.maxRows, asked.session, interrupt);
       case 'secret':
         return readSecret(asked.name);
       case 'scratch':

@@ -35,7 +35,7 @@ const faults: Record<string, (start: RunStart, run: number) => void> = {
     for (const id of [9, 9]) process.send?.({ type: 'execute', run, id, sql: 'select 1' });
   },
   sendNothing: () => process.send?.(null),
-  answerNoScript: (_, run) => process.send?.({ type: 'script-answer', run, request: 7, value: 1 }),
+  answerNoScript: (_, run) => process.send?.({ type: 'script-answer', run, request: 7, json: '1' }),
   sendUnprintable: (_, run) => {
     const line = { ...createLine(run), source: { step: 1n, stream: 'stdout' } };
     process.send?.(line);

@@ -93,7 +93,7 @@ export async function createPoolFixture(settings: Partial<RunPoolSettings> = {})
         shared: [],
         files: { filesFolder },
         enterScratch: async () => filesFolder,
-        warehouse: { execute: refuse, query: refuse },
+        warehouse: { execute: refuse, queryText: refuse },
         readSecret: refuse,
         runScript: refuse,
         openEndpoint: refuse,

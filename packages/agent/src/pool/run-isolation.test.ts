@@ -27,9 +27,9 @@ function listen(): { said: unknown[]; options: Partial<RunOptions> } {
         said.push(sql);
         return { rowCount: 1 };
       },
-      async query(sql) {
+      async queryText(sql) {
         said.push(sql);
-        return { columns: ['a'], rows: [[1]] };
+        return JSON.stringify({ columns: ['a'], rows: [[1]] });
       },
     },
   };

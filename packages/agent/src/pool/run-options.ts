@@ -1,9 +1,10 @@
 import type { RunVariables, Secret, Step } from '@headgate/contract';
 import type { OpenedEndpoint } from '../connectors/connectors.ts';
 import type { EndpointCall } from '../connectors/endpoint-call.ts';
-import type { LogSource, Warehouse } from '../engine/ports.ts';
+import type { LogSource } from '../engine/ports.ts';
 import type { FilesPlace } from '../engine/run-files.ts';
 import type { PlacedArtifact, PlacedShared, RunStart } from '../engine/run-messages.ts';
+import type { WarehouseConnection } from '../warehouses/warehouse.ts';
 import type { StartScript } from './run-scripts.ts';
 
 /** One run, as its handler gives it to the pool. */
@@ -13,7 +14,7 @@ export interface RunOptions {
   shared: readonly PlacedShared[];
   /** The folders of its files. */
   files: FilesPlace;
-  warehouse: Warehouse;
+  warehouse: Pick<WarehouseConnection, 'execute' | 'queryText'>;
   readSecret(name: string): Promise<Secret>;
   /** Puts the SQL of the run into a scratch database. Returns the folder for its files. */
   enterScratch(): Promise<string>;

@@ -53,7 +53,7 @@ const withFault = (fault: string): Partial<RunOptions> => ({
   },
   warehouse: {
     execute: async () => ({ rowCount: 0 }),
-    query: async () => ({ columns: [], rows: [] }),
+    queryText: async () => '{"columns":[],"rows":[]}',
   },
 });
 
@@ -185,7 +185,7 @@ describe('a process of runs is replaced', () => {
           asked.resolve();
           return new Promise<never>(() => undefined);
         },
-        query: () => new Promise<never>(() => undefined),
+        queryText: () => new Promise<never>(() => undefined),
       };
       const running = run(slow, { kill: kill.signal, warehouse });
       await asked.promise;
@@ -241,7 +241,7 @@ describe('idle processes of runs', () => {
           await release.promise;
           return { rowCount: 0 };
         },
-        query: () => assert.fail('not asked for'),
+        queryText: () => assert.fail('not asked for'),
       };
       const slow = renderOrchestration({
         Start: start('Sql'),

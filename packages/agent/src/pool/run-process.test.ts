@@ -41,7 +41,7 @@ test('a run goes on after the agent itself was stopped for longer than a process
       await delay(1_500);
       return { rowCount: 1 };
     },
-    query: () => assert.fail('not asked for'),
+    queryText: () => assert.fail('not asked for'),
   };
   const outcome = await run(renderOrchestration(components), { warehouse });
   assert.equal(outcome.status, 'SUCCESS', outcome.message);

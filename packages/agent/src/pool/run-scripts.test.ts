@@ -24,7 +24,7 @@ async function run(type: string, parameters: object, change: Partial<RunOptions>
   const outcome = await pool.run(renderOrchestration(components, { n: number('1') }), {
     warehouse: {
       execute: () => assert.fail('not asked for'),
-      query: async (sql) => ({ columns: ['SQL'], rows: [[sql]] }),
+      queryText: async (sql) => JSON.stringify({ columns: ['SQL'], rows: [[sql]] }),
     },
     runScript: (job, events, kill) => fixture.scripts.run(job, place, events, kill),
     onStep: (step) => steps.set(step.name, step),
@@ -45,6 +45,23 @@ describe('a script of a run in its own process', () => {
       'select 1\nthe variable "n" is NUMBER, but "x" is not a finite number',
     );
     assert.equal(steps.get('Show')?.message, 'n = 2');
+  });
+
+  it('gets many rows that the agent neither reads nor writes', async (t) => {
+    const row = '[1,"some text","2026-01-02",null]';
+    const text = `{"columns":["A","B","C","D"],"rows":[${`${row},`.repeat(99_999)}${row}]}`;
+    const written = t.mock.method(JSON, 'stringify');
+    const read = t.mock.method(JSON, 'parse');
+    const { outcome, steps } = await run(
+      'python-pushdown',
+      { pythonScript: 'rows = session.sql("select 1").collect()\nprint(len(rows), rows[99999].B)' },
+      { warehouse: { execute: () => assert.fail('not asked for'), queryText: async () => text } },
+    );
+    assert.equal(outcome.status, 'SUCCESS', outcome.message);
+    assert.equal(steps.get('Script')?.message, '100000 some text');
+    const long = 100_000;
+    assert.equal(read.mock.calls.filter(({ arguments: [one] }) => String(one).length > long).length, 0);
+    assert.equal(written.mock.calls.filter(({ result }) => (result ?? '').length > long).length, 0);
   });
 
   it('dies with a run that is killed', async () => {
@@ -70,9 +87,9 @@ describe('a script of a run in its own process', () => {
         cancel: cancel.signal,
         warehouse: {
           execute: () => assert.fail('not asked for'),
-          async query() {
+          async queryText() {
             cancel.abort();
-            return { columns: ['A'], rows: [[1]] };
+            return '{"columns":["A"],"rows":[[1]]}';
           },
         },
       },

@@ -20,7 +20,7 @@ export interface RunScripts {
 }
 
 interface Waiting {
-  resolve(value: unknown): void;
+  resolve(json: string): void;
   reject(error: Error): void;
 }
 
@@ -35,7 +35,7 @@ export function createRunScripts(start: StartScript, send: (message: ToScript) =
   const waiting = new Map<number, Waiting>();
   let lastRequest = 0;
 
-  function ask(script: number, asked: SentRequest): Promise<unknown> {
+  function ask(script: number, asked: SentRequest): Promise<string> {
     const request = ++lastRequest;
     return new Promise((resolve, reject) => {
       waiting.set(request, { resolve, reject });
@@ -64,7 +64,7 @@ export function createRunScripts(start: StartScript, send: (message: ToScript) =
       const asker = waiting.get(answer.request);
       if (asker === undefined) throw new Error('an answer to a request of no script');
       waiting.delete(answer.request);
-      if (answer.type === 'script-answer') asker.resolve(answer.value);
+      if (answer.type === 'script-answer') asker.resolve(answer.json);
       else asker.reject(new Error(answer.message));
     },
     async close() {

@@ -1,8 +1,9 @@
 /**
  * The seccomp filter of scripts. It refuses system calls that lead around the sandbox: new namespaces, in
  * which a script could mount disks without a limit, memory that no limit counts, sessions, of which each gets
- * a share of the processors, keys and tracing. Sockets are those of the internet; without network also unix
- * sockets, which then reach only the script itself. ADR 0044, ADR 0082.
+ * a share of the processors, keys and tracing, and what counts for the agent's user, such as epoll. Sockets
+ * are those of the internet; without network also unix sockets, which then reach only the script itself.
+ * ADR 0044, ADR 0082.
  */
 import {
   allow,
@@ -46,7 +47,7 @@ export function encodeCallFilter(
   const calls = findSystemCalls(architecture);
   const audit = auditArchitectures[architecture];
   if (calls === undefined || audit === undefined) return undefined;
-  const { clone, clone3, mmap, setsockopt, socket } = calls.filtered;
+  const { clone, mmap, setsockopt, socket } = calls.filtered;
   const { unix, ...internet } = families;
   return Buffer.concat([
     encodeInstruction(load, architectureOffset),
@@ -57,8 +58,9 @@ export function encodeCallFilter(
     ...Object.values(calls.refused).flatMap((call) =>
       when(call, [encodeInstruction(answer, failWith(EPERM))]),
     ),
-    // Its flags are in memory, which a filter cannot read. The C library then uses clone.
-    ...when(clone3, [encodeInstruction(answer, failWith(ENOSYS))]),
+    ...Object.values(calls.absent).flatMap((call) =>
+      when(call, [encodeInstruction(answer, failWith(ENOSYS))]),
+    ),
     ...when(clone, [
       encodeInstruction(load, firstArgumentOffset),
       encodeInstruction(jumpIfAnyBit, newNamespaces, 0, 1),

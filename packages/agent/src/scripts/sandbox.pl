@@ -88,11 +88,13 @@ if ($init > 0) {
     syswrite $go_write, 'g';
     # This end stays open, so that init can see whether this process still exists.
     POSIX::close(3);
-    until (lower_share()) {
-        last if waitpid($init, POSIX::WNOHANG()) == $init;
+    my $has_ended = 0;
+    until ($has_ended || lower_share()) {
         select undef, undef, undef, 0.02;
+        # A second call would lose the status.
+        $has_ended = waitpid($init, POSIX::WNOHANG()) == $init;
     }
-    waitpid $init, 0;
+    waitpid $init, 0 unless $has_ended;
     POSIX::_exit($? & 127 ? 128 + ($? & 127) : $? >> 8);
 }
 
@@ -221,6 +223,7 @@ sub limit {
 limit(4, 0);                      # core
 limit(7, 512);                    # open files
 limit(8, 0);                      # locked memory, also by sockets
+limit(11, $option{signals});      # pending signals and timers
 limit(12, 0);                     # message queues
 limit(2, $option{memory});        # private memory of one process
 limit(6, $option{processes} + 1); # processes of this user namespace, with init

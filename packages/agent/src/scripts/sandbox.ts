@@ -38,6 +38,12 @@ export interface Sandbox {
   kill(): void;
 }
 
+/**
+ * Signals with data and timers of POSIX that a script may have pending. They count for the agent's user too, whose
+ * limit is some thousands.
+ */
+export const pendingSignals = 256;
+
 /** The user of scripts if the agent is root, outside of the ranges that systems use. */
 const userOfRoot = 2_147_400_044;
 
@@ -95,6 +101,7 @@ export function startSandbox(options: SandboxOptions): Sandbox {
     ['disk', diskMegabytes * 1_048_576],
     ['memory', memoryMegabytes * 1_048_576],
     ['processes', processes],
+    ['signals', pendingSignals],
     ['filter', filter.toString('hex')],
     ...[...shown].map((path): [string, string] => ['bind', path]),
     ...Object.entries(calls.sandbox).map(([name, number]): [string, number] => [`call.${name}`, number]),

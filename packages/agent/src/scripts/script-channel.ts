@@ -74,7 +74,7 @@ export function serveChannel(
 
 async function answerRequest(request: SentRequest, answer: ScriptEvents['answer']): Promise<string> {
   try {
-    return JSON.stringify({ value: (await answer(request)) ?? null });
+    return `{"value":${await answer(request)}}`;
   } catch (error) {
     return JSON.stringify({ error: getReason(error) });
   }

@@ -1,4 +1,5 @@
 /** Test fixture: scripts of an agent with small bounds, and a record of what they print and ask for. */
+import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -101,7 +102,7 @@ export function createScriptsFixture(
           async answer(sent) {
             const request = readRequest(sent);
             asked.push(request);
-            return answer?.(request);
+            return JSON.stringify((await answer?.(request)) ?? null);
           },
         },
         kill,
@@ -114,3 +115,20 @@ export function createScriptsFixture(
     },
   };
 }
+
+/** A script that works, after a hostile one. */
+export async function requireWorking(scripts: ScriptsFixture): Promise<void> {
+  assert.deepEqual((({ succeeded, stdout }) => ({ succeeded, stdout }))(await scripts.run('echo works')), {
+    succeeded: true,
+    stdout: 'works',
+  });
+}
+
+/** Python that prints the error of each attempt. */
+export const attempt = `
+def attempt(name, work):
+    try:
+        print(name, "->", work())
+    except BaseException as error:
+        print(name, "refused:", type(error).__name__)
+`;

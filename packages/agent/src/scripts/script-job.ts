@@ -45,8 +45,11 @@ export type ScriptStream = 'stdout' | 'stderr';
 
 export interface ScriptEvents {
   onLine(stream: ScriptStream, line: string): void;
-  /** @throws Error whose message the script gets */
-  answer(request: SentRequest): Promise<unknown>;
+  /**
+   * @returns JSON: the process of the run writes it, because writing many rows would hold up the agent's loop
+   * @throws Error whose message the script gets
+   */
+  answer(request: SentRequest): Promise<string>;
 }
 
 /** `message`: why it failed, or what the script returned. What it printed was reported by line. */

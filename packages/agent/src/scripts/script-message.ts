@@ -7,8 +7,12 @@ export type ScriptMessage =
   | { type: 'result'; text: string }
   | ScriptRequest;
 
+/** Characters that a message quotes. Of a longer text nothing: cut, it might end with a part of a secret. */
+const quoteLimit = 80;
+
 export function describeForeign(line: string): string {
-  return `the script wrote to descriptor 3, which belongs to the agent: ${JSON.stringify(line.slice(0, 80))}; write to another descriptor`;
+  const quote = line.length > quoteLimit ? `${line.length} characters` : JSON.stringify(line);
+  return `the script wrote to descriptor 3, which belongs to the agent: ${quote}; write to another descriptor`;
 }
 
 /** @throws Error if it is none */

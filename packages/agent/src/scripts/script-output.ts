@@ -2,8 +2,8 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { ScriptStream } from './script-job.ts';
 
-/** Characters of a line. */
-export const lineLimit = 65_536;
+/** Characters of a line. A longer one is dropped: cut, it might end with a part of a secret that is not masked. */
+export const lineLimit = 262_144;
 
 /** Shared by the streams of a script. */
 export class OutputBudget {
@@ -37,7 +37,8 @@ export class LineReader {
   readonly #budget: OutputBudget;
   readonly #onLine: (stream: ScriptStream, line: string) => void;
   #line = '';
-  #cut = 0;
+  /** Characters of a line that is too long. */
+  #dropped = 0;
 
   constructor(
     stream: ScriptStream,
@@ -65,22 +66,26 @@ export class LineReader {
 
   end(): void {
     this.#append(this.#decoder.end());
-    if (this.#line !== '' || this.#cut > 0) this.#flush();
+    if (this.#line !== '' || this.#dropped > 0) this.#flush();
   }
 
   #append(part: string): void {
-    const space = lineLimit - this.#line.length;
-    this.#line += part.slice(0, space);
-    this.#cut += Math.max(0, part.length - space);
+    const length = this.#line.length + part.length;
+    if (this.#dropped === 0 && length <= lineLimit) this.#line += part;
+    else {
+      this.#dropped += length;
+      this.#line = '';
+    }
   }
 
   #flush(): void {
-    const line = this.#line.replace(/\r$/, '');
     this.#onLine(
       this.#stream,
-      this.#cut === 0 ? line : `${line}… (${this.#cut} more characters were dropped)`,
+      this.#dropped === 0
+        ? this.#line.replace(/\r$/, '')
+        : `(a line of ${this.#dropped} characters was dropped: print at most ${lineLimit} in a line)`,
     );
     this.#line = '';
-    this.#cut = 0;
+    this.#dropped = 0;
   }
 }

@@ -1,13 +1,14 @@
 /**
  * Finds out at the agent's start whether the sandbox holds on this machine, by a script that tries to get out
  * of it: it looks for the agent's files and processes, opens connections, mounts, forks, fills the disk, maps
- * memory that no limit counts, and raises its priority.
+ * memory that no limit counts, takes what counts for the agent's user, and raises its priority.
  */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
+import { pendingSignals } from './sandbox.ts';
 import type { ScriptJob } from './script-job.ts';
 import { runScript, type ScriptMeans } from './script-process.ts';
 import { findSystemCalls } from './system-calls.ts';
@@ -31,7 +32,7 @@ export async function findPythonFault(
   const lines: string[] = [];
   const end = await runScript(
     { ...emptyJob, component: 'python-script', language: 'python', text: 'import json' },
-    { onLine: (_, line) => lines.push(line), answer: async () => undefined },
+    { onLine: (_, line) => lines.push(line), answer: async () => 'null' },
     { ...means, bounds, network: false },
     kill,
   );
@@ -71,7 +72,7 @@ export async function findFault(
       createProbe({ file, token, port }),
       {
         onLine: (_, line) => lines.push(line),
-        answer: async () => undefined,
+        answer: async () => 'null',
       },
       { bounds, network: false, python: '', ...means },
       kill,
@@ -89,10 +90,12 @@ export async function findFault(
 
 function createProbe({ file, token, port }: Targets): ScriptJob {
   const calls = findSystemCalls(process.arch);
-  const [mmap, setsid, prioritize] = [
+  const [mmap, setsid, prioritize, epoll, inotify] = [
     calls?.filtered.mmap,
     calls?.refused.setsid,
     calls?.sandbox.sched_setscheduler,
+    calls?.absent.epoll_create1,
+    calls?.absent.inotify_init1,
   ];
   const text = `
 through() { echo "through: $1"; }
@@ -111,6 +114,9 @@ perl -e 'exit 1 if syscall(${mmap}, 0, 4096, 3, 0x21, -1, 0) < 0' && through "sh
 perl -e 'open my $zero, "+<", "/dev/zero" or exit 1; exit 1 if syscall(${mmap}, 0, 4096, 3, 1, fileno $zero, 0) < 0' && through "shared memory of /dev/zero"
 perl -e 'exit 1 if fork || syscall(${setsid}) < 0; print "session"' | grep -qs session && through "a session of its own"
 perl -e '$normal = pack "l", 0; exit 1 if syscall(${prioritize}, 0, 0, $normal) < 0' && through "a normal priority"
+perl -e 'exit 1 if syscall(${epoll}, 0) < 0' && through "epoll, which counts for the agent’s user"
+perl -e 'exit 1 if syscall(${inotify}, 0) < 0' && through "inotify, which counts for the agent’s user"
+[ "$(ulimit -i)" -gt ${pendingSignals} ] && through "more pending signals than allowed"
 grep -qsF '${file.slice(0, file.lastIndexOf('/'))}' /proc/1/cmdline && through "the name of the agent’s folder"
 echo done
 `;

@@ -38,6 +38,28 @@ test('an environment with the whole share takes all places', async () => {
   assert.deepEqual(entered, ['a', 'b', 'c']);
 });
 
+test('two environments of one project leave a place to another project', async () => {
+  const { entered, start, leaveFirst } = createScene(4);
+  for (const name of ['a1', 'a2', 'a3']) await start(name, at('A', 'dev'));
+  for (const name of ['a4', 'a5', 'a6']) await start(name, at('A', 'test'));
+  assert.deepEqual(entered, ['a1', 'a2', 'a4']);
+  await start('b', at('B', 'prod'));
+  assert.equal(entered.at(-1), 'b');
+  leaveFirst();
+  await new Promise(setImmediate);
+  assert.equal(entered.at(-1), 'a3');
+});
+
+test('with two places, each of two projects has one; with one place, they take turns', async () => {
+  for (const places of [1, 2]) {
+    const { entered, start } = createScene(places);
+    for (const name of ['dev', 'test']) await start(name, at('A', name));
+    assert.deepEqual(entered, ['dev']);
+    await start('b', at('B', 'prod'));
+    assert.equal(entered.includes('b'), places === 2);
+  }
+});
+
 test('projects take turns, and in them environments', async () => {
   const { entered, start, leaveFirst } = createScene(1);
   await start('first', at('A', 'dev'));

@@ -1,6 +1,7 @@
 /**
  * The places for scripts. Projects take turns, and in each its environments. One environment holds at most its
- * share of the places, whether or not others wait, so that sleeping scripts of one do not block the others.
+ * share of the places, whether or not others wait, so that sleeping scripts of one do not block the others. One
+ * project holds at most three quarters, and leaves one place of two or more. ADR 0077.
  */
 import type { EnvironmentPlace } from '../host/folders.ts';
 
@@ -10,6 +11,7 @@ export interface ScriptPlace extends EnvironmentPlace {
 }
 
 const defaultShare = 50;
+const projectShare = 75;
 
 interface Waiting {
   place: ScriptPlace;
@@ -26,12 +28,20 @@ export function createScriptTurns(places: number): EnterScript {
   let lastTurn = 0;
   /** In the order of their arrival. */
   const waiting: Waiting[] = [];
+  /** By project, and by environment. */
   const held = new Map<string, number>();
   /** When a project or an environment had its last turn. */
   const turns = new Map<string, number>();
 
-  const isWithinShare = ({ place, environment }: Waiting) =>
-    (held.get(environment) ?? 0) < Math.max(1, Math.ceil((places * (place.share ?? defaultShare)) / 100));
+  const countShare = (percent: number) => Math.max(1, Math.ceil((places * percent) / 100));
+
+  function isWithinShare({ place, project, environment }: Waiting): boolean {
+    const { share = defaultShare } = place;
+    if ((held.get(environment) ?? 0) >= countShare(share)) return false;
+    if (share === 100) return true;
+    const most = Math.min(countShare(Math.max(share, projectShare)), Math.max(1, places - 1));
+    return (held.get(project) ?? 0) < most;
+  }
 
   /** The one whose project, and then environment, had its turn longest ago. */
   function findNext(): Waiting | undefined {
@@ -51,16 +61,18 @@ export function createScriptTurns(places: number): EnterScript {
       free -= 1;
       lastTurn += 1;
       turns.set(next.project, lastTurn).set(next.environment, lastTurn);
-      held.set(next.environment, (held.get(next.environment) ?? 0) + 1);
+      for (const name of [next.project, next.environment]) held.set(name, (held.get(name) ?? 0) + 1);
       next.enter();
     }
   }
 
-  function leave(environment: string): void {
+  function leave({ project, environment }: Waiting): void {
     free += 1;
-    const left = (held.get(environment) ?? 0) - 1;
-    if (left > 0) held.set(environment, left);
-    else held.delete(environment);
+    for (const name of [project, environment]) {
+      const left = (held.get(name) ?? 0) - 1;
+      if (left > 0) held.set(name, left);
+      else held.delete(name);
+    }
     fill();
     if (held.size === 0) turns.clear();
   }
@@ -80,6 +92,6 @@ export function createScriptTurns(places: number): EnterScript {
     waiting.push(one);
     fill();
     await promise.finally(() => kill.removeEventListener('abort', giveUp));
-    return () => leave(environment);
+    return () => leave(one);
   };
 }

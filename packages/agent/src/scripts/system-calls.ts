@@ -28,10 +28,28 @@ const sandboxCalls = {
   },
 } as const;
 
-/** What the filter looks at more closely, or answers as if the kernel did not have it. */
+/** What the filter looks at more closely. */
 const filteredCalls = {
-  x64: { clone: 56, clone3: 435, mmap: 9, setsockopt: 54, socket: 41 },
-  arm64: { clone: 220, clone3: 435, mmap: 222, setsockopt: 208, socket: 198 },
+  x64: { clone: 56, mmap: 9, setsockopt: 54, socket: 41 },
+  arm64: { clone: 220, mmap: 222, setsockopt: 208, socket: 198 },
+} as const;
+
+/**
+ * What the filter answers as if the kernel did not have it, so that programs take another way. The flags of `clone3`
+ * are in memory, which a filter cannot read; the C library then uses `clone`. What the others make counts for the
+ * agent's user or for the whole machine. ADR 0082.
+ */
+const absentCalls = {
+  x64: {
+    clone3: 435,
+    epoll_create: 213,
+    epoll_create1: 291,
+    inotify_init: 253,
+    inotify_init1: 294,
+    fanotify_init: 300,
+    io_setup: 206,
+  },
+  arm64: { clone3: 435, epoll_create1: 20, inotify_init1: 26, fanotify_init: 262, io_setup: 0 },
 } as const;
 
 /** Newer calls have the same number on all architectures. */
@@ -119,6 +137,8 @@ const refusedCalls = {
 export interface SystemCalls {
   sandbox: Readonly<Record<keyof (typeof sandboxCalls)['x64'], number>>;
   filtered: Readonly<Record<keyof (typeof filteredCalls)['x64'], number>>;
+  /** Older calls are missing on arm64. */
+  absent: Readonly<Record<keyof (typeof absentCalls)['arm64'], number>>;
   refused: Readonly<Record<keyof (typeof refusedCalls)['x64'], number>>;
 }
 
@@ -128,6 +148,7 @@ export function findSystemCalls(architecture: NodeJS.Architecture): SystemCalls 
   return {
     sandbox: sandboxCalls[architecture],
     filtered: filteredCalls[architecture],
+    absent: absentCalls[architecture],
     refused: refusedCalls[architecture],
   };
 }

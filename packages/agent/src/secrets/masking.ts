@@ -6,79 +6,128 @@
  *   SQL.
  * - **fragment**: a few consecutive characters of a part.
  *
- * A value is found whatever variable or column it passed through. A text computed from a value (its upper
- * case, its hash, its first half) is not found: the author of a pipeline can always disguise a secret.
+ * A value is found whatever variable or column it passed through, one of 32 characters or more also if up to a fifth
+ * of its beginning or end is missing. A text computed from a value (its upper case, its hash, its first half) is not
+ * found: the author of a pipeline can always disguise a secret.
  */
 import type { Secret } from '@headgate/contract';
-import { findOccurrences, findWords } from '../occurrences.ts';
+import { findWords } from '../occurrences.ts';
+import { fragmentLength, hashText, MaskedForms, type Range, type TextHashes } from './masked-forms.ts';
 
 const mask = '***';
 /** A shorter value is masked only as a whole word, since it may occur anywhere. */
-const shortBelow = 4;
-/** The length of the fragments that are masked in error messages. */
-const fragmentLength = 4;
+const shortBelow = fragmentLength;
 /** Lines of a value, or texts in it, that are masked each. A file of 64 KiB with keys has some 1,000. */
 const partLimit = 2_000;
+/** Of all values together, so that the memory for them is bounded. */
+const allPartsLimit = 10_000;
+/** Tokens that replace each other. At least so many of the newest are masked, at most twice as many. */
+const recentTokens = 50;
 /** Characters of an error message that are searched, which is more than is ever reported. */
 const messageLimit = 100_000;
 
-export class Masking {
-  /** Texts that are replaced anywhere. */
-  readonly #forms = new Set<string>();
+/** Values with all their forms. */
+interface Masked {
+  values: Set<string>;
+  parts: number;
+  forms: MaskedForms;
   /** Texts that are replaced as whole words. */
-  readonly #words = new Set<string>();
-  readonly #fragments = new Set<string>();
+  words: Set<string>;
+}
+
+const createMasked = (): Masked => ({
+  values: new Set(),
+  parts: 0,
+  forms: new MaskedForms(),
+  words: new Set(),
+});
+
+export class Masking {
+  readonly #secrets = createMasked();
+  /** The newer and the older half. */
+  #tokens = [createMasked(), createMasked()] as [Masked, Masked];
 
   add(secret: Secret): void {
-    const value = secret.reveal();
-    if (value.length > 0 && value.length < shortBelow) this.#words.add(value);
-    for (const part of listParts(value)) {
-      for (const form of listForms(part)) this.#forms.add(form);
-      for (const form of [part, ...listQuotedForms(part)])
-        for (let at = 0; at + fragmentLength <= form.length; at += 1)
-          this.#fragments.add(form.slice(at, at + fragmentLength));
-    }
+    addValue(this.#secrets, secret.reveal());
+  }
+
+  /** A token replaces earlier ones in the course of a long run: the oldest are no longer masked. */
+  addToken(token: Secret): void {
+    const value = token.reveal();
+    const [newer] = this.#tokens;
+    if (newer.values.size >= recentTokens && !newer.values.has(value)) this.#tokens = [createMasked(), newer];
+    addValue(this.#tokens[0], value);
   }
 
   /** Replaces each form of each value. */
   mask(text: string): string {
-    if (this.#forms.size === 0 && this.#words.size === 0) return text;
-    return replaceRanges(text, this.#findRanges(text));
+    return this.#isEmpty ? text : replaceRanges(text, this.#findRanges(hashText(text)));
   }
 
   /** Replaces fragments too, since error messages may quote a part of a value. */
   conceal(message: string): string {
-    const text = message.slice(0, messageLimit);
-    if (this.#fragments.size === 0) return this.mask(text);
-    const found = this.#findRanges(text);
-    for (let at = 0; at + fragmentLength <= text.length; at += 1)
-      if (this.#fragments.has(text.slice(at, at + fragmentLength))) found.push([at, at + fragmentLength]);
-    return replaceRanges(text, found);
+    if (this.#isEmpty) return message;
+    const hashes = hashText(message.slice(0, messageLimit));
+    const found = this.#findRanges(hashes);
+    for (const { forms } of this.#all()) addRanges(found, forms.findFragments(hashes));
+    return replaceRanges(hashes.text, found);
   }
 
-  #findRanges(text: string): Range[] {
+  get #isEmpty(): boolean {
+    return this.#all().every(({ values }) => values.size === 0);
+  }
+
+  #all(): Masked[] {
+    return [this.#secrets, ...this.#tokens];
+  }
+
+  #findRanges(hashes: TextHashes): Range[] {
     const found: Range[] = [];
-    for (const form of this.#forms) addRanges(found, findOccurrences(text, form), form.length);
-    for (const word of this.#words) addRanges(found, findWords(text, word, letter), word.length);
+    for (const { forms, words } of this.#all()) {
+      if (!forms.isEmpty) addRanges(found, forms.findForms(hashes));
+      for (const word of words) addRanges(found, findWordRanges(hashes.text, word));
+    }
     return found;
+  }
+}
+
+/** @throws Error if there are too many lines or texts */
+function addValue(masked: Masked, value: string): void {
+  if (masked.values.has(value)) return;
+  const parts = listParts(value);
+  if (masked.parts + parts.size > allPartsLimit)
+    throw new Error(
+      `the secrets of this run have more than ${allPartsLimit} lines or texts, which is what can be masked: use fewer secrets, or shorter ones`,
+    );
+  if (value !== '') masked.values.add(value);
+  masked.parts += parts.size;
+  if (value.length > 0 && value.length < shortBelow) masked.words.add(value);
+  for (const part of parts) {
+    for (const form of new Set(listForms(part))) masked.forms.add(form);
+    // The fragments of its lines are those of the value.
+    const isInside = part !== value && value.includes(part);
+    for (const form of new Set([part, ...listQuotedForms(part)]))
+      if (!isInside) masked.forms.addFragments(form);
   }
 }
 
 const letter = /^[\p{L}\p{N}]$/u;
 
-/** Adds ranges of one length. Those that overlap become one. */
-function addRanges(ranges: Range[], positions: Iterable<number>, length: number): void {
+function* findWordRanges(text: string, word: string): Generator<Range> {
+  for (const at of findWords(text, word, letter)) yield [at, at + word.length];
+}
+
+/** Ranges in the order of their beginnings. Those that overlap become one. */
+function addRanges(ranges: Range[], found: Iterable<Range>): void {
   let last: Range | undefined;
-  for (const at of positions) {
-    if (last !== undefined && at <= last[1]) last[1] = at + length;
+  for (const range of found) {
+    if (last !== undefined && range[0] <= last[1]) last[1] = Math.max(last[1], range[1]);
     else {
-      last = [at, at + length];
+      last = range;
       ranges.push(last);
     }
   }
 }
-
-type Range = [from: number, to: number];
 
 /** Replaces each group of adjacent or overlapping ranges by one mask. */
 function replaceRanges(text: string, ranges: Range[]): string {
@@ -146,6 +195,7 @@ function listForms(part: string): string[] {
  * The URL encodings. Programs differ in the characters they escape, in spaces, and in the case of the digits.
  */
 function listUrlForms(part: string): string[] {
+  if (/^[\w.-]*$/.test(part)) return [];
   const component = encodeURIComponent(part);
   // RFC 3986 reserves these, but encodeURIComponent does not escape them.
   const strict = component.replaceAll(

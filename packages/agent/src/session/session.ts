@@ -5,23 +5,18 @@
 import { EventEmitter, once } from 'node:events';
 import type {
   AgentCommand,
-  ClaimRequest,
   Command,
   GoodbyeStage,
   HelloResponse,
   WorkItem,
   WorkKind,
 } from '@headgate/contract';
-import {
-  agentProtocolVersion,
-  claimLimit,
-  instanceAbilities,
-  runKinds,
-} from '@headgate/contract/without-schemas';
+import { agentProtocolVersion, instanceAbilities, runKinds } from '@headgate/contract/without-schemas';
 import { Cancellation, describeCancellation } from '../cancellation.ts';
 import type { Handler, Handlers } from '../handlers/handler.ts';
 import { getReason, type Log } from '../log.ts';
 import { realTime, type Time } from '../time.ts';
+import { keepClaiming } from './claims.ts';
 import type { ControlPlane } from './control-plane.ts';
 import {
   createFailedKill,
@@ -42,8 +37,6 @@ import { retryUntilSuccess, sayGoodbye } from './retried-calls.ts';
 const unconfirmedLeases = 4;
 /** The fraction of the shutdown time in which runs may still finish. The rest is for the last reports. */
 const finishPart = 0.6;
-/** The pause after a claim that returned at once with nothing new, such as a repeated command. */
-const pauseMilliseconds = 250;
 
 /**
  * The time limit of a heartbeat call, which leaves time for another call before the lease ends. Also the
@@ -69,12 +62,6 @@ export interface SessionOptions {
   time?: Time;
 }
 
-/** The places that a claim may fill. */
-type FreePlaces = Required<Pick<ClaimRequest, 'max' | 'maxShort'>>;
-
-/** A reason that is made once: an error of its own for each abort would refer to all that its stack refers to. */
-const placeFreed = new Error('a place is free');
-
 /** See above. `run` and `stop` are called at most once. */
 export class Session {
   readonly #options: SessionOptions;
@@ -89,9 +76,7 @@ export class Session {
   #claiming: Promise<void> | undefined;
   readonly #time: Time;
   #times: HelloResponse | undefined;
-  /** The open claims. */
-  readonly #calls = new Map<Promise<void>, FreePlaces>();
-  /** Event `freed`: a work item is no longer held. Event `returned`: a claim has its answer. */
+  /** Event `freed`: a work item is no longer held. */
   readonly #events = new EventEmitter();
 
   constructor(options: SessionOptions) {
@@ -210,85 +195,26 @@ export class Session {
     }
   }
 
-  /**
-   * Keeps a call open for each sort of places that is free: one call for both, or one for each when one became
-   * free later. A call that may bring work is never aborted, because its work would be lost until its lease ends.
-   */
-  async #claim(): Promise<void> {
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      const free = this.#countFree();
-      if (this.#calls.size === 0 || free.max + free.maxShort > 0) {
-        const call = this.#claimWithRetries(free).finally(() => {
-          this.#calls.delete(call);
-          this.#events.emit('returned');
-        });
-        this.#calls.set(call, free);
-      }
-      await this.#waitForChange();
-    }
-    await Promise.all(this.#calls.keys());
-  }
-
-  /** The free places that no open call waits to fill. */
-  #countFree(): FreePlaces {
-    const { concurrency, shortConcurrency } = this.#options;
-    const count = (isShort: boolean, places: number) => {
-      const calls = [...this.#calls.values()];
-      if (calls.some(({ max, maxShort }) => (isShort ? maxShort : max) > 0)) return 0;
-      const held = [...this.#held.values()].filter((work) => work.isShort === isShort).length;
-      return Math.min(Math.max(0, places - held), claimLimit);
-    };
-    return { max: count(false, concurrency), maxShort: count(true, shortConcurrency) };
-  }
-
-  /** Waits until a place is free, or a call has returned, as all do when the session stops. */
-  async #waitForChange(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const names = ['freed', 'returned'];
-    for (const name of names) this.#events.once(name, resolve);
-    await promise;
-    for (const name of names) this.#events.off(name, resolve);
-  }
-
-  async #claimWithRetries(free: FreePlaces): Promise<void> {
-    const { signal } = this.#stopping;
-    let away = false;
-    await retryUntilSuccess('claims', this.#callContext, signal, async () => {
-      // After an outage, the server may be another one, or may have forgotten this instance.
-      if (away) await this.#sayHello();
-      away = true;
-      const asked = this.#time.now();
-      const news = await this.#claimOnce(free, signal);
-      if (news || this.#time.now() - asked > pauseMilliseconds) return;
-      await this.#time.sleep(pauseMilliseconds, signal);
-    });
-  }
-
-  /** One long poll. Returns whether it brought work or a new command. */
-  async #claimOnce(free: FreePlaces, signal: AbortSignal): Promise<boolean> {
-    const { controlPlane, instanceId } = this.#options;
-    const freed = new AbortController();
-    const onFreed = () => freed.abort(placeFreed);
-    // A call that waits only for commands ends when a place becomes free, so that it can be filled.
-    if (free.max + free.maxShort === 0) this.#events.once('freed', onFreed);
-    try {
-      const waitSeconds = this.#times?.claimWaitSeconds ?? 0;
-      const answer = await this.#callWithin(
-        waitSeconds * 1_000 + this.#leaseMilliseconds,
-        [signal, freed.signal],
-        (bounded) => controlPlane.claim({ instanceId, ...free, waitSeconds }, bounded),
-      );
-      const { work, commands, agentCommand } = answer;
-      for (const item of work) this.#take(item);
-      this.#obeyAsInstance(agentCommand);
-      return commands.filter((command) => this.#obey(command)).length > 0 || work.length > 0;
-    } catch (error) {
-      if (freed.signal.aborted) return true;
-      throw error;
-    } finally {
-      this.#events.off('freed', onFreed);
-    }
+  #claim(): Promise<void> {
+    const { controlPlane, instanceId, concurrency, shortConcurrency } = this.#options;
+    const places = { concurrency, shortConcurrency };
+    return keepClaiming(
+      {
+        ...{ controlPlane, instanceId, ...places, ...this.#callContext, events: this.#events },
+        countHeld: (isShort) => [...this.#held.values()].filter((work) => work.isShort === isShort).length,
+        sayHello: () => this.#sayHello(),
+        getTimes: () => ({
+          claimWaitSeconds: this.#times?.claimWaitSeconds ?? 0,
+          leaseMilliseconds: this.#leaseMilliseconds,
+        }),
+        onAnswer: ({ work, commands, agentCommand }) => {
+          for (const item of work) this.#take(item);
+          this.#obeyAsInstance(agentCommand);
+          return commands.filter((command) => this.#obey(command)).length > 0 || work.length > 0;
+        },
+      },
+      this.#stopping.signal,
+    );
   }
 
   async #heartbeat(): Promise<void> {

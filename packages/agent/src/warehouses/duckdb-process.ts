@@ -98,7 +98,7 @@ async function answer(
       const read = () => readOnly(connection, request.sql, rules, request.bounds);
       return guard?.run(connection, read);
     }
-    return query(connection, request.sql, rules, request.maxRows);
+    return JSON.stringify(await query(connection, request.sql, rules, request.maxRows));
   });
   session.turn = mine
     .catch(() => undefined)

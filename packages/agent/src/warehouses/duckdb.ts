@@ -114,11 +114,13 @@ class EnvironmentDatabase {
       this.#forget(connection);
       throw error;
     }
+    const queryText: WarehouseConnection['queryText'] = async (sql, maxRows, _session, limit) =>
+      (await ask({ type: 'query', sql, maxRows }, limit)) as string;
     return {
       execute: async (sql, _session, limit) =>
         (await ask({ type: 'execute', sql }, limit)) as { rowCount: number },
-      query: async (sql, maxRows, _session, limit) =>
-        (await ask({ type: 'query', sql, maxRows }, limit)) as { columns: string[]; rows: unknown[][] },
+      query: async (...asked) => JSON.parse(await queryText(...asked)),
+      queryText,
       read: async (sql, bounds, limit) => (await ask({ type: 'read', sql, bounds }, limit)) as ReadRows,
       close: () => {
         closing ??= this.#closeConnection(connection, database, scratch !== undefined);

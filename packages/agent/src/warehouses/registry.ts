@@ -12,7 +12,7 @@ export function createUnusableWarehouse(kind: string): WarehouseConnection {
       `this agent does not support the project's warehouse, ${kind}: use a project with a supported warehouse`,
     );
   };
-  return { execute: refuse, query: refuse, close: async () => undefined };
+  return { execute: refuse, query: refuse, queryText: refuse, close: async () => undefined };
 }
 
 export function createWarehouses(settings: WarehouseSettings): Record<WarehouseKind, WarehouseDriver> {

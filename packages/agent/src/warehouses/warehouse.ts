@@ -14,6 +14,8 @@ import type { Log } from '../log.ts';
 export type WarehouseKind = 'duckdb';
 
 export interface WarehouseConnection extends Warehouse {
+  /** What `query` gives, as JSON: the agent passes it on unread, because reading many rows would hold up its loop. */
+  queryText(sql: string, maxRows: number, session?: number, limit?: AbortSignal): Promise<string>;
   /** Interrupts running statements, rolls back, and closes the connection. Never rejects. */
   close(): Promise<void>;
 }

@@ -56,9 +56,6 @@ const AiMessageData = named(
         ...EnvironmentName,
         description: 'For rows of a warehouse: where they come from',
       }),
-      isLeftOut: Type.Optional(
-        Type.Boolean({ description: 'The caller may not query this warehouse, so `text` is not the result' }),
-      ),
     }),
     Type.Object({
       type: oneOf(['decision-needed']),
@@ -111,7 +108,7 @@ export const listAiTaskMessages = operation({
   path: messagesPath,
   summary: 'List the messages of an AI task',
   description:
-    'Oldest first. Messages are only ever added. Rows of a warehouse are left out for callers without the permission to query it. The `id` of a message in the stream is a `paginationToken` too: it gives the messages after that one.',
+    'Oldest first. Messages are only ever added. The `id` of a message in the stream is a `paginationToken` too: it gives the messages after that one.',
   permission: 'project:read',
   query: Type.Object({
     ...tokenQuery,

@@ -4,6 +4,7 @@
  * most likely caused it. Code without a mark counts for what was marked before it.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** An operation, a job or a step of work: what a gap is counted for. */
 export interface Occupant {
@@ -75,5 +76,18 @@ export function watchLoop(report: (gap: LoopGap) => void): { stop(): void } {
       clearInterval(timer);
       onGap = undefined;
     },
+  };
+}
+
+const sliceMilliseconds = 10;
+
+/** For work in slices: the function gives others a turn of the loop if the slice has taken 10 ms. */
+export function createSlices(): () => Promise<void> {
+  let began = performance.now();
+  return async () => {
+    if (performance.now() - began < sliceMilliseconds) return;
+    await nextTurn();
+    markLoop('slice');
+    began = performance.now();
   };
 }

@@ -13,8 +13,11 @@ interface Place {
 }
 
 /** Starts `main` in dev and returns the path of the execution. */
-export async function createExecution({ account, agent, project }: Place): Promise<string> {
-  const body = { pipelineName: 'main', environmentName: 'dev', agentId: agent.agentId };
+export async function createExecution(
+  { account, agent, project }: Place,
+  environmentName = 'dev',
+): Promise<string> {
+  const body = { pipelineName: 'main', environmentName, agentId: agent.agentId };
   const path = `${project.path}/pipeline-executions`;
   const { pipelineExecutionId } = (await account.admin.post<{ pipelineExecutionId: string }>(path, body))
     .body;

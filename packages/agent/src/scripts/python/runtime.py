@@ -29,6 +29,8 @@ from headgate_session import Session, active_session
 sys.path.remove(FOLDER)
 
 SCRIPT = "<script>"
+# Characters of a message. The agent shows fewer, but masks secrets before it cuts.
+LIMIT = 20000
 
 
 class ScriptReturn(BaseException):
@@ -88,6 +90,11 @@ def line_of(error):
     return lines[-1] if lines else None
 
 
+def limit(text, what):
+    """A cut text might end with a part of a secret, which would not be masked."""
+    return text if len(text) <= LIMIT else "(%s of %d characters, more than the %d that are shown)" % (what, len(text), LIMIT)
+
+
 def describe(error):
     if isinstance(error, ModuleNotFoundError) and error.name:
         return (
@@ -97,7 +104,7 @@ def describe(error):
     if isinstance(error, SyntaxError) and error.filename == SCRIPT:
         return "%s: %s" % (type(error).__name__, error.msg)
     text = error.args[0] if isinstance(error, KeyError) and error.args and isinstance(error.args[0], str) else error
-    return "%s: %s" % (type(error).__name__, text) if str(text) else type(error).__name__
+    return "%s: %s" % (type(error).__name__, limit(str(text), "a message")) if str(text) else type(error).__name__
 
 
 def print_traceback(error):
@@ -111,7 +118,7 @@ def report(channel, error):
     sys.stdout.flush()
     print_traceback(error)
     try:
-        channel.tell({"type": "failed", "error": describe(error)[:8000], "line": line_of(error)})
+        channel.tell({"type": "failed", "error": describe(error), "line": line_of(error)})
     except AgentError:
         pass
     return 1
@@ -159,13 +166,13 @@ def main():
             result = end.value
         if result is not None:
             text = result if isinstance(result, str) else repr(result)
-            channel.tell({"type": "result", "text": text[:10000]})
+            channel.tell({"type": "result", "text": limit(text, "a text")})
     except SystemExit as end:
         if end.code is None or isinstance(end.code, int):
             return end.code or 0
         sys.stdout.flush()
         print(end.code, file=sys.stderr)
-        channel.tell({"type": "failed", "error": str(end.code)[:8000], "line": line_of(end)})
+        channel.tell({"type": "failed", "error": limit(str(end.code), "a message"), "line": line_of(end)})
         return 1
     except BaseException as error:
         return report(channel, error)

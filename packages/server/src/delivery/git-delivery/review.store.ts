@@ -1,7 +1,7 @@
 /** Checks of branches that a pull or merge request wants to merge: the table `git_review`. */
 import { addSeconds } from '../../kernel/clock.ts';
 import { type ColumnTypes, type Read, type RowOf, statement } from '../../kernel/database/database.ts';
-import { countInterruption } from '../../kernel/work/interruption.ts';
+import { countInterruption, selectDueRows } from '../../kernel/work/interruption.ts';
 import { createRemoval } from './old-row.store.ts';
 import type { Claim } from './rule.store.ts';
 
@@ -31,13 +31,12 @@ const claimDue = statement(
     alone: true,
   },
   `
-  with waiting as materialized (
-    select account_id, project_id, branch_name from git_review
-    where due_at <= $now and (lease_until is null or lease_until <= $now) and account_id <> all ($busy::uuid[])
-    order by due_at limit ${reviewBatch} for update skip locked
-  ), due as (
-    select * from waiting limit $limit
-  )
+  with ${selectDueRows({
+    table: 'git_review',
+    key: ['account_id', 'project_id', 'branch_name'],
+    isDue: 'due_at <= $now and account_id <> all ($busy::uuid[])',
+    most: reviewBatch,
+  })}
   update git_review r set lease_until = $lease_until, epoch = r.epoch + 1, looked_at = $now,
     ${countInterruption('r')}
   from due

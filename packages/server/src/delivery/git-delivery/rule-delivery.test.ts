@@ -195,6 +195,36 @@ test('a rule of a dead server is taken over after its lease', async () => {
   assert.deepEqual(await names(project), [`${short(commit)}-main`]);
 });
 
+test('of the rules that a killed server held, one at a time is taken up, and the innocent ones are delivered', async () => {
+  await server.database.query("update delivery_rule set due_at = '9999-01-01', lease_until = null");
+  const { project, repository } = await arrange();
+  const commit = commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline } });
+  await writeRules(admin, project, ['main', 'dev'], ['main', 'prod']);
+  const claim = () =>
+    claimDueRules(server.deps.database.read, {
+      ...{ now: server.clock.now(), leaseSeconds: 120, most: 16, busy: [] },
+    });
+  assert.equal((await claim()).length, 2);
+  server.clock.advance(121);
+  const [guilty, ...others] = await claim();
+  assert.deepEqual(others, []);
+  assert.deepEqual(await claim(), [], 'the other one waits for the end of this one');
+  server.clock.advance(121);
+  await deliver(server);
+  await deliver(server);
+  const rules = await readRules(admin, project);
+  const isSetAside = rules.map(({ environmentName, problem }) => [
+    environmentName,
+    problem?.includes('was set aside') ?? false,
+  ]);
+  assert.deepEqual(
+    isSetAside,
+    rules.map(({ environmentName }) => [environmentName, environmentName === guilty?.environment_name]),
+  );
+  const innocent = guilty?.environment_name === 'dev' ? 'prod' : 'dev';
+  assert.deepEqual(await names(project, innocent), [`${short(commit)}-main`]);
+});
+
 test('a rule that took two servers down is set aside until the next push, with an event', async () => {
   const { project, repository } = await arrange();
   commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline } });

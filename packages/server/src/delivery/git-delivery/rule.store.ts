@@ -8,7 +8,7 @@ import {
   type Transaction,
   typed,
 } from '../../kernel/database/database.ts';
-import { countInterruption } from '../../kernel/work/interruption.ts';
+import { countInterruption, selectDueRows } from '../../kernel/work/interruption.ts';
 
 const keyTypes = {
   account_id: 'uuid',
@@ -45,13 +45,12 @@ const claimDue = statement(
     alone: true,
   },
   `
-  with waiting as materialized (
-    select account_id, project_id, branch_name, environment_name from delivery_rule
-    where due_at <= $now and (lease_until is null or lease_until <= $now) and account_id <> all ($busy::uuid[])
-    order by due_at limit ${dueRuleBatch} for update skip locked
-  ), due as (
-    select * from waiting limit $limit
-  )
+  with ${selectDueRows({
+    table: 'delivery_rule',
+    key: ['account_id', 'project_id', 'branch_name', 'environment_name'],
+    isDue: 'due_at <= $now and account_id <> all ($busy::uuid[])',
+    most: dueRuleBatch,
+  })}
   update delivery_rule r set lease_until = $lease_until, epoch = r.epoch + 1, looked_at = $now,
     ${countInterruption('r')}
   from due join repository p on p.account_id = due.account_id and p.project_id = due.project_id

@@ -60,6 +60,25 @@ test('a redirect is an answer, and a credential is sent to its own origin only',
   assert.deepEqual(seen, [`Basic ${Buffer.from('x-access-token:t').toString('base64')}`, undefined]);
 });
 
+test('an address of the operator is not checked, unless another host names it', async () => {
+  let requests = 0;
+  const url = await listen((_, response) => {
+    requests += 1;
+    response.end('x');
+  });
+  const strict = createRemotes({
+    guard: createEgressGuard(parseEgressAllow([])),
+    log: silentLog,
+    trustedAddresses: [url],
+  });
+  closing.push(() => strict.close());
+  const bounds = { mostBytes: 100, timeoutMilliseconds: 120_000 };
+  assert.equal((await strict.fetchText(`${url}/x`, bounds)).body, 'x');
+  const named = strict.fetchText(`${url}/x`, { ...bounds, isNamedByHost: true });
+  assert.match(await failureOf(named), /^address-refused: .*loopback range/);
+  assert.equal(requests, 1);
+});
+
 test('answers are bounded in bytes and time, and a cut answer is a failure', async () => {
   const large = await listen((_, response) => response.end(Buffer.alloc(200_000)));
   assert.match(await failureOf(send(large)), /^too-large: .* sent more than 100000 bytes/);

@@ -24,6 +24,7 @@ export function createGuardedFetch(rules: OutgoingRules): Pick<Remotes, 'fetch' 
         method: options.method ?? 'GET',
         headers: withLength(options),
         credential: options.credential && showCredential(options.credential),
+        isNamedByHost: options.isNamedByHost ?? false,
         signal,
       });
       const answered = awaitAnswer(request);

@@ -1,7 +1,7 @@
 /**
  * One HTTP request to another Git host. The egress guard checks the address, and the connection goes to a
  * checked IP address, with the host of the URL as Host header and TLS server name. The operator's own
- * addresses are not checked.
+ * addresses are not checked, unless another host names them.
  */
 import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as secureRequest } from 'node:https';
@@ -24,6 +24,8 @@ export interface GuardedRequest {
   /** Without Host. */
   headers: Readonly<Record<string, string>>;
   credential: ShownCredential | undefined;
+  /** Checked even if its origin is the operator's. */
+  isNamedByHost?: boolean;
   signal: AbortSignal;
 }
 
@@ -36,7 +38,7 @@ const attemptMilliseconds = 2_000;
  */
 export async function startRequest(rules: OutgoingRules, wanted: GuardedRequest): Promise<ClientRequest> {
   const { url, credential } = wanted;
-  const isTrusted = rules.trustedOrigins.has(url.origin);
+  const isTrusted = rules.trustedOrigins.has(url.origin) && wanted.isNamedByHost !== true;
   const checked = isTrusted ? undefined : await endWith(wanted.signal, rules.guard.check(url.href));
   const isTls = url.protocol === 'https:';
   const host = url.hostname.replace(/^\[|\]$/g, '');

@@ -102,6 +102,8 @@ export interface GuardedFetch {
   body?: string | Uint8Array | Readable;
   /** Added only if its origin is that of the address. */
   credential?: Credential | undefined;
+  /** Whether a host named the address. It is then checked even if its origin is the operator's. */
+  isNamedByHost?: boolean;
   /** More bytes of the answer's body are the failure `too-large`. */
   mostBytes: number;
   /** For the whole exchange, until the body was read. */

@@ -161,6 +161,10 @@ function readMember(of: unknown, name: string): unknown {
 const needsCredential = ({ isAuthenticated }: LfsAnswer, { header }: Action) =>
   !isAuthenticated && header.authorization === undefined;
 
+/** A host may name addresses of its own origin, which the operator may have set. Others pass the guard. */
+const isElsewhere = ({ cloneUrl }: LfsHost, { href }: Action) =>
+  !URL.canParse(href) || new URL(href).origin !== new URL(cloneUrl).origin;
+
 /**
  * Downloads one object into a file, and checks its size and its SHA-256.
  *
@@ -177,6 +181,7 @@ export async function downloadObject(
   const response = await host.remotes.fetch(action.href, {
     headers: action.header,
     credential: needsCredential(answer, action) ? host.credential : undefined,
+    isNamedByHost: isElsewhere(host, action),
     mostBytes: answer.size,
     timeoutMilliseconds: transferMilliseconds,
     signal: host.signal,
@@ -225,6 +230,7 @@ export async function uploadObject(
       },
       body,
       credential: needsCredential(answer, upload) ? host.credential : undefined,
+      isNamedByHost: isElsewhere(host, upload),
       mostBytes: mostAnswerBytes,
       timeoutMilliseconds: transferMilliseconds,
       signal: host.signal,
@@ -237,6 +243,7 @@ export async function uploadObject(
     headers: { accept: mediaType, 'content-type': mediaType, ...verify.header },
     body: JSON.stringify({ oid: answer.oid, size: answer.size }),
     credential: needsCredential(answer, verify) ? host.credential : undefined,
+    isNamedByHost: isElsewhere(host, verify),
     mostBytes: mostAnswerBytes,
     timeoutMilliseconds: batchMilliseconds,
     signal: host.signal,

@@ -4,9 +4,9 @@
  * never run.
  */
 import { type IgnoredPipeline, type SharedArtifact, sharedArtifactLimit } from '@headgate/contract';
+import type { SharedPipelineUse } from '@headgate/pipelines';
 import { type ColumnTypes, type Read, type RowOf, statement, typed } from '../../kernel/database/database.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
-import type { PipelineDescription } from '../artifacts/index.ts';
 
 /** The limit of one version; an execution may use a hundred. */
 const ignoredToldLimit = 20;
@@ -70,15 +70,14 @@ const chooseAll = statement(
 );
 
 /**
- * Chooses for all pipelines of a version, starting with the executed one. Without shared pipelines it needs
- * no query.
+ * Chooses for the uses of all pipelines of a version, those of the executed one first. Without uses it needs no
+ * query.
  */
 export async function chooseVersions(
   read: Read,
   { accountId }: Pick<Scope, 'accountId'>,
-  pipelines: readonly PipelineDescription[],
+  uses: readonly SharedPipelineUse[],
 ): Promise<SharedArtifact[]> {
-  const uses = pipelines.flatMap((pipeline) => pipeline.sharedPipelines ?? []);
   if (uses.length === 0) return [];
   const wanted = new Map(uses.map((use) => [JSON.stringify([use.prefix, use.versionName]), use]));
   const asked = [...wanted.values()].slice(0, sharedArtifactLimit);

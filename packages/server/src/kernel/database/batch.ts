@@ -44,6 +44,9 @@ export interface Sent {
   /** In the order of the statement's text. */
   parameters: readonly Parameter[];
   rows: Record<string, unknown>[];
+  /** With more characters than this in all rows, there are none and `isTooLarge` is set. */
+  mostCharacters?: number | undefined;
+  isTooLarge?: boolean;
 }
 
 const columnsOf = new WeakMap<PreparedStatement, Columns>();
@@ -57,6 +60,7 @@ export class Batch {
   #done: (failure: Error | undefined) => void;
   #at = 0;
   #columns: Columns | undefined;
+  #charactersOfItem = 0;
   #settled = false;
   callback: ((failure: Error | null) => void) | undefined;
 
@@ -112,6 +116,15 @@ export class Batch {
     if (item === undefined) return;
     this.#columns ??= columnsOf.get(item.statement) ?? noColumns;
     const { names, parsers } = this.#columns;
+    const { mostCharacters } = item;
+    if (mostCharacters !== undefined) {
+      for (const text of fields) this.#charactersOfItem += text?.length ?? 0;
+      if (this.#charactersOfItem > mostCharacters) {
+        item.isTooLarge = true;
+        item.rows.length = 0;
+        return;
+      }
+    }
     const row: Record<string, unknown> = {};
     for (let index = 0; index < fields.length; index++) {
       const text = fields[index];
@@ -125,6 +138,7 @@ export class Batch {
     if (item !== undefined && !columnsOf.has(item.statement)) columnsOf.set(item.statement, noColumns);
     this.#at += 1;
     this.#columns = undefined;
+    this.#charactersOfItem = 0;
   }
 
   handleEmptyQuery(): void {

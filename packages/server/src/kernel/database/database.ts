@@ -21,10 +21,12 @@ import { type Hearing, type Listening, listenOn, onOwnConnection } from './own-c
 import { createSharedReads, createSharedWrites } from './shared-trips.ts';
 import type { Statement } from './statement.ts';
 import {
+  type BoundedRead,
   listEventAccounts,
   type Opening,
   PipelinedTransaction,
   type Read,
+  RowsTooLarge,
   type Transaction,
   toSend,
 } from './transaction.ts';
@@ -40,18 +42,22 @@ export {
   type Statement,
   statement,
 } from './statement.ts';
-export { type Opening, type Read, type Transaction, toSend } from './transaction.ts';
+export { type Opening, type Read, RowsTooLarge, type Transaction, toSend } from './transaction.ts';
 
 // Counters, sizes and versions are bigint in tables, and fit a JavaScript number.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 
 export interface Database {
-  read: Read;
-  /** Runs two reads in one trip. Each takes the parameters that it declares. */
+  read: BoundedRead;
+  /**
+   * Runs two reads in one trip. Each takes the parameters that it declares. Throws `RowsTooLarge` if the rows of the
+   * second one have more characters than `mostCharacters`.
+   */
   readBoth<One, Other, Parameters>(
     one: Statement<One, Parameters>,
     other: Statement<Other, Parameters>,
     parameters: NoInfer<Parameters>,
+    mostCharacters?: number,
   ): Promise<[One[], Other[]]>;
   /**
    * Runs `work` in one transaction and commits it. Statements that are still buffered when `work` returns are
@@ -133,10 +139,12 @@ export function openDatabase(options: DatabaseOptions): Database {
   async function read<Row, Parameters>(
     query: Statement<Row, Parameters>,
     parameters: NoInfer<Parameters>,
+    mostCharacters?: number,
   ): Promise<Row[]> {
-    const sent = toSend(query, parameters);
+    const sent = toSend(query, parameters, mostCharacters);
     await trackUse(() => sendRead([sent]));
     markLoop('rows of the database');
+    if (sent.isTooLarge) throw new RowsTooLarge();
     if (query.writesEvents) announceEvents([sent]);
     return sent.rows as Row[];
   }
@@ -145,10 +153,12 @@ export function openDatabase(options: DatabaseOptions): Database {
     one: Statement<One, Parameters>,
     other: Statement<Other, Parameters>,
     parameters: NoInfer<Parameters>,
+    mostCharacters?: number,
   ): Promise<[One[], Other[]]> {
     const first = toSend(one, parameters);
-    const second = toSend(other, parameters);
+    const second = toSend(other, parameters, mostCharacters);
     await trackUse(() => sendRead([first, second]));
+    if (second.isTooLarge) throw new RowsTooLarge();
     return [first.rows as One[], second.rows as Other[]];
   }
 

@@ -75,24 +75,25 @@ export async function lockMigrations(client: pg.Client): Promise<void> {
   await client.query('select pg_advisory_xact_lock($1)', [migrationLock]);
 }
 
-/**
- * Applies the migrations `wanted` to an empty database, in the caller's transaction.
- *
- * @throws if this program does not have one of them
- */
+/** Refuses a backup with a migration that this program does not have, before anything is written. */
+export async function refuseNewerBackup(wanted: readonly AppliedMigration[]): Promise<void> {
+  const migrations = await readMigrations();
+  const known = new Map(migrations.map(({ name, checksum }) => [name, checksum]));
+  const newest = wanted.findLast(({ name, checksum }) => known.get(name) !== checksum);
+  if (newest === undefined) return;
+  throw new Error(
+    `The backup contains the migration ${newest.name}, which this version of Headgate does not have: its newest is ` +
+      `${migrations.at(-1)?.name}. Nothing was changed. Restore it with the version that made it, or a later one.`,
+  );
+}
+
+/** Applies the migrations `wanted`, which this program has, to an empty database, in the caller's transaction. */
 export async function applyMigrations(client: pg.Client, wanted: readonly AppliedMigration[]): Promise<void> {
-  const known = new Map((await readMigrations()).map((migration) => [migration.name, migration]));
+  await refuseNewerBackup(wanted);
+  const names = new Set(wanted.map(({ name }) => name));
   await client.query(createMigrationTable);
-  for (const { name, checksum } of wanted) {
-    const migration = known.get(name);
-    if (migration?.checksum !== checksum) {
-      throw new Error(
-        `The backup contains the migration ${name}, which this version of Headgate does not have. ` +
-          'Restore it with the version that made it, or a later one.',
-      );
-    }
-    await apply(client, migration);
-  }
+  for (const migration of await readMigrations())
+    if (names.has(migration.name)) await apply(client, migration);
 }
 
 async function refuseOldServer(client: pg.Client): Promise<void> {

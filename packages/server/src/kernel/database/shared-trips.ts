@@ -104,7 +104,10 @@ function travel(
     for (const { items, resolve, reject } of passengers) {
       if (!again) reject(failure);
       else {
-        for (const item of items) item.rows.length = 0;
+        for (const item of items) {
+          item.rows.length = 0;
+          item.isTooLarge = false;
+        }
         alone(items).then(resolve, reject);
       }
     }

@@ -16,6 +16,18 @@ export type Read = <Row, Parameters>(
   parameters: NoInfer<Parameters>,
 ) => Promise<Row[]>;
 
+/** Throws `RowsTooLarge` if the rows have more characters than `mostCharacters`. */
+export type BoundedRead = <Row, Parameters>(
+  query: Statement<Row, Parameters>,
+  parameters: NoInfer<Parameters>,
+  mostCharacters?: number,
+) => Promise<Row[]>;
+
+/** The rows were more than the reader takes; none of them was kept. */
+export class RowsTooLarge extends Error {
+  override name = 'RowsTooLarge';
+}
+
 export interface Transaction {
   /** Sends a statement and waits for its rows. */
   query: Read;
@@ -50,8 +62,9 @@ export type Opening = () => Sent | undefined;
 export function toSend<Row, Parameters>(
   query: Statement<Row, Parameters>,
   parameters: NoInfer<Parameters>,
+  mostCharacters?: number,
 ): Sent {
-  return { statement: query, parameters: orderValues(query, parameters), rows: [] };
+  return { statement: query, parameters: orderValues(query, parameters), rows: [], mostCharacters };
 }
 
 // Transaction control, not part of the schema: listStatements() leaves these out.

@@ -25,7 +25,7 @@ export function createAwaitedWork<Op extends Operation>(serving: Serving<Op>): A
       return requireNotPending(written, call.now);
     },
     async finish(workId, answer) {
-      const stored = renderAnswer(operation, answer, {});
+      const stored = await renderAnswer(operation, answer, {});
       if (key !== undefined)
         await services.database.transaction((tx) => storeOutcome(tx, accountId, key, workId, stored));
       return stored;

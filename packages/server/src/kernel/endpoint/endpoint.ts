@@ -11,7 +11,7 @@
  */
 import type { Operation } from '@headgate/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { isDatabaseError, isDiskFull, isUnavailable } from '../database/database.ts';
+import { isDatabaseError, isDiskFull, isUnavailable, RowsTooLarge } from '../database/database.ts';
 import { createOccupant, occupyLoop } from '../event-loop.ts';
 import { acceptsJson, chooseScimType, prefersEvents } from '../http/accept.ts';
 import { takeReadBody } from '../http/body-reading.ts';
@@ -175,7 +175,7 @@ function createEndpointsOf(serves: Serves): Endpoints {
         const known = operation.success.conditional && serving.request.headers['if-none-match'];
         if (known && answer.etag !== undefined && isKnownTag(known, answer.etag))
           return reply.removeHeader('content-type').code(304).header('etag', answer.etag).send();
-        return send(reply, renderAnswer(operation, answer, {}));
+        return send(reply, await renderAnswer(operation, answer, {}));
       };
       route(operation, serve, follow);
     },
@@ -249,6 +249,7 @@ function send(reply: FastifyReply, { status, headers, body }: StoredAnswer) {
  */
 export function toProblem(failure: unknown): Problem | undefined {
   if (failure instanceof Problem) return failure;
+  if (failure instanceof RowsTooLarge) return problem('response-too-large');
   if (isDiskFull(failure)) return problem('storage-full');
   // After a deadlock or serialization failure the same request can succeed when repeated.
   const isConflict = isDatabaseError(failure) && ['40001', '40P01'].includes(failure.code);

@@ -5,6 +5,12 @@ import { type Asking, findRefusal, makeGuardParameters } from '../security/guard
 import type { Standing } from '../security/permissions.ts';
 import type { ReadCall, Serving } from './call.ts';
 
+/**
+ * For the rows of one response: some of the largest values that a request can write. A page of a hundred of them would
+ * take the server's memory.
+ */
+export const mostCharactersOfRows = 64 * 1_048_576;
+
 type GuardedReads = Pick<ReadCall<Operation>, 'rows' | 'page'>;
 
 export function createReadCall<Op extends Operation>(serving: Serving<Op>): ReadCall<Op> {
@@ -21,13 +27,17 @@ export function createGuardedReads(database: Database, asking: Asking): GuardedR
   }
   return {
     async rows(query, parameters) {
-      const rows = await database.read(query.guarded, { ...makeGuardParameters(asking), ...parameters });
+      const rows = await database.read(
+        query.guarded,
+        { ...makeGuardParameters(asking), ...parameters },
+        mostCharactersOfRows,
+      );
       await requirePermitted(rows);
       return rows.filter((row) => row.found === true);
     },
     async page(query, parameters) {
       const all = { ...makeGuardParameters(asking), ...parameters };
-      const [heads, rows] = await database.readBoth(query.head, query.rows, all);
+      const [heads, rows] = await database.readBoth(query.head, query.rows, all, mostCharactersOfRows);
       return { rows, total: (await requirePermitted(heads)).total };
     },
   };

@@ -15,8 +15,10 @@ import {
   toSend,
 } from '../database/database.ts';
 import { createEventSource, recordEvents } from '../database/events.ts';
+import { createSlices } from '../event-loop.ts';
 import { warningHeader } from '../http/ignored-members.ts';
 import { problem } from '../http/problems.ts';
+import { renderJson } from '../http/render-json.ts';
 import { type Asking, findRefusal, makeGuardParameters } from '../security/guard.ts';
 import { guardTypes } from '../security/guarded-read.ts';
 import type { Sealer } from '../security/sealed.ts';
@@ -133,16 +135,20 @@ function runWrite<Op extends Operation>(
     );
   }
   return services.database.transaction(async (tx) => {
+    // A large value is written, told and answered: three slices.
+    const endSlice = createSlices();
     const outcome = await work(tx, rows);
+    await endSlice();
     const source = createEventSource(call.scope, request.id);
     recordEvents(tx, source, outcome.events, call.now, services.newId);
+    await endSlice();
     if (pending !== undefined) {
       if (key !== undefined) storePending(tx, call.scope.accountId, key, pending, call.now);
       return { pending };
     }
     const location =
       outcome.location === undefined ? undefined : services.tokens.issuer + publicPrefix + outcome.location;
-    const answer = renderAnswer(operation, outcome, location === undefined ? {} : { location });
+    const answer = await renderAnswer(operation, outcome, location === undefined ? {} : { location });
     if (key !== undefined) {
       const sealer = operation.answerHoldsSecret ? services.sealer : undefined;
       storeAnswer(tx, call.scope.accountId, key, answer, { now: call.now, sealer });
@@ -194,11 +200,11 @@ export function requireAnswer(written: Earlier): StoredAnswer {
   return written.answer;
 }
 
-export function renderAnswer<Op extends Operation>(
+export async function renderAnswer<Op extends Operation>(
   operation: Op,
   answer: Answer<Op>,
   headers: Record<string, string>,
-): StoredAnswer {
+): Promise<StoredAnswer> {
   const { etag, warning } = answer;
   return {
     status: operation.success.status,
@@ -207,7 +213,7 @@ export function renderAnswer<Op extends Operation>(
       ...(etag === undefined ? {} : { etag }),
       ...(warning === undefined ? {} : { [warningHeader]: warning }),
     },
-    body: answer.text ?? (answer.body === undefined ? null : JSON.stringify(answer.body)),
+    body: answer.text ?? (answer.body === undefined ? null : await renderJson(answer.body)),
   };
 }
 

@@ -2,6 +2,7 @@
  * Reads JSON request bodies: small ones at once, large ones in a thread, so that no body blocks other
  * requests (docs/adr/0037).
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Operation } from '@headgate/contract';
 import { createWorkThread, TooCostly } from '../threads/work-thread.ts';
 import { type BodyReading, createBodyReading, type ReadBody } from './body-reading.ts';
@@ -66,7 +67,10 @@ export function createBodyReader({
     });
     if ('faulty' in reading) return { value: undefined, ...reading.faulty };
     if ('invalid' in reading) throw new Problem('invalid-json', reading.invalid);
-    return { value: JSON.parse(reading.json), unknown: reading.unknown, faults: [] };
+    const value: unknown = JSON.parse(reading.json);
+    // Parsing a large body and handling it are two slices of work.
+    await nextTurn();
+    return { value, unknown: reading.unknown, faults: [] };
   }
 
   return {

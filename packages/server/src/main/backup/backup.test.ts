@@ -122,6 +122,23 @@ test('every row of every table and every byte of every blob is restored', async 
   await database.close();
 });
 
+test('a backup of a later version is refused with one line before a database is opened, with --force too', async () => {
+  const [newest] = await server.database.query<{ name: string; checksum: string }>(
+    'select name, checksum from schema_migration order by name desc limit 1',
+  );
+  assert.ok(newest);
+  const change = 'update schema_migration set checksum = $2 where name = $1';
+  await server.database.query(change, [newest.name, 'of a later version']);
+  const file = await backup('of-a-later-version').finally(() =>
+    server.database.query(change, [newest.name, newest.checksum]),
+  );
+  await assert.rejects(verifyBackup(file, key), ({ message }: Error) => {
+    assert.match(message, /^The backup contains the migration .*Nothing was changed.*or a later one\.$/);
+    assert.ok(message.includes(newest.name), message);
+    return true;
+  });
+});
+
 test('a backup contains nothing of an upload under way', async () => {
   const account = await server.account();
   const target = await anotherDatabase();

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { buildSingleBlobKey, type ObjectStore } from '../../delivery/blobs/index.ts';
-import { refuseNewerSchema } from '../../kernel/database/migrate.ts';
+import { refuseNewerBackup, refuseNewerSchema } from '../../kernel/database/migrate.ts';
 import type { Sealer } from '../../kernel/security/sealed.ts';
 import { readVerifiedMembers, verifyArchive } from './archive.ts';
 import { type BackupHeader, createSeal, headerName, readHeader } from './header.ts';
@@ -25,7 +25,7 @@ export interface VerifiedBackup {
   sums: string;
 }
 
-/** @throws with the reason if the file is damaged or belongs to another master key */
+/** @throws with the reason if the file is damaged, belongs to another master key, or is newer than this program */
 export async function verifyBackup(
   file: string,
   key: { sealer: Sealer | undefined; place: string },
@@ -37,6 +37,7 @@ export async function verifyBackup(
     header = readHeader(file, first, key);
   });
   if (header === undefined) throw new Error(`${file} is not a backup of Headgate.`);
+  await refuseNewerBackup(header.migrations);
   return { file, header, sums };
 }
 

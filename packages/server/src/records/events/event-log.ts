@@ -12,6 +12,7 @@ import {
   type Database,
   type ParameterTypes,
   type RowOf,
+  RowsTooLarge,
   statement,
 } from '../../kernel/database/database.ts';
 import type { EventReach } from './event-reach.ts';
@@ -113,16 +114,30 @@ const selectAfter = statement(
   order by matched.position`,
 );
 
+/** Several of the largest events that one request can write, with what was there before. */
+const mostCharactersOfPart = 128 * 1_048_576;
+
 /**
- * Reads the next events that the reach and the filter select. It looks at `scannedEvents` at most, so it may
+ * Reads the next events that the reach and the filter select, fewer than `limit` if they are very large. It looks at `scannedEvents` at most, so it may
  * return none although there are more.
  */
-export async function readEventsAfter(
+export async function readEventsAfter(database: Pick<Database, 'readBoth'>, read: LogRead): Promise<LogPart> {
+  for (let { limit } = read; limit > 1; limit = Math.ceil(limit / 8))
+    try {
+      return await readPart(database, { ...read, limit }, mostCharactersOfPart);
+    } catch (failure) {
+      if (!(failure instanceof RowsTooLarge)) throw failure;
+    }
+  return readPart(database, { ...read, limit: 1 });
+}
+
+async function readPart(
   database: Pick<Database, 'readBoth'>,
   { accountId, after, limit, reach, filter = {} }: LogRead,
+  mostCharacters?: number,
 ): Promise<LogPart> {
   // The second statement sees the positions that the first one gave.
-  const [[log], rows] = await database.readBoth(numberEvents, selectAfter, {
+  const parameters = {
     account_id: accountId,
     scanned: scannedEvents,
     after,
@@ -134,7 +149,8 @@ export async function readEventsAfter(
     actor_id: filter.actorId ?? null,
     subject_id: filter.subjectId ?? null,
     subject_type: filter.subjectType ?? null,
-  });
+  };
+  const [[log], rows] = await database.readBoth(numberEvents, selectAfter, parameters, mostCharacters);
   const events = rows.filter((row): row is (typeof rows)[number] & LoggedEvent => row.position !== null);
   const through = (events.length === limit ? events.at(-1)?.position : rows[0]?.through) ?? after;
   const last = Math.max(log?.last ?? 0, events.at(-1)?.position ?? rows[0]?.through ?? 0);

@@ -22,8 +22,15 @@ async function createPlaces(concurrency = 20): Promise<{ one: Place; other: Plac
   return { one, other: { ...one, project }, instance };
 }
 
-async function enqueue(place: Place, count: number): Promise<void> {
-  for (let number = 0; number < count; number++) await createExecution(place);
+async function enqueue(place: Place, count: number, environmentName = 'dev'): Promise<void> {
+  for (let number = 0; number < count; number++) await createExecution(place, environmentName);
+}
+
+/** Queues runs in both environments of a project. */
+async function enqueueInBoth(place: Place, count: number): Promise<void> {
+  await upload(place.account.admin, place.project, [mainPipeline], { environmentName: 'prod' });
+  await enqueue(place, count);
+  await enqueue(place, count, 'prod');
 }
 
 async function leaveOnlyDev({ account: { admin }, project }: Place): Promise<void> {
@@ -55,6 +62,22 @@ test('one environment holds at most half of the places, whether or not others wa
   await enqueue(other, 1);
   const second = await instance.claim(4);
   assert.equal(order(second.work, one), 'other');
+});
+
+test('the environments of one project leave a place for another project', async () => {
+  const { one, other, instance } = await createPlaces(4);
+  await enqueueInBoth(one, 4);
+  assert.equal((await instance.claim(4)).work.length, 3, 'three quarters of 4');
+  await enqueue(other, 1);
+  assert.equal(order((await instance.claim(1)).work, one), 'other');
+});
+
+test('the only project that an agent serves has all its places', async () => {
+  const one = await createPlace(await server.account());
+  const instance = createInstance(one.agent);
+  await instance.hello({ concurrency: 4 });
+  await enqueueInBoth(one, 4);
+  assert.equal((await instance.claim(4)).work.length, 4);
 });
 
 test('the end of a run wakes the claim for work that its environment could not have', async () => {
@@ -151,36 +174,70 @@ test('short work has places of its own, which runs cannot take', async () => {
   assert.equal((await claim(0, 5)).body.work.length, 1);
 });
 
-test('a start above the limit of queued runs is 409, also of a test execution', async () => {
-  const { one, other } = await createPlaces();
+test('a start, a restart and a test execution above the limit of queued runs are 409', async () => {
+  const { one, other, instance } = await createPlaces();
+  const { admin } = one.account;
+  const failedPath = await createExecution(one);
+  const [failed] = (await instance.claim(1)).work;
+  assert.ok(failed);
+  await instance.report(failed, { type: 'started' });
+  await instance.report(failed, { type: 'completed', outcome: { status: 'FAILED', message: 'no table' } });
   await enqueue(one, 40);
-  const body = { pipelineName: 'main', environmentName: 'dev' };
-  const refused = requireProblem(
-    await one.account.admin.post(`${one.project.path}/pipeline-executions`, body),
-    409,
-    'queue-full',
-  );
-  assert.match(refused.detail, /40 runs of the environment "dev" wait for an agent/);
+  const requests: [path: string, body: object][] = [
+    [`${one.project.path}/pipeline-executions`, { pipelineName: 'main', environmentName: 'dev' }],
+    [`${failedPath}/restart`, {}],
+    [`${one.project.path}/test-executions`, { scope: 'PROJECT', environmentName: 'dev' }],
+  ];
+  for (const [path, body] of requests) {
+    const refused = requireProblem(await admin.post(path, body), 409, 'queue-full');
+    assert.match(refused.detail, /40 runs of the environment "dev" wait for an agent/);
+  }
   await enqueue(other, 1);
 });
 
-/** The claim looks up what it takes: neither the number of waiting works nor that of places matters. */
-test('a claim stays cheap with 100,000 waiting runs in 2,000 environments', async () => {
-  const { one, instance } = await createPlaces();
+/** Queues work by SQL, and returns how many blocks of the database a claim reads then, and how many works it gets. */
+async function measureClaim(
+  { one, instance }: { one: Place; instance: Instance },
+  columns: string,
+  works: string,
+) {
   const { accountId, projectId } = { ...one.account, ...one.project };
   const { query } = server.database;
   await query(
-    `insert into work (account_id, work_id, project_id, environment_name, agent_id, kind, name, state, created_at, queued_at, due_at)
-     select $1, gen_random_uuid(), $2, 'place ' || n % 2000, $3, 'pipeline-execution', 'main', 'queued', now(), now(), now()
-     from generate_series(1, 100000) n`,
+    `insert into work (account_id, work_id, project_id, agent_id, environment_name, ${columns}, name, state, created_at, queued_at, due_at)
+     select $1, gen_random_uuid(), $2, $3, ${works}`,
     [accountId, projectId, one.agent.agentId],
   );
   await query('analyze work');
+  const claim = `select * from choose_work('${accountId}', '${one.agent.agentId}', '${instance.instanceId}', 0, 'run', 20)`;
+  const [row] = await query<{ work_ids: string[] }>(claim);
   const rows = await query<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(
-    `explain (analyze, buffers, format json)
-     select * from choose_work('${accountId}', '${one.agent.agentId}', '${instance.instanceId}', 0, 'run', 20)`,
+    `explain (analyze, buffers, format json) ${claim}`,
   );
   const plan = rows[0]?.['QUERY PLAN'][0].Plan ?? {};
   const blocks = (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);
+  return { blocks, works: row?.work_ids.length };
+}
+
+/** The claim looks up what it takes: neither the number of waiting works nor that of places matters. */
+test('a claim stays cheap with 100,000 waiting runs in 2,000 environments', async () => {
+  const { blocks, works } = await measureClaim(
+    await createPlaces(),
+    'kind',
+    `'place ' || n % 2000, 'pipeline-execution', 'main', 'queued', now(), now(), now() from generate_series(1, 100000) n`,
+  );
+  assert.equal(works, 15, 'the share of the project');
   assert.ok(blocks < 3_000, `${blocks} blocks`);
+});
+
+test('a claim stays cheap when its instance supports none of 100,000 waiting runs, or only the last', async () => {
+  const places = await createPlaces();
+  const waiting = `'place ' || n % 200, 'pipeline-execution', 'sql-v9', 'main', 'queued', now(), now(), now() from generate_series(1, 100000) n`;
+  const none = await measureClaim(places, 'kind, ability', waiting);
+  assert.equal(none.works, 0);
+  assert.ok(none.blocks < 1_000, `${none.blocks} blocks`);
+  const one = `'place 99', 'pipeline-execution', null, 'main', 'queued', now(), now(), now()`;
+  const last = await measureClaim(places, 'kind, ability', one);
+  assert.equal(last.works, 1);
+  assert.ok(last.blocks < 1_000, `${last.blocks} blocks`);
 });

@@ -1,9 +1,7 @@
 /** The table `ai_message`: messages are only ever added, in an order without gaps. */
-import { type AiMessageData, queryWarehouse } from '@headgate/contract';
+import type { AiMessageData } from '@headgate/contract';
 import { type RowOf, statement, type Transaction, typed } from '../../kernel/database/database.ts';
-import { requirePermission } from '../../kernel/security/guard.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
-import { findRequiredRoles } from '../../kernel/security/permissions.ts';
 import { encodeJson } from './stored-text.ts';
 
 const messageRow = {
@@ -13,26 +11,13 @@ const messageRow = {
   data: typed<AiMessageData>('jsonb'),
 } as const;
 
-const shownRow = {
-  ...messageRow,
-  /** It has rows of a warehouse that the caller may not query. */
-  is_hidden: 'boolean',
-} as const;
-export type ShownMessageRow = RowOf<typeof shownRow>;
-
-const toQuery = findRequiredRoles(requirePermission(queryWarehouse));
-/** SQL: the caller may not query the warehouse of the message `m`. */
-const isHidden = `case when m.data ->> 'type' = 'tool-result' and (m.data ? 'environmentName' or m.data ->> 'toolName' = 'query_warehouse')
-    then (select standing <> 'permitted' from rights($account_id::uuid, $principal_id::uuid, $project_id::uuid,
-      coalesce(m.data ->> 'environmentName', ''), '${toQuery.account}'::text[], '${toQuery.project}'::text[],
-      '${toQuery.environment}'::text[], $now::timestamptz))
-    else false end`;
+export type ShownMessageRow = RowOf<typeof messageRow>;
 
 /** The task must exist. `limit` is one more than what is shown, to see whether there are more. */
 export const messagesAfter = guardedRead(
-  { parameters: { task_id: 'uuid', after: 'bigint', limit: 'bigint' }, row: shownRow },
+  { parameters: { task_id: 'uuid', after: 'bigint', limit: 'bigint' }, row: messageRow },
   `
-  select m.position, m.group_id, m.written_at, m.data, ${isHidden} as is_hidden from ai_message m
+  select m.position, m.group_id, m.written_at, m.data from ai_message m
   where m.account_id = $account_id and m.task_id = $task_id and m.position > $after
   order by m.position limit $limit`,
 );

@@ -45,10 +45,9 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
     const scalarVariables = body.scalarVariables ?? {};
     const gridVariables = body.gridVariables ?? {};
     const [found] = await rows(whatStartNeeds, createStartParameters(body, services.config));
-    const { version, pipeline, agentId, userName, queuedRuns } = requireStart(found, body);
+    const { version, pipeline, agentId, userName, uses, queuedRuns } = requireStart(found, body);
     requireRoom(queuedRuns, environmentName, services.config);
-    const first = [pipeline, ...version.pipelines.filter((each) => each !== pipeline)];
-    const sharedArtifacts = await chooseVersions(services.database.read, scope, first);
+    const sharedArtifacts = await chooseVersions(services.database.read, scope, uses);
     const executionId = newId();
     const execution = {
       executionId,

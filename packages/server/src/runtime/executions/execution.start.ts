@@ -1,12 +1,6 @@
 /** The rules for starting a pipeline, and the one statement that reads what they need. */
-import {
-  type BodyOf,
-  type IgnoredPipeline,
-  nearestName,
-  type startPipelineExecution,
-  type VariableType,
-} from '@headgate/contract';
-import { listCandidatePaths } from '@headgate/pipelines';
+import { type BodyOf, nearestName, type startPipelineExecution, type VariableType } from '@headgate/contract';
+import { listCandidatePaths, type SharedPipelineUse } from '@headgate/pipelines';
 import {
   createVersionProblem,
   type PipelineDescription,
@@ -25,6 +19,7 @@ import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
 import { countQueuedRuns, type QueueLimit } from '../../kernel/work/queued-runs.ts';
+import { joinStartPipelines, renderNames, startPipelineColumns } from './start-pipelines.ts';
 
 export type StartRequest = BodyOf<typeof startPipelineExecution>;
 
@@ -38,9 +33,7 @@ const startRow = {
   version_name: 'text?',
   enabled: 'boolean?',
   manifest_digest: 'text?',
-  pipelines: typed<PipelineDescription[] | null>('jsonb'),
-  /** The pipelines with this name that the upload ignored. */
-  ignored: typed<IgnoredPipeline[] | null>('json'),
+  ...startPipelineColumns,
   variable_types: typed<Record<string, VariableType>>('json'),
   /** Counted up to the limit. */
   queued_runs: 'integer',
@@ -55,8 +48,8 @@ const startTypes = {
   /** The names of the variables in the request. */
   variable_names: 'text[]',
   agent_id: 'uuid?',
-  /** The paths that the pipeline's name can mean. */
-  paths: 'text[]',
+  /** See `renderNames`. */
+  pipeline_names: 'jsonb',
   queue_limit: 'bigint',
 } satisfies ParameterTypes;
 
@@ -68,9 +61,8 @@ export const whatStartNeeds = guardedRead(
   },
   `
   select e.default_agent_id, (select name from principal where account_id = $account_id
-    and principal_id = $principal_id) as user_name, v.version_name, v.enabled, v.manifest_digest, m.pipelines,
-    (select json_agg(item) from jsonb_array_elements(v.ignored_pipelines) as item
-      where item ->> 'path' = any ($paths::text[])) as ignored,
+    and principal_id = $principal_id) as user_name, v.version_name, v.enabled, v.manifest_digest,
+    found.pipelines, more.known_paths, more.uses, more.ignored,
     (select coalesce(json_object_agg(name, type), '{}') from variable
       where account_id = $account_id and project_id = $project_id
         and name = any ($variable_names::text[])) as variable_types,
@@ -83,6 +75,7 @@ export const whatStartNeeds = guardedRead(
   from environment e
   left join lateral (${selectChosenVersion('version_name, enabled, manifest_digest, ignored_pipelines')}) v on true
   left join manifest m on m.account_id = $account_id and m.digest = v.manifest_digest
+  ${joinStartPipelines('$pipeline_names::jsonb')}
   where e.account_id = $account_id and e.project_id = $project_id and e.name = $environment_name`,
 );
 
@@ -96,7 +89,7 @@ export function createStartParameters(
   return {
     ...createPlaceParameters(body, limit),
     variable_names: [...Object.keys(body.scalarVariables ?? {}), ...Object.keys(body.gridVariables ?? {})],
-    paths: listCandidatePaths(body.pipelineName),
+    pipeline_names: renderNames([body.pipelineName]),
   };
 }
 
@@ -109,7 +102,7 @@ export function createPlaceParameters(
     version_name: place.versionName ?? null,
     variable_names: [],
     agent_id: place.agentId === undefined ? null : toUuid(place.agentId),
-    paths: [],
+    pipeline_names: '[]',
     queue_limit: queuedRuns,
   };
 }
@@ -117,7 +110,6 @@ export function createPlaceParameters(
 interface ChosenVersion {
   name: string;
   manifestDigest: string;
-  pipelines: readonly PipelineDescription[];
 }
 
 export interface Start {
@@ -125,6 +117,8 @@ export interface Start {
   pipeline: PipelineDescription;
   agentId: string;
   userName: string;
+  /** The first uses of shared pipelines: those of the pipeline, then those of the others of its version. */
+  uses: readonly SharedPipelineUse[];
   /** The runs of the environment that wait, counted up to the limit. */
   queuedRuns: number;
 }
@@ -138,11 +132,12 @@ export interface Start {
  */
 export function requireStart(found: StartRow | undefined, body: StartRequest, at = 'body'): Start {
   const { row, version } = requireVersion(found, body);
-  const pipeline = findPipeline(version.pipelines, row.ignored ?? [], body.pipelineName, version.name);
+  const pipeline = findPipeline(row, body.pipelineName, version.name);
   const types = new Map(Object.entries(row.variable_types));
   requireVariables(body, at, pipeline, types);
   const { user_name: userName, queued_runs: queuedRuns } = row;
-  return { version, pipeline, agentId: requireAgent(row, body), userName, queuedRuns };
+  const uses = [...(pipeline.sharedPipelines ?? []), ...(row.uses ?? [])];
+  return { version, pipeline, agentId: requireAgent(row, body), userName, uses, queuedRuns };
 }
 
 /** Throws `environment-not-found`, `artifact-not-found`, `artifact-disabled` and `unknown-agent`. */
@@ -151,12 +146,11 @@ export function requireVersion(
   { environmentName, versionName, agentId }: StartPlace,
 ): { row: StartRow; version: ChosenVersion } {
   if (found === undefined) throw problem('environment-not-found', { name: environmentName });
-  const { version_name: name, manifest_digest: manifestDigest, pipelines } = found;
-  if (name === null || manifestDigest === null || pipelines === null)
-    throw createVersionProblem(environmentName, versionName);
+  const { version_name: name, manifest_digest: manifestDigest } = found;
+  if (name === null || manifestDigest === null) throw createVersionProblem(environmentName, versionName);
   if (found.enabled !== true) throw problem('artifact-disabled', { versionName: name, environmentName });
   if (agentId !== undefined && found.named_agent_id === null) throw problem('unknown-agent', { id: agentId });
-  return { row: found, version: { name, manifestDigest, pipelines } };
+  return { row: found, version: { name, manifestDigest } };
 }
 
 /** Throws `environment-without-agent`. */
@@ -170,19 +164,20 @@ export function requireAgent(found: StartRow, { environmentName }: StartPlace): 
  * The name may omit the extension; then an orchestration is preferred, even an unreadable one. Throws
  * `pipeline-not-found` and `pipeline-unreadable`.
  */
-function findPipeline(
-  pipelines: readonly PipelineDescription[],
-  ignored: readonly IgnoredPipeline[],
-  named: string,
-  versionName: string,
-): PipelineDescription {
+function findPipeline(row: StartRow, named: string, versionName: string): PipelineDescription {
+  const pipelines = row.pipelines ?? [];
+  const ignored = row.ignored ?? [];
   for (const path of listCandidatePaths(named)) {
     const pipeline = pipelines.find((each) => renderPipelinePath(each) === path);
     if (pipeline !== undefined) return pipeline;
     const reason = ignored.find((each) => each.path === path)?.reason;
     if (reason !== undefined) throw problem('pipeline-unreadable', { path, versionName, reason });
   }
-  const known = [...pipelines.map(renderPipelinePath), ...ignored.map(({ path }) => path)];
+  const known = [
+    ...pipelines.map(renderPipelinePath),
+    ...(row.known_paths ?? []),
+    ...ignored.map(({ path }) => path),
+  ];
   const nearest = nearestName(named, known) ?? nearestName(listCandidatePaths(named)[0] ?? named, known);
   throw problem('pipeline-not-found', { name: named, versionName, nearest });
 }

@@ -179,6 +179,5 @@ test('files published by an earlier release are analyzed again when they are pub
 
 test('a start without shared pipelines sends no further statement', async () => {
   const read = () => assert.fail('a statement was sent');
-  const pipelines = [{ name: 'main', type: 'ORCHESTRATION' as const, variables: [] }];
-  assert.deepEqual(await chooseVersions(read, { accountId: '' }, pipelines), []);
+  assert.deepEqual(await chooseVersions(read, { accountId: '' }, []), []);
 });

@@ -1,12 +1,13 @@
 /** What several starts need, read at once: each place and each agent is read only once. */
 import type { SharedArtifact, VariableType } from '@headgate/contract';
-import { type PipelineDescription, selectChosenVersion } from '../../delivery/artifacts/index.ts';
+import { selectChosenVersion } from '../../delivery/artifacts/index.ts';
 import { chooseVersions } from '../../delivery/shared-pipelines/index.ts';
 import { type ColumnTypes, type Read, type RowOf, statement, typed } from '../../kernel/database/database.ts';
 import { Problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { countQueuedRuns, type QueueLimit } from '../../kernel/work/queued-runs.ts';
 import { requireStart, type Start, type StartRequest } from './execution.start.ts';
+import { joinStartPipelines, renderNames, startPipelineColumns } from './start-pipelines.ts';
 
 /** A start in any account. */
 export interface WantedStart extends StartRequest {
@@ -26,8 +27,7 @@ const placeRow = {
   version_name: 'text?',
   enabled: 'boolean?',
   manifest_digest: 'text?',
-  pipelines: typed<PipelineDescription[] | null>('jsonb'),
-  ignored: typed<{ path: string; reason: string }[] | null>('jsonb'),
+  ...startPipelineColumns,
   variable_types: typed<Record<string, VariableType>>('json'),
   queued_runs: 'integer',
 } satisfies ColumnTypes;
@@ -41,6 +41,8 @@ const selectPlaces = statement(
       project_ids: 'uuid[]',
       environment_names: 'text[]',
       version_names: typed<readonly (string | null)[]>('text[]'),
+      /** See `renderNames`. */
+      pipeline_names: 'text[]',
       variable_names: 'text[]',
       queue_limit: 'bigint',
     },
@@ -50,16 +52,18 @@ const selectPlaces = statement(
   select w.index::integer as index, e.default_agent_id, (
       select case when count(*) = 1 then min(agent_id::text) end from (
         select agent_id from agent a where a.account_id = w.account_id order by agent_id limit 2) two) as only_agent_id,
-    v.version_name, v.enabled, v.manifest_digest, m.pipelines, v.ignored_pipelines as ignored,
+    v.version_name, v.enabled, v.manifest_digest,
+    found.pipelines, more.known_paths, more.uses, more.ignored,
     (select coalesce(json_object_agg(name, type), '{}') from variable
       where account_id = w.account_id and project_id = w.project_id
         and name = any ($variable_names::text[])) as variable_types,
     ${countQueuedRuns('w.account_id', 'w.project_id', 'w.environment_name', '$queue_limit')} as queued_runs
-  from unnest($account_ids::uuid[], $project_ids::uuid[], $environment_names::text[], $version_names::text[])
-    with ordinality as w (account_id, project_id, environment_name, version_name, index)
+  from unnest($account_ids::uuid[], $project_ids::uuid[], $environment_names::text[], $version_names::text[],
+    $pipeline_names::text[]) with ordinality as w (account_id, project_id, environment_name, version_name, pipeline_names, index)
   join environment e on e.account_id = w.account_id and e.project_id = w.project_id and e.name = w.environment_name
   left join lateral (${selectChosenVersion('version_name, enabled, manifest_digest, ignored_pipelines', 'w.')}) v on true
-  left join manifest m on m.account_id = w.account_id and m.digest = v.manifest_digest`,
+  left join manifest m on m.account_id = w.account_id and m.digest = v.manifest_digest
+  ${joinStartPipelines('w.pipeline_names::jsonb')}`,
 );
 
 const selectAgents = statement(
@@ -124,11 +128,19 @@ function readPlaces(
     ...Object.keys(each.scalarVariables ?? {}),
     ...Object.keys(each.gridVariables ?? {}),
   ]);
+  const namesByPlace = new Map<string, string[]>();
+  for (const each of wanted) {
+    const key = renderPlaceKey(each);
+    const names = namesByPlace.get(key) ?? [];
+    names.push(each.pipelineName);
+    namesByPlace.set(key, names);
+  }
   return read(selectPlaces, {
     account_ids: places.map((each) => each.accountId),
     project_ids: places.map((each) => each.projectId),
     environment_names: places.map((each) => each.environmentName),
     version_names: places.map((each) => each.versionName ?? null),
+    pipeline_names: places.map((each) => renderNames(namesByPlace.get(renderPlaceKey(each)) ?? [])),
     variable_names: [...new Set(names)],
     queue_limit: queuedRuns,
   });
@@ -161,8 +173,7 @@ async function chooseShared(
   rows: ReadonlyMap<string | undefined, PlaceRow>,
 ): Promise<ReadonlyMap<string, readonly SharedArtifact[]>> {
   const chosen = places.map(async ([key, { accountId }]) => {
-    const pipelines = rows.get(key)?.pipelines ?? [];
-    return [key, await chooseVersions(read, { accountId }, pipelines)] as const;
+    return [key, await chooseVersions(read, { accountId }, rows.get(key)?.uses ?? [])] as const;
   });
   return new Map(await Promise.all(chosen));
 }

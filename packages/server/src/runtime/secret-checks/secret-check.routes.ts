@@ -1,5 +1,5 @@
 /** Checks with the agents whether the secrets of a project exist. The request waits for the agents. */
-import { checkSecretReferences, secretCheckLimit } from '@headgate/contract';
+import { checkSecretReferences } from '@headgate/contract';
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Endpoints, LongCall, Services } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
@@ -58,13 +58,14 @@ async function readPlan({ body, rows, newId }: CheckCall, environments: readonly
   if (environmentName !== undefined && environments.length === 0)
     throw problem('unknown-environment', { name: environmentName });
   const only = agentId === undefined ? undefined : toUuid(agentId);
-  const askings = pairSecretsWithAgents(secrets, environments, only);
+  const pairs = pairSecretsWithAgents(secrets, environments, only);
+  const { askings } = pairs;
   const ids = new Set([...askings.map((asking) => asking.agentId), only].filter((id) => id !== undefined));
-  const secretNames = [...new Set(askings.slice(0, secretCheckLimit).map(({ at }) => at.secretName))];
+  const secretNames = [...new Set(askings.map(({ at }) => at.secretName))];
   const agents =
     ids.size === 0 ? [] : await rows(askedAgents, { agent_ids: [...ids], secret_names: secretNames });
   if (agentId !== undefined && agents.length === 0) throw problem('unknown-agent', { id: agentId });
-  return planCheck(askings, agents, newId);
+  return planCheck(pairs, agents, newId);
 }
 
 /** Throws `no-agent-to-ask`. */

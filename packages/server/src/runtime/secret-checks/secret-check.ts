@@ -43,56 +43,86 @@ export interface Part {
   secrets: SecretCoordinates[];
 }
 
-/** Pairs each secret with each agent that would read it. */
+/** All rows that name one secret. */
+interface NamedSecret {
+  first: NamedSecretRow;
+  /** The rows that hold in all environments, and those of overrides. */
+  everywhere: NamedSecretRow[];
+  overrides: NamedSecretRow[];
+}
+
+/**
+ * Pairs each secret with each agent that would read it. Builds only the pairs that one check asks, and counts the
+ * others: there may be thousands of secrets with hundreds of agents each.
+ */
 export function pairSecretsWithAgents(
   secrets: readonly NamedSecretRow[],
   environments: readonly EnvironmentRow[],
   onlyAgentId: string | undefined,
-): Asking[] {
-  const askings = new Map<string, Asking>();
-  for (const secret of secrets) {
-    const at = buildCoordinates(secret);
-    for (const [agentId, names] of findAgents(secret, environments, onlyAgentId)) {
-      const key = JSON.stringify([secret.reference, at, agentId]);
-      const { reference } = secret;
-      const empty = {
-        reference,
-        at,
-        agentId,
-        environmentNames: new Set<string>(),
-        namedBy: new Set<string>(),
-      };
-      const asking = askings.get(key) ?? empty;
-      for (const name of names) asking.environmentNames.add(name);
-      if (secret.named_by !== null) asking.namedBy.add(secret.named_by);
-      askings.set(key, asking);
+): { askings: Asking[]; unchecked: number } {
+  const agentOf = new Map(environments.map(({ name, agent_id }) => [name, agent_id ?? undefined]));
+  const groups = Map.groupBy(environments, ({ agent_id }) => agent_id ?? undefined);
+  const namesOf = new Map([...groups].map(([id, those]) => [id, new Set(those.map(({ name }) => name))]));
+  if (environments.length === 0) namesOf.set(undefined, new Set());
+  const askings: Asking[] = [];
+  let unchecked = 0;
+  for (const { first, everywhere, overrides } of groupBySecret(secrets).values()) {
+    const named = onlyAgentId ?? first.agent_id ?? undefined;
+    const found = new Map<string | undefined, Asking>();
+    const reachable = overrides.filter((row) => agentOf.has(row.environment_name ?? ''));
+    const agentOfRow = (row: NamedSecretRow) => named ?? agentOf.get(row.environment_name ?? '');
+    const ids = new Set(reachable.map(agentOfRow));
+    const all = everywhere.length === 0 ? ids : named === undefined ? namesOf : new Set([named]);
+    if (askings.length === secretCheckLimit) {
+      unchecked += all.size;
+      continue;
+    }
+    const { reference } = first;
+    const at = buildCoordinates(first);
+    const namedEverywhere = listNames(everywhere);
+    for (const agentId of all.keys()) {
+      if (askings.length === secretCheckLimit) break;
+      const names = everywhere.length > 0 && named === undefined ? namesOf.get(agentId) : undefined;
+      const environmentNames = names ?? new Set<string>();
+      const asking = { reference, at, agentId, environmentNames, namedBy: new Set(namedEverywhere) };
+      found.set(agentId, asking);
+      askings.push(asking);
+    }
+    unchecked += all.size - found.size;
+    for (const row of reachable) {
+      const asking = found.get(agentOfRow(row));
+      if (row.named_by !== null) asking?.namedBy.add(row.named_by);
+      if (named === undefined && row.environment_name !== null)
+        asking?.environmentNames.add(row.environment_name);
     }
   }
-  return [...askings.values()];
+  return { askings, unchecked };
 }
 
-function findAgents(
-  secret: NamedSecretRow,
-  environments: readonly EnvironmentRow[],
-  onlyAgentId: string | undefined,
-): [agentId: string | undefined, environmentNames: string[]][] {
-  const named = onlyAgentId ?? secret.agent_id ?? undefined;
-  const own = secret.environment_name;
-  const where = own === null ? environments : environments.filter(({ name }) => name === own);
-  if (named !== undefined) return own === null || where.length > 0 ? [[named, []]] : [];
-  if (own === null && where.length === 0) return [[undefined, []]];
-  const byAgent = Map.groupBy(where, (environment) => environment.agent_id ?? undefined);
-  return [...byAgent].map(([agentId, those]) => [agentId, those.map(({ name }) => name)]);
+function groupBySecret(secrets: readonly NamedSecretRow[]): Map<string, NamedSecret> {
+  const bySecret = new Map<string, NamedSecret>();
+  for (const row of secrets) {
+    const { reference, secretName, secretKey, vaultName, vaultType, provider } = row;
+    const key = JSON.stringify([reference, secretName, secretKey, vaultName, vaultType, provider]);
+    const secret = bySecret.get(key) ?? { first: row, everywhere: [], overrides: [] };
+    (row.environment_name === null ? secret.everywhere : secret.overrides).push(row);
+    bySecret.set(key, secret);
+  }
+  return bySecret;
+}
+
+function listNames(rows: readonly NamedSecretRow[]): string[] {
+  return rows.flatMap(({ named_by }) => named_by ?? []).slice(0, toldNames);
 }
 
 export function planCheck(
-  askings: readonly Asking[],
+  { askings, unchecked }: ReturnType<typeof pairSecretsWithAgents>,
   agents: readonly AskedAgentRow[],
   newId: () => string,
 ): { planned: Planned[]; parts: Part[]; unchecked: number } {
   const byId = new Map(agents.map((agent) => [agent.agent_id, agent]));
   const parts: Part[] = [];
-  const planned = askings.slice(0, secretCheckLimit).map((asking): Planned => {
+  const planned = askings.map((asking): Planned => {
     const agent = asking.agentId === undefined ? undefined : byId.get(asking.agentId);
     const told = describeAsking(asking, agent);
     const obstacle = findObstacle(asking, agent);
@@ -102,7 +132,7 @@ export function planCheck(
     part.secrets.push(asking.at);
     return { told, part: part.workId, position: part.secrets.length - 1 };
   });
-  return { planned, parts, unchecked: askings.length - planned.length };
+  return { planned, parts, unchecked };
 }
 
 function describeAsking(
@@ -113,9 +143,19 @@ function describeAsking(
     ...(reference === null ? {} : { secretReferenceName: reference }),
     namedBy: [...namedBy].slice(0, toldNames),
     ...at,
-    environmentNames: [...environmentNames].slice(0, toldEnvironments),
+    environmentNames: listFirst(environmentNames, toldEnvironments),
     ...(agent === undefined ? {} : { agentId: agent.agent_id, agentName: agent.name }),
   };
+}
+
+/** Many askings share a set of a thousand names: copying each set whole would take long. */
+function listFirst(names: ReadonlySet<string>, most: number): string[] {
+  const first: string[] = [];
+  for (const name of names) {
+    if (first.length === most) break;
+    first.push(name);
+  }
+  return first;
 }
 
 /** The reason why the agent cannot be asked; undefined if it can. */

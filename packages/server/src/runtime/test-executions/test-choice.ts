@@ -17,9 +17,14 @@ export interface ChosenTest {
   pipelineName: string;
 }
 
+interface TestedPipeline extends Pick<PipelineDescription, 'name' | 'type'> {
+  /** Null if the pipeline is no test. */
+  testedPipelines: readonly string[] | null;
+}
+
 interface Version {
   name: string;
-  pipelines: readonly PipelineDescription[];
+  pipelines: readonly TestedPipeline[];
 }
 
 const memberOf = { TEST: 'tests', PIPELINE: 'pipelines', PROJECT: undefined } as const satisfies Record<
@@ -56,12 +61,12 @@ interface KnownTest {
 }
 
 /** Names of pipelines under test become paths of the version; one that is an expression stays as written. */
-function listTests(pipelines: readonly PipelineDescription[]): KnownTest[] {
+function listTests(pipelines: readonly TestedPipeline[]): KnownTest[] {
   const paths = new Set(pipelines.map(renderPipelinePath));
   const resolve = (name: string) => listCandidatePaths(name).find((path) => paths.has(path)) ?? name;
   return pipelines.flatMap((pipeline) => {
     const { testedPipelines } = pipeline;
-    if (testedPipelines === undefined) return [];
+    if (testedPipelines === null) return [];
     return [{ testName: renderPipelinePath(pipeline), pipelineNames: testedPipelines.map(resolve) }];
   });
 }

@@ -25,6 +25,7 @@ import {
   setTestExecutionStatus,
   subjectName,
   testExecutionById,
+  testedPipelines,
 } from './test-execution.store.ts';
 
 export interface TestExecutionServices {
@@ -42,9 +43,10 @@ export function testExecutionRoutes({ read, write }: Endpoints, services: TestEx
     const [found] = await rows(whatStartNeeds, createPlaceParameters(body, services.config));
     const { row, version } = requireVersion(found, body);
     requireRoom(row.queued_runs, environmentName, services.config);
-    const tests = chooseTests(body, version);
+    const pipelines = await rows(testedPipelines, { manifest_digest: version.manifestDigest });
+    const tests = chooseTests(body, { name: version.name, pipelines });
     const agentId = requireAgent(row, body);
-    const sharedArtifacts = await chooseVersions(services.database.read, scope, version.pipelines);
+    const sharedArtifacts = await chooseVersions(services.database.read, scope, row.uses ?? []);
     const testExecutionId = newId();
     const execution = {
       testExecutionId,

@@ -50,6 +50,23 @@ const testExecutionRow = {
 } satisfies ColumnTypes;
 type TestExecutionRow = RowOf<typeof testExecutionRow>;
 
+const testedPipelineRow = {
+  name: 'text',
+  type: typed<'ORCHESTRATION' | 'TRANSFORMATION'>('text'),
+  /** Null if the pipeline is no test. */
+  testedPipelines: typed<string[] | null>('jsonb'),
+} satisfies ColumnTypes;
+
+/** The pipelines of a version, without what only an execution of them needs. */
+export const testedPipelines = guardedRead(
+  { parameters: { manifest_digest: 'text' }, row: testedPipelineRow },
+  `
+  select p ->> 'name' as name, p ->> 'type' as type, p -> 'testedPipelines' as "testedPipelines"
+  from manifest m cross join jsonb_array_elements(m.pipelines) with ordinality as each (p, place)
+  where m.account_id = $account_id and m.digest = $manifest_digest
+  order by place`,
+);
+
 export const testExecutionById = guardedRead(
   {
     parameters: { test_execution_id: 'uuid' },

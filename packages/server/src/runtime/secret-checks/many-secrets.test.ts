@@ -1,0 +1,44 @@
+/** Checks of many secrets in many environments. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { secretCheckLimit } from '@headgate/contract';
+import type { NamedSecretRow } from './secret-check.asked.ts';
+import { pairSecretsWithAgents } from './secret-check.ts';
+
+const bestOf = (rounds: number, work: () => void) => {
+  const times = Array.from({ length: rounds }, () => {
+    const begun = performance.now();
+    work();
+    return performance.now() - begun;
+  });
+  return Math.min(...times);
+};
+
+test('10,000 secrets in 1,000 environments are paired in 50 ms, and those above the limit are counted', () => {
+  const secrets = Array.from(
+    { length: 10_000 },
+    (_, index): NamedSecretRow => ({
+      reference: `secret ${index}`,
+      agent_id: null,
+      environment_name: null,
+      named_by: null,
+      secretName: `name ${index}`,
+      secretKey: null,
+      vaultName: null,
+      vaultType: null,
+      provider: null,
+    }),
+  );
+  for (const agents of [1, 1_000]) {
+    const environments = Array.from({ length: 1_000 }, (_, index) => ({
+      name: `place ${index}`,
+      agent_id: `agent ${index % agents}`,
+    }));
+    const pair = () => pairSecretsWithAgents(secrets, environments, undefined);
+    const { askings, unchecked } = pair();
+    assert.equal(askings.length, secretCheckLimit);
+    assert.equal(unchecked, 10_000 * agents - secretCheckLimit);
+    const milliseconds = bestOf(3, pair);
+    assert.ok(milliseconds < 50, `${agents} agents: ${milliseconds} ms`);
+  }
+});
