@@ -53,7 +53,7 @@ for (const [type, parameters] of iterators) {
       const wrong = find({ type, iterationTarget: 'Do', parameters }, { x: grid('a') });
       assert.match(wrong.join(), /^variable-type: the variable "x" is GRID/);
     });
-    it('warns of a SHARED variable that concurrent iterations set', () => {
+    it('refuses a SHARED variable that concurrent iterations set', () => {
       const concurrent = {
         type,
         iterationTarget: 'Do',
