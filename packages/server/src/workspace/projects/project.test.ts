@@ -162,5 +162,7 @@ test('every fault of a request is listed with field and pointer', async () => {
 
 test('unknown members are ignored', async () => {
   const { admin } = await server.account();
-  assert.equal((await admin.post('/projects?colour=blue', { ...wanted, colour: 'blue' })).status, 201);
+  const made = await admin.post('/projects?colour=blue', { ...wanted, colour: 'blue' });
+  assert.equal(made.status, 201);
+  assert.equal(made.headers['headgate-warning'], 'query.colour is unknown and was ignored');
 });
