@@ -14,6 +14,7 @@ import { serveSlices } from './assembly.ts';
 import type { Dependencies } from './deps.ts';
 import type { Certificate } from './http/certificate.ts';
 import { compressAnswers } from './http/compression.ts';
+import { boundConnections, chooseConnectionBounds, handshakeMilliseconds } from './http/connection-bounds.ts';
 import { type Cors, createCors } from './http/cors.ts';
 import { createMethodTable, type MethodsOf } from './http/methods.ts';
 import { requireOneHost } from './http/one-host.ts';
@@ -29,6 +30,8 @@ import { slices } from './slices.list.ts';
 declare module 'fastify' {
   interface FastifyContextConfig {
     operation?: Operation;
+    /** The media type of the body of a route without an operation, if it is not JSON. */
+    bodyType?: string;
   }
 }
 
@@ -51,12 +54,18 @@ export function createApp(
   const cors = corsOrigins === undefined ? undefined : createCors(corsOrigins, methodsOf);
   const options = createServerOptions(deps, cors, unreadBodies);
   const { classes } = unreadBodies;
-  const https = certificate && { cert: certificate.cert, key: certificate.key, ...classes };
+  const https = certificate && {
+    cert: certificate.cert,
+    key: certificate.key,
+    handshakeTimeout: handshakeMilliseconds,
+    ...classes,
+  };
   // Both kinds of server have the same API, but different types.
   const app = Fastify({
     ...options,
     ...(https === undefined ? { http: classes } : { https }),
   } as FastifyServerOptions);
+  boundConnections(app.server, chooseConnectionBounds(deps.config.trustedProxies.length > 0));
   watch(app);
   app.setSerializerCompiler(() => JSON.stringify);
   const limitBytes = deps.config.bodyLimitBytes;
@@ -103,6 +112,11 @@ function createServerOptions(
     },
     clientErrorHandler(failure, socket) {
       if (failure.code === 'ECONNRESET' || socket.destroyed) return;
+      // Without a TLS connection a response is never sent, and the socket would stay open for ever.
+      if (!/^(HPE|ERR_HTTP)_/.test(failure.code ?? '')) {
+        socket.destroy();
+        return;
+      }
       if (unreadBodies.endAfterAnswers(socket)) return;
       if (socket.writable) socket.end(renderUnreadableRequest(deps, failure));
       socket.destroySoon();

@@ -8,7 +8,16 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { crc32 } from 'node:zlib';
 
-export type Behaviour = 'serve' | 'refuse' | 'slow-down' | 'hang' | 'cut' | 'cut-body' | 'full';
+export type Behaviour =
+  | 'serve'
+  | 'refuse'
+  | 'slow-down'
+  | 'hang'
+  | 'cut'
+  | 'cut-body'
+  | 'full'
+  /** As a store without ranges. */
+  | 'whole-object';
 
 export interface FakeS3 {
   endpoint: string;
@@ -108,6 +117,9 @@ async function serve(
       return;
     case 'cut-body':
       return answerObject(state, received, response, key, true);
+    case 'whole-object':
+      response.writeHead(200).end(state.objects.get(key)?.bytes);
+      return;
     case 'serve':
       return answer(state, received, response, key);
   }

@@ -173,6 +173,16 @@ describe('a bucket', async () => {
     }
   });
 
+  test('a bucket that ignores ranges reveals no other files of a pack', async () => {
+    const store = await open(openBucket());
+    const [accountId, key] = [randomUUID(), randomUUID()];
+    await store.put(accountId, key, [Buffer.from('secret of another project')]);
+    s3.behave((method) => (method === 'GET' ? 'whole-object' : 'serve'));
+    await assert.rejects(store.read(accountId, key, { start: 0, length: 6 }), {
+      code: 'storage-unavailable',
+    });
+  });
+
   test('that breaks off in the middle of an object fails the read', async () => {
     const key = randomUUID();
     await store.put(account, key, [Buffer.from('many bytes')]);

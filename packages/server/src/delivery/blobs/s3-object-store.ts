@@ -52,8 +52,14 @@ export function createS3ObjectStore(settings: Settings): ObjectStore {
     );
   async function getObject(Key: string, start: number, end: number): Promise<Readable> {
     const command = new GetObjectCommand({ Bucket: bucket, Key, Range: `bytes=${start}-${end}` });
-    const { Body } = await runWithDeadline((abortSignal) => client.send(command, { abortSignal }));
-    return Body as Readable;
+    const { Body, ContentLength } = await runWithDeadline((abortSignal) =>
+      client.send(command, { abortSignal }),
+    );
+    const body = Body as Readable;
+    // A store that ignores the range would send the other files of the pack too.
+    if (ContentLength === end - start + 1) return body;
+    body.on('error', () => undefined).destroy();
+    throw new Error(`The bucket sent ${ContentLength} bytes for the range ${start}-${end}.`);
   }
   const deleteObject = (Key: string) =>
     runWithDeadline((abortSignal) =>
@@ -93,7 +99,7 @@ export function createS3ObjectStore(settings: Settings): ObjectStore {
     async probe() {
       const name = `${prefix}probe-${randomUUID()}`;
       await put(name, [Buffer.from('probe')]);
-      (await getObject(name, 0, 4)).resume();
+      (await getObject(name, 1, 3)).resume();
       await listPage(name, undefined);
       await deleteObject(name);
     },

@@ -3,10 +3,12 @@
  * it shows the secret of the project, or signs with it. What a hook says is not trusted. It makes the server
  * look at a branch.
  */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Database } from '../../kernel/database/database.ts';
+import type { Database, Read } from '../../kernel/database/database.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import { createHeldBodies } from '../../kernel/http/held-bodies.ts';
+import { cutLateBody } from '../../kernel/http/late-body.ts';
 import { type Problem, problem } from '../../kernel/http/problems.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { RateLimit } from '../../kernel/security/rate-limit.ts';
@@ -24,10 +26,43 @@ export interface HookServices {
 
 export const hookPath = '/hooks/git';
 const mostHookBytes = 4 * 1_048_576;
+/** Providers wait for an answer ten seconds. */
+const hookMilliseconds = 30_000;
+/** Of one project, and of all. */
+const heldBytes = { ofOwners: [4 * mostHookBytes], inAll: 16 * mostHookBytes };
 const jsonPattern = /^application\/json\b/i;
 const projectPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
+interface HookParams {
+  projectId: string;
+}
+
+interface HookTarget {
+  /** In lower case. */
+  projectId: string;
+  target: NonNullable<Awaited<ReturnType<typeof findHookTarget>>>;
+  readHook: NonNullable<GitProvider['readHook']>;
+  sealedSecret: Buffer;
+}
+
 export function hookRoutes({ app }: Endpoints, services: HookServices): void {
+  const held = createHeldBodies({ ...heldBytes, limitBytes: mostHookBytes });
+
+  const targets = new WeakMap<FastifyRequest, HookTarget>();
+
+  /** Before the body is read: a stranger's is not. */
+  async function requireTarget(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { projectId } = request.params as HookParams;
+    const target = await findReadableTarget(services.database.read, projectId);
+    if (target === undefined) throw refuseHook(services.rateLimit, request);
+    held.hold(request, reply, [target.projectId]);
+    targets.set(request, target);
+  }
+
+  const cutLate = cutLateBody(hookMilliseconds, (reply) => {
+    reply.code(408).send();
+  });
+
   // A scope of its own: signatures are of the bytes, so that the body must not be parsed before.
   app.register((scope: FastifyInstance, _options, done) => {
     scope.removeAllContentTypeParsers();
@@ -36,11 +71,13 @@ export function hookRoutes({ app }: Endpoints, services: HookServices): void {
       { parseAs: 'buffer', bodyLimit: mostHookBytes },
       (_request, bytes, parsed) => parsed(null, bytes),
     );
-    scope.post<{ Params: { projectId: string } }>(
+    scope.post<{ Params: HookParams }>(
       `${hookPath}/:projectId`,
-      { onRequest: requireJson },
+      { onRequest: [requireJson, requireTarget, cutLate] },
       async (request, reply) => {
-        const told = await receiveHook(services, request.params.projectId, request);
+        const target = targets.get(request);
+        if (target === undefined) throw new Error('The target of the webhook was not read.');
+        const told = await receiveHook(services, target, request);
         return reply.code(told.status === 'accepted' ? 202 : 200).send(told);
       },
     );
@@ -60,15 +97,11 @@ interface Told {
 
 async function receiveHook(
   { database, clock, sealer, rateLimit, log }: HookServices,
-  projectId: string,
+  { projectId, target, readHook, sealedSecret }: HookTarget,
   request: FastifyRequest,
 ): Promise<Told> {
-  const target = projectPattern.test(projectId) ? await findHookTarget(database.read, projectId) : undefined;
-  const readHook = target && findReader(target.provider);
-  if (target === undefined || readHook === undefined || target.sealed_hook_secret === null)
-    throw refuseHook(rateLimit, request);
   const now = clock.now();
-  const secret = sealer.unseal(target.sealed_hook_secret, getHookSecretPurpose(projectId.toLowerCase()));
+  const secret = sealer.unseal(sealedSecret, getHookSecretPurpose(projectId));
   const reading = readSigned(readHook, request, secret, now);
   if (reading.kind === 'refused') {
     log.info(
@@ -79,7 +112,7 @@ async function receiveHook(
       throw refuseHook(rateLimit, request);
     throw problem('hook-invalid', { reason: reading.detail });
   }
-  rateLimit.count({ accountId: target.account_id, actorId: `hooks of ${projectId.toLowerCase()}` });
+  rateLimit.count({ accountId: target.account_id, actorId: `hooks of ${projectId}` });
   // Not noted: the provider can send it again when the migration has ended.
   if (target.migration_id !== null)
     throw problem('migration-in-progress', { migrationId: target.migration_id });
@@ -89,6 +122,15 @@ async function receiveHook(
   if (reading.kind === 'ignored') return { status: 'ignored', reason: reading.reason };
   if (noted.woken > 0) return { status: 'accepted' };
   return { status: 'ignored', reason: explainIgnored(reading) };
+}
+
+/** Undefined for a project that takes no webhooks. */
+async function findReadableTarget(read: Read, written: string): Promise<HookTarget | undefined> {
+  const projectId = written.toLowerCase();
+  const target = projectPattern.test(projectId) ? await findHookTarget(read, projectId) : undefined;
+  const readHook = target && findReader(target.provider);
+  if (target === undefined || readHook === undefined || target.sealed_hook_secret === null) return undefined;
+  return { projectId, target, readHook, sealedSecret: target.sealed_hook_secret };
 }
 
 /** Throws `rate-limited` if the address has sent many hooks that were refused. */

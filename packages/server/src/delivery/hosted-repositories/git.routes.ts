@@ -83,6 +83,7 @@ export function gitRoutes({ app }: Endpoints, services: GitRouteServices): void 
 
   app.post(
     '/git/:repository/git-upload-pack',
+    { config: { bodyType: 'application/x-git-upload-pack-request' } },
     answerProblems(async (request, reply) => {
       const found = await find(request, reply, 'project:read');
       requireType(request, 'git-upload-pack');
@@ -99,6 +100,7 @@ export function gitRoutes({ app }: Endpoints, services: GitRouteServices): void 
 
   app.post(
     '/git/:repository/git-receive-pack',
+    { config: { bodyType: 'application/x-git-receive-pack-request' } },
     answerProblems(async (request, reply) => {
       const found = await find(request, reply, 'repository:push');
       requireType(request, 'git-receive-pack');

@@ -39,8 +39,13 @@ export interface LfsAnswer extends LfsPointer {
 
 const mediaType = 'application/vnd.git-lfs+json';
 const batchMilliseconds = 120_000;
-const transferMilliseconds = 3_600_000;
+const mostTransferMilliseconds = 3_600_000;
+/** A host that is slower holds a migration, and with it the turn of another one, for hours. */
+const leastBytesPerMillisecond = 16;
 const mostAnswerBytes = 4 * 1024 * 1024;
+export const computeTransferMilliseconds = (size: number): number =>
+  Math.min(mostTransferMilliseconds, batchMilliseconds + Math.ceil(size / leastBytesPerMillisecond));
+
 /** Names that would change what is sent, or to whom. */
 const refusedHeader =
   /^(host|content-length|transfer-encoding|connection|expect|upgrade|te|trailer|proxy-.*|keep-alive)$/i;
@@ -183,7 +188,7 @@ export async function downloadObject(
     credential: needsCredential(answer, action) ? host.credential : undefined,
     isNamedByHost: isElsewhere(host, action),
     mostBytes: answer.size,
-    timeoutMilliseconds: transferMilliseconds,
+    timeoutMilliseconds: computeTransferMilliseconds(answer.size),
     signal: host.signal,
   });
   if (response.status !== 200) {
@@ -232,7 +237,7 @@ export async function uploadObject(
       credential: needsCredential(answer, upload) ? host.credential : undefined,
       isNamedByHost: isElsewhere(host, upload),
       mostBytes: mostAnswerBytes,
-      timeoutMilliseconds: transferMilliseconds,
+      timeoutMilliseconds: computeTransferMilliseconds(answer.size),
       signal: host.signal,
     })
     .finally(() => body.destroy());

@@ -14,7 +14,7 @@ import { startLfsHost } from '../../testing/lfs-host.ts';
 import { createGit, openGitRepository } from '../git/index.ts';
 import { type Credential, createCredential, createRemotes } from '../git-remotes/index.ts';
 import type { Place } from './git-calls.ts';
-import type { LfsHost } from './lfs-client.ts';
+import { computeTransferMilliseconds, type LfsHost } from './lfs-client.ts';
 import { copyLfsObjects, type FoundPointer, findPointers, requireSmall } from './lfs-copy.ts';
 import { findProvider } from './sign-in.ts';
 
@@ -60,14 +60,14 @@ const describeHost = (side: 'source' | 'target', port: number, credential?: Cred
   signal: stopping.signal,
 });
 
-async function copy(credential?: Credential): Promise<string> {
+async function copy(credential?: Credential, endsAt = Number.POSITIVE_INFINITY): Promise<string> {
   from.requests.length = 0;
   const hosts = {
     source: describeHost('source', from.port, credential),
     target: describeHost('target', to.port),
   };
   const place = await createPlace();
-  const others = { place, folder: objects, onBytes: () => undefined, onProgress: () => undefined };
+  const others = { place, folder: objects, endsAt, onBytes: () => undefined, onProgress: () => undefined };
   return copyLfsObjects({ ...hosts, ...others }, [pointer]).then(
     (bytes) => `${bytes} bytes`,
     (failure: Error & { code?: string }) => `${failure.code}: ${failure.message}`,
@@ -109,6 +109,15 @@ function sendForever(response: ServerResponse, taken: { bytes: number }): void {
   response.on('drain', write);
   write();
 }
+
+test('hosts that need too long for all objects together, or for one, do not hold a migration', async () => {
+  from.objects.set(pointer.oid, content);
+  to.objects.clear();
+  assert.match(await copy(undefined, performance.now() - 1), /^host-timeout: .* too slow/);
+  assert.equal(to.objects.size, 0);
+  assert.ok(computeTransferMilliseconds(content.length) < 121_000);
+  assert.equal(computeTransferMilliseconds(100_000_000_000), 3_600_000);
+});
 
 test('a target that says another size than the pointer fails it', async () => {
   from.objects.set(pointer.oid, content);

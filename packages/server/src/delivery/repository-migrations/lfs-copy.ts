@@ -115,6 +115,8 @@ export interface LfsCopy {
   place: Place;
   /** For the objects on their way. */
   folder: string;
+  /** By `performance.now()`. Hosts that answer just in time for each object would hold a migration for weeks. */
+  endsAt: number;
   onBytes: (bytes: number) => void;
   /** Called after each batch. */
   onProgress: (done: number, total: number) => void;
@@ -132,7 +134,7 @@ interface Lost {
  * Copies what the target does not have.
  *
  * @returns the bytes that were copied
- * @throws MigrationFailed `lfs-objects-missing`, naming them
+ * @throws MigrationFailed `lfs-objects-missing`, naming them; `host-timeout`
  */
 export async function copyLfsObjects(copy: LfsCopy, pointers: readonly FoundPointer[]): Promise<number> {
   const lost: Lost[] = [];
@@ -163,11 +165,20 @@ async function copyBatch(copy: LfsCopy, batch: readonly FoundPointer[], lost: Lo
     const upload = missing[index];
     const pointer = byOid.get(download.oid);
     if (upload === undefined || pointer === undefined) return;
+    requireTime(copy);
     const reason = await copyObject(copy, download, { ...upload, size: pointer.size }, pointer.size);
     if (reason === undefined) bytes += pointer.size;
     else lost.push({ pointer, reason });
   });
   return bytes;
+}
+
+function requireTime({ endsAt }: LfsCopy): void {
+  if (performance.now() < endsAt) return;
+  throw new MigrationFailed(
+    'host-timeout',
+    'The files in Git LFS were not copied in time: the source or the target is too slow. Those that were copied stay at the target. Start again to copy the others.',
+  );
 }
 
 function refuseUpload({ oid, error }: LfsAnswer): MigrationFailed {

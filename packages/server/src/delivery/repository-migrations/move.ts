@@ -134,6 +134,7 @@ async function moveLfs(mover: Mover, place: Place): Promise<Pick<Moved, 'lfsObje
     signal,
   };
   const to = { ...target.reached, remotes, cloneUrl: target.cloneUrl, credential: target.credential, signal };
+  const endsAt = performance.now() + limits.totalMilliseconds;
   const copied = await retry(mover, () =>
     copyLfsObjects(
       {
@@ -141,6 +142,7 @@ async function moveLfs(mover: Mover, place: Place): Promise<Pick<Moved, 'lfsObje
         target: to,
         place,
         folder: mover.scratch.folder,
+        endsAt,
         onBytes: mover.addBytes,
         onProgress: (done, total) => mover.show(45 + Math.floor((15 * done) / total)),
       },

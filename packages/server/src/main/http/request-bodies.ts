@@ -6,6 +6,7 @@ import { createOccupant, occupyLoop } from '../../kernel/event-loop.ts';
 import type { BodyReader } from '../../kernel/http/body-reader.ts';
 import { keepReadBody } from '../../kernel/http/body-reading.ts';
 import { decode, requireKnownEncoding } from '../../kernel/http/content-encoding.ts';
+import { createHeldBodies } from '../../kernel/http/held-bodies.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { requireTokenOwner } from '../../kernel/security/admission.ts';
 import type { Sealer } from '../../kernel/security/sealed.ts';
@@ -16,13 +17,21 @@ const mediaForms: Record<MediaType, RegExp> = {
   'multipart/form-data': /^multipart\/form-data\b/i,
 };
 
+/** Bodies of the largest size that are in memory at the same time. */
+const heldAtOnce = { ofCaller: 4, ofAccount: 8, inAll: 32 };
+
 /**
- * Throws `unsupported-media-type` or `unsupported-content-encoding` if the operation cannot read the body.
+ * Throws `unsupported-media-type` or `unsupported-content-encoding` if the operation, or the route without one, cannot
+ * read the body.
  */
 export function requireReadableBody(request: FastifyRequest): void {
-  const { operation } = request.routeOptions.config;
+  const { operation, bodyType } = request.routeOptions.config;
   const sent = request.headers['content-type'];
-  if (operation === undefined || sent === undefined) return;
+  if (sent === undefined) return;
+  // A stranger's JSON would be received in whole before the route sees it.
+  if (bodyType !== undefined && mediaForms['application/json'].test(sent))
+    throw problem('unsupported-media-type', { expected: bodyType });
+  if (operation === undefined) return;
   const expected = operation.mediaType ?? (operation.body === undefined ? undefined : 'application/json');
   if (expected === undefined) return;
   if (!mediaForms[expected].test(sent)) throw problem('unsupported-media-type', { expected });
@@ -40,6 +49,20 @@ export function readBodies(
 ): void {
   app.removeAllContentTypeParsers();
   const limit = { bytes: limitBytes, exceeded: () => createBodyTooLarge(limitBytes) };
+  const held = createHeldBodies({
+    ofOwners: [heldAtOnce.ofCaller * limitBytes, heldAtOnce.ofAccount * limitBytes],
+    inAll: heldAtOnce.inAll * limitBytes,
+    limitBytes,
+  });
+
+  app.addHook('preParsing', (request, reply, _payload, done) => {
+    const { operation } = request.routeOptions.config;
+    const isJson = mediaForms['application/json'].test(request.headers['content-type'] ?? '');
+    if (operation === undefined || !isJson) return done();
+    const { accountId, actorId } = requireTokenOwner(request);
+    held.hold(request, reply, [actorId, accountId]);
+    done();
+  });
 
   async function readContent(
     request: FastifyRequest,

@@ -60,7 +60,8 @@ export function mailLinkRoutes({ app }: Endpoints, services: MailLinkServices): 
     return reply.headers(pageHeaders).send(renderChoice(recipient, request.params.token));
   });
 
-  app.post(`${mailPath}/:token`, async (request: Request, reply) => {
+  const config = { bodyType: 'application/x-www-form-urlencoded' };
+  app.post(`${mailPath}/:token`, { config }, async (request: Request, reply) => {
     const recipient = await findOrRefuse(request);
     if (recipient === undefined) return sendUnknown(reply);
     const answer = readAnswer(request);
