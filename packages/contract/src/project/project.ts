@@ -69,7 +69,14 @@ export const createProject = operation({
     agentDeploymentType: oneOf(agentDeploymentTypes),
     ...sqlMembers,
   }),
-  success: { status: 201, body: Type.Object({ projectId: ProjectId }), headers: ['Location', 'ETag'] },
+  success: {
+    status: 201,
+    body: Type.Object({
+      projectId: ProjectId,
+      id: { ...ProjectId, description: 'The same, as the other operations name it' },
+    }),
+    headers: ['Location', 'ETag'],
+  },
   problems: ['project-name-taken', 'sql-without-duckdb'],
   events: ['project-created'],
 });

@@ -144,7 +144,6 @@ export const listSchedules = operation({
 export const otherTimezones = ['timezone', 'timeZone', 'cronTimeZone'] as const;
 const otherTimezone = Type.Optional({
   ...TimeZone,
-  deprecated: true,
   description: 'Read as `cronTimezone`, which it must not contradict',
 });
 

@@ -53,7 +53,7 @@ export function projectRoutes({ read, write }: Endpoints, services: { owners: Wo
     };
     insertProject(tx, scope, row, now);
     return {
-      body: { projectId: row.project_id },
+      body: { projectId: row.project_id, id: row.project_id },
       etag: renderProjectEtag(row),
       location: `/v1/projects/${row.project_id}`,
       events: [
