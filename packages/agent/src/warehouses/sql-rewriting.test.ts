@@ -126,6 +126,30 @@ describe('a copy of a schema fails', () => {
     ));
 });
 
+const three =
+  'create or replace table few (a int); create or replace table many (a int, b text); create or replace table rest (a int);';
+const branches =
+  "when a > 1 then into few (a) values (a) when a > 2 then into many values (a, 'n' || a) else into rest select * from (values (1), (2), (3), (null)) t (a);";
+const counts =
+  'select (select list(a order by a) from few), (select list(b) from many), (select count(*) from rest)';
+check('INSERT into several tables', [
+  [
+    `${three} insert all into few into many (a) values (a * 10) select 7 as a; select few.a, many.a, many.b from few, many`,
+    [[7, 70, null]],
+  ],
+  [`${three} insert all ${branches} ${counts}`, [['["2","3"]', '["n3"]', 2]]],
+  [`${three} insert first ${branches} ${counts}`, [['["2","3"]', null, 2]]],
+  [`insert overwrite all into few select max(a) + 1 as a from few; select a from few`, [[4]]],
+]);
+
+check('names and places', [
+  [
+    'create table later if not exists (a int); create table later if not exists (b int); select a from later',
+    [],
+  ],
+  ["set part = 'la'; select count(*) from identifier($part || 'ter')", [[0]]],
+]);
+
 check('rows that change', [
   [
     "create table m (id int, v text, n int); insert into m values (1, 'a', 0), (2, 'b', 0), (3, 'c', 0); merge into m t using (select 1 id, 'x' v union all select 2, 'del' union all select 9, 'new') s on t.id = s.id when matched and s.v = 'del' then delete when matched then update set t.v = s.v, t.n = t.n + 1 when not matched then insert (t.id, t.v) values (s.id, s.v); select id, v, n from m order by id",

@@ -159,7 +159,7 @@ export const listPipelineExecutions = operation({
     timeFrame: Type.Optional(
       Type.String({
         pattern: timeFramePattern,
-        'x-form': 'must be an ISO 8601 duration, such as PT24H or P7D',
+        'x-form': 'an ISO 8601 duration such as PT24H or P7D',
         maxLength: 40,
         description:
           'Started within this time until now: an ISO 8601 duration, such as PT24H or P7D. Beside `startedAfter`, the later of both counts',
