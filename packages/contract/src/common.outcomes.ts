@@ -118,10 +118,13 @@ const accessProblems = {
     ({ permission, may, roles, has, who = 'The caller' }) =>
       `This needs the permission ${permission} (${may}). Roles that have it: ${roles.join('; ')}. ${who} has: ${has.join('; ')}.`,
   ),
-  'rate-limited': kind<{ seconds: number }>(
+  'rate-limited': kind<{ seconds: number; of?: string; limit?: number }>(
     429,
     'The caller, its account, or an address whose tokens are refused has sent too many requests. `Retry-After` says when to try again.',
-    ({ seconds }) => `Too many requests; try again in ${seconds} s.`,
+    ({ seconds, of, limit }) =>
+      of === undefined
+        ? `Too many requests; try again in ${seconds} s.`
+        : `Too many requests: the limit of this ${of} is ${limit} in a minute; try again in ${seconds} s.`,
   ),
   'too-many-streams': kind<{ limit: number; of: 'caller' | 'account' }>(
     429,

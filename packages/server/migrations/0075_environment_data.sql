@@ -17,10 +17,13 @@ create function lock_environment_name(account_id uuid, project_id uuid, name tex
   select pg_advisory_xact_lock(hashtextextended(account_id::text || project_id::text || name, 75))
 $$;
 
--- Also for environments that are deleted with their project.
+-- Also for environments that are deleted with their project. Then nothing can be created under their names, and a lock for each
+-- of them could be more than PostgreSQL has room for.
 create function keep_deleted_environment() returns trigger language plpgsql as $$
 begin
-  perform lock_environment_name(old.account_id, old.project_id, old.name);
+  if exists (select from project p where p.account_id = old.account_id and p.project_id = old.project_id) then
+    perform lock_environment_name(old.account_id, old.project_id, old.name);
+  end if;
   insert into deleted_environment as d (account_id, project_id, environment_name, generation)
   values (old.account_id, old.project_id, old.name, old.generation)
   on conflict (account_id, project_id, environment_name) do update set generation = excluded.generation;

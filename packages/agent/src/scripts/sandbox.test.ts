@@ -128,6 +128,13 @@ attempt("pair", lambda: len(socket.socketpair()))
     t.after(() => other.close());
     assert.match((await other.run(connect, { language: 'python' })).stdout, /tcp refused/);
     assert.deepEqual([target.count(), abstract.count()], [1, 0]);
+    const uncaught = await fixture.run(`import socket\nsocket.create_connection(("127.0.0.1", 9))`, {
+      language: 'python',
+    });
+    assert.match(
+      uncaught.message ?? '',
+      /unreachable .*; scripts of this environment have no network: HEADGATE_AGENT_SCRIPT_NETWORK/,
+    );
   });
 
   it('that never ends is killed after its timeout', async () => {
@@ -156,6 +163,12 @@ attempt("pair", lambda: len(socket.socketpair()))
     assert.equal(end.succeeded, true);
     // Without init, the shell and perl itself.
     assert.equal(Number(end.stdout), 22);
+    const start = 'import subprocess\nfor each in range(100): subprocess.Popen(["sleep", "60"])';
+    const many = await fixture.run(start, { language: 'python' });
+    assert.match(
+      many.message ?? '',
+      /BlockingIOError.*; the limit is 24 processes and threads: .*SCRIPT_PROCESSES/,
+    );
     const bomb = await fixture.run('bomb() { bomb | bomb & }; bomb; while :; do sleep 1; done', {
       timeoutSeconds: 2,
     });

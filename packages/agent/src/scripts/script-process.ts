@@ -51,6 +51,11 @@ export async function runScript(
   if (kill.aborted) cancel();
   const report = serveChannel(sandbox.channel, events.answer, end);
   const budget = new OutputBudget(bounds.outputKilobytes);
+  const refusals = new Set<ScriptRefusal>();
+  const noteRefusal = (line: string) => {
+    const refusal = findRefusal(line);
+    if (refusal !== undefined) refusals.add(refusal);
+  };
   // What is printed before the script begins says why the sandbox cannot be built.
   const early: [ScriptStream, string][] = [];
   const flushEarly = () => {
@@ -58,6 +63,7 @@ export async function runScript(
   };
   readLines(sandbox, budget, (stream, line) => {
     early.push([stream, line]);
+    if (stream === 'stderr') noteRefusal(line);
     if (report.hasStarted) flushEarly();
   });
   try {
@@ -70,7 +76,9 @@ export async function runScript(
       verdict = `the script could not be started: ${fault ?? early.at(-1)?.[1] ?? `the sandbox ended with code ${code}`}`;
     if (verdict !== undefined) return { succeeded: false, message: verdict };
     if (code === 0) return { succeeded: true, message: report.result };
-    return { succeeded: false, message: describeFailure(report, code, bounds) };
+    if (report.failure !== undefined) noteRefusal(report.failure.error);
+    const remedies = [...refusals].map((refusal) => describeRefusal(refusal, means)).join('');
+    return { succeeded: false, message: `${describeFailure(report, code, bounds)}${remedies}` };
   } finally {
     memory.end();
     clearTimeout(timer);
@@ -109,14 +117,33 @@ function describeMemory({ memoryMegabytes }: ScriptBounds): string {
   return `the script used more than ${memoryMegabytes} MB of memory and was killed: let it read less at once, or raise HEADGATE_AGENT_SCRIPT_MEMORY_MB of the agent`;
 }
 
-/** Codes above 128 mean a signal, as in a shell. */
+type ScriptRefusal = 'processes' | 'network';
+
+/** Found by the words of the system and of programs, because the sandbox does not say what it refused. */
+function findRefusal(line: string): ScriptRefusal | undefined {
+  const has = (...phrases: readonly string[]) => phrases.some((phrase) => line.includes(phrase));
+  if (has('fork: retry: Resource', 'fork: Resource temporarily', "can't start new thread"))
+    return 'processes';
+  if (line.startsWith('BlockingIOError: [Errno 11]')) return 'processes';
+  return has('Network is unreachable', 'Could not resolve host', 'name resolution') ? 'network' : undefined;
+}
+
+function describeRefusal(refusal: ScriptRefusal, { bounds, network }: ScriptMeans): string {
+  if (refusal === 'processes')
+    return `; the limit is ${bounds.processes} processes and threads: start fewer at once, or raise HEADGATE_AGENT_SCRIPT_PROCESSES of the agent`;
+  if (network) return '';
+  return '; scripts of this environment have no network: HEADGATE_AGENT_SCRIPT_NETWORK of the agent can allow it';
+}
+
+/** Codes of 129 and more mean a signal, as in a shell; there are 64. */
 function describeFailure(
   { failure }: ChannelReport,
   code: number | undefined,
   { memoryMegabytes }: ScriptBounds,
 ): string {
   if (failure === undefined) {
-    const signal = code !== undefined && code > 128 ? `, which means signal ${code - 128}` : '';
+    const signal =
+      code !== undefined && code > 128 && code <= 192 ? `, which means signal ${code - 128}` : '';
     return `the script ended with code ${code ?? 'unknown'}${signal}`;
   }
   const at = failure.line === undefined ? '' : ` (line ${failure.line} of the script)`;

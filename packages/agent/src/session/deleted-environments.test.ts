@@ -120,24 +120,27 @@ describe('the data of environments', () => {
     assert.deepEqual(asked.at(-1), { projectIds: [projectId], after: last });
   });
 
-  it('is asked about until the agent ends, also after failures, unless the server does not know the question', async () => {
+  it('is asked about until the agent ends, also after failures and while a server does not know the question', async () => {
     const stopping = new AbortController();
     const failures = [new Error('no network'), new ControlPlaneError(404, 'path-not-found', 'no')];
-    let sleeps = 0;
-    const controlPlane = {
-      deletedEnvironments: async () => {
-        throw failures.shift() ?? new Error('asked again');
+    const { asked, options } = answering([]);
+    const deletedEnvironments = (body: DeletedEnvironmentsRequest) => {
+      const failure = failures.shift();
+      return failure === undefined ? options.controlPlane.deletedEnvironments(body) : Promise.reject(failure);
+    };
+    let warnings = 0;
+    const log = {
+      ...errorLog,
+      warn: () => {
+        warnings += 1;
       },
     };
-    const quiet = { ...errorLog, warn: () => undefined };
-    const options = { controlPlane, folders, warehouses: { duckdb: driver }, log: quiet };
-    await keepRemoving(
-      options,
-      async () => {
-        sleeps += 1;
-      },
-      stopping.signal,
-    );
-    assert.deepEqual([sleeps, failures.length], [1, 0]);
+    let sleeps = 0;
+    const sleep = async () => {
+      sleeps += 1;
+      if (asked.length > 0) stopping.abort();
+    };
+    await keepRemoving({ ...options, controlPlane: { deletedEnvironments }, log }, sleep, stopping.signal);
+    assert.deepEqual([sleeps, asked.length, warnings], [3, 1, 1]);
   });
 });

@@ -34,9 +34,9 @@ export async function keepRemoving(
     try {
       await removeDeleted(options, signal);
     } catch (failure) {
-      // A server of an earlier version.
-      if (failure instanceof ControlPlaneError && failure.status === 404) return;
-      if (!signal.aborted)
+      // A server of an earlier version does not know the question, but the next one may.
+      const isUnknown = failure instanceof ControlPlaneError && failure.status === 404;
+      if (!signal.aborted && !isUnknown)
         options.log.warn('the data of deleted environments could not be deleted; trying again', {
           reason: getReason(failure),
         });

@@ -52,9 +52,9 @@ export const artifactOutcomes = {
     ),
     'version-exists': kind<{ versionName: string; environmentName: string; advice?: string }>(
       409,
-      'The environment already has this version. Versions are immutable.',
+      'The environment already has this version. Versions are immutable: use another name.',
       ({ versionName, environmentName, advice = '' }) =>
-        `The version ${quoted(versionName)} already exists in the environment ${quoted(environmentName)}; versions are immutable.${advice}`,
+        `The version ${quoted(versionName)} already exists in the environment ${quoted(environmentName)}; versions are immutable: use another versionName.${advice}`,
     ),
     'promotion-to-itself': kind<{ name: string }>(
       422,

@@ -1,7 +1,19 @@
 /** Problems and events of accounts and their credentials. */
 import { describeUnknownWord, type UnknownWord } from '../common.outcomes.ts';
+import { accountRoles, environmentRoles } from '../permission.ts';
 import { kind, quoted } from '../problem-kind.ts';
 import type { Outcomes } from '../sum-of-outcomes.ts';
+
+/** A role of another place: which member says so. */
+function describePlaceOfRole({ found, allowed }: UnknownWord): string {
+  const isOf = (roles: readonly string[]) => roles.includes(found);
+  const inAccount = allowed.includes('MEMBER');
+  if (isOf(environmentRoles))
+    return inAccount
+      ? ` ${found} is a role in a project or an environment: send its \`projectId\`.`
+      : ` ${found} is a role in an environment: send its \`environmentName\`.`;
+  return !inAccount && isOf(accountRoles) ? ` ${found} is a role in the account.` : '';
+}
 
 export const credentialOutcomes = {
   events: [
@@ -31,7 +43,7 @@ export const credentialOutcomes = {
     'unknown-role': kind<UnknownWord>(
       422,
       'There is no such role, or it is not a role of the requested kind (account, project or environment).',
-      describeUnknownWord,
+      (about) => `${describeUnknownWord(about)}${describePlaceOfRole(about)}`,
     ),
     'expiry-in-the-past': kind(
       422,

@@ -10,11 +10,17 @@ const remedies: Readonly<Record<VariableType, string>> = {
 };
 
 const startProblems = {
-  'pipeline-not-found': kind<{ name: string; versionName: string; nearest: string | undefined }>(
+  'pipeline-not-found': kind<{
+    name: string;
+    versionName: string;
+    /** The request named no version. */
+    isNewest?: boolean;
+    nearest: string | undefined;
+  }>(
     404,
     'The version has no pipeline with this name.',
-    ({ name, versionName, nearest }) =>
-      `The version ${quoted(versionName)} has no pipeline ${quoted(name)}; a pipeline's name is its path, with or without ".orch.yaml" or ".tran.yaml".${didYouMean(nearest)}`,
+    ({ name, versionName, isNewest = false, nearest }) =>
+      `The version ${quoted(versionName)}${isNewest ? ', the newest enabled one in the environment,' : ''} has no pipeline ${quoted(name)}; a pipeline's name is its path, with or without ".orch.yaml" or ".tran.yaml".${didYouMean(nearest)}`,
   ),
   'pipeline-unreadable': kind<{ path: string; versionName: string; reason: string }>(
     422,

@@ -39,11 +39,11 @@ export const scheduleOutcomes = {
           ? `${field} needs \`cronExpression\`, such as "0 6 * * *", or \`intervalExpression\`, such as {"interval": 15, "unit": "MINUTES"}.`
           : `${field} has both \`cronExpression\` and \`intervalExpression\`: send one of them.`,
     ),
-    'schedule-too-frequent': kind<{ field: string; seconds: number; least: number }>(
+    'schedule-too-frequent': kind<{ field: string; seconds: number; least: number; example: string }>(
       422,
       'A schedule would run more often than the operator allows.',
-      ({ field, seconds, least }) =>
-        `${field} has ticks ${seconds} s apart; the shortest interval is ${least} s (HEADGATE_SCHEDULE_INTERVAL_SECONDS): choose a longer one, such as {"interval": ${least}, "unit": "SECONDS"}.`,
+      ({ field, seconds, least, example }) =>
+        `${field} has ticks ${seconds} s apart; the shortest interval is ${least} s (HEADGATE_SCHEDULE_INTERVAL_SECONDS): choose a longer one, such as ${example}.`,
     ),
     'schedule-place-fixed': kind<{ member: string; given: string; stored: string }>(
       422,

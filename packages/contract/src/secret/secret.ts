@@ -57,7 +57,10 @@ export const writeSecretValue = operation({
       key: Type.Optional(SecretKey),
       type: SecretType,
       value: Type.Optional(
-        mapOf(Type.String({ minLength: 1, maxLength: valueLimit }), { maxProperties: 20 }),
+        mapOf(Type.String({ minLength: 1, maxLength: valueLimit }), {
+          maxProperties: 20,
+          description: 'The members that the type needs, such as `{"password": "…"}` for PASSWORD',
+        }),
       ),
       sealedValue: Type.Optional(
         Type.String({

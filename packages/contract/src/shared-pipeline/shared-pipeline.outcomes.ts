@@ -17,7 +17,7 @@ export const sharedPipelineOutcomes = {
       409,
       'The group of shared pipelines already has this version. Versions are immutable.',
       ({ prefix, versionName }) =>
-        `The version ${quoted(versionName)} of shared pipelines ${quoted(prefix)} already exists; versions are immutable.`,
+        `The version ${quoted(versionName)} of shared pipelines ${quoted(prefix)} already exists; versions are immutable: use another versionName.`,
     ),
     'shared-version-without-pipeline': kind(
       422,

@@ -76,7 +76,10 @@ test('unknown roles, projects and environments, and an expiry in the past, are r
   requireProblem(await create({ role: 'KING' }), 422, 'unknown-role');
   const mistyped = requireProblem(await create({ role: 'Super Amdin' }), 422, 'unknown-role');
   assert.match(mistyped.detail, /Did you mean SUPER_ADMIN\?$/);
-  requireProblem(await create({ roles: [{ projectId, role: 'OPERATOR' }] }), 422, 'unknown-role');
+  const misplaced = await create({ roles: [{ projectId, role: 'OPERATOR' }] });
+  assert.match(requireProblem(misplaced, 422, 'unknown-role').detail, /send its `environmentName`\.$/);
+  const tooHigh = await create({ role: 'CONTRIBUTOR' });
+  assert.match(requireProblem(tooHigh, 422, 'unknown-role').detail, /send its `projectId`\.$/);
   const nowhere = '00000000-0000-4000-8000-000000000000';
   requireProblem(await create({ roles: [{ projectId: nowhere, role: 'OWNER' }] }), 422, 'unknown-project');
   const nothing = [{ projectId, environmentName: 'nothing', role: 'OWNER' }];

@@ -54,7 +54,8 @@ export function versionStateRoutes({ write }: Endpoints): void {
     }
     const source = await holdVersion(tx, scope, { projectId, environmentName: from, versionName });
     const seen = { ifMatch: headers['If-Match'], digest: body.digest };
-    const shownBy = `GET /v1/projects/${projectId}/artifacts/details`;
+    const query = new URLSearchParams({ environmentName: from, versionName });
+    const shownBy = `GET /dpc/v1/projects/${projectId}/artifacts/details?${query}`;
     requireSeen(seen, source.manifest_digest, shownBy, renderVersionEtag(source));
     if (!source.enabled) throw problem('artifact-disabled', { versionName, environmentName: from });
     const place = { projectId, environmentName: to, versionName };

@@ -72,9 +72,19 @@ export function tidyMembers(schema: JsonSchema, value: unknown, nullIsAbsent: bo
   ): void {
     strays.push([at, name]);
     if (unknown.length >= unknownLimit) return;
-    const near = unknown.length < comparedLimit ? nearestName(name, members.named.keys()) : undefined;
+    const known = [...members.named.keys()];
+    const near =
+      unknown.length < comparedLimit ? (nearestName(name, known) ?? findLongerName(name, known)) : undefined;
     unknown.push({ pointer: renderPointer({ above: path, key: name }), near });
   }
+}
+
+/** The one known name that ends with the whole word, such as cronTimezone for timezone. */
+function findLongerName(name: string, known: readonly string[]): string | undefined {
+  if (name.length < 4) return undefined;
+  const end = name.charAt(0).toUpperCase() + name.slice(1);
+  const [longer, another] = known.filter((each) => each.endsWith(end));
+  return another === undefined ? longer : undefined;
 }
 
 interface Member {

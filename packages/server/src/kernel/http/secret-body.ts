@@ -3,7 +3,14 @@ import type { Operation } from '@headgate/contract';
 import { Problem, type Violation, withViolations } from './problems.ts';
 import { createRequestCheck, type RequestCheck } from './validation.ts';
 
-const notRepeated = 'does not match its schema; details are omitted because it may contain a secret';
+const notRepeated = 'details are omitted because it may contain a secret';
+
+/** What the schema at the pointer takes, in a word that says nothing about the value. */
+function describeShape(schema: unknown, pointer: string): string {
+  let at = schema as { type?: string; properties?: Record<string, typeof at> } | undefined;
+  for (const name of pointer.split('/').slice(1)) at = at?.properties?.[name];
+  return at?.type === 'object' ? 'an object whose members are strings' : 'a string within its limits';
+}
 
 /** createRequestCheck for any operation. */
 export function createSecretSafeCheck(operation: Operation): RequestCheck {
@@ -15,7 +22,7 @@ export function createSecretSafeCheck(operation: Operation): RequestCheck {
       return check(...asked);
     } catch (failure) {
       if (!(failure instanceof Problem)) throw failure;
-      const redacted = failure.violations.map((violation) => removeSecret(violation, held));
+      const redacted = failure.violations.map((violation) => removeSecret(violation, held, operation));
       const once = new Map(
         redacted.map((violation) => [`${violation.pointer} ${violation.detail}`, violation]),
       );
@@ -24,10 +31,12 @@ export function createSecretSafeCheck(operation: Operation): RequestCheck {
   };
 }
 
-function removeSecret(violation: Violation, held: readonly string[]): Violation {
+function removeSecret(violation: Violation, held: readonly string[], { body }: Operation): Violation {
   const inside = held.find(
     (pointer) => violation.pointer === pointer || violation.pointer.startsWith(`${pointer}/`),
   );
   if (inside === undefined) return violation;
-  return { field: inside.slice(1).replaceAll('/', '.'), pointer: inside, detail: notRepeated };
+  const shape = describeShape(body, inside.slice('/body'.length));
+  const detail = `must be ${shape}, as the reference says; ${notRepeated}`;
+  return { field: inside.slice(1).replaceAll('/', '.'), pointer: inside, detail };
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   createConnection,
+  createSchedule,
   createVariable,
   listPipelineExecutions,
   listVariables,
@@ -203,6 +204,11 @@ test('an unknown member is ignored and reported with the nearest name; strict ha
   ]);
   assert.deepEqual(check(listVariables, { query: { pgae: '1' } }).ignored, [
     { field: 'query.pgae', near: 'page' },
+  ]);
+  const schedule = { name: 's', cronExpression: '0 2 * * *', timezone: 'Europe/Oslo' };
+  const pipeline = { pipelineName: 'p', environmentName: 'dev' };
+  assert.deepEqual(check(createSchedule, { body: { pipeline, schedule } }).ignored, [
+    { field: 'body.schedule.timezone', near: 'cronTimezone' },
   ]);
   const open = { ...body, scalarVariables: { anything: 'x' } };
   assert.equal(

@@ -18,7 +18,7 @@ test('a window begins with the first request and lasts a minute', () => {
   assert.equal(limit.count(caller).headers.RateLimit, '"account";r=0;t=1, "caller";r=0;t=1');
   assert.throws(() => limit.count(caller), {
     code: 'rate-limited',
-    message: 'Too many requests; try again in 1 s.',
+    message: 'Too many requests: the limit of this caller is 2 in a minute; try again in 1 s.',
   });
   clock.advance(0.5);
   assert.equal(limit.count(caller).headers.RateLimit, '"account";r=1;t=60, "caller";r=1;t=60');

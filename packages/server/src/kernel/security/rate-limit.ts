@@ -66,7 +66,7 @@ export function createRateLimit(limits: RateLimits, clock: Clock): RateLimit {
       for (const each of [ofCaller, ofAccount]) {
         if (each.left() > 0) continue;
         const headers = { 'RateLimit-Policy': policy, RateLimit: each.describe() };
-        throw refuse(each.seconds(), headers);
+        throw refuse(each, headers);
       }
       ofCaller.add(1);
       ofAccount.add(1);
@@ -83,7 +83,7 @@ export function createRateLimit(limits: RateLimits, clock: Clock): RateLimit {
     countRefused(address) {
       const window = addresses.open(buildAddressKey(address));
       if (window.left() === 0)
-        throw refuse(window.seconds(), {
+        throw refuse(window, {
           'RateLimit-Policy': addresses.policy,
           RateLimit: window.describe(),
         });
@@ -96,10 +96,17 @@ export function createRateLimit(limits: RateLimits, clock: Clock): RateLimit {
 const buildCallerKey = ({ actorId, userCredentialId = '' }: LimitedCaller) =>
   `${actorId} ${userCredentialId}`;
 
-const refuse = (seconds: number, headers: Record<string, string>) =>
-  withHeaders(problem('rate-limited', { seconds }), { ...headers, 'Retry-After': String(seconds) });
+function refuse(window: Window, headers: Record<string, string>): Error {
+  const { of, limit } = window;
+  const seconds = window.seconds();
+  const refusal = problem('rate-limited', { seconds, of, limit });
+  return withHeaders(refusal, { ...headers, 'Retry-After': String(seconds) });
+}
 
 interface Window {
+  of: string;
+  /** Requests in a window. */
+  limit: number;
   left(): number;
   /** Until it ends; at least 1. */
   seconds(): number;
@@ -125,6 +132,8 @@ function createWindows(name: string, limit: number, clock: Clock, lastSeconds = 
     const seconds = () =>
       Math.max(1, Math.ceil((window.startedAt + milliseconds - clock.now().getTime()) / 1_000));
     return {
+      of: name,
+      limit,
       left,
       seconds,
       add(count) {

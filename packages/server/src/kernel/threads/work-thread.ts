@@ -63,8 +63,17 @@ export function createWorkThread<Order, Result>(options: WorkThreadOptions): Wor
   function getThread(megabytes: number): Thread {
     clearTimeout(idle);
     if (thread !== undefined && thread.megabytes !== megabytes) stopThread();
-    thread ??= { worker: startThread(options, megabytes), megabytes, isReady: false };
+    thread ??= openThread(megabytes);
     return thread;
+  }
+
+  function openThread(megabytes: number): Thread {
+    const opened = { worker: startThread(options, megabytes), megabytes, isReady: false };
+    // One that ends by itself while it is idle gets no further orders.
+    opened.worker.on('exit', () => {
+      if (thread === opened) thread = undefined;
+    });
+    return opened;
   }
 
   async function runInThread(
@@ -94,15 +103,17 @@ export function createWorkThread<Order, Result>(options: WorkThreadOptions): Wor
       const isMemory = failure.code === 'ERR_WORKER_OUT_OF_MEMORY';
       failWith(isMemory ? new TooCostly('memory', `takes more than ${megabytes} MB of memory`) : failure);
     }
+    const handleExit = (code: number) =>
+      failWith(new Error(`The thread ended with the code ${code} before it answered.`));
     if (used.isReady) startTime();
-    worker.on('message', acceptMessage).on('error', handleError);
+    worker.on('message', acceptMessage).on('error', handleError).on('exit', handleExit);
     worker.ref();
     worker.postMessage(order);
     try {
       return await end.promise;
     } finally {
       clearTimeout(late);
-      worker.off('message', acceptMessage).off('error', handleError);
+      worker.off('message', acceptMessage).off('error', handleError).off('exit', handleExit);
       worker.unref();
       if (mustReplace) stopThread();
       else idle = setTimeout(stopThread, idleMilliseconds).unref();

@@ -71,7 +71,7 @@ export function aiChangesRoutes(endpoints: Endpoints, services: ChangeServices):
     const earlier = await call.findEarlierAnswer(content);
     if (earlier !== undefined) return earlier;
     const seen = { ifMatch: call.headers['If-Match'], digest: call.body.digest };
-    const shownBy = `GET /v1/ai/agents/tasks/${call.params.taskId}/changes`;
+    const shownBy = `GET /dpc/v1/ai/agents/tasks/${call.params.taskId}/changes`;
     requireNamed(seen, shownBy);
     return withClaim(services, describeClaim(call), async ({ row, by }) => {
       const changed = await listChanged(services, row);

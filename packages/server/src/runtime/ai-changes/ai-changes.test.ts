@@ -91,7 +91,7 @@ test('a merge must name the changes that were seen, and is refused after the tas
     assert.equal(shown.etag, `"${digest}"`);
     const ifMatch = (tag: string) => ({ headers: { 'if-match': tag } });
     const unnamed = requireProblem(await account.admin.post(`${path}/merge`), 428, 'precondition-required');
-    assert.match(unnamed.detail, new RegExp(`GET /v1${path}/changes`));
+    assert.match(unnamed.detail, new RegExp(`GET /dpc/v1${path}/changes`));
     for (const tag of ['*', `"${digest}", *`])
       requireProblem(
         await account.admin.post(`${path}/merge`, {}, ifMatch(tag)),

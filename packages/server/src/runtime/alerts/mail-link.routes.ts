@@ -6,6 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Database } from '../../kernel/database/database.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import { cutLateBody } from '../../kernel/http/late-body.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import type { RateLimit } from '../../kernel/security/rate-limit.ts';
 import type { Sealer } from '../../kernel/security/sealed.ts';
@@ -26,6 +27,9 @@ export interface MailLinkServices {
   rateLimit: RateLimit;
 }
 
+/** The forms of strangers: `answer`, or what a mail program sends. */
+const formBytes = 16_384;
+const formMilliseconds = 10_000;
 const tokenForm = /^[cr][\w-]{43,80}$/;
 const pageHeaders = {
   'content-type': 'text/html; charset=utf-8',
@@ -60,17 +64,24 @@ export function mailLinkRoutes({ app }: Endpoints, services: MailLinkServices): 
     return reply.headers(pageHeaders).send(renderChoice(recipient, request.params.token));
   });
 
-  const config = { bodyType: 'application/x-www-form-urlencoded' };
-  app.post(`${mailPath}/:token`, { config }, async (request: Request, reply) => {
-    const recipient = await findOrRefuse(request);
-    if (recipient === undefined) return sendUnknown(reply);
-    const answer = readAnswer(request);
-    if (answer === undefined || (answer === 'confirm' && !mayConfirm(recipient, request.params.token)))
-      return reply.code(400).headers(pageHeaders).send(renderChoice(recipient, request.params.token));
-    const now = clock.now();
-    await database.transaction(async (tx) => recordAnswer(tx, recipient, answer, { now, newId }));
-    return reply.headers(pageHeaders).send(renderOutcome(recipient, answer));
+  const cut = cutLateBody(formMilliseconds, (reply) => {
+    reply.code(408).headers(pageHeaders).send(renderPage('The form did not arrive in time', ''));
   });
+
+  app.post(
+    `${mailPath}/:token`,
+    { bodyLimit: formBytes, onRequest: cut, config: { bodyType: 'application/x-www-form-urlencoded' } },
+    async (request: Request, reply) => {
+      const recipient = await findOrRefuse(request);
+      if (recipient === undefined) return sendUnknown(reply);
+      const answer = readAnswer(request);
+      if (answer === undefined || (answer === 'confirm' && !mayConfirm(recipient, request.params.token)))
+        return reply.code(400).headers(pageHeaders).send(renderChoice(recipient, request.params.token));
+      const now = clock.now();
+      await database.transaction(async (tx) => recordAnswer(tx, recipient, answer, { now, newId }));
+      return reply.headers(pageHeaders).send(renderOutcome(recipient, answer));
+    },
+  );
 }
 
 const answers: readonly MailAnswer[] = ['confirm', 'refuse', 'refuse-all'];

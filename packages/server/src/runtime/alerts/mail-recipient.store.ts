@@ -142,6 +142,17 @@ const countAsked = statement(
   returning address`,
 );
 
+/** Takes back what `countAsked` counted: the account may not write these mails. */
+const uncountAsked = statement(
+  { parameters: { addresses: 'text[]' } },
+  `
+  with unasked as (
+    delete from mail_address where address = any ($addresses::text[]) and asked = 1 and refused_at is null
+  )
+  update mail_address set asked = asked - 1
+  where address = any ($addresses::text[]) and (asked > 1 or refused_at is not null)`,
+);
+
 const insertConfirmations = statement(
   {
     parameters: {
@@ -180,6 +191,8 @@ async function askToConfirm(
   const count =
     counted.length === 0 ? 0 : await reserveMails(tx, accountId, counted.length, { limit, now, newId });
   const asked = counted.slice(0, count).map(({ address }) => ({ address, mailId: newId() }));
+  if (count < counted.length)
+    tx.send(uncountAsked, { addresses: counted.slice(count).map(({ address }) => address) });
   if (asked.length === 0) return;
   tx.send(insertConfirmations, {
     account_id: accountId,

@@ -1,6 +1,9 @@
 /** Who gets mails of alerts, and how many: confirmation, refusal, the limit of a day, and turns by account. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { after, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Alert, AlertRule, EventLogPart, Page } from '@headgate/contract';
 import { startTestServer } from '../../testing/server.ts';
 import { startSmtpReceiver } from '../../testing/smtp-receiver.ts';
@@ -147,6 +150,16 @@ test('an owner refuses all accounts, whose rules then ask no more', async () => 
   assert.equal(listMails(address).length, 1);
 });
 
+test('a stranger cannot make the server hold a large body for a link', async () => {
+  const socket = connect(Number(new URL(base).port), '127.0.0.1');
+  socket.write(
+    'POST /mail/x HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 5000000\r\n\r\n{',
+  );
+  const late = delay(120_000, 'no answer', { ref: false });
+  assert.match(String(await Promise.race([once(socket, 'data'), late])), /^HTTP\/1.1 413 /);
+  socket.destroy();
+});
+
 test('an address is asked once a day by an account, and three times by all; a link lasts a week', async () => {
   const scenes = await Promise.all(Array.from({ length: 5 }, createScene));
   const address = makeAddress();
@@ -164,6 +177,18 @@ test('an address is asked once a day by an account, and three times by all; a li
   await first.addRule([address]);
   await sendAll();
   assert.equal(listMails(address).length, 4, 'a rule asks again');
+});
+
+test('an account above its limit of a day does not use up what others may ask of an address', async () => {
+  const [exhausted, other] = [await createScene(), await createScene()];
+  const address = makeAddress();
+  for (let each = 0; each < mailsOfDay; each += 1) await exhausted.addRule([makeAddress()]);
+  for (let each = 0; each < 4; each += 1) await exhausted.addRule([address]);
+  const counted = () => server.database.query('select from mail_address where address = $1', [address]);
+  assert.equal((await counted()).length, 0);
+  await other.addRule([address]);
+  await sendAll();
+  assert.equal(listMails(address).length, 1);
 });
 
 test('above the limit of a day alerts are raised without mail, and say so, with one event', async () => {

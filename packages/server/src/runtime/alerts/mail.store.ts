@@ -80,7 +80,8 @@ function groupAlerts(alerts: readonly RaisedAlert[]): MailGroup[] {
   return [...groups.values()];
 }
 
-const unconfirmedReason = 'The owner of the address has not confirmed it, or refuses mails.';
+const unconfirmedReason =
+  'The owner of the address has not confirmed it, or refuses mails. To send the link again, save the alert rule again.';
 
 export interface MailServices extends RecipientServices {
   config: RecipientServices['config'] & { publicUrl: string };

@@ -132,7 +132,7 @@ export interface Start {
  */
 export function requireStart(found: StartRow | undefined, body: StartRequest, at = 'body'): Start {
   const { row, version } = requireVersion(found, body);
-  const pipeline = findPipeline(row, body.pipelineName, version.name);
+  const pipeline = findPipeline(row, body.pipelineName, version.name, body.versionName === undefined);
   const types = new Map(Object.entries(row.variable_types));
   requireVariables(body, at, pipeline, types);
   const { user_name: userName, queued_runs: queuedRuns } = row;
@@ -164,7 +164,12 @@ export function requireAgent(found: StartRow, { environmentName }: StartPlace): 
  * The name may omit the extension; then an orchestration is preferred, even an unreadable one. Throws
  * `pipeline-not-found` and `pipeline-unreadable`.
  */
-function findPipeline(row: StartRow, named: string, versionName: string): PipelineDescription {
+function findPipeline(
+  row: StartRow,
+  named: string,
+  versionName: string,
+  isNewest: boolean,
+): PipelineDescription {
   const pipelines = row.pipelines ?? [];
   const ignored = row.ignored ?? [];
   for (const path of listCandidatePaths(named)) {
@@ -178,9 +183,15 @@ function findPipeline(row: StartRow, named: string, versionName: string): Pipeli
     ...(row.known_paths ?? []),
     ...ignored.map(({ path }) => path),
   ];
-  const nearest = nearestName(named, known) ?? nearestName(listCandidatePaths(named)[0] ?? named, known);
-  throw problem('pipeline-not-found', { name: named, versionName, nearest });
+  // Without extensions: those that are equal would make short names look alike.
+  const bareName = removeExtension(named);
+  const bare = nearestName(bareName, known.map(removeExtension));
+  const sameStem = bare === undefined ? undefined : known.find((path) => removeExtension(path) === bare);
+  const nearest = sameStem ?? (bareName === named ? nearestName(named, known) : undefined);
+  throw problem('pipeline-not-found', { name: named, versionName, isNewest, nearest });
 }
+
+const removeExtension = (path: string) => path.replace(/\.(?:orch|tran)\.yaml$/, '');
 
 type Given = Pick<StartRequest, 'scalarVariables' | 'gridVariables'>;
 type KnownVariables = ReadonlyMap<string, VariableType>;

@@ -125,7 +125,11 @@ test('a pipeline, version or agent that is gone is a problem, with an event at e
   const wanted: [string, string, RegExp][] = [
     [ofAgent, 'unknown-agent', new RegExp(gone.agentId)],
     [ofVersion, 'artifact-disabled', /"v1"/],
-    [ofPipeline, 'pipeline-not-found', /"v2" has no pipeline "folder\/Load it.orch.yaml"/],
+    [
+      ofPipeline,
+      'pipeline-not-found',
+      /"v2", the newest enabled one in the environment, has no pipeline "folder\/Load it.orch.yaml"/,
+    ],
   ];
   for (const [id, code, detail] of wanted) {
     const { problem, nextRunAt } = await read(id);

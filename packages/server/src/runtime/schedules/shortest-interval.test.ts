@@ -30,6 +30,9 @@ test('a schedule with a shorter interval than the operator allows is refused, al
   for (const expression of refused) {
     const { detail } = requireProblem(await create(expression), 422, 'schedule-too-frequent');
     assert.match(detail, /^body\.schedule\.(cron|interval)Expression .*HEADGATE_SCHEDULE_INTERVAL_SECONDS/);
+    const example =
+      'cronExpression' in expression ? /such as "0 \* \* \* \* \?"/ : /such as \{"interval": 10,/;
+    assert.match(detail, example);
     requireProblem(await patch(id, expression), 422, 'schedule-too-frequent');
   }
   for (const expression of accepted) assert.equal((await create(expression)).status, 201);

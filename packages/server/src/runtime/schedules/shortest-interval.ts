@@ -50,8 +50,16 @@ export function requireInterval(
 ): void {
   const seconds = findShortestInterval(row, first, least);
   if (seconds >= least) return;
-  const field = row.cron_expression === null ? 'intervalExpression' : 'cronExpression';
-  throw problem('schedule-too-frequent', { field: `${at}.${field}`, seconds, least });
+  const isInterval = row.cron_expression === null;
+  const field = `${at}.${isInterval ? 'intervalExpression' : 'cronExpression'}`;
+  const example = isInterval ? `{"interval": ${least}, "unit": "SECONDS"}` : findRareExpression(least);
+  throw problem('schedule-too-frequent', { field, seconds, least, example });
+}
+
+/** An expression whose ticks are at least this many seconds apart; at most a day is allowed as a setting. */
+function findRareExpression(least: number): string {
+  if (least <= 60) return '"0 * * * * ?", every minute';
+  return least <= 3_600 ? '"0 0 * * * ?", every hour' : '"0 0 2 * * ?" in UTC, every day';
 }
 
 /** The warning of an answer with a schedule that keeps a shorter interval from before. */
