@@ -173,10 +173,11 @@ export {
   type TableReference,
   type ValueFit,
 } from './sql/dialect.ts';
-export { duckdb } from './sql/duckdb.ts';
+export { createDuckdb, duckdb } from './sql/duckdb.ts';
 export { environmentDefaults } from './sql/environment-defaults.ts';
+export type { SqlRules } from './sql/rewrite/names.ts';
 export { defaultDatabase, defaultSchema, type NameMapping } from './sql/rewrite/names.ts';
-export { type SqlRewriter, sqlRewriter } from './sql/rewrite/rewriter.ts';
+export { createUserSql, type SqlRewriter, sqlRewriter } from './sql/rewrite/rewriter.ts';
 export { splitStatements } from './sql/statements.ts';
 export { shorten, TemplateError } from './template.ts';
 export { type PlannedOutput, planTransformation, type TransformationPlan } from './transformation-plan.ts';

@@ -36,6 +36,12 @@ design:
   components: {}
 `;
 
+describe('the version of a file', () => {
+  for (const version of ['version:', 'version: ', 'version: 1', 'version: "1"', 'version: 1.0', ''])
+    it(`${version || 'none'} is read as 1.0`, () =>
+      assert.equal(read(orchestration.replace('version: "1.0"', version)).version, '1.0'));
+});
+
 function read(text: string, path = 'p.orch.yaml'): Orchestration {
   const { pipeline, error } = parsePipeline(path, text);
   assert.equal(error, undefined);

@@ -131,8 +131,9 @@ function checkMembers(map: PlainMap, path: readonly string[], known: readonly st
 const readableVersion = '1.0';
 
 function readVersion({ version = readableVersion }: PlainMap): string {
-  const given = asText(version, ['version']);
-  if (given === readableVersion) return given;
+  const given = asText(version ?? '', ['version']).trim();
+  // Older files have an empty version, or one without a digit after the point.
+  if (['', '1', readableVersion].includes(given)) return readableVersion;
   throw new FormError(
     ['version'],
     `"version" is "${shorten(given)}": use "${readableVersion}", the only supported version`,

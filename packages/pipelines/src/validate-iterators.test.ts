@@ -30,7 +30,7 @@ function find(component: object, variables: object = {}): string[] {
 const fixed = { variablesToIterate: ['x'], iterationValues: [['1']] };
 const loop = { variableToIterate: 'x', startingValue: '1', incrementValue: '1', endValue: '2' };
 const table = { mode: 'Advanced', query: 'SELECT 1 AS a', columnMapping1: [['a', 'x']] };
-const file = { inputDataUrl1: 'in', variables: [['Filename', 'x']] };
+const file = { inputDataUrl1: 'in', variables: [['x', 'Filename']] };
 
 const iterators: [type: string, parameters: object][] = [
   ['fixed-iterator', fixed],
@@ -53,7 +53,7 @@ for (const [type, parameters] of iterators) {
       const wrong = find({ type, iterationTarget: 'Do', parameters }, { x: grid('a') });
       assert.match(wrong.join(), /^variable-type: the variable "x" is GRID/);
     });
-    it('warns of a SHARED variable that concurrent iterations set', () => {
+    it('refuses a SHARED variable that concurrent iterations set', () => {
       const concurrent = {
         type,
         iterationTarget: 'Do',

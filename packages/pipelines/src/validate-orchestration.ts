@@ -133,7 +133,7 @@ function checkIterator(
   for (const variable of listIterationVariables(component)) {
     if (orchestration.variables.get(variable)?.behaviour !== 'SHARED') continue;
     const message = `concurrent iterations overwrite the SHARED variable "${variable}": make it COPIED`;
-    report({ component: name, code: 'shared-iterator-variable', message, level: 'warning' });
+    report({ component: name, code: 'shared-iterator-variable', message, level: 'error' });
   }
 }
 

@@ -293,7 +293,7 @@ describe('validateProject', () => {
           { s: variable('SHARED'), g: grid },
         ),
       ],
-      ['error missing-iteration-target A', 'warning shared-iterator-variable A'],
+      ['error missing-iteration-target A', 'error shared-iterator-variable A'],
     ],
     [
       'sources that are unknown, too few, in a cycle, or without an output',

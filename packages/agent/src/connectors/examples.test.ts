@@ -78,6 +78,10 @@ test('GitHub: links lead on, a used quota waits, and pages hold bare lists', asy
   assert.deepEqual(await rows(`select count(*), count(distinct id), min("owner"->>'login') from loaded`), [
     [250, 250, 'acme'],
   ]);
+  const named = await fixture.load({ ...input, uriParams: [{ name: 'organization', value: 'acme' }] });
+  assert.equal(named.status, 'SUCCESS', named.message);
+  const misnamed = await fixture.load({ ...input, uriParams: [{ key: 'organization', value: 'acme' }] });
+  assert.match(misnamed.message ?? '', /"uriParams" must be a list of \{name, value\}/);
   const missing = await fixture.load({ ...input, uriParams: [] });
   assert.match(missing.message ?? '', /the URI parameter "organization" has no value/);
 });

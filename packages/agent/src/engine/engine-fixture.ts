@@ -230,6 +230,7 @@ const baseRequest = {
   environmentName: 'dev',
   versionName: 'v1',
   warehouse: 'DUCKDB',
+  sql: {},
   variables: [],
   scalarVariables: {},
   gridVariables: {},

@@ -44,12 +44,7 @@ describe('aggregate', () => {
       ['a', 20, 2, 'a'],
       ['b', 20, 2, 'b'],
     ]);
-    assert.deepEqual(await flow.columns(), [
-      'region',
-      'average_amount',
-      'count_distinct_id',
-      'any_value_region',
-    ]);
+    assert.deepEqual(await flow.columns(), ['region', 'avg_amount', 'count_distinct_id', 'any_value_region']);
   });
 });
 

@@ -172,10 +172,10 @@ describe('loop-iterator', () => {
 describe('file-iterator', () => {
   const variables = { base: text(''), folder: text(''), file: text(''), at: text('') };
   const attributes = [
-    ['Base Folder', 'base'],
-    ['Subfolder', 'folder'],
-    ['Filename', 'file'],
-    ['Last Modified', 'at'],
+    ['base', 'Base Folder'],
+    ['folder', 'Subfolder'],
+    ['file', 'Filename'],
+    ['at', 'Last Modified'],
   ];
   const target = insert("VALUES ('${base}|${folder}|${file}|${at.length}')");
   const search = (parameters: object, options: Options = {}) =>
@@ -249,11 +249,13 @@ describe('file-iterator', () => {
       (await search({ inputDataType: 'SFTP', inputDataUrl1: 'in' })).message ?? '',
       /"inputDataType" is SFTP, which is not supported yet/,
     );
-    const outcome = await search({ inputDataUrl1: 'in', variables: [['Size', 'x']] });
+    const outcome = await search({ inputDataUrl1: 'in', variables: [['x', 'Size']] });
     assert.match(
       outcome.message ?? '',
       /the attribute "Size", which a file does not have: use one of Base Folder/,
     );
+    const swapped = await search({ inputDataUrl1: 'in', variables: [['Filename', 'x']] });
+    assert.match(swapped.message ?? '', /write the variable first, \[x, Filename\]/);
   });
 });
 

@@ -53,7 +53,6 @@ describe('a run fails before its first step because of', () => {
       'unused-component',
       'unknown-secret-reference',
       'literal-value',
-      'shared-iterator-variable',
       'missing-file',
       'missing-connector-profile',
       'missing-connector-endpoint',

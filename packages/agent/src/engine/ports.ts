@@ -16,7 +16,13 @@ import type {
   ScheduledWork,
   Step,
 } from '@headgate/contract';
-import type { PageRequest, QuickJsSource, SharedPipelineUse, Unreadable } from '@headgate/pipelines';
+import type {
+  PageRequest,
+  QuickJsSource,
+  SharedPipelineUse,
+  SqlRules,
+  Unreadable,
+} from '@headgate/pipelines';
 import type { RunScript } from '../scripts/script-job.ts';
 import type { AnsweredPage, AskedEndpoint } from './asked-endpoint.ts';
 import type { KeptBetweenRuns } from './kept-between-runs.ts';
@@ -181,6 +187,7 @@ export interface RunRequest {
   versionName: string;
   /** The type of the project's warehouse, such as DUCKDB. */
   warehouse: string;
+  sql: SqlRules;
   variables: readonly ProjectVariable[];
   scalarVariables: Readonly<Record<string, unknown>>;
   gridVariables: Readonly<Record<string, readonly (readonly unknown[])[]>>;

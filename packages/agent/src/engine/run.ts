@@ -1,9 +1,9 @@
 /** Runs a root pipeline and the pipelines it calls, over the ports. */
 import {
+  createDuckdb,
   createExpressionEngine,
   createProjectVariable,
   createScope,
-  duckdb,
   expressionBytesLimit,
   expressionMillisecondsLimit,
   iterationLimit,
@@ -131,7 +131,7 @@ function createContext(
       onBroken: () => ports.reportFault('a broken instance of QuickJS'),
     },
   );
-  const { dialect, show: showSql } = concealSql(duckdb, source, mask);
+  const { dialect, show: showSql } = concealSql(createDuckdb(request.sql), source, mask);
   const context: RunContext = {
     request,
     ports,

@@ -13,7 +13,8 @@ export async function runScriptSql(
   const statements = dialect.user.script(written);
   const [only] = statements;
   if (only === undefined) throw new Error('the SQL contains no statement: write one');
-  const isPlain = only.before.length + only.after.length === 0 && only.onlyIf === undefined;
+  const isPlain =
+    only.before.length + only.after.length === 0 && only.onlyIf === undefined && only.listed === undefined;
   if (statements.length === 1 && isPlain && isQuery(only.sql)) return warehouse.query(only.sql, rowLimit);
   const effective = statements.filter(({ sql }) => sql !== '');
   if (effective.length === 0)

@@ -171,8 +171,8 @@ function createStatements(
 /** All that a statement executes. */
 function listSql(statement: string | PreparedStatement): string[] {
   if (typeof statement === 'string') return [statement];
-  const { sql, before, after, onlyIf } = statement;
-  return [sql, ...before, ...after, ...(onlyIf === undefined ? [] : [onlyIf])];
+  const { sql, before, after, onlyIf, listed } = statement;
+  return [sql, ...before, ...after, ...[onlyIf, listed].filter((each) => each !== undefined)];
 }
 
 /** A script without these words cannot begin a transaction. */
@@ -229,14 +229,29 @@ async function executePrepared(
   isNested = false,
 ): Promise<number> {
   if (typeof statement === 'string') return (await watched.execute(statement)).rowCount;
-  const { sql, before, after, onlyIf } = statement;
+  const { sql, before, after, onlyIf, listed } = statement;
   if (onlyIf !== undefined && (await warehouse.query(onlyIf, 1)).rows.length === 0) return 0;
-  if (before.length + after.length === 0) return (await watched.execute(sql)).rowCount;
-  const list = { statements: [...before, sql, ...after], counted: before.length };
-  const { rowCount } = await (isNested
-    ? runAll(watched, list.statements, list.counted)
-    : runTransaction(warehouse, watched, list));
-  return rowCount;
+  if (before.length + after.length === 0 && listed === undefined)
+    return (await watched.execute(sql)).rowCount;
+  const runParts = async () => {
+    await runAll(watched, before, 0);
+    const { rowCount } = await watched.execute(sql);
+    if (listed !== undefined) await runAll(watched, await list(warehouse, listed), 0);
+    await runAll(watched, after, 0);
+    return rowCount;
+  };
+  return isNested ? runParts() : inTransaction(warehouse, runParts);
+}
+
+/** More than any schema has: each table is some statements. */
+const mostListed = 100_000;
+
+/** The statements that a query gives. */
+async function list(warehouse: Warehouse, query: string): Promise<string[]> {
+  const { rows } = await warehouse.query(query, mostListed + 1);
+  if (rows.length > mostListed)
+    throw new Error(`the statement changes more than ${mostListed} objects at once`);
+  return rows.map(([statement]) => String(statement));
 }
 
 /** Rolls back an open transaction. Returns whether there was one. */

@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import type { SqlRules } from '@headgate/pipelines';
 import { createFixture, type Fixture } from './engine-fixture.ts';
 import { grid, renderOrchestration, start, text } from './pipeline-fixture.ts';
 
@@ -13,11 +14,11 @@ afterEach(() => fixture.dispose());
 const place = { database: '[Environment Default]', schema: '[Environment Default]' };
 
 /** Runs one component; returns the message of a failure, or of its step. */
-async function run(type: string, parameters: object, variables: object = {}) {
+async function run(type: string, parameters: object, variables: object = {}, sql: SqlRules = {}) {
   await fixture.publish({
     'main.orch.yaml': renderOrchestration({ Start: start('It'), It: { type, parameters } }, variables),
   });
-  const { status, message } = await fixture.run('main');
+  const { status, message } = await fixture.run('main', { sql });
   const step = [...fixture.steps.values()].findLast(({ name }) => name === 'It');
   return `${status}: ${message ?? step?.message ?? ''}`;
 }
@@ -28,7 +29,7 @@ const describeColumns = () =>
 
 describe('create-table', () => {
   it('reads columns of nine cells, as create-table-v2 writes them', async () => {
-    const outcome = await run('create-table-v2', {
+    const parameters = {
       componentName: 'It',
       createMethod: 'Create If Not Exists',
       ...place,
@@ -44,7 +45,12 @@ describe('create-table', () => {
       clusteringKeys: ['NAME'],
       dataRetentionTimeInDays: '1',
       comment: 'all of it',
-    });
+    };
+    assert.match(
+      await run('create-table-v2', parameters),
+      /^FAILED: .*the masking policy "hidden" of the column "NAME" changes who may read/,
+    );
+    const outcome = await run('create-table-v2', parameters, {}, { ignoresAccess: true });
     assert.equal(
       outcome,
       'SUCCESS: the masking policy "hidden" of the column "NAME" has no effect here\nno effect here: clusteringKeys, dataRetentionTimeInDays',
@@ -58,6 +64,35 @@ describe('create-table', () => {
     assert.deepEqual(await fixture.rows("SELECT comment FROM duckdb_tables() WHERE table_name = 't'"), [
       ['all of it'],
     ]);
+  });
+
+  it('has defaults that are expressions', async () => {
+    await fixture.connection.run('CREATE SEQUENCE ids START WITH 5');
+    const row = (name: string, type: string, preset: string) => [name, type, '', '', preset, 'No', 'No', ''];
+    const outcome = await run('create-table', {
+      createReplace: 'Replace',
+      ...place,
+      newTableName: 't',
+      columns: [
+        row('id', 'NUMBER', 'ids.NEXTVAL'),
+        row('uuid', 'VARCHAR', 'UUID_STRING()'),
+        row('word', 'VARCHAR', '1 + 1'),
+        row('call', 'VARCHAR', 'Call me (maybe)'),
+        row('sum', 'NUMBER', '1 + 1'),
+        row('truth', 'BOOLEAN', 'true'),
+        row('day', 'DATE', '2024-01-31'),
+        row('now', 'TIMESTAMP', 'GETDATE()'),
+        row('given', 'NUMBER', ''),
+      ],
+    });
+    assert.equal(outcome, 'SUCCESS: ');
+    await fixture.connection.run('INSERT INTO t (given) VALUES (1)');
+    assert.deepEqual(
+      await fixture.rows(
+        'SELECT id, length(uuid), word, call, sum, truth, CAST(day AS VARCHAR), now IS NOT NULL FROM t',
+      ),
+      [[5, 36, '1 + 1', 'Call me (maybe)', 2, true, '2024-01-31', true]],
+    );
   });
 
   it('reads columns of eight and of five cells', async () => {

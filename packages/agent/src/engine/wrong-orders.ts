@@ -223,6 +223,24 @@ export const wrongOrders: WrongPipeline[] = [
     says: /line 7, component "Bad": sql-script is not an iterator.*use a transition instead/,
   },
   {
+    what: 'concurrent iterations over a SHARED variable',
+    code: 'shared-iterator-variable',
+    files: around(
+      {
+        type: 'grid-iterator',
+        iterationTarget: 'Handled',
+        parameters: {
+          gridVariable: 'g',
+          gridIteratorVariableMapping: [['a', 'x']],
+          concurrency: 'Concurrent',
+        },
+      },
+      {},
+      { g: grid({ a: 'TEXT' }, [['1']]), x: text('', 'SHARED') },
+    ),
+    says: /line 7, component "Bad": concurrent iterations overwrite the SHARED variable "x": make it COPIED/,
+  },
+  {
     what: 'iterators that run each other',
     code: 'iteration-cycle',
     files: around(

@@ -19,6 +19,7 @@ import type { Handler, WorkContext } from './handler.ts';
 import { createSecretOptions } from './run-secret-options.ts';
 import { createRunSessions } from './run-sessions.ts';
 import { openScratchConnection } from './scratch-connection.ts';
+import { readSqlRules } from './sql-rules.ts';
 import { createSwitchingWarehouse } from './switching-warehouse.ts';
 import { limitTime } from './time-limit.ts';
 
@@ -80,6 +81,7 @@ async function run(
           pipelineName: payload.pipelineName,
           versionName: payload.versionName,
           warehouse: kind.toUpperCase(),
+          sql: readSqlRules(payload.warehouse),
           variables: payload.variables,
           scalarVariables: payload.scalarVariables,
           gridVariables: payload.gridVariables,

@@ -12,6 +12,7 @@ import type { Handler, WorkContext } from './handler.ts';
 import type { PipelineExecutionDependencies } from './pipeline-execution.ts';
 import { createSecretOptions } from './run-secret-options.ts';
 import { openScratchConnection } from './scratch-connection.ts';
+import { readSqlRules } from './sql-rules.ts';
 import { limitTime } from './time-limit.ts';
 
 type TestWork = WorkOf<'test-execution'>;
@@ -106,6 +107,7 @@ async function runTest(
           pipelineName: testName,
           versionName: payload.versionName,
           warehouse: kind.toUpperCase(),
+          sql: readSqlRules(payload.warehouse),
           variables: payload.variables,
           scalarVariables: {},
           gridVariables: {},

@@ -4,6 +4,7 @@ import { getReason } from '../log.ts';
 import { cleanText } from '../session/clean-text.ts';
 import type { ReadRows, WarehouseDriver, WarehouseKind } from '../warehouses/warehouse.ts';
 import type { Handler } from './handler.ts';
+import { readSqlRules } from './sql-rules.ts';
 
 export interface WarehouseQueryDependencies {
   warehouses: Record<WarehouseKind, WarehouseDriver>;
@@ -24,7 +25,11 @@ export function createWarehouseQueryHandler({
     try {
       const connection = await warehouses[kind].connectReading({ projectId, environmentName, generation });
       try {
-        const found = await connection.read(sql, { maxRows, maxBytes }, controller.signal);
+        const found = await connection.read(
+          sql,
+          { maxRows, maxBytes, rules: readSqlRules(payload.warehouse) },
+          controller.signal,
+        );
         return { status: 'SUCCESS', queryResult: cleanRows(found) };
       } finally {
         await connection.close();

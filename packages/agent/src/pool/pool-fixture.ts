@@ -19,6 +19,7 @@ export const request: RunOptions['request'] = {
   pipelineName: 'main',
   versionName: '1',
   warehouse: 'DUCKDB',
+  sql: {},
   variables: [],
   scalarVariables: {},
   gridVariables: {},

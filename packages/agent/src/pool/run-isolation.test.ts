@@ -170,7 +170,7 @@ describe('a process of runs', () => {
       Each: {
         type: 'file-iterator',
         iterationTarget: 'Show',
-        parameters: { inputDataUrl1: '.', filterRegex: '.*[.]csv', variables: [['Filename', 'x']] },
+        parameters: { inputDataUrl1: '.', filterRegex: '.*[.]csv', variables: [['x', 'Filename']] },
       },
       Show: print('x'),
     }).replace('"variables":{}', `"variables":{"x":${JSON.stringify(text(''))}}`);

@@ -83,7 +83,7 @@ test('a run whose process exceeds its memory limit fails and names the setting; 
 });
 
 test('a run lists the files folder through the agent, and waits', async (t) => {
-  const files = { inputDataUrl1: '.', filterRegex: '.*[.]csv', variables: [['Filename', 'x']] };
+  const files = { inputDataUrl1: '.', filterRegex: '.*[.]csv', variables: [['x', 'Filename']] };
   const components = {
     Start: start('Each file'),
     'Each file': {

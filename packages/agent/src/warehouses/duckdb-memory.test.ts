@@ -130,7 +130,7 @@ describe('SQL that exceeds DuckDB’s own memory limit', () => {
     await run.execute('begin; delete from kept');
     const endless = run.query('select count(*) from range(30000) a, range(30000) b', 1);
     const reading = await roomy.connectReading(place);
-    const bounds = { maxRows: 10, maxBytes: 10_000 };
+    const bounds = { maxRows: 10, maxBytes: 10_000, rules: {} };
     const noLimit = new AbortController().signal;
     // The limit of DuckDB itself can come first. It also fails this query alone.
     for (const sql of [

@@ -5,6 +5,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { DuckDBInstance } from '@duckdb/node-api';
+import type { SqlRules } from '@headgate/pipelines';
 import { createWarehouseQueryHandler } from '../handlers/warehouse-query.ts';
 import {
   createOpenConfinement,
@@ -14,6 +15,7 @@ import {
 } from '../testing/warehouse.ts';
 import { findReason, RowsLost } from './duckdb-chunks.ts';
 import { rollBack } from './duckdb-rollback.ts';
+import type { ReadBounds } from './warehouse.ts';
 
 const { root, folders } = makeWarehouseFolders();
 const confinement = createOpenConfinement();
@@ -30,7 +32,7 @@ await writer.execute("insert into city values ('Oslo', 700), ('Bergen', 290), ('
 await writer.execute('create sequence ticket');
 await writer.execute("create macro take() as nextval('ticket')");
 
-const bounds = { maxRows: 10, maxBytes: 10_000 };
+const bounds: ReadBounds = { maxRows: 10, maxBytes: 10_000, rules: {} };
 const noLimit = new AbortController().signal;
 
 async function read(sql: string, given = bounds) {
@@ -55,10 +57,22 @@ test('a query returns its first rows, and says whether there are more', async ()
   });
   const two = await read('from city order by size', { ...bounds, maxRows: 2 });
   assert.deepEqual([two.rows.length, two.isCut], [2, true]);
-  const few = await read("select repeat('x', 500) from range(100)", { maxRows: 100, maxBytes: 2_000 });
+  const few = await read("select repeat('x', 500) from range(100)", {
+    maxRows: 100,
+    maxBytes: 2_000,
+    rules: {},
+  });
   assert.deepEqual([few.rows.length, few.isCut], [3, true]);
   const wide = `select ${Array.from({ length: 30 }, (_, number) => `1 as ${'c'.repeat(90)}${number}`).join()}`;
   await assert.rejects(read(wide, { ...bounds, maxBytes: 2_000 }), /the result has 30 columns/);
+});
+
+test('a query is in the dialect of the project', async () => {
+  const answer = async (sql: string, rules: SqlRules) => (await read(sql, { ...bounds, rules })).rows;
+  assert.deepEqual(await answer("select greatest(1, null), nvl(null, 'x'), iff(true, 1, 2)", {}), [
+    [null, 'x', 1],
+  ]);
+  assert.deepEqual(await answer('select greatest(1, null)', { vendor: 'redshift' }), [[1]]);
 });
 
 const refused = [
@@ -110,7 +124,7 @@ test('the warehouse refuses whatever writes, and nothing has changed afterwards'
 
 test('a query that fails after its first rows is no success', async () => {
   const late = 'select case when range = 500000 then error(range::text) else 1 end as a from range(1000000)';
-  const many = { maxRows: 1_000_000, maxBytes: 50_000_000 };
+  const many = { maxRows: 1_000_000, maxBytes: 50_000_000, rules: {} };
   await assert.rejects(read(late, many), /^Error: Invalid Input Error: 500000$/);
   await assert.rejects(writer.execute(late), /^Error: Invalid Input Error: 500000$/);
   await assert.rejects(writer.query(late, 1_000_000), /^Error: Invalid Input Error: 500000$/);
@@ -148,7 +162,7 @@ test('an interrupt that comes during a ROLLBACK does not leave its transaction o
 
 test('a query whose time ends while it gives its rows is no success', async () => {
   const connection = await driver.connectReading(testPlace);
-  const many = { maxRows: 100_000_000, maxBytes: 1_000_000_000 };
+  const many = { maxRows: 100_000_000, maxBytes: 1_000_000_000, rules: {} };
   const late = AbortSignal.timeout(200);
   await assert.rejects(
     connection.read('select range from range(50000000)', many, late),

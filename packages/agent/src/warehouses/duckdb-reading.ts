@@ -8,6 +8,7 @@ import {
   type DuckDBType,
   StatementType,
 } from '@duckdb/node-api';
+import { createUserSql, type SqlRules } from '@headgate/pipelines';
 import { findReason, RowsLost, readChunks } from './duckdb-chunks.ts';
 import { checkCalls } from './duckdb-functions.ts';
 import { checkPlan } from './duckdb-plan.ts';
@@ -19,10 +20,11 @@ import type { ReadBounds, ReadRows } from './warehouse.ts';
 /** @throws Error unless the SQL is one query that only reads */
 export async function readOnly(
   connection: DuckDBConnection,
-  sql: string,
+  written: string,
   { functions }: Pick<StatementRules, 'functions'>,
   bounds: ReadBounds,
 ): Promise<ReadRows> {
+  const sql = rewrite(written, bounds.rules);
   checkCalls(sql, functions);
   // DuckDB creates the folder of an export when it prepares the statement, before its kind is known.
   if (readStatements(sql).some(([first]) => first?.value === 'export'))
@@ -46,6 +48,17 @@ export async function readOnly(
       ? await inReadOnly(connection, () => findReason(connection, failure, { sql, began }))
       : failure;
   });
+}
+
+/** The query in the words of DuckDB. @throws Error unless it is one statement */
+function rewrite(written: string, rules: SqlRules): string {
+  const statements = createUserSql(rules).script(written);
+  const [only] = statements;
+  if (only === undefined || statements.length !== 1) throw new Error('write exactly one SELECT statement');
+  // A statement without effect, or one that DuckDB has only in several parts.
+  if (only.sql === '' || only.before.length + only.after.length > 0 || only.listed !== undefined)
+    throw new Error(`only SELECT can be used here, not ${only.kind}: nothing may be changed`);
+  return only.sql;
 }
 
 async function inReadOnly<Result>(

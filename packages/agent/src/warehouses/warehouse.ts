@@ -3,6 +3,7 @@
  * `registry.ts`. A run has a connection for each of its sessions.
  */
 
+import type { SqlRules } from '@headgate/pipelines';
 import type { WarehouseBounds } from '../config.ts';
 import type { Confinement } from '../confinement/confinement.ts';
 import type { Warehouse } from '../engine/ports.ts';
@@ -23,6 +24,8 @@ export interface ReadBounds {
   maxRows: number;
   /** Of the rows as JSON. */
   maxBytes: number;
+  /** How the SQL is read. */
+  rules: SqlRules;
 }
 
 /** The first rows of a query; `isCut`: there are more. */

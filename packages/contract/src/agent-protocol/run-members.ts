@@ -1,6 +1,7 @@
 /** What the payloads of all work that runs pipelines have in common. */
 import { type Static, Type } from 'typebox';
 import { EnvironmentName, Generation, Name, oneOf, Uuid } from '../primitives.ts';
+import { sqlDialects } from '../project/project.ts';
 import { VariableBehaviour, VariableType, VariableValue } from '../variable/variable-value.ts';
 
 /** The warehouses of projects (project.ts), in the protocol's words. */
@@ -62,6 +63,17 @@ export const SharedArtifact = Type.Object({
 /** What was chosen for a use of shared pipelines: `versionName` and `artifactDigest`, or a `fault`. */
 export type SharedArtifact = Static<typeof SharedArtifact>;
 
+/** What an agent needs to know of the warehouse of a project. */
+export const ProjectWarehouse = Type.Object({
+  kind: oneOf(warehouseKinds, {
+    description:
+      'The warehouse of the project. An agent runs nothing in another one, and refuses a kind that it does not know',
+  }),
+  sqlDialect: Type.Optional(oneOf(sqlDialects, { description: 'Absent, of an older server: SNOWFLAKE' })),
+  ignoreAccessStatements: Type.Optional(Type.Boolean({ description: 'Absent, of an older server: false' })),
+});
+export type ProjectWarehouse = Static<typeof ProjectWarehouse>;
+
 export const runMembers = {
   projectId: Uuid,
   environmentName: EnvironmentName,
@@ -72,12 +84,7 @@ export const runMembers = {
   sharedArtifacts: Type.Optional(Type.Array(SharedArtifact, { maxItems: sharedArtifactLimit })),
   variables: Type.Array(ProjectVariable, { maxItems: 10_000 }),
   timeLimitSeconds: Type.Integer({ minimum: 1 }),
-  warehouse: Type.Object({
-    kind: oneOf(warehouseKinds, {
-      description:
-        'The warehouse of the project. An agent runs nothing in another one, and refuses a kind that it does not know',
-    }),
-  }),
+  warehouse: ProjectWarehouse,
 };
 /** The place, the version and the variables of a run. */
 const RunMembers = Type.Object(runMembers);

@@ -132,6 +132,10 @@ export const startPipelineExecution = operation({
   events: ['pipeline-execution-requested'],
 });
 
+/** The parts of a duration: years, months, weeks, days, hours, minutes, seconds. */
+export const timeFramePattern =
+  '^P(?=\\dT?|T\\d)(?:\\d{1,4}Y)?(?:\\d{1,5}M)?(?:\\d{1,5}W)?(?:\\d{1,6}D)?(?:T(?=\\d)(?:\\d{1,7}H)?(?:\\d{1,9}M)?(?:\\d{1,9}S)?)?$';
+
 export const listPipelineExecutions = operation({
   ...executionOperation,
   id: 'listPipelineExecutions',
@@ -152,6 +156,15 @@ export const listPipelineExecutions = operation({
     backfillId: Type.Optional(OpaqueId),
     startedAfter: Type.Optional(DateTime),
     startedBefore: Type.Optional(DateTime),
+    timeFrame: Type.Optional(
+      Type.String({
+        pattern: timeFramePattern,
+        'x-form': 'an ISO 8601 duration such as PT24H or P7D',
+        maxLength: 40,
+        description:
+          'Started within this time until now: an ISO 8601 duration, such as PT24H or P7D. Beside `startedAfter`, the later of both counts',
+      }),
+    ),
   }),
   success: { status: 200, body: tokenPageOf(PipelineExecution) },
   problems: [],

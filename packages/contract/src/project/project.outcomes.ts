@@ -15,6 +15,12 @@ export const projectOutcomes = {
       'Another project of the account has this name.',
       ({ name }) => `A project named ${quoted(name)} already exists in this account.`,
     ),
+    'sql-without-duckdb': kind<{ member: string; warehouse: string }>(
+      422,
+      'A member is for DUCKDB projects only: the other warehouses have a dialect and rights of their own.',
+      ({ member, warehouse }) =>
+        `${member} is only for a project with the warehouse DUCKDB; this one has ${warehouse}: leave the member out.`,
+    ),
     'unknown-project': kind<{ id: string }>(
       422,
       'The body names a project that the account does not have.',

@@ -4,9 +4,27 @@ import { operation } from '../operation.ts';
 import { Description, ifMatchHeader, Name, oneOf, ProjectId, pageOf, pageQuery } from '../primitives.ts';
 
 export const warehouses = ['SNOWFLAKE', 'REDSHIFT', 'POSTGRES', 'DUCKDB'] as const;
+export type ProjectWarehouseName = (typeof warehouses)[number];
+/** Whose SQL a DUCKDB project runs, where the vendors differ. */
+export const sqlDialects = ['SNOWFLAKE', 'REDSHIFT'] as const;
+export type SqlDialect = (typeof sqlDialects)[number];
 export const agentDeploymentTypes = ['HYBRID', 'FULL_SAAS'] as const;
 
 export const projectPath = { projectId: ProjectId };
+
+const sqlMembers = {
+  sqlDialect: Type.Optional(
+    oneOf(sqlDialects, {
+      description: 'Of a DUCKDB project: the dialect of its SQL, where the vendors differ. Absent: SNOWFLAKE',
+    }),
+  ),
+  ignoreAccessStatements: Type.Optional(
+    Type.Boolean({
+      description:
+        'Of a DUCKDB project: whether statements that change who may read (GRANT, REVOKE, roles, policies) have no effect instead of failing. Absent: false',
+    }),
+  ),
+};
 
 /** shapes.md, Projects. */
 export const Project = named(
@@ -15,6 +33,7 @@ export const Project = named(
     id: ProjectId,
     name: Name,
     description: Type.Optional(Description),
+    ...sqlMembers,
   }),
 );
 export type Project = Static<typeof Project>;
@@ -48,9 +67,17 @@ export const createProject = operation({
     description: Type.Optional(Description),
     warehouse: Type.Optional(oneOf(warehouses, { description: 'DUCKDB by default' })),
     agentDeploymentType: oneOf(agentDeploymentTypes),
+    ...sqlMembers,
   }),
-  success: { status: 201, body: Type.Object({ projectId: ProjectId }), headers: ['Location', 'ETag'] },
-  problems: ['project-name-taken'],
+  success: {
+    status: 201,
+    body: Type.Object({
+      projectId: ProjectId,
+      id: { ...ProjectId, description: 'The same, as the other operations name it' },
+    }),
+    headers: ['Location', 'ETag'],
+  },
+  problems: ['project-name-taken', 'sql-without-duckdb'],
   events: ['project-created'],
 });
 
@@ -78,9 +105,13 @@ export const updateProject = operation({
   permission: 'project:manage',
   params: Type.Object(projectPath),
   headers: ifMatchHeader,
-  body: Type.Object({ name: Type.Optional(Name), description: Type.Optional(Description) }),
+  body: Type.Object({
+    name: Type.Optional(Name),
+    description: Type.Optional(Description),
+    ...sqlMembers,
+  }),
   success: { status: 200, body: Project, headers: ['ETag'] },
-  problems: ['project-name-taken', 'etag-mismatch'],
+  problems: ['project-name-taken', 'sql-without-duckdb', 'etag-mismatch'],
   events: ['project-updated'],
 });
 

@@ -140,10 +140,20 @@ export const listSchedules = operation({
   events: [],
 });
 
+/** Other spellings of `cronTimezone` in a request. */
+export const otherTimezones = ['timezone', 'timeZone', 'cronTimeZone'] as const;
+const otherTimezone = Type.Optional({
+  ...TimeZone,
+  description: 'Read as `cronTimezone`, which it must not contradict',
+});
+
 const timing = {
   cronExpression: Type.Optional(CronExpression),
   intervalExpression: Type.Optional(IntervalExpression),
   cronTimezone: Type.Optional(TimeZone),
+  timezone: otherTimezone,
+  timeZone: otherTimezone,
+  cronTimeZone: otherTimezone,
   scheduleEnabled: Type.Optional(Type.Boolean()),
   allowConcurrentExecutions: Type.Optional(Type.Boolean()),
 };
@@ -172,7 +182,18 @@ export const createSchedule = operation({
     }),
     schedule: Type.Object({ name: Name, ...timing, effectiveFrom: Type.Optional(DateTime) }),
   }),
-  success: { status: 201, body: Type.Object({ scheduleId: Uuid }), headers: ['Location', 'ETag'] },
+  success: {
+    status: 201,
+    body: Type.Object({
+      scheduleId: Uuid,
+      cronTimezone: TimeZone,
+      nextRunAt: Type.Optional({
+        ...DateTime,
+        description: 'The first tick. Absent if the schedule is not enabled',
+      }),
+    }),
+    headers: ['Location', 'ETag'],
+  },
   problems: ['schedule-name-taken', 'too-many-schedules', ...timetableProblems, ...startProblems],
   events: ['schedule-created'],
 });

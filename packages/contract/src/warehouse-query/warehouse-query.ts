@@ -1,9 +1,9 @@
 /** Queries that only read the warehouse of an environment. Its agent runs them. */
 import { type Static, Type } from 'typebox';
-import { warehouseKinds } from '../agent-protocol/run-members.ts';
+import { ProjectWarehouse } from '../agent-protocol/run-members.ts';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
-import { EnvironmentName, Generation, OpaqueId, oneOf, Uuid } from '../primitives.ts';
+import { EnvironmentName, Generation, OpaqueId, Uuid } from '../primitives.ts';
 import { projectPath } from '../project/project.ts';
 
 export const queryRowLimit = 1_000;
@@ -19,7 +19,7 @@ export const WarehouseQueryWork = Type.Object({
   projectId: Uuid,
   environmentName: EnvironmentName,
   generation: Generation,
-  warehouse: Type.Object({ kind: oneOf(warehouseKinds) }),
+  warehouse: ProjectWarehouse,
   sql: Sql,
   maxRows: Type.Integer({ minimum: 1, maximum: queryRowLimit }),
   maxBytes: Type.Integer({ minimum: 1 }),

@@ -71,9 +71,27 @@ export function findFunction<T>(word: string, known: Readonly<Record<string, T>>
   return found;
 }
 
-/** The default name of a function's column: `Count Distinct` of `id` is `count_distinct_id`. */
+/** The names of functions in the names of columns, where they are not their words. */
+const shortNames: Readonly<Record<string, string>> = {
+  average: 'avg',
+  minimum: 'min',
+  maximum: 'max',
+  'standard deviation': 'stddev',
+  'standard deviation sample': 'stddev_samp',
+  'sample standard deviation': 'stddev_samp',
+  'standard deviation population': 'stddev_pop',
+  'population standard deviation': 'stddev_pop',
+  'sample variance': 'var_samp',
+  'variance sample': 'var_samp',
+  'population variance': 'var_pop',
+  'variance population': 'var_pop',
+  'list aggregate': 'listagg',
+};
+
+/** The default name of a function's column: `Average` of `x` is `avg_x`, `Count Distinct` of `id` `count_distinct_id`. */
 export function nameFunctionColumn(word: string, column: string): string {
-  const name = toWords(word).replaceAll(' ', '_');
+  const words = toWords(word);
+  const name = shortNames[words] ?? words.replaceAll(' ', '_');
   return column === '' ? name : `${name}_${column}`;
 }
 

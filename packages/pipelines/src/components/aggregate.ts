@@ -1,4 +1,4 @@
-/** Groups and aggregates rows. The aggregation `[Title, Count]` becomes the column `count_Title`. */
+/** Groups and aggregates rows. The aggregation `[Title, Count]` becomes the column `count_Title`, `[x, Average]` becomes `avg_x`. */
 import { ParameterError, readCellText } from '../parameters.ts';
 import { aggregateWords, nameFunctionColumn, renderAggregate } from './aggregate-functions.ts';
 import { getOnlySource, type TransformationDefinition } from './component.ts';
@@ -20,7 +20,7 @@ export const aggregate: TransformationDefinition = {
   kind: 'transformation',
   output: false,
   about:
-    'Groups rows and computes aggregates. The aggregation `[Title, Count]` becomes the column `count_Title`.',
+    'Groups rows and computes aggregates. The aggregation `[Title, Count]` becomes the column `count_Title`, `[x, Average]` becomes `avg_x`.',
   group: 'transform',
   parameters: {
     groupings: namesParameter('The columns to group by. None: one row for all.'),

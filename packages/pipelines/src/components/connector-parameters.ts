@@ -10,7 +10,7 @@ import type {
 import type { RequestPlace } from '../connectors/profile.ts';
 import { findNearestName } from '../nearest.ts';
 import { createParameters, ParameterError, type Parameters, readCellText } from '../parameters.ts';
-import type { ResolvedMap } from '../resolve.ts';
+import type { Resolved, ResolvedMap } from '../resolve.ts';
 import { isResolvedMap } from './resolved-map.ts';
 
 const modes: Readonly<Record<string, LoadMode>> = {
@@ -45,7 +45,15 @@ export const readChildTables = (parameters: Parameters): boolean =>
 export function readPairs(parameters: Parameters, name: string): [string, string][] {
   const value = parameters.value(name);
   if (isResolvedMap(value)) return Object.entries(value).map(([key, each]) => [key, readCellText([each], 0)]);
+  if (Array.isArray(value) && value.some(isResolvedMap)) return value.map((each) => readNamed(each, name));
   return parameters.rows(name, 2).map((row) => [readCellText(row, 0), readCellText(row, 1)]);
+}
+
+/** `{name, value}`. */
+function readNamed(given: Resolved, name: string): [string, string] {
+  if (!isResolvedMap(given) || !('name' in given) || !('value' in given))
+    throw new ParameterError(`"${name}" must be a list of {name, value}, or of rows of name and value`);
+  return [readCellText([given.name ?? null], 0), readCellText([given.value ?? null], 0)];
 }
 
 /** The parameters inside a map. A misspelled one would have no effect, so it is an error. @throws ParameterError */

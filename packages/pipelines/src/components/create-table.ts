@@ -24,7 +24,7 @@ const creations = {
 const replacing = { 'Create or replace': creations.Replace, 'Create/Replace': creations.Replace };
 const tableTypes = { Permanent: false, Transient: false, Managed: false, Temporary: true };
 
-/** Defaults that are SQL. Any other default is rendered as a literal. */
+/** Defaults that are SQL in a text column too. */
 const defaultWords = ['CURRENT_TIMESTAMP', 'CURRENT_DATE', 'CURRENT_TIME', 'NULL'];
 
 export const createTable: OrchestrationDefinition = {
@@ -41,7 +41,7 @@ export const createTable: OrchestrationDefinition = {
       otherNames: ['createMethod'],
     }),
     columns: rowsParameter(
-      'The columns. With 9 cells, a masking policy stands before the comment; it has no effect here.',
+      'The columns. With 9 cells, a masking policy stands before the comment; it is refused, or has no effect if `ignoreAccessStatements` of the project says so.',
       columnCells,
       { required: true, otherNames: ['tableMetadata'] },
     ),
@@ -72,6 +72,11 @@ parameters:
     const table = dialect.table(reference);
     const columns = parameters.rows('columns', 2).map(readColumn);
     if (columns.length === 0) throw new ParameterError('"columns" is empty: add a column');
+    const hidden = columns.find(({ masking }) => masking !== '');
+    if (hidden !== undefined && !dialect.ignoresAccess)
+      throw new ParameterError(
+        `the masking policy "${hidden.masking}" of the column "${hidden.name}" changes who may read, which the warehouse cannot do here: remove it, or set ignoreAccessStatements of the project`,
+      );
     const keys = parameters.names('primaryKeys').map(dialect.name);
     const lines = columns.map((column) => renderColumn(column, dialect));
     if (keys.length > 0) lines.push(`PRIMARY KEY (${keys.join(', ')})`);
@@ -148,10 +153,19 @@ function renderColumn(
   ].join(' ');
 }
 
-/** A default may be an SQL keyword, with or without `()`, a text in quotes, or the value itself. */
+/**
+ * A default is an expression, as in `UUID_STRING()`, `sequence.NEXTVAL` or `1 + 1`. In a text column only a call of a
+ * known function is one, and in a column of dates or times what looks like a date is a value.
+ */
 function renderDefault(preset: string, type: string, dialect: Dialect): string {
   const word = preset.toUpperCase().replace(/\(\s*\)$/, '');
   if (defaultWords.includes(word)) return word;
+  const isText = /^(?:VARCHAR|TEXT|CHAR|JSON|BLOB)\b/i.test(type);
+  const isMoment = /^(?:DATE|TIME)/i.test(type) && /^[\d\s:.+TZ-]+$/i.test(preset);
+  const expression = isMoment || preset.startsWith("'") ? preset : dialect.user.expression(preset).sql;
+  const isCall = /^[A-Za-z_][\w.]*\s*\(/.test(preset) || /\.nextval$/i.test(preset);
+  if (expression !== preset && isCall) return `(${expression})`;
+  if (!isText && !isMoment && !preset.startsWith("'")) return `(${expression})`;
   const quoted = /^'((?:[^']|'')*)'$/.exec(preset)?.[1];
   return `CAST(${dialect.literal(quoted === undefined ? preset : quoted.replaceAll("''", "'"))} AS ${type})`;
 }

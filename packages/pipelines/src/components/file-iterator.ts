@@ -41,9 +41,9 @@ export const fileIterator: OrchestrationDefinition = {
     recursive: yesNoParameter('Whether files of subfolders count too.', 'No'),
     maxIterations: numberParameter('At most how many files. The message says how many were left out.'),
     variables: rowsParameter(
-      'Which attribute goes to which variable: `Base Folder`, `Subfolder`, `Filename`, `Last Modified`.',
-      ['attribute', 'variable'],
-      { required: true, variable: { as: 'scalar', cell: 1 } },
+      'Which variable gets which attribute: `Base Folder`, `Subfolder`, `Filename`, `Last Modified`.',
+      ['variable', 'attribute'],
+      { required: true, variable: { as: 'scalar', cell: 0 } },
     ),
     ...iterationParameters,
   },
@@ -55,8 +55,8 @@ parameters:
   filterRegex: ".*[.]csv"
   recursive: "Yes"
   variables:
-    - [Subfolder, folder]
-    - [Filename, fileName]`,
+    - [folder, Subfolder]
+    - [fileName, Filename]`,
   plan({ parameters, component }) {
     const mode = readIterationMode(parameters, component);
     const search = readSearch(parameters);
@@ -97,21 +97,24 @@ function readSearch(parameters: Parameters): FileSearch {
   };
 }
 
-/** `[attribute, variable]`. */
+/** `[variable, attribute]`. */
 function readAttributes(parameters: Parameters) {
   const mapping = parameters.rows('variables', 2).map((row) => {
-    const wanted = readCellText(row, 0);
+    const [variable, wanted] = [readCellText(row, 0), readCellText(row, 1)];
     const words = Object.keys(attributes);
-    const word = words.find((each) => normalize(each) === normalize(wanted));
+    const find = (name: string) => words.find((each) => normalize(each) === normalize(name));
+    const word = find(wanted);
     if (word === undefined)
       throw new ParameterError(
-        `"variables" names the attribute "${wanted}", which a file does not have: use one of ${words.join(', ')}`,
+        find(variable) === undefined
+          ? `"variables" names the attribute "${wanted}", which a file does not have: use one of ${words.join(', ')}`
+          : `"variables" has the row [${variable}, ${wanted}]: write the variable first, [${wanted}, ${variable}]`,
       );
-    return [attributes[word] as (file: FoundFile) => string, readCellText(row, 1)] as const;
+    return [attributes[word] as (file: FoundFile) => string, variable] as const;
   });
   if (mapping.length === 0)
     throw new ParameterError(
-      '"variables" is empty, so every iteration would run the same: add a row such as [Filename, fileName]',
+      '"variables" is empty, so every iteration would run the same: add a row such as [fileName, Filename]',
     );
   return mapping;
 }

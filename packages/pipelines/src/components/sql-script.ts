@@ -43,8 +43,22 @@ export function planScript(script: string, dialect: Dialect, declared = ''): Pla
 
 const transactionKinds = ['BEGIN', 'START', 'COMMIT', 'END', 'ROLLBACK', 'ABORT'];
 
-function simplify({ sql, before, after, onlyIf, kind }: RewrittenStatement): string | PreparedStatement {
-  const isPlain = before.length + after.length === 0 && onlyIf === undefined;
+function simplify({
+  sql,
+  before,
+  after,
+  onlyIf,
+  listed,
+  kind,
+}: RewrittenStatement): string | PreparedStatement {
+  const isPlain = before.length + after.length === 0 && onlyIf === undefined && listed === undefined;
   if (isPlain && !transactionKinds.includes(kind)) return sql;
-  return { sql, before, after, kind, ...(onlyIf === undefined ? {} : { onlyIf }) };
+  return {
+    sql,
+    before,
+    after,
+    kind,
+    ...(onlyIf === undefined ? {} : { onlyIf }),
+    ...(listed === undefined ? {} : { listed }),
+  };
 }

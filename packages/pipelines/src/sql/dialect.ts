@@ -45,6 +45,8 @@ export interface PreparedStatement {
   readonly sql: string;
   /** Statements to run before it, in the same transaction, such as CREATE SCHEMA. */
   readonly before: readonly string[];
+  /** A query whose rows are statements: they run after `sql`, such as one for each table of a schema. */
+  readonly listed?: string;
   /** Statements to run after it, in the same transaction. */
   readonly after: readonly string[];
   /** A query: the statement is skipped if it returns no row. */
@@ -94,6 +96,8 @@ export interface Conversion extends ValueFit {
 
 export interface Dialect {
   readonly user: UserSql;
+  /** Whether what changes who may read has no effect. Else it is refused. */
+  readonly ignoresAccess: boolean;
   name(identifier: string): string;
   literal(value: ExpressionValue): string;
   /** @throws SqlError listing the known types */

@@ -12,7 +12,7 @@ import {
 } from './dialect.ts';
 import { fitValue, listWiderTypes } from './duckdb-fit.ts';
 import { translateCast } from './rewrite/functions/index.ts';
-import { placeSchema } from './rewrite/names.ts';
+import { placeSchema, type SqlRules } from './rewrite/names.ts';
 import { createUserSql } from './rewrite/rewriter.ts';
 import { translateType } from './rewrite/types.ts';
 
@@ -190,6 +190,7 @@ function readRecords(path: string, rowType: string, lineBytes: number): string {
 
 export const duckdb: Dialect = {
   user: createUserSql({}),
+  ignoresAccess: false,
   name,
   literal(value) {
     if (value === null) return 'NULL';
@@ -223,3 +224,10 @@ export const duckdb: Dialect = {
   readRecords,
   writeFile,
 };
+
+/** DuckDB with the SQL of a project. */
+export const createDuckdb = (rules: SqlRules): Dialect => ({
+  ...duckdb,
+  user: createUserSql(rules),
+  ignoresAccess: rules.ignoresAccess ?? false,
+});

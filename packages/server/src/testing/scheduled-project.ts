@@ -12,7 +12,7 @@ export async function createScheduled(server: TestServer) {
   const { admin, made } = found;
   const schedules = `${made.path}/schedules`;
   const create = (schedule: object = daily, pipeline: object = {}) =>
-    admin.post<{ scheduleId: string }>(schedules, {
+    admin.post<{ scheduleId: string; cronTimezone: string }>(schedules, {
       pipeline: { pipelineName: 'main', environmentName: 'dev', ...pipeline },
       schedule: { name: `schedule ${randomUUID()}`, ...schedule },
     });

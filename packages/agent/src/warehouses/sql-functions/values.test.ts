@@ -93,6 +93,7 @@ const json: readonly Case[] = [
   ['GET_PATH(j, \'["x y"]\')', '2.5'],
   ["GET_IGNORE_CASE(j, 'S')", '"text"'],
   ['JSON_EXTRACT_PATH_TEXT(\'{"a":{"b":"c"}}\', \'a.b\')', 'c'],
+  ['JSON_EXTRACT_PATH_TEXT(\'{"a":{"b":"c"}}\', \'a\', \'b\')', 'c'],
   ["TYPEOF(GET(j, 'a'))", 'INTEGER'],
   ["TYPEOF(GET(j, 's'))", 'VARCHAR'],
   ["TYPEOF(GET(j, 'n'))", 'NULL_VALUE'],

@@ -13,14 +13,20 @@ export const defaultSchema = 'main';
 
 const environmentDefault = '[Environment Default]';
 
+/** What a project says of its SQL. */
+export interface SqlRules {
+  /** Decides where the vendors differ. Without it, Snowflake. */
+  readonly vendor?: 'snowflake' | 'redshift';
+  /** Whether statements that change who may read have no effect. Without it they are refused. */
+  readonly ignoresAccess?: boolean;
+}
+
 /** What a name without database or schema means. */
-export interface NameMapping {
+export interface NameMapping extends SqlRules {
   /** Undefined: the default database. */
   readonly database?: string | undefined;
   /** Undefined: the default schema. */
   readonly schema?: string | undefined;
-  /** Decides where the vendors differ. Without it, Snowflake. */
-  readonly vendor?: 'snowflake' | 'redshift';
 }
 
 function isDefault(part: string | undefined): part is undefined {

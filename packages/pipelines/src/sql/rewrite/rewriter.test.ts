@@ -68,8 +68,6 @@ describe('a script', () => {
   });
 
   const ignored: [sql: string, note: RegExp][] = [
-    ['grant select on t to role r', /^GRANT has no effect here/],
-    ['revoke all on t from r', /^REVOKE/],
     ['use warehouse w', /^USE WAREHOUSE/],
     ["alter session set query_tag = 'x'", /QUERY_TAG has no effect/],
     ['alter warehouse w set warehouse_size = large', /^ALTER WAREHOUSE/],
@@ -96,7 +94,10 @@ describe('a script', () => {
     ["select * from table(split_to_table('a', ','))", /^SPLIT_TO_TABLE is not supported here: write/],
     ['select 1;\ncopy into t from @s', /^COPY INTO is not supported here: .*\(line 2\)$/],
     ["copy t from 's3://b' iam_role 'x'", /COPY from a bucket/],
-    ['insert all into a values (1) into b values (2) select 1', /INSERT ALL/],
+    ['insert all into a values (1) into b', /INSERT ALL needs INTO with a table, and then a query/],
+    ['insert first when 1 = 1 into a select 1', /a WHEN has no THEN/],
+    ['insert all into a values (default) select 1', /DEFAULT is not supported/],
+    ["select * from identifier('a' || lower('b'))", /IDENTIFIER needs a text/],
     ['select * from table(result_scan(last_query_id()))', /RESULT_SCAN/],
     ['select * from @stage/file', /stage/],
     ['call p()', /CALL/],
@@ -108,7 +109,16 @@ describe('a script', () => {
     ['create task t as select 1', /schedule/],
     ['create external table t', /CREATE EXTERNAL TABLE/],
     ["alter session set timezone = 'America/New_York'", /it would change results/],
-    ['drop database d', /DROP DATABASE/],
+    ['drop database warehouse', /is the one of the environment/],
+    ['create or replace database warehouse', /always there/],
+    ['create or replace schema public clone s', /always there/],
+    ['create schema s clone s', /into itself/],
+    ["create schema s clone t at (timestamp => '2024-01-01'::timestamp)", /only the present state/],
+    [
+      'alter schema s rename to t',
+      /ALTER SCHEMA … RENAME TO is not supported here: use CREATE SCHEMA … CLONE/,
+    ],
+    ['alter database d swap with e', /SWAP WITH is not supported/],
     ['select * from t at (offset => -60)', /time travel/],
     ['select a from t start with a = 1 connect by prior a = b', /CONNECT BY/],
     ['select f.seq from t, lateral flatten(x) f', /SEQ of FLATTEN/],
@@ -122,6 +132,42 @@ describe('a script', () => {
     ['create table t (a geography)', /GEOGRAPHY is not supported.*\(line 1\)/],
     ['select 1,\n  split_part(1)', /SPLIT_PART takes.*\(line 2\)/],
   ];
+  const access = [
+    'grant select on t to role r',
+    'revoke all on t from r',
+    'create role r',
+    'create user u',
+    'alter user u set password = x',
+    'drop role r',
+    'create or replace masking policy m as (v text) returns text -> v',
+    'create row access policy p as (v text) returns boolean -> true',
+    'alter table t add row access policy p on (a)',
+    'alter table t drop all row access policies',
+    'alter table t modify column a set masking policy m',
+    'alter table t owner to r',
+    'create table t (a int with masking policy m using (a), b int)',
+    'create table t (a int) with row access policy p on (a)',
+    'create view v with row access policy p on (a) as select 1 as a',
+  ];
+  for (const sql of access) {
+    it(`changes who may read, and is refused unless the project says so: ${sql}`, () => {
+      assert.throws(
+        () => rewrite(sql),
+        (error: Error) =>
+          error instanceof SqlError && /changes who may read.*ignoreAccessStatements/.test(error.message),
+      );
+      const [statement] = sqlRewriter.rewriteScript(sql, { ignoresAccess: true });
+      assert.match(statement?.notes[0] ?? '', /has no effect here: who may read/);
+      assert.doesNotMatch(statement?.sql ?? '', /policy|grant|revoke|role|user/i);
+    });
+  }
+
+  it('leaves columns named policy alone', () => {
+    assert.deepEqual(texts('alter table t add column policy text'), [
+      'alter table t ADD COLUMN policy VARCHAR',
+    ]);
+  });
+
   for (const [sql, fault] of refused) {
     it(`refuses ${sql}`, () =>
       assert.throws(

@@ -88,13 +88,14 @@ function rewriteStatement(
 ): RewrittenStatement {
   const frame = createFrame(source, nodes, script, render);
   scanTables(nodes, frame);
-  const { sql, kind, onlyIf } = renderStatement(nodes, frame);
+  const { sql, kind, onlyIf, listed } = renderStatement(nodes, frame);
   return {
     ...gather(frame),
     sql: sql === '' ? '' : addComments(sql, { nodes, from, to }, source),
     kind,
     line: lineOf(nodes[0]?.from ?? from),
     ...(onlyIf === undefined ? {} : { onlyIf }),
+    ...(listed === undefined ? {} : { listed }),
   };
 }
 

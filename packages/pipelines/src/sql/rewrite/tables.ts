@@ -158,20 +158,34 @@ export function renderIdentifier(group: Group, frame: Frame): string {
 
 /** The names in a text or variable. @throws SqlError if it is not known before the statement runs */
 export function readIdentifier(group: Group, frame: Frame): string[] {
-  const [only] = group.nodes;
-  const value =
-    only?.kind === 'text'
-      ? readText(only.value)
-      : only?.kind === 'variable'
-        ? frame.script.variables.get(only.value.slice(1).toLowerCase())
-        : undefined;
-  if (value === undefined || group.nodes.length !== 1)
+  const value = readParts(group.nodes, frame);
+  if (value === undefined)
     refuse(
       frame,
       group,
       `IDENTIFIER needs a text, or a variable that the script sets to a text, not "${copyNodes(frame, group.nodes)}"`,
     );
   return value.split('.').map((name) => name.trim().replaceAll(/^"|"$/g, ''));
+}
+
+/** Texts and variables joined by `||`; undefined if one is not known. */
+function readParts(nodes: readonly Node[], frame: Frame): string | undefined {
+  let value = '';
+  for (const [index, node] of nodes.entries()) {
+    if (index % 2 === 1) {
+      if (!isSymbol(node, '||')) return undefined;
+      continue;
+    }
+    const part =
+      node.kind === 'text'
+        ? readText(node.value)
+        : node.kind === 'variable'
+          ? frame.script.variables.get(node.value.slice(1).toLowerCase())
+          : undefined;
+    if (part === undefined) return undefined;
+    value += part;
+  }
+  return nodes.length % 2 === 1 ? value : undefined;
 }
 
 export function readAlias(nodes: readonly Node[], at: number): { alias: string; next: number } {

@@ -1,6 +1,9 @@
 /** What every adapter does, against a fake of its provider. */
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { Secret } from '@headgate/contract';
 import { fakeAzureDevOps } from '../../testing/git-providers/fake-azure-devops.ts';
@@ -33,16 +36,14 @@ function createCall(fake: FakeProvider, provider: GitProvider, token: Secret): P
     repository: { cloneUrl: fake.cloneUrl, parameters: provider.readParameters(fake.cloneUrl) },
     async send({ method, url, headers, body }) {
       assert.ok(url.startsWith(fake.url), `${url} is not below ${fake.url}`);
-      const answer = await fetch(url, {
-        method,
-        headers: { ...headers, authorization },
-        redirect: 'manual',
-        ...(body === undefined ? {} : { body }),
-      });
+      // fetch would add a User-Agent.
+      const asked = request(url, { method, headers: { ...headers, authorization } });
+      asked.end(body);
+      const [answer] = (await once(asked, 'response')) as [IncomingMessage];
       return {
-        status: answer.status,
-        headers: Object.fromEntries(answer.headers),
-        body: await answer.text(),
+        status: answer.statusCode ?? 0,
+        headers: answer.headers as Record<string, string>,
+        body: await text(answer),
       };
     },
   };
@@ -51,6 +52,35 @@ function createCall(fake: FakeProvider, provider: GitProvider, token: Secret): P
 for (const dialect of [fakeGithub, fakeGitlab, fakeAzureDevOps]) {
   describe(`the adapter of ${dialect.name}`, () => checkAdapter(dialect));
 }
+
+describe('what GitHub says', () => {
+  const github = providerAdapters.github;
+  const codeOf = (words: string) => github.explainFailure({ text: words }).code;
+
+  it('of an installation’s rights is not believed', async (t) => {
+    const fake = await startFakeProvider(fakeGithub);
+    t.after(() => fake.close());
+    const described = await github.describeRepository(
+      createCall(fake, github, fake.addToken('write', 'active', true)),
+    );
+    assert.equal(described.canPush, undefined);
+    assert.deepEqual(described.findings, []);
+  });
+
+  it('of workflows, secrets and rules names the remedy', () => {
+    const workflow =
+      'refusing to allow a GitHub App to create or update workflow `.github/workflows/ci.yml` without `workflows` permission';
+    assert.equal(codeOf(workflow), 'role-too-low');
+    assert.match(github.explainFailure({ text: workflow }).remedy, /Workflows: read and write/);
+    const secrets =
+      'remote: error: GH013: Repository rule violations found for refs/heads/main.\nremote: - GITHUB PUSH PROTECTION\nremote:   - Push cannot contain secrets';
+    assert.equal(codeOf(secrets), 'hook-declined');
+    assert.equal(
+      codeOf('remote: error: GH013: Repository rule violations found for refs/heads/main.'),
+      'protected-branch',
+    );
+  });
+});
 
 function checkAdapter(dialect: Dialect): void {
   const provider = providerAdapters[dialect.name];

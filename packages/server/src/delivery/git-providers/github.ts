@@ -44,6 +44,20 @@ const rules: readonly FailureRule[] = [
     remedy: 'Allow force pushes in the branch protection rule or ruleset, or remove the rule.',
   },
   {
+    code: 'hook-declined',
+    text: /GITHUB PUSH PROTECTION|push cannot contain secrets/i,
+    what: 'Push protection of GitHub found a secret in the commits.',
+    remedy:
+      'Revoke the secret and remove it from the commits, or allow it by the link in the message of GitHub.',
+  },
+  {
+    code: 'role-too-low',
+    text: /refusing to allow an? [a-z -]{1,60} to create or update workflow/i,
+    what: 'The credential may not change files below .github/workflows.',
+    remedy:
+      'Grant it "Workflows: read and write" (an app or a fine-grained token) or the scope workflow (a classic token).',
+  },
+  {
     code: 'protected-branch',
     text: /GH006|GH013/,
     what: 'A branch protection rule or ruleset of GitHub refuses the push.',
@@ -93,7 +107,8 @@ async function describe(call: ProviderCall): Promise<RepositoryDescription> {
   const repository = asMembers(await ask(call, { path }));
   const defaultBranch = asText(repository.default_branch);
   const rights = asMembers(repository.permissions);
-  const canPush = typeof rights.push === 'boolean' ? rights.push : undefined;
+  // To the token of an installation the host says that it may not even read.
+  const canPush = typeof rights.push === 'boolean' && rights.pull !== false ? rights.push : undefined;
   const isArchived = repository.archived === true;
   const branches = asList(await ask(call, { path: `${path}/branches?per_page=100` }));
   const commits =

@@ -39,7 +39,12 @@ export async function sendRequest(
   const answer = await call.send({
     method,
     url: `${call.baseUrl}${path}`,
-    headers: { accept, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    // GitHub refuses requests that do not say who sends them.
+    headers: {
+      accept,
+      'user-agent': 'headgate',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const isSuccess = answer.status >= 200 && answer.status < 300 && answer.status !== 203;

@@ -19,7 +19,7 @@ const longestWarning = 2_000;
 
 /**
  * Sets the `Headgate-Warning` header: the ignored members that are similar to a known one, or that the operation says
- * it does not take, separated by semicolons.
+ * it does not take, and every unknown query parameter, separated by semicolons.
  */
 export function warnOfIgnored(
   reply: FastifyReply,
@@ -29,7 +29,9 @@ export function warnOfIgnored(
   const sentences = ignored.flatMap(({ field, near }) => {
     const reason = field.startsWith('body.') ? ignoredMembers[field.slice('body.'.length)] : undefined;
     if (reason !== undefined) return `${field} was ignored: ${reason}`;
-    if (near === undefined) return [];
+    // A filter that is ignored misleads, whatever its name.
+    if (near === undefined)
+      return field.startsWith('query.') ? `${escapeNonAscii(field)} is unknown and was ignored` : [];
     return `${escapeNonAscii(field)} is unknown and was ignored; did you mean ${near}?`;
   });
   if (sentences.length === 0) return;

@@ -237,6 +237,9 @@ test('executions are filtered by project, environment, part of the name, status 
     encodeURIComponent(new Date(begin.getTime() + seconds * 1_000).toISOString());
   assert.deepEqual(await found(`startedAfter=${at(5)}&startedBefore=${at(15)}`), [load]);
   assert.deepEqual(await found(`startedAfter=${at(10)}`), [elsewhere], 'startedAfter is exclusive');
+  assert.deepEqual(await found('timeFrame=PT5S'), [elsewhere]);
+  assert.deepEqual(await found('timeFrame=PT11S'), [elsewhere, load]);
+  assert.deepEqual(await found('timeFrame=P1D'), [elsewhere, load, main]);
   assert.deepEqual(await found(`projectId=${randomUUID()}`), []);
   assert.deepEqual(await found('scheduleId=x'), []);
   for (const query of [
@@ -245,6 +248,10 @@ test('executions are filtered by project, environment, part of the name, status 
     'startedAfter=2026-01-01',
     'projectId=x',
     'startedAfter=0000-01-01T00:00:00Z',
+    'timeFrame=P',
+    'timeFrame=PT',
+    'timeFrame=24h',
+    'timeFrame=-P1D',
   ]) {
     requireProblem(await admin.get(`/pipeline-executions?${query}`), 400, 'invalid-request');
   }

@@ -38,6 +38,8 @@ export interface ExecutionServices {
   config: QueueLimit;
 }
 
+import { findStart } from './time-frame.ts';
+
 export function executionRoutes({ read, write }: Endpoints, services: ExecutionServices): void {
   write(startPipelineExecution, async ({ tx, rows, scope, params, body, now, newId }) => {
     const { projectId } = params;
@@ -93,7 +95,8 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
     };
   });
 
-  read(listPipelineExecutions, async ({ query, rows }) => {
+  read(listPipelineExecutions, async ({ query, rows, now }) => {
+    const startedAfter = findStart(query, now);
     const { limit } = computePageBounds({ page: 0, size: query.limit });
     const after = query.paginationToken === undefined ? undefined : requireIdInToken(query.paginationToken);
     const parameters = {
@@ -101,9 +104,9 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
       environment_name: query.environmentName ?? null,
       name_part: query.pipelineName?.toLowerCase() ?? null,
       statuses: query.status ?? null,
-      started_after: query.startedAfter ?? null,
+      started_after: startedAfter ?? null,
       started_before: query.startedBefore ?? null,
-      ...computeIdBounds(query.startedAfter, query.startedBefore, after),
+      ...computeIdBounds(startedAfter, query.startedBefore, after),
       limit: limit + 1,
     };
     const found = await listExecutions(rows, query, parameters);

@@ -1,6 +1,7 @@
 /** The members that the payloads of runs and of tests share: `runMembers` of the agent protocol. */
 import { ignoredPipelineLimit } from '@headgate/contract';
 import { selectGeneration } from '../../workspace/environments/index.ts';
+import { projectWarehouse } from '../../workspace/projects/index.ts';
 
 /**
  * @param variables name of the query that gives the variables of the claimed places (place-variables.ts)
@@ -18,6 +19,6 @@ export function listRunMembers(variables: string, runLimitSeconds: number): stri
       where v.account_id = e.account_id and v.project_id = e.project_id and v.environment_name = e.environment_name
         and v.version_name = e.version_name), '[]'),
     'warehouse', (
-      select json_build_object('kind', lower(p.warehouse)) from project p
+      select ${projectWarehouse('p')} from project p
       where p.account_id = e.account_id and p.project_id = e.project_id)`;
 }

@@ -29,7 +29,11 @@ test('a schedule is created, and read with its next tick', async () => {
   );
   assert.equal(answer.status, 201);
   const id = answer.body.scheduleId;
-  assert.deepEqual(answer.body, { scheduleId: id });
+  assert.deepEqual(answer.body, {
+    scheduleId: id,
+    cronTimezone: 'Europe/Oslo',
+    nextRunAt: '2026-11-24T01:00:00.000Z',
+  });
   assert.ok(answer.headers.location?.endsWith(`/dpc/v1${schedules}/${id}`));
   const read = await admin.get<Schedule>(`${schedules}/${id}`);
   assert.equal(read.etag, answer.etag);
@@ -50,6 +54,21 @@ test('a schedule is created, and read with its next tick', async () => {
     gridVariables: { table: [['a']] },
     user: 'a SUPER_ADMIN',
   });
+});
+
+test('other spellings of the time zone are read, and must not contradict', async () => {
+  const { create, patch } = await createScheduled(server);
+  for (const [index, name] of (['timezone', 'timeZone', 'cronTimeZone'] as const).entries()) {
+    const made = await create({ name: `${index}`, ...daily, [name]: 'Europe/Oslo' });
+    assert.equal(made.body.cronTimezone, 'Europe/Oslo', name);
+    const patched = await patch(made.body.scheduleId, { [name]: 'Asia/Tokyo' });
+    assert.equal((patched.body as Schedule).cronTimezone, 'Asia/Tokyo', name);
+  }
+  const both = { ...daily, cronTimezone: 'Europe/Oslo', timezone: 'UTC' };
+  const refused = requireProblem(await create(both), 400, 'invalid-request');
+  assert.deepEqual(refused.violations, [
+    'body.schedule.timezone: is "UTC", and cronTimezone is "Europe/Oslo": send one of them',
+  ]);
 });
 
 test('an interval counts from the creation, or from effectiveFrom', async () => {

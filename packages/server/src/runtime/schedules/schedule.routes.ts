@@ -24,7 +24,7 @@ import {
   scheduleById,
   schedulePage,
 } from './schedule.store.ts';
-import { findFirstTick, readExpression } from './schedule.ts';
+import { findFirstTick, readExpression, readTimezone } from './schedule.ts';
 import { buildScheduleEvent, patchSchedule, requireRunnable } from './schedule-write.ts';
 import { requireInterval, type ScheduleLimits, warnOfInterval } from './shortest-interval.ts';
 
@@ -54,7 +54,8 @@ export function scheduleRoutes(
 
   write(createSchedule, async ({ tx, rows, scope, params, body, now, newId }) => {
     const { projectId } = params;
-    const { pipeline, schedule } = body;
+    const { pipeline } = body;
+    const schedule = readTimezone(body.schedule, 'body.schedule');
     const expression = readExpression(schedule, 'body.schedule');
     if (expression === undefined)
       throw problem('schedule-expressions', { field: 'body.schedule', isMissing: true });
@@ -105,7 +106,11 @@ export function scheduleRoutes(
     insertSchedule(tx, scope, projectId, row);
     const after = presentSchedule(row);
     return {
-      body: { scheduleId: row.schedule_id },
+      body: {
+        scheduleId: row.schedule_id,
+        cronTimezone: row.cron_timezone,
+        ...(row.next_tick_at === null ? {} : { nextRunAt: row.next_tick_at.toISOString() }),
+      },
       etag: renderScheduleEtag(row),
       location: `/v1/projects/${projectId}/schedules/${row.schedule_id}`,
       events: [buildScheduleEvent('schedule-created', projectId, row, { after })],
@@ -116,7 +121,8 @@ export function scheduleRoutes(
     const { projectId } = params;
     const stored = await lockSchedule(tx, scope, projectId, params.scheduleId);
     requireMatch(headers['If-Match'], renderScheduleEtag(stored));
-    return patchSchedule(tx, scope, { projectId, stored, body, now, limits });
+    const patch = readTimezone(body, 'body');
+    return patchSchedule(tx, scope, { projectId, stored, body: patch, now, limits });
   });
 
   write(deleteSchedule, async ({ tx, scope, params, headers }) => {

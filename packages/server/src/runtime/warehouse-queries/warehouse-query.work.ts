@@ -2,6 +2,7 @@
 import type { WorkOutcome } from '@headgate/contract';
 import type { WorkEnd, WorkOwner, WorkServices } from '../../kernel/work/work.ts';
 import { selectGeneration } from '../../workspace/environments/index.ts';
+import { projectWarehouse } from '../../workspace/projects/index.ts';
 import { endQueries, type QueryEnd } from './warehouse-query.store.ts';
 
 /** The payload, a WarehouseQueryWork. */
@@ -9,7 +10,7 @@ const payload = `
   select json_build_object('projectId', q.project_id, 'environmentName', q.environment_name,
     'generation', ${selectGeneration('q')}, 'sql', q.sql,
     'maxRows', q.max_rows, 'maxBytes', q.max_bytes, 'seconds', q.seconds,
-    'warehouse', json_build_object('kind', lower(p.warehouse)))
+    'warehouse', ${projectWarehouse('p')})
   from warehouse_query q
   join project p on p.account_id = q.account_id and p.project_id = q.project_id
   where q.account_id = claimed.account_id and q.query_id = claimed.work_id`;

@@ -11,6 +11,10 @@ export const fakeGithub: Dialect = {
   readToken: readBearer,
   refuseToken: () => ({ status: 401, body: { message: 'Bad credentials' } }),
   hidden: notFound,
+  anonymous: {
+    status: 403,
+    body: 'Request forbidden by administrative rules. Please make sure your request has a User-Agent header',
+  },
   limited: {
     status: 403,
     headers: {
@@ -20,7 +24,7 @@ export const fakeGithub: Dialect = {
     },
     body: { message: 'API rate limit exceeded for installation ID 1.' },
   },
-  answer({ method, segments, body, token }, { repository }) {
+  answer({ method, segments, body, token, tokenText }, { repository }) {
     const [, owner, name, ...rest] = segments;
     if (segments[0] !== 'repos' || owner !== 'acme' || name !== 'pipelines') return notFound;
     const of = (branch: string | undefined) => repository.branches.find((each) => each.name === branch);
@@ -33,7 +37,10 @@ export const fakeGithub: Dialect = {
           name,
           archived: repository.isArchived,
           default_branch: repository.branches[0]?.name ?? 'main',
-          permissions: { admin: hasRole(token, 'admin'), push: hasRole(token, 'write'), pull: true },
+          // The permissions are those of a user, which an installation is not.
+          permissions: tokenText.startsWith('ghs_')
+            ? { admin: false, push: false, pull: false }
+            : { admin: hasRole(token, 'admin'), push: hasRole(token, 'write'), pull: true },
         },
       };
     if (path === 'branches' && rest[2] === 'protection') {

@@ -69,6 +69,8 @@ export interface Dialect {
   ): FakeAnswer;
   hidden: FakeAnswer;
   limited: FakeAnswer;
+  /** For requests that do not say who sends them. */
+  anonymous?: FakeAnswer;
   answer(request: FakeRequest, state: FakeState): FakeAnswer;
   buildHook(hook: FakeHook): { headers: Record<string, string>; body: string };
 }
@@ -95,7 +97,7 @@ export interface FakeProvider {
   limitNext: number;
   /** Answers a page that is no JSON. */
   isBroken: boolean;
-  addToken(role: FakeRole, state?: FakeToken['state']): Secret;
+  addToken(role: FakeRole, state?: FakeToken['state'], isInstallation?: boolean): Secret;
   buildHook: Dialect['buildHook'];
   close(): Promise<void>;
 }
@@ -125,6 +127,8 @@ export async function startFakeProvider(dialect: Dialect): Promise<FakeProvider>
       fake.limitNext -= 1;
       return dialect.limited;
     }
+    if (dialect.anonymous !== undefined && message.headers['user-agent'] === undefined)
+      return dialect.anonymous;
     const tokenText = dialect.readToken(message.headers) ?? '';
     const token = state.tokens.get(tokenText);
     const segments = url.pathname.slice(1).split('/').map(decodeURIComponent);
@@ -150,8 +154,8 @@ export async function startFakeProvider(dialect: Dialect): Promise<FakeProvider>
     requests,
     limitNext: 0,
     isBroken: false,
-    addToken(role, tokenState = 'active') {
-      const text = `${dialect.tokenPrefix}${state.tokens.size}abcdefghijklmnop`;
+    addToken(role, tokenState = 'active', isInstallation = false) {
+      const text = `${isInstallation ? 'ghs_' : dialect.tokenPrefix}${state.tokens.size}abcdefghijklmnop`;
       state.tokens.set(text, { role, state: tokenState, family: state.tokens.size });
       return new Secret(text);
     },

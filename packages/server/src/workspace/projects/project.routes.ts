@@ -1,4 +1,11 @@
-import { createProject, deleteProject, getProject, listProjects, updateProject } from '@headgate/contract';
+import {
+  type BodyOf,
+  createProject,
+  deleteProject,
+  getProject,
+  listProjects,
+  updateProject,
+} from '@headgate/contract';
 import { requireRow } from '../../kernel/database/database.ts';
 import { createEventSource } from '../../kernel/database/events.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
@@ -33,17 +40,20 @@ export function projectRoutes({ read, write }: Endpoints, services: { owners: Wo
 
   write(createProject, ({ tx, scope, body, now, newId }) => {
     const { warehouse = 'DUCKDB' } = body;
+    requireDuckdb(body, warehouse);
     const row = {
       project_id: newId(),
       name: body.name,
       description: body.description ?? null,
       warehouse,
+      sql_dialect: body.sqlDialect ?? 'SNOWFLAKE',
+      ignores_access_statements: body.ignoreAccessStatements ?? false,
       agent_deployment_type: body.agentDeploymentType,
       version: 1,
     };
     insertProject(tx, scope, row, now);
     return {
-      body: { projectId: row.project_id },
+      body: { projectId: row.project_id, id: row.project_id },
       etag: renderProjectEtag(row),
       location: `/v1/projects/${row.project_id}`,
       events: [
@@ -64,8 +74,11 @@ export function projectRoutes({ read, write }: Endpoints, services: { owners: Wo
   write(updateProject, async ({ tx, scope, params, headers, body }) => {
     const stored = await lockProject(tx, scope, params.projectId);
     requireMatch(headers['If-Match'], renderProjectEtag(stored));
+    requireDuckdb(body, stored.warehouse);
     const row = {
       ...stored,
+      sql_dialect: body.sqlDialect ?? stored.sql_dialect,
+      ignores_access_statements: body.ignoreAccessStatements ?? stored.ignores_access_statements,
       name: body.name ?? stored.name,
       description: body.description === undefined ? stored.description : body.description || null,
       version: stored.version + 1,
@@ -90,4 +103,14 @@ export function projectRoutes({ read, write }: Endpoints, services: { owners: Wo
     const before = presentProject(stored);
     return { events: [{ name: 'project-deleted', projectId: stored.project_id, subject, before }] };
   });
+}
+
+/** @throws `sql-without-duckdb` */
+function requireDuckdb(
+  body: Pick<BodyOf<typeof updateProject>, 'sqlDialect' | 'ignoreAccessStatements'>,
+  warehouse: string,
+): void {
+  if (warehouse === 'DUCKDB') return;
+  for (const member of ['sqlDialect', 'ignoreAccessStatements'] as const)
+    if (body[member] !== undefined) throw problem('sql-without-duckdb', { member, warehouse });
 }

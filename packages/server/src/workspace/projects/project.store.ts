@@ -1,11 +1,12 @@
 /** The table `project`. */
-import type { Project } from '@headgate/contract';
+import type { Project, ProjectWarehouseName, SqlDialect } from '@headgate/contract';
 import {
   type ColumnTypes,
   type RowOf,
   requireRow,
   statement,
   type Transaction,
+  typed,
 } from '../../kernel/database/database.ts';
 import { makeEntityTag } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
@@ -17,7 +18,11 @@ const projectRow = {
   name: 'text',
   description: 'text?',
   version: 'bigint',
+  warehouse: typed<ProjectWarehouseName>('text'),
+  sql_dialect: typed<SqlDialect>('text'),
+  ignores_access_statements: 'boolean',
 } satisfies ColumnTypes;
+const projectColumns = Object.keys(projectRow).join(', ');
 export type ProjectRow = RowOf<typeof projectRow>;
 
 const visible = `account_id = $account_id and (${callerSeesAll} or project_id in (
@@ -27,7 +32,7 @@ export const projectPage = guardedPage(
   { parameters: { limit: 'bigint', offset: 'bigint' }, row: projectRow },
   {
     rows: `
-    select project_id, name, description, version from project where ${visible}
+    select ${projectColumns} from project where ${visible}
     order by project_id desc limit $limit offset $offset`,
     total: `select count(*)::bigint as total from project where ${visible}`,
   },
@@ -36,7 +41,7 @@ export const projectPage = guardedPage(
 /** No parameters: the guard gives the project. */
 export const projectById = guardedRead(
   { row: projectRow },
-  'select project_id, name, description, version from project where account_id = $account_id and project_id = $project_id',
+  `select ${projectColumns} from project where account_id = $account_id and project_id = $project_id`,
 );
 
 const insertOne = statement(
@@ -47,14 +52,18 @@ const insertOne = statement(
       name: 'text',
       description: 'text?',
       warehouse: 'text',
+      sql_dialect: 'text',
+      ignores_access_statements: 'boolean',
       agent_deployment_type: 'text',
       version: 'bigint',
       created_at: 'timestamptz',
     },
   },
   `
-  insert into project (account_id, project_id, name, description, warehouse, agent_deployment_type, version, created_at)
-  values ($account_id, $project_id, $name, $description, $warehouse, $agent_deployment_type, $version, $created_at)`,
+  insert into project (account_id, project_id, name, description, warehouse, sql_dialect, ignores_access_statements,
+    agent_deployment_type, version, created_at)
+  values ($account_id, $project_id, $name, $description, $warehouse, $sql_dialect, $ignores_access_statements,
+    $agent_deployment_type, $version, $created_at)`,
 );
 const insertOwner = statement(
   { parameters: { account_id: 'uuid', credential_id: 'uuid?', user_id: 'uuid?', project_id: 'uuid' } },
@@ -67,18 +76,13 @@ const insertOwner = statement(
 export function insertProject(
   tx: Transaction,
   scope: Scope,
-  row: ProjectRow & { warehouse: string; agent_deployment_type: string },
+  row: ProjectRow & { agent_deployment_type: string },
   now: Date,
 ): void {
   tx.onConstraint('project_name_taken', () => problem('project-name-taken', { name: row.name }));
   tx.send(insertOne, {
     account_id: scope.accountId,
-    project_id: row.project_id,
-    name: row.name,
-    description: row.description,
-    warehouse: row.warehouse,
-    agent_deployment_type: row.agent_deployment_type,
-    version: row.version,
+    ...row,
     created_at: now,
   });
   const isUser = scope.userCredentialId !== undefined;
@@ -93,7 +97,7 @@ export function insertProject(
 const lockOne = statement(
   { parameters: { account_id: 'uuid', project_id: 'uuid' }, row: projectRow },
   `
-  select project_id, name, description, version from project where account_id = $account_id
+  select ${projectColumns} from project where account_id = $account_id
     and project_id = $project_id for update`,
 );
 
@@ -113,11 +117,14 @@ const updateOne = statement(
       project_id: 'uuid',
       name: 'text',
       description: 'text?',
+      sql_dialect: 'text',
+      ignores_access_statements: 'boolean',
       version: 'bigint',
     },
   },
   `
-  update project set name = $name, description = $description, version = $version where account_id = $account_id
+  update project set name = $name, description = $description, sql_dialect = $sql_dialect,
+    ignores_access_statements = $ignores_access_statements, version = $version where account_id = $account_id
     and project_id = $project_id`,
 );
 
@@ -128,6 +135,8 @@ export function updateProjectRow(tx: Transaction, scope: Scope, row: ProjectRow)
     project_id: row.project_id,
     name: row.name,
     description: row.description,
+    sql_dialect: row.sql_dialect,
+    ignores_access_statements: row.ignores_access_statements,
     version: row.version,
   });
 }
@@ -158,9 +167,16 @@ export function deleteProjectRow(tx: Transaction, scope: Scope, projectId: strin
 export function presentProject(row: ProjectRow): Project {
   const project: Project = { id: row.project_id, name: row.name };
   if (row.description !== null) project.description = row.description;
+  if (row.sql_dialect !== 'SNOWFLAKE') project.sqlDialect = row.sql_dialect;
+  if (row.ignores_access_statements) project.ignoreAccessStatements = true;
   return project;
 }
 
 export function renderProjectEtag(row: ProjectRow): string {
   return makeEntityTag(row.project_id, row.version);
 }
+
+/** A ProjectWarehouse of the agent protocol, from a row of `project`. */
+export const projectWarehouse = (project: string) =>
+  `json_build_object('kind', lower(${project}.warehouse), 'sqlDialect', ${project}.sql_dialect,
+    'ignoreAccessStatements', ${project}.ignores_access_statements)`;

@@ -46,6 +46,43 @@ test('a project created without a warehouse has the embedded one', async () => {
   requireProblem(refused, 400, 'invalid-request');
 });
 
+test('a project with DuckDB has a dialect of its SQL, and says whether statements of access fail', async () => {
+  const { admin } = await server.account();
+  const sql = { sqlDialect: 'REDSHIFT', ignoreAccessStatements: true };
+  const { projectId } = (await admin.post<{ projectId: string }>('/projects', { ...wanted, ...sql })).body;
+  const path = `/projects/${projectId}`;
+  const shown = { id: projectId, name: 'Sales', description: 'What was sold' };
+  assert.deepEqual((await admin.get<Project>(path)).body, { ...shown, ...sql });
+  assert.deepEqual((await admin.patch<Project>(path, { description: 'x' })).body, {
+    ...shown,
+    description: 'x',
+    ...sql,
+  });
+  const changed = await admin.patch<Project>(path, {
+    sqlDialect: 'SNOWFLAKE',
+    ignoreAccessStatements: false,
+  });
+  assert.deepEqual(changed.body, { ...shown, description: 'x' });
+  requireProblem(await admin.patch(path, { sqlDialect: 'ORACLE' }), 400, 'invalid-request');
+
+  const other = { ...wanted, name: 'Other', warehouse: 'SNOWFLAKE' };
+  for (const member of ['sqlDialect', 'ignoreAccessStatements'] as const) {
+    const given = { [member]: sql[member] };
+    const refused = requireProblem(
+      await admin.post('/projects', { ...other, ...given }),
+      422,
+      'sql-without-duckdb',
+    );
+    assert.match(refused.detail, member === 'sqlDialect' ? /sqlDialect/ : /ignoreAccessStatements/);
+  }
+  const made = (await admin.post<{ projectId: string }>('/projects', other)).body;
+  requireProblem(
+    await admin.patch(`/projects/${made.projectId}`, { sqlDialect: 'REDSHIFT' }),
+    422,
+    'sql-without-duckdb',
+  );
+});
+
 test('project names are unique in an account', async () => {
   const [one, other] = [await server.account(), await server.account()];
   await one.admin.post('/projects', wanted);
@@ -125,5 +162,7 @@ test('every fault of a request is listed with field and pointer', async () => {
 
 test('unknown members are ignored', async () => {
   const { admin } = await server.account();
-  assert.equal((await admin.post('/projects?colour=blue', { ...wanted, colour: 'blue' })).status, 201);
+  const made = await admin.post('/projects?colour=blue', { ...wanted, colour: 'blue' });
+  assert.equal(made.status, 201);
+  assert.equal(made.headers['headgate-warning'], 'query.colour is unknown and was ignored');
 });

@@ -78,7 +78,8 @@ function getPath(call: FunctionCall): string {
 function extractPathText(call: FunctionCall): string {
   const [value = '', ...keys] = call.args;
   const json = parse(value);
-  if (call.dialect === 'snowflake') {
+  // Snowflake's takes one path; several keys are Redshift's.
+  if (call.dialect === 'snowflake' && keys.length === 1) {
     const text = readText(keys[0]);
     const path = text === undefined ? `'$.' || ${keys[0]}` : translatePath(call, text);
     return `json_extract_string(${json}, ${path})`;

@@ -6,7 +6,15 @@ import { placeTable } from '../table-names.ts';
 import { quoteName, quoteNames } from '../tokens.ts';
 import { findChainEnd, hasWords, isGroup, isWord, type Node, readChain, splitByComma } from '../tree.ts';
 import { renderColumnDefinition } from './columns.ts';
-import { addTableName, createPlain, ignore, type NamedTable, type StatementSql } from './statement-sql.ts';
+import { renderAlterSchema } from './schemas.ts';
+import {
+  addTableName,
+  createPlain,
+  ignore,
+  ignoreAccess,
+  type NamedTable,
+  type StatementSql,
+} from './statement-sql.ts';
 
 const kind = 'ALTER TABLE';
 
@@ -43,24 +51,11 @@ export function renderAlter(nodes: readonly Node[], frame: Frame): StatementSql 
       `${copyNodes(frame, nodes.slice(0, 4))} is not supported here: it would change results; convert the values in the query`,
     );
   }
+  if (isWord(object, 'SCHEMA', 'DATABASE')) return renderAlterSchema(nodes, frame);
+  if (isWord(object, 'USER', 'ROLE', 'GROUP', 'DEFAULT', 'MASKING', 'ROW'))
+    return ignoreAccess(frame, object, `ALTER ${object.value}`, `ALTER ${object.value}`);
   if (isWord(object, 'SEQUENCE', 'TYPE', 'INDEX')) return createPlain(nodes, frame);
-  if (
-    isWord(
-      object,
-      'WAREHOUSE',
-      'USER',
-      'ROLE',
-      'ACCOUNT',
-      'DATABASE',
-      'SCHEMA',
-      'FILE',
-      'TAG',
-      'GROUP',
-      'DEFAULT',
-      'RESOURCE',
-      'SESSION',
-    )
-  )
+  if (isWord(object, 'WAREHOUSE', 'ACCOUNT', 'FILE', 'TAG', 'RESOURCE', 'SESSION'))
     return ignore(frame, `ALTER ${object.value}`, `ALTER ${object.value} has no effect here`);
   if (
     isWord(
@@ -91,6 +86,14 @@ function renderAlterTable(nodes: readonly Node[], frame: Frame): StatementSql {
   if (hasWords(rest, 0, 'SWAP', 'WITH')) return renderSwap(table, rest, frame);
   if (hasWords(rest, 0, 'APPEND', 'FROM'))
     refuse(frame, rest[0], 'ALTER TABLE … APPEND FROM is not supported here: use INSERT and TRUNCATE');
+  const access = rest.find(
+    (node, index) =>
+      (index === 0 && isWord(node, 'OWNER', 'SECURE')) ||
+      (isWord(node, 'POLICY', 'POLICIES') &&
+        isWord(rest[index - 1], 'ACCESS', 'MASKING', 'PROJECTION', 'AGGREGATION', 'JOIN')),
+  );
+  if (access !== undefined)
+    return ignoreAccess(frame, access, kind, `ALTER TABLE … ${copyNodes(frame, rest.slice(0, 3))}`);
   const ignored = [
     'CLUSTER',
     'DROP CLUSTERING',
@@ -102,9 +105,6 @@ function renderAlterTable(nodes: readonly Node[], frame: Frame): StatementSql {
     'ALTER DISTSTYLE',
     'ALTER SORTKEY',
     'ALTER DISTKEY',
-    'ADD ROW',
-    'OWNER',
-    'SECURE',
   ];
   const words = rest.slice(0, 2).map((node) => (node.kind === 'word' ? node.value : ''));
   const option = ignored.find((each) => each === words[0] || each === words.join(' '));

@@ -13,18 +13,12 @@ import {
   splitByComma,
 } from '../tree.ts';
 import { notAliases } from '../words.ts';
+import { aside, renderInsertAll } from './insert-all.ts';
 import { addTableName, createPlain, renderExists, type StatementSql } from './statement-sql.ts';
 
-/** Where INSERT OVERWRITE keeps the new rows, because its query may read the table. */
-const aside = 'temp.main."headgate_new_rows"';
-
 export function renderInsert(nodes: readonly Node[], frame: Frame): StatementSql {
-  if (isWord(nodes[1], 'ALL', 'FIRST') || (isWord(nodes[1], 'OVERWRITE') && isWord(nodes[2], 'ALL', 'FIRST')))
-    refuse(
-      frame,
-      nodes[0],
-      'INSERT into several tables (INSERT ALL) is not supported here: write one INSERT for each table',
-    );
+  const many = isWord(nodes[1], 'OVERWRITE') ? 2 : 1;
+  if (isWord(nodes[many], 'ALL', 'FIRST')) return renderInsertAll(nodes, many, frame);
   const cursor = new Cursor(nodes, frame);
   cursor.keep();
   const overwrites = isWord(cursor.node, 'OVERWRITE');

@@ -3,9 +3,18 @@ import { Cursor } from '../cursor.ts';
 import { copyNodes, type Frame, refuse } from '../frame.ts';
 import { readType } from '../sql-types.ts';
 import { quoteName, quoteNames, quoteText, readText } from '../tokens.ts';
-import { hasWords, isGroup, isName, isSymbol, isWord, type Node, splitByComma } from '../tree.ts';
+import {
+  findChainEnd,
+  hasWords,
+  isGroup,
+  isName,
+  isSymbol,
+  isWord,
+  type Node,
+  splitByComma,
+} from '../tree.ts';
 import { reservedInDuckdb } from '../words.ts';
-import type { NamedTable } from './statement-sql.ts';
+import { ignoreAccess, type NamedTable } from './statement-sql.ts';
 
 export interface TableColumns {
   readonly table: NamedTable;
@@ -100,12 +109,14 @@ function addOption(cursor: Cursor, column: string, columns: TableColumns): void 
     return;
   }
   const tag = isWord(node, 'WITH') ? at + 1 : at;
-  if (hasWords(nodes, tag, 'MASKING', 'POLICY') || hasWords(nodes, tag, 'PROJECTION', 'POLICY'))
-    refuse(
-      frame,
-      node,
-      'MASKING POLICY is not supported here: leave the column out of the tables that others read',
-    );
+  const policy = nodes[tag];
+  if (isWord(policy, 'MASKING', 'PROJECTION') && isWord(nodes[tag + 1], 'POLICY')) {
+    const name = `${policy.value} POLICY of a column`;
+    ignoreAccess(frame, node, name, name);
+    const end = findChainEnd(nodes, tag + 2);
+    cursor.drop((isWord(nodes[end], 'USING') ? end + 2 : end) - at);
+    return;
+  }
   if (isWord(nodes[tag], 'TAG') && isGroup(nodes[tag + 1])) {
     leaveOut(tag + 2 - at, 'TAG');
     return;

@@ -4,10 +4,19 @@ import { copyNodes, copyText, type Frame, refuse } from '../frame.ts';
 import { readType } from '../sql-types.ts';
 import { keyOf } from '../table-names.ts';
 import { quoteName } from '../tokens.ts';
-import { type Group, hasWords, isGroup, isSymbol, isWord, type Node, splitByComma } from '../tree.ts';
+import {
+  findChainEnd,
+  type Group,
+  hasWords,
+  isGroup,
+  isSymbol,
+  isWord,
+  type Node,
+  splitByComma,
+} from '../tree.ts';
 import { renderColumnDefinition, type TableColumns } from './columns.ts';
 import { keepIfNotExists, type Modifiers } from './creation.ts';
-import { type NamedTable, readTableName, type StatementSql } from './statement-sql.ts';
+import { ignoreAccess, type NamedTable, readTableName, type StatementSql } from './statement-sql.ts';
 
 const kind = 'CREATE TABLE';
 
@@ -24,11 +33,13 @@ export function renderCreateTable(
   }
   if (words.includes('TRANSIENT')) frame.notes.add('TRANSIENT has no effect here');
   cursor.keep();
-  const ifNotExists = keepIfNotExists(cursor);
-  const table = addName(cursor, temporary, frame);
   // Snowflake also takes it after the name.
+  const isAfterName = hasWords(nodes, findChainEnd(nodes, cursor.at), 'IF', 'NOT', 'EXISTS');
+  if (isAfterName) cursor.pieces.push(' IF NOT EXISTS');
+  const ifNotExists = keepIfNotExists(cursor) || isAfterName;
+  const table = addName(cursor, temporary, frame);
+  if (isAfterName) cursor.drop(3);
   const replaces = hasWords(nodes, 1, 'OR', 'REPLACE');
-  if (!ifNotExists) keepIfNotExists(cursor);
   const columns: TableColumns = { table, temporary, replaces, ifNotExists };
   if (hasWords(nodes, cursor.at, 'USING', 'TEMPLATE'))
     refuse(frame, cursor.node, 'CREATE TABLE … USING TEMPLATE is not supported here: list the columns');
@@ -136,7 +147,10 @@ function dropOptions(cursor: Cursor, frame: Frame): void {
     else if (isWord(node, 'COMPOUND', 'INTERLEAVED')) cursor.drop();
     else if (withGroup.includes(node.value)) drop(2, node.value);
     else if (withValue.includes(node.value)) drop(2, node.value);
-    else if (isWord(node, 'WITH') && isWord(nodes[at + 1], 'TAG', 'ROW'))
+    else if (hasWords(nodes, isWord(node, 'WITH') ? at + 1 : at, 'ROW', 'ACCESS', 'POLICY')) {
+      ignoreAccess(frame, node, kind, 'ROW ACCESS POLICY of a table');
+      cursor.drop(findGroup(nodes, at) - at + 1);
+    } else if (isWord(node, 'WITH') && isWord(nodes[at + 1], 'TAG'))
       drop(findGroup(nodes, at) - at + 1, 'WITH TAG');
     else if (isSymbol(nodes[at + 1], '=')) drop(3, node.value);
     else return;

@@ -3,7 +3,7 @@ import { Cursor } from '../cursor.ts';
 import { copyNodes, type Frame } from '../frame.ts';
 import { hasWords, isGroup, isSymbol, isWord, type Node, splitByComma } from '../tree.ts';
 import { keepIfNotExists, type Modifiers } from './creation.ts';
-import { addTableName, type StatementSql } from './statement-sql.ts';
+import { addTableName, ignoreAccess, type StatementSql } from './statement-sql.ts';
 
 export function renderCreateView(
   nodes: readonly Node[],
@@ -43,7 +43,11 @@ export function renderCreateView(
 
 function dropOption(cursor: Cursor, frame: Frame): void {
   const { nodes, at } = cursor;
-  if (hasWords(nodes, at, 'COPY', 'GRANTS')) {
+  if (hasWords(nodes, isWord(nodes[at], 'WITH') ? at + 1 : at, 'ROW', 'ACCESS', 'POLICY')) {
+    ignoreAccess(frame, nodes[at], 'CREATE VIEW', 'ROW ACCESS POLICY of a view');
+    const end = nodes.findIndex((node, index) => index > at && isGroup(node));
+    cursor.drop((end < 0 ? nodes.length - 1 : end) - at + 1);
+  } else if (hasWords(nodes, at, 'COPY', 'GRANTS')) {
     frame.notes.add('COPY GRANTS has no effect here');
     cursor.drop(2);
   } else if (isWord(nodes[at], 'COMMENT') && isSymbol(nodes[at + 1], '=')) {

@@ -1,14 +1,13 @@
 /** CREATE: tables and views, and the other objects that exist here or not. */
 import { Cursor } from '../cursor.ts';
 import { copyNodes, type Frame, refuse } from '../frame.ts';
-import { placeSchema } from '../names.ts';
 import { makeSchema, placeTable } from '../table-names.ts';
-import { quoteNames } from '../tokens.ts';
 import { findChainEnd, hasWords, isSymbol, isWord, type Node, readChain } from '../tree.ts';
 import { renderCreateTable } from './create-table.ts';
 import { renderCreateView } from './create-view.ts';
 import { keepIfNotExists, type Modifiers } from './creation.ts';
-import { createPlain, ignore, type StatementSql } from './statement-sql.ts';
+import { renderCreateDatabase, renderCreateSchema } from './schemas.ts';
+import { createPlain, ignore, ignoreAccess, type StatementSql } from './statement-sql.ts';
 
 const modifierWords = [
   'TEMP',
@@ -43,15 +42,12 @@ function readModifiers(nodes: readonly Node[]): Modifiers {
 }
 
 const withoutEffect: Readonly<Record<string, string>> = {
-  DATABASE:
-    'CREATE DATABASE has no effect here: the schemas of a database are made when they are first written',
   WAREHOUSE: 'CREATE WAREHOUSE has no effect here',
-  ROLE: 'CREATE ROLE has no effect here',
-  USER: 'CREATE USER has no effect here',
-  GROUP: 'CREATE GROUP has no effect here',
   TAG: 'CREATE TAG has no effect here',
   FILE: 'CREATE FILE FORMAT has no effect here: file-load says how a file is read',
 };
+
+const accessObjects = ['ROLE', 'USER', 'GROUP', 'MASKING', 'ROW', 'PROJECTION', 'AGGREGATION'];
 
 const refusals: Readonly<Record<string, string>> = {
   STAGE: 'load files with file-load or s3-load',
@@ -79,41 +75,21 @@ export function renderCreate(nodes: readonly Node[], frame: Frame): StatementSql
   if (kind.value === 'TABLE') return renderCreateTable(nodes, modifiers, frame);
   if (kind.value === 'VIEW') return renderCreateView(nodes, modifiers, frame);
   if (kind.value === 'SCHEMA') return renderCreateSchema(nodes, modifiers.at, frame);
+  if (kind.value === 'DATABASE') return renderCreateDatabase(nodes, modifiers.at, frame);
   if (kind.value === 'SEQUENCE') return renderCreateSequence(nodes, modifiers, frame);
   const note = withoutEffect[kind.value];
   if (note !== undefined) return ignore(frame, `CREATE ${kind.value}`, note);
+  if (accessObjects.includes(kind.value)) {
+    const isPolicy = !isWord(kind, 'ROLE', 'USER', 'GROUP');
+    const kinds = `CREATE ${kind.value}${isPolicy ? `${isWord(kind, 'ROW') ? ' ACCESS' : ''} POLICY` : ''}`;
+    return ignoreAccess(frame, kind, kinds, kinds);
+  }
   const refusal = refusals[kind.value];
   // `CREATE FUNCTION f(x) AS (…)` is a macro of DuckDB.
   const isMacro = kind.value === 'FUNCTION' && !nodes.some((node) => isWord(node, 'RETURNS', 'LANGUAGE'));
   if (refusal !== undefined && !isMacro)
     refuse(frame, kind, `CREATE ${kind.value} is not supported here: ${refusal}`);
   return createPlain(nodes, frame);
-}
-
-function renderCreateSchema(nodes: readonly Node[], at: number, frame: Frame): StatementSql {
-  const ifNotExists = hasWords(nodes, at + 1, 'IF', 'NOT', 'EXISTS');
-  const start = at + 1 + (ifNotExists ? 3 : 0);
-  const end = findChainEnd(nodes, start);
-  const names = readChain(nodes.slice(start, end));
-  const { path, isMade } = readSchemaPlace(names, frame);
-  if (!isMade && path.length === 1)
-    return ignore(frame, 'CREATE SCHEMA', `the schema ${names.join('.')} is always there`);
-  const written =
-    names.length === 1 && path.length === 1 && path[0] === names[0]
-      ? copyNodes(frame, nodes.slice(start, end))
-      : quoteNames(path);
-  if (nodes.length > end)
-    frame.notes.add(`the options of CREATE SCHEMA ${names.join('.')} have no effect here`);
-  if (hasWords(nodes, 1, 'OR', 'REPLACE'))
-    frame.before.push(`DROP SCHEMA IF EXISTS ${quoteNames(path)} CASCADE`);
-  // A schema of another database may have been made when it was first written.
-  const exists = ifNotExists || names.length > 1 ? 'IF NOT EXISTS ' : '';
-  return { sql: `CREATE SCHEMA ${exists}${written}`, kind: 'CREATE SCHEMA' };
-}
-
-export function readSchemaPlace(names: readonly string[], frame: Frame) {
-  const [schema, database] = names.toReversed();
-  return placeSchema(database ?? frame.script.names.database, schema);
 }
 
 /** `CREATE SEQUENCE s START = 1 INCREMENT = 1 ORDER` */

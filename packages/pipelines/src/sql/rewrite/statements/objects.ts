@@ -1,16 +1,19 @@
 /** DROP and DESCRIBE. */
 import { Cursor } from '../cursor.ts';
 import { copyNodes, type Frame, refuse } from '../frame.ts';
-import { quoteNames } from '../tokens.ts';
-import { findChainEnd, hasWords, isName, isSymbol, isWord, type Node, readChain } from '../tree.ts';
-import { readSchemaPlace } from './create.ts';
-import { addTableName, createPlain, ignore, readTableName, type StatementSql } from './statement-sql.ts';
+import { findChainEnd, hasWords, isName, isSymbol, isWord, type Node } from '../tree.ts';
+import { renderDropDatabase, renderDropSchema } from './schemas.ts';
+import {
+  addTableName,
+  createPlain,
+  ignore,
+  ignoreAccess,
+  readTableName,
+  type StatementSql,
+} from './statement-sql.ts';
 
 const withoutEffect = [
   'WAREHOUSE',
-  'ROLE',
-  'USER',
-  'GROUP',
   'STAGE',
   'STREAM',
   'TASK',
@@ -21,18 +24,14 @@ const withoutEffect = [
   'INTEGRATION',
   'STORAGE',
   'ALERT',
-  'MASKING',
   'EXTERNAL',
 ];
 
 export function renderDrop(nodes: readonly Node[], frame: Frame): StatementSql {
   const object = nodes[1];
-  if (isWord(object, 'DATABASE'))
-    refuse(
-      frame,
-      object,
-      'DROP DATABASE is not supported here: drop its schemas, as in DROP SCHEMA database.schema CASCADE',
-    );
+  if (isWord(object, 'DATABASE')) return renderDropDatabase(nodes, frame);
+  if (isWord(object, 'ROLE', 'USER', 'GROUP', 'MASKING', 'ROW'))
+    return ignoreAccess(frame, object, `DROP ${object.value}`, `DROP ${object.value}`);
   if (isWord(object, ...withoutEffect))
     return ignore(frame, `DROP ${object.value}`, `DROP ${object.value} has no effect here: there is none`);
   const type = isWord(object, 'MATERIALIZED') ? nodes[2] : object;
@@ -64,19 +63,6 @@ function renderDropTables(nodes: readonly Node[], type: string, frame: Frame): S
   const statements = names.map((name) => `${head} ${name}${tail}`);
   frame.before.push(...statements.slice(0, -1));
   return { sql: statements.at(-1) ?? '', kind };
-}
-
-function renderDropSchema(nodes: readonly Node[], frame: Frame): StatementSql {
-  const cursor = new Cursor(nodes, frame);
-  cursor.keep(2);
-  if (hasWords(nodes, 2, 'IF', 'EXISTS')) cursor.keep(2);
-  const end = findChainEnd(nodes, cursor.at);
-  const names = readChain(nodes.slice(cursor.at, end));
-  const { path } = readSchemaPlace(names, frame);
-  const isSame = names.length === 1 && path.length === 1 && path[0] === names[0];
-  cursor.add(isSame ? copyNodes(frame, nodes.slice(cursor.at, end)) : quoteNames(path), end);
-  cursor.keep(nodes.length - end);
-  return { sql: cursor.sql, kind: 'DROP SCHEMA' };
 }
 
 /** `DESC TABLE t` */

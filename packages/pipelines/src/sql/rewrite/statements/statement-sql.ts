@@ -11,6 +11,7 @@ export interface StatementSql {
   readonly sql: string;
   readonly kind: string;
   readonly onlyIf?: string;
+  readonly listed?: string;
 }
 
 /** A statement that stays as it was written. */
@@ -23,6 +24,21 @@ export function createPlain(nodes: readonly Node[], frame: Frame): StatementSql 
 export function ignore(frame: Frame, kind: string, note: string): StatementSql {
   frame.notes.add(note);
   return { sql: '', kind };
+}
+
+/** A statement that changes who may read: it has no effect only where the project says so. */
+export function ignoreAccess(frame: Frame, node: Node | undefined, kind: string, what: string): StatementSql {
+  if (frame.script.names.ignoresAccess === true)
+    return ignore(
+      frame,
+      kind,
+      `${what} has no effect here: who may read is decided by the roles of the project`,
+    );
+  refuse(
+    frame,
+    node,
+    `${what} changes who may read, which the warehouse cannot do here: remove it, or set ignoreAccessStatements of the project`,
+  );
 }
 
 export interface NamedTable {

@@ -7,7 +7,7 @@ import { renderCreate } from './create.ts';
 import { renderMerge } from './merge.ts';
 import { renderDescribe, renderDrop } from './objects.ts';
 import { renderSet, renderUnset, renderUse } from './session.ts';
-import { createPlain, ignore, type StatementSql } from './statement-sql.ts';
+import { createPlain, ignore, ignoreAccess, type StatementSql } from './statement-sql.ts';
 
 type RenderStatement = (nodes: readonly Node[], frame: Frame) => StatementSql;
 
@@ -36,8 +36,6 @@ const renderers: Readonly<Record<string, RenderStatement>> = {
 };
 
 const withoutEffect: Readonly<Record<string, string>> = {
-  GRANT: 'GRANT has no effect here: access to the warehouse is given by the environment',
-  REVOKE: 'REVOKE has no effect here: access to the warehouse is given by the environment',
   LOCK: 'LOCK has no effect here: a transaction sees one state of the tables',
 };
 
@@ -65,6 +63,7 @@ export function renderStatement(nodes: readonly Node[], frame: Frame): Statement
   const word = first.value;
   const note = withoutEffect[word];
   if (note !== undefined) return ignore(frame, word, note);
+  if (word === 'GRANT' || word === 'REVOKE') return ignoreAccess(frame, first, word, word);
   const refusal = refusals[word];
   if (refusal !== undefined) refuse(frame, first, refusal);
   if (word === 'CALL')
