@@ -39,6 +39,12 @@ export const scheduleOutcomes = {
           ? `${field} needs \`cronExpression\`, such as "0 6 * * *", or \`intervalExpression\`, such as {"interval": 15, "unit": "MINUTES"}.`
           : `${field} has both \`cronExpression\` and \`intervalExpression\`: send one of them.`,
     ),
+    'schedule-time-zones': kind<{ field: string; given: string; other: string; otherGiven: string }>(
+      400,
+      'A request names the time zone of a schedule twice, and differently.',
+      ({ field, given, other, otherGiven }) =>
+        `${field} is ${quoted(given)}, and ${other} is ${quoted(otherGiven)}: send one of them.`,
+    ),
     'schedule-too-frequent': kind<{ field: string; seconds: number; least: number; example: string }>(
       422,
       'A schedule would run more often than the operator allows.',

@@ -110,7 +110,12 @@ const startProblems = [
   'unknown-pipeline-variable',
   'pipeline-variable-type',
 ] as const;
-const timetableProblems = ['schedule-expression', 'schedule-expressions', 'schedule-too-frequent'] as const;
+const timetableProblems = [
+  'schedule-expression',
+  'schedule-expressions',
+  'schedule-time-zones',
+  'schedule-too-frequent',
+] as const;
 
 export const listSchedules = operation({
   ...scheduleOperation,

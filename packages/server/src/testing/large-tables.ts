@@ -131,6 +131,7 @@ const values: Readonly<Record<string, string>> = {
   'webhook.event_names': "'{}'",
   'webhook_delivery.status': "(array['delivered', 'delivered', 'delivered', 'pending', 'dead'])[1 + n % 5]",
   'webhook_delivery.webhook_id': 'md5((n / 200)::text)::uuid',
+  'project.sql_dialect': "'SNOWFLAKE'",
   'work.command': 'null',
   'work.kind': "'pipeline-execution'",
   'work.state': "(array['queued', 'held', 'silent', 'ended'])[1 + n % 4]::work_state",

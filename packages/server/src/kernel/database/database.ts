@@ -42,7 +42,14 @@ export {
   type Statement,
   statement,
 } from './statement.ts';
-export { type Opening, type Read, RowsTooLarge, type Transaction, toSend } from './transaction.ts';
+export {
+  type BoundedRead,
+  type Opening,
+  type Read,
+  RowsTooLarge,
+  type Transaction,
+  toSend,
+} from './transaction.ts';
 
 // Counters, sizes and versions are bigint in tables, and fit a JavaScript number.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);

@@ -205,10 +205,10 @@ test('an unknown member is ignored and reported with the nearest name; strict ha
   assert.deepEqual(check(listVariables, { query: { pgae: '1' } }).ignored, [
     { field: 'query.pgae', near: 'page' },
   ]);
-  const schedule = { name: 's', cronExpression: '0 2 * * *', timezone: 'Europe/Oslo' };
+  const schedule = { name: 's', cronExpresion: '0 2 * * *' };
   const pipeline = { pipelineName: 'p', environmentName: 'dev' };
   assert.deepEqual(check(createSchedule, { body: { pipeline, schedule } }).ignored, [
-    { field: 'body.schedule.timezone', near: 'cronTimezone' },
+    { field: 'body.schedule.cronExpresion', near: 'cronExpression' },
   ]);
   const open = { ...body, scalarVariables: { anything: 'x' } };
   assert.equal(

@@ -12,9 +12,9 @@ import {
   type Database,
   type ParameterTypes,
   type RowOf,
-  RowsTooLarge,
   statement,
 } from '../../kernel/database/database.ts';
+import { readSmallerParts } from '../../kernel/database/smaller-parts.ts';
 import type { EventReach } from './event-reach.ts';
 import { eventColumns, eventRow } from './event-row.ts';
 
@@ -121,14 +121,10 @@ const mostCharactersOfPart = 128 * 1_048_576;
  * Reads the next events that the reach and the filter select, fewer than `limit` if they are very large. It looks at `scannedEvents` at most, so it may
  * return none although there are more.
  */
-export async function readEventsAfter(database: Pick<Database, 'readBoth'>, read: LogRead): Promise<LogPart> {
-  for (let { limit } = read; limit > 1; limit = Math.ceil(limit / 8))
-    try {
-      return await readPart(database, { ...read, limit }, mostCharactersOfPart);
-    } catch (failure) {
-      if (!(failure instanceof RowsTooLarge)) throw failure;
-    }
-  return readPart(database, { ...read, limit: 1 });
+export function readEventsAfter(database: Pick<Database, 'readBoth'>, read: LogRead): Promise<LogPart> {
+  return readSmallerParts(read.limit, mostCharactersOfPart, (limit, most) =>
+    readPart(database, { ...read, limit }, most),
+  );
 }
 
 async function readPart(

@@ -1,6 +1,7 @@
 /** The events that one webhook has to send: the next ones of the log, and those that are sent again. */
 import type { EventName } from '@headgate/contract';
-import { type ColumnTypes, type Read, statement, typed } from '../../kernel/database/database.ts';
+import { type BoundedRead, type ColumnTypes, statement, typed } from '../../kernel/database/database.ts';
+import { readSmallerParts } from '../../kernel/database/smaller-parts.ts';
 import { type EventReach, eventColumns, eventRow, type LoggedEvent } from '../events/index.ts';
 import { type Claim, isWanted } from './courier.store.ts';
 
@@ -43,13 +44,34 @@ export interface NextEvents {
   hasMore: boolean;
 }
 
-/** Reads the next events after a position that the webhook wants and its owner may read. */
-export async function readNextEvents(
-  read: Read,
+/** Of the events that are read at once: each may have several values of megabytes. */
+const mostCharacters = 16 * 1_048_576;
+
+/**
+ * Reads the next events after a position that the webhook wants and its owner may read; fewer than `limit` if they are
+ * very large.
+ */
+export function readNextEvents(
+  read: BoundedRead,
+  claim: Claim,
+  wanted: { after: number; reach: EventReach; limit: number },
+): Promise<NextEvents> {
+  return readSmallerParts(wanted.limit, mostCharacters, (limit, most) =>
+    readNextPart(read, claim, { ...wanted, limit }, most),
+  );
+}
+
+async function readNextPart(
+  read: BoundedRead,
   { account_id, webhook_id }: Claim,
   { after, reach, limit }: { after: number; reach: EventReach; limit: number },
+  most: number | undefined,
 ): Promise<NextEvents> {
-  const rows = await read(selectNext, { account_id, webhook_id, projects: getProjects(reach), after, limit });
+  const rows = await read(
+    selectNext,
+    { account_id, webhook_id, projects: getProjects(reach), after, limit },
+    most,
+  );
   const events = rows.filter((row): row is (typeof rows)[number] & LoggedEvent => row.position !== null);
   const isFull = events.length === limit;
   const through = isFull ? events.at(-1)?.position : rows[0]?.through;
@@ -88,14 +110,17 @@ export interface Redelivery {
   event: LoggedEvent | undefined;
 }
 
-/** Reads the due redeliveries of a webhook, in their order. */
+/** Reads the due redeliveries of a webhook, in their order; fewer than `limit` if their events are very large. */
 export async function readRedeliveries(
-  read: Read,
+  read: BoundedRead,
   { account_id, webhook_id }: Claim,
-  { position, reach, limit, now }: { position: number; reach: EventReach; limit: number; now: Date },
+  wanted: { position: number; reach: EventReach; limit: number; now: Date },
 ): Promise<Redelivery[]> {
-  const projects = getProjects(reach);
-  const rows = await read(selectRepeated, { account_id, webhook_id, projects, after: position, limit, now });
+  const { position: after, now } = wanted;
+  const projects = getProjects(wanted.reach);
+  const rows = await readSmallerParts(wanted.limit, mostCharacters, (limit, most) =>
+    read(selectRepeated, { account_id, webhook_id, projects, after, limit, now }, most),
+  );
   return rows.map((row) => ({
     id: row.delivery_id,
     position: row.delivery_position,

@@ -79,7 +79,7 @@ test('work contains everything that the run needs, with the overrides of its env
     ignoredPipelines: [],
     schedule: null,
     timeLimitSeconds: 3_000,
-    warehouse: { kind: 'duckdb' },
+    warehouse: { kind: 'duckdb', sqlDialect: 'SNOWFLAKE', ignoreAccessStatements: false },
   });
 });
 

@@ -65,10 +65,11 @@ test('other spellings of the time zone are read, and must not contradict', async
     assert.equal((patched.body as Schedule).cronTimezone, 'Asia/Tokyo', name);
   }
   const both = { ...daily, cronTimezone: 'Europe/Oslo', timezone: 'UTC' };
-  const refused = requireProblem(await create(both), 400, 'invalid-request');
-  assert.deepEqual(refused.violations, [
-    'body.schedule.timezone: is "UTC", and cronTimezone is "Europe/Oslo": send one of them',
-  ]);
+  const refused = requireProblem(await create(both), 400, 'schedule-time-zones');
+  assert.equal(
+    refused.detail,
+    'body.schedule.timezone is "UTC", and cronTimezone is "Europe/Oslo": send one of them.',
+  );
 });
 
 test('an interval counts from the creation, or from effectiveFrom', async () => {

@@ -1,7 +1,7 @@
 /** The rules of a schedule: what it starts, when it is due, and what a PATCH makes of it. */
 import { type BodyOf, otherTimezones, type updateSchedule } from '@headgate/contract';
 import { addSeconds } from '../../kernel/clock.ts';
-import { invalidRequest, type Problem, problem } from '../../kernel/http/problems.ts';
+import { type Problem, problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import type { WantedStart } from '../executions/index.ts';
 import type { ScheduleRow } from './schedule.store.ts';
@@ -204,16 +204,18 @@ export function listTicksFrom(row: ScheduleRow, now: Date, atMost: number, from?
 
 type Zoned = Partial<Record<'cronTimezone' | (typeof otherTimezones)[number], string>>;
 
-/** The time zone by any of its names. Throws `invalid-request` if two of them differ. */
+/** The time zone by any of its names. Throws `schedule-time-zones` if two of them differ. */
 export function readTimezone<Timing extends Zoned>(timing: Timing, at: string): Timing {
   const given = (['cronTimezone', ...otherTimezones] as const).filter((name) => timing[name] !== undefined);
   const [first, ...others] = given;
   if (first === undefined) return timing;
   const other = others.find((name) => timing[name] !== timing[first]);
-  if (other !== undefined) {
-    const detail = `is ${JSON.stringify(timing[other])}, and ${first} is ${JSON.stringify(timing[first])}: send one of them`;
-    const field = `${at}.${other}`;
-    throw invalidRequest([{ field, pointer: `/${field.replaceAll('.', '/')}`, detail }]);
-  }
+  if (other !== undefined)
+    throw problem('schedule-time-zones', {
+      field: `${at}.${other}`,
+      given: timing[other] ?? '',
+      other: first,
+      otherGiven: timing[first] ?? '',
+    });
   return { ...timing, cronTimezone: timing[first] };
 }

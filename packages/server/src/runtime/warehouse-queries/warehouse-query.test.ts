@@ -36,7 +36,7 @@ test('the agent of the environment gets the query with its bounds, and the reque
   const { sql, maxRows, environmentName, warehouse } = await work;
   assert.deepEqual(
     [sql, maxRows, environmentName, warehouse],
-    ['select a from t', 2, 'dev', { kind: 'duckdb' }],
+    ['select a from t', 2, 'dev', { kind: 'duckdb', sqlDialect: 'SNOWFLAKE', ignoreAccessStatements: false }],
   );
   const next = oslo.answerNext(rows);
   const long = `select '${'x'.repeat(1_991)}😀'`;

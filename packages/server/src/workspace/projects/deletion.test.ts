@@ -105,6 +105,11 @@ async function fillTables(place: Place): Promise<void> {
     [project.projectId],
   );
   await server.database.query(
+    `insert into confirmation_day (account_id, project_id, day, mails)
+     select account_id, project_id, current_date, 1 from project where project_id = $1`,
+    [project.projectId],
+  );
+  await server.database.query(
     `insert into alert_mail (account_id, mail_id, project_id, recipient, subject, body, state, attempts, created_at)
      select a.account_id, a.alert_id, r.project_id, 'a@example.com', 'x', 'x', 'sent', 1, now()
      from alert a join alert_rule r using (account_id, alert_rule_id) where r.project_id = $1`,
