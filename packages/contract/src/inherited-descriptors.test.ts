@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { rootCertificates } from 'node:tls';
 
 const module = JSON.stringify(new URL('inherited-descriptors.ts', import.meta.url).href);
 const child = `spawnSync('bash', ['-c', 'cat <&77; cat <&88'], { encoding: 'utf8' }).stdout`;
@@ -39,4 +40,23 @@ test('a program passes on no descriptor of whoever started it', (t) => {
   const [closed, read] = run('closeInheritedDescriptors()');
   assert.ok(closed.includes(77) && closed.includes(88), String(closed));
   assert.equal(read, '');
+});
+
+test('leaves Node.js the certificates that it is reading', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-certificates-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'authorities.pem');
+  // Large enough to be read for longer than a program needs to start.
+  writeFileSync(file, `${rootCertificates.join('\n')}\n`.repeat(40));
+  const source = `
+    import 'node:https';
+    const { closeInheritedDescriptors } = await import(${module});
+    closeInheritedDescriptors();
+    const { getCACertificates } = await import('node:tls');
+    console.log(getCACertificates('extra').length > 0);`;
+  const started = spawnSync(process.execPath, ['--input-type=module', '-e', source], {
+    encoding: 'utf8',
+    env: { ...process.env, NODE_EXTRA_CA_CERTS: file },
+  });
+  assert.deepEqual([started.stdout, started.stderr], ['true\n', '']);
 });

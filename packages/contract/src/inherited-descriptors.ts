@@ -1,7 +1,8 @@
 /** `@headgate/contract/inherited-descriptors`, for the programs that start others. */
 import { closeSync, readdirSync, readFileSync } from 'node:fs';
+import { getCACertificates } from 'node:tls';
 
-/** O_CLOEXEC in `/proc/self/fdinfo`. Node.js opens everything with it. */
+/** O_CLOEXEC in `/proc/self/fdinfo`. Node.js opens everything with it, but for the certificates that OpenSSL reads. */
 const closeOnExec = 0o2000000;
 
 /**
@@ -13,6 +14,8 @@ const closeOnExec = 0o2000000;
  * @returns those that it closed
  */
 export function closeInheritedDescriptors(): number[] {
+  // A thread may be reading NODE_EXTRA_CA_CERTS since the start. This waits for it: its descriptor looks inherited.
+  getCACertificates('default');
   return listDescriptors().filter((descriptor) => {
     if (descriptor <= 2 || !isInheritable(descriptor)) return false;
     try {
