@@ -1,7 +1,7 @@
 /** Conditions on columns as SQL. */
 import { type Condition, isOperator, readCondition, splitList, splitRange } from './comparator.ts';
 import { type Source, wrapUserExpression } from './components/component.ts';
-import { isWhole, type Operand, readOperand } from './operand.ts';
+import { type Operand, readOperand, readSubquery } from './operand.ts';
 import { ParameterError } from './parameters.ts';
 import type { Resolved } from './resolve.ts';
 import type { Dialect } from './sql/dialect.ts';
@@ -52,7 +52,7 @@ export function renderTypeQuery(
 ): string | undefined {
   const subjects = rows.flatMap((row) => {
     const condition = readCondition(row);
-    return listOperands(condition).some((each) => isColumn(each, condition, source))
+    return listOperands(condition).some((each) => isColumn(each, condition, source, dialect))
       ? [condition.subject]
       : [];
   });
@@ -69,8 +69,8 @@ function listOperands(condition: Condition): string[] {
   return isOperator(condition.comparator) ? [condition.operand] : [];
 }
 
-function isColumn(operand: string, { subject }: Condition, { columns }: Source): boolean {
-  return readOperand(operand, subject, columns).kind === 'column';
+function isColumn(operand: string, { subject }: Condition, { columns }: Source, { user }: Dialect): boolean {
+  return readOperand(operand, subject, columns, user.lexical).kind === 'column';
 }
 
 /** The rows of `renderTypeQuery`. */
@@ -90,7 +90,7 @@ function renderPositive(
   if (comparator === 'blank') return `trim(${text}) = ''`;
   if (comparator === 'null or blank') return `(${column} IS NULL OR trim(${text}) = '')`;
   if (comparator === 'in') return renderIn(condition, dialect);
-  const read = (written: string) => readOperand(written, subject, columns);
+  const read = (written: string) => readOperand(written, subject, columns, dialect.user.lexical);
   if (comparator === 'between') {
     const [from, to] = splitRange(condition).map(read) as [Operand, Operand];
     return `(${renderComparison(column, '>=', from, dialect)} AND ${renderComparison(column, '<=', to, dialect)})`;
@@ -115,7 +115,7 @@ function renderPositive(
 
 function renderIn({ subject, operand }: Condition, dialect: Dialect): string {
   const column = dialect.name(subject);
-  const query = readSubquery(operand);
+  const query = readSubquery(operand, dialect.user.lexical);
   if (query !== undefined) return `${column} IN (${dialect.user.query(query).sql})`;
   const items = splitList(operand);
   if (items.length === 0)
@@ -124,12 +124,6 @@ function renderIn({ subject, operand }: Condition, dialect: Dialect): string {
     return `${column} IN (${items.map((item) => dialect.literal(item)).join(', ')})`;
   const each = items.map((text) => renderComparison(column, '=', { kind: 'literal', text }, dialect));
   return `(${each.join(' OR ')})`;
-}
-
-/** `select …` or `(select …)`. */
-function readSubquery(operand: string): string | undefined {
-  const [, inner = operand] = /^\s*\((.*)\)\s*$/s.exec(operand) ?? [];
-  return /^\s*select\s/i.test(inner) && isWhole(inner) ? inner : undefined;
 }
 
 /**

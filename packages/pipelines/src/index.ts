@@ -178,7 +178,15 @@ export { environmentDefaults } from './sql/environment-defaults.ts';
 export type { SqlRules } from './sql/rewrite/names.ts';
 export { defaultDatabase, defaultSchema, type NameMapping } from './sql/rewrite/names.ts';
 export { createUserSql, type SqlRewriter, sqlRewriter } from './sql/rewrite/rewriter.ts';
-export { splitStatements } from './sql/statements.ts';
+export {
+  type LexicalRules,
+  lexicalRules,
+  type SqlKind,
+  type Token,
+  TokenReader,
+  tokenize,
+  UnterminatedError,
+} from './sql/rewrite/tokens.ts';
 export { shorten, TemplateError } from './template.ts';
 export { type PlannedOutput, planTransformation, type TransformationPlan } from './transformation-plan.ts';
 export { trimBoth, trimEnd } from './trims.ts';

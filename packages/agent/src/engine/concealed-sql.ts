@@ -4,7 +4,14 @@
  * A secret inside of a text literal stays as it is when the SQL is rewritten, so it is masked. A secret that is
  * code, such as a name or a whole expression, may become something else, so that the statement is not shown.
  */
-import { type Dialect, type PreparedStatement, type SecretSource, SqlError } from '@headgate/pipelines';
+import {
+  type Dialect,
+  type LexicalRules,
+  type PreparedStatement,
+  type SecretSource,
+  SqlError,
+  tokenize,
+} from '@headgate/pipelines';
 
 export interface ConcealedSql {
   /** The dialect with errors that reveal no secret of the run. */
@@ -41,7 +48,7 @@ export function concealSql(
       const parts = listParts(result)
         .map((part) => part.trim())
         .filter((part) => part !== '');
-      if (isCode(sql, mask) || countMasks(parts.join('\n'), mask) < countMasks(sql, mask))
+      if (isCode(sql, user.lexical, mask) || countMasks(parts.join('\n'), mask) < countMasks(sql, mask))
         for (const part of parts) if (hidden.size < hiddenLimit) hidden.add(part);
       return result;
     };
@@ -51,6 +58,7 @@ export function concealSql(
     dialect: {
       ...dialect,
       user: {
+        ...user,
         script: guard(user.script, (statements) => statements.flatMap(listStatements)),
         query: guard(user.query, listStatements),
         expression: guard(user.expression, ({ sql }) => [sql]),
@@ -63,8 +71,15 @@ export function concealSql(
 const listStatements = ({ before, sql, after }: PreparedStatement) => [...before, sql, ...after];
 
 /** Whether a secret stands outside of the text literals. */
-function isCode(sql: string, mask: (text: string) => string): boolean {
-  const code = sql.replaceAll(/'(?:[^']|'')*'/g, "''");
+function isCode(sql: string, rules: LexicalRules, mask: (text: string) => string): boolean {
+  let code = '';
+  let end = 0;
+  for (const { kind, from, to } of tokenize(sql, rules).tokens) {
+    if (kind !== 'text') continue;
+    code += `${sql.slice(end, from)}''`;
+    end = to;
+  }
+  code += sql.slice(end);
   return mask(code) !== code;
 }
 

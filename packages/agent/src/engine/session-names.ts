@@ -66,9 +66,14 @@ export function findTarget(sql: string): { verb: string; name: string } | undefi
 
 const letter = /^[\p{L}\p{N}_$]$/u;
 
-/** How often a name stands in a statement, in any case. A text may be the name of a variable, so it counts. */
+/** How often a name stands in a statement, in any case. A text may have the name of a variable, so it counts. */
 export function countName(sql: string, name: string): number {
+  const wanted = name.toLowerCase();
   let count = 0;
-  for (const _ of findWords(sql.toLowerCase(), name.toLowerCase(), letter)) count += 1;
+  if (!sql.toLowerCase().includes(wanted)) return count;
+  for (const { kind, value } of readWords(sql)) {
+    if (kind === 'text') count += [...findWords(value.toLowerCase(), wanted, letter)].length;
+    else if (value === wanted) count += 1;
+  }
   return count;
 }

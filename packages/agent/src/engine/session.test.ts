@@ -74,7 +74,8 @@ describe('the sessions of a run', () => {
     'set variable x = 1',
     'use other',
     'select setseed(0.5)',
-    '-- a comment\nselect 1',
+    '-- a comment\nuse other',
+    'select "nextval"(\'s\')',
   ])
     it(`stay in one session after: ${binding}`, async () => {
       const { warehouse, started, end, list } = createWarehouse();

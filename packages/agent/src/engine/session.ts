@@ -3,6 +3,7 @@
  * alone, and all that needs temporary tables or settings of a session stays in one.
  */
 import type { PreparedStatement, StatementList } from '@headgate/pipelines';
+import { hasName, readFirstWord } from '../warehouses/sql-words.ts';
 import type { Warehouse } from './ports.ts';
 import { createSessionGate } from './session-gate.ts';
 import { countName, findTarget } from './session-names.ts';
@@ -109,13 +110,18 @@ const violation = /violates (?:primary key|unique) constraint/i;
 /** Whether a statement failed because of another one at the same time. */
 export const isConflict = (error: unknown): boolean => error instanceof Error && conflict.test(error.message);
 
-/** Statements that begin so change and read only the database, unless they have the words below. */
-const readsOrWrites =
-  /^\s*(?:select|with|from|values|insert|update|delete|merge|create|drop|alter|copy|truncate|explain|analyze|comment|begin|start|commit|end|rollback|abort)\b/i;
-const ofSession = /\b(?:temp|temporary|currval|nextval|setseed|getvariable|variable|current_setting)\b/i;
+/** Statements that begin so change and read only the database, unless they have the names below. */
+const readsOrWrites = new Set(
+  'select with from values insert update delete merge create drop alter copy truncate explain analyze comment begin start commit end rollback abort'.split(
+    ' ',
+  ),
+);
+const ofSession = new Set(
+  'temp temporary currval nextval setseed getvariable variable current_setting'.split(' '),
+);
 
 /** Whether a later statement may need the session of this one. */
-const bindsSession = (sql: string) => !readsOrWrites.test(sql) || ofSession.test(sql);
+const bindsSession = (sql: string) => !readsOrWrites.has(readFirstWord(sql)) || hasName(sql, ofSession);
 
 /**
  * Whether what a statement writes follows from what is in its table, such as `INSERT … WHERE NOT EXISTS`. Two of
@@ -177,7 +183,8 @@ function listSql(statement: string | PreparedStatement): string[] {
 
 /** A script without these words cannot begin a transaction. */
 const mayBegin = (statements: readonly (string | PreparedStatement)[]) =>
-  statements.some((statement) => /\b(?:begin|start)\b/i.test(readSql(statement)));
+  statements.some((statement) => hasName(readSql(statement), beginning));
+const beginning = new Set(['begin', 'start']);
 const noTransaction = /no transaction is active/i;
 const leftOpen = 'the script leaves a transaction open: end it with COMMIT or ROLLBACK';
 

@@ -4,6 +4,7 @@
  */
 import {
   findDefinition,
+  type LexicalRules,
   listCandidatePaths,
   type Pipeline,
   type Plain,
@@ -38,7 +39,7 @@ export async function refuseUnsafeTest(
     // A pipeline that cannot be read is reported by the check of the run.
     const pipeline = await reached.artifact.pipeline(reached.path).catch(() => undefined);
     if (pipeline === undefined) continue;
-    for (const { component, reason } of listUnsafe(pipeline)) {
+    for (const { component, reason } of listUnsafe(pipeline, context.dialect.user.lexical)) {
       const line = await reached.artifact.lineOf(reached.path, component);
       refusals.push(`${pipeline.path}, line ${line}, component "${component}": ${reason}`);
     }
@@ -55,7 +56,10 @@ export async function refuseUnsafeTest(
   );
 }
 
-function* listUnsafe({ components }: Pipeline): Generator<{ component: string; reason: string }> {
+function* listUnsafe(
+  { components }: Pipeline,
+  rules: LexicalRules,
+): Generator<{ component: string; reason: string }> {
   for (const component of components.values()) {
     const { name, type, parameters } = component;
     const definition = findDefinition(type);
@@ -70,7 +74,7 @@ function* listUnsafe({ components }: Pipeline): Generator<{ component: string; r
       const sql = kind === 'sql' ? parameters[parameter] : undefined;
       // With an expression the statement is known only when it runs.
       if (typeof sql !== 'string' || sql.includes('${')) continue;
-      const unsafe = findUnsafeStatement(sql);
+      const unsafe = findUnsafeStatement(sql, rules);
       if (unsafe !== undefined) yield { component: name, reason: unsafe };
     }
   }

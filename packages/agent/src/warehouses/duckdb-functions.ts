@@ -4,9 +4,8 @@
  * a later DuckDB adds is refused until it is listed.
  */
 import { type DuckDBConnection, StatementType } from '@duckdb/node-api';
-import { findOccurrences, findWords } from '../occurrences.ts';
 import { checkStatementKind, refuseKind } from './duckdb-statement-kinds.ts';
-import { readStatements, type Word } from './sql-words.ts';
+import { hasName, readStatements, readWords, type Word } from './sql-words.ts';
 
 const words = (text: string) => text.split(/\s+/).filter((each) => each !== '');
 
@@ -174,11 +173,8 @@ function checkMacroName(statement: readonly Word[], { names }: BuiltInFunctions)
 
 /** For a statement that DuckDB cannot explain. @throws Error if the name of a refused function is a word of it */
 export function refuseNamesOfFunctions(sql: string, { refused }: BuiltInFunctions): void {
-  for (const name of refused) if (hasWord(sql, name)) refuseFunction(name);
-}
-
-function hasWord(sql: string, word: string): boolean {
-  return !findWords(sql.toLowerCase(), word, /^[\w$]$/).next().done;
+  for (const { kind, value } of readWords(sql))
+    if (isNameKind(kind) && refused.has(value)) refuseFunction(value);
 }
 
 /**
@@ -192,13 +188,13 @@ export async function checkCreated(
   sql: string,
   { names, refused }: BuiltInFunctions,
 ): Promise<void> {
-  const suspects = [...refused].filter((name) => hasWord(sql, name));
-  if (suspects.length === 0 && !/macro|function/i.test(sql)) return;
+  const suspects = new Set<string>();
+  for (const { kind, value } of readWords(sql))
+    if (isNameKind(kind) && refused.has(value)) suspects.add(value);
+  if (suspects.size === 0 && !hasName(sql, makers)) return;
   const reader = await connection.runAndReadAll(created);
   for (const [kind, catalog, schema, name, text = ''] of reader.getRows().map((row) => row.map(String))) {
-    // The head of a view has its name and columns, as in `query (a) AS`.
-    const definition = kind === 'view' ? text.slice(text.search(/\bas\b/i)) : text;
-    const called = suspects.find((each) => isCalled(definition, each));
+    const called = findCall(text, kind === 'view', suspects);
     const isTaken = kind !== 'view' && names.has(name?.toLowerCase() ?? '');
     if (called === undefined && !isTaken) continue;
     const path = [catalog, schema, name].map((each) => `"${each?.replaceAll('"', '""')}"`).join('.');
@@ -208,14 +204,16 @@ export async function checkCreated(
   }
 }
 
-function isCalled(definition: string, name: string): boolean {
-  const text = definition.toLowerCase();
-  for (const at of findOccurrences(text, name)) {
-    const quote = text[at + name.length] === '"' ? 1 : 0;
-    const after = text.slice(at + name.length + quote).trimStart();
-    if (after.startsWith('(') && !/\w/.test(text[at - 1] ?? ' ')) return true;
+/** @param isView its head has its name and columns, as in `query (a) AS` */
+function findCall(definition: string, isView: boolean, names: ReadonlySet<string>): string | undefined {
+  let isHead = isView;
+  let last: Word | undefined;
+  for (const word of readWords(definition)) {
+    if (!isHead && isName(last) && isSymbol(word, '(') && names.has(last.value)) return last.value;
+    if (word.kind === 'name' && word.value === 'as') isHead = false;
+    last = word;
   }
-  return false;
+  return undefined;
 }
 
 const created = `
@@ -242,8 +240,12 @@ const makingWords = new Set([
   'unlogged',
 ]);
 
-function isName(word: Word | undefined): boolean {
-  return word?.kind === 'name' || word?.kind === 'quoted';
+const makers = new Set(['macro', 'function']);
+
+const isNameKind = (kind: Word['kind']) => kind === 'name' || kind === 'quoted';
+
+function isName(word: Word | undefined): word is Word {
+  return word !== undefined && isNameKind(word.kind);
 }
 
 function isSymbol(word: Word | undefined, symbol: string): boolean {

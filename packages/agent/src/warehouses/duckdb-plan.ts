@@ -54,8 +54,9 @@ function insertsLiterals(words: readonly Word[]): boolean {
     (kind === 'name' ? !targetWords.has(value) : kind === 'symbol' && '.,()'.includes(value));
   const isLiteral = ({ kind, value }: Word) =>
     kind === 'text' ||
+    kind === 'number' ||
     (kind === 'name' && (value === 'null' || value === 'true' || value === 'false')) ||
-    (kind === 'symbol' && /^[\d.,()+-]$/.test(value));
+    (kind === 'symbol' && ',()+-'.includes(value));
   return target.every(isOfTarget) && words.slice(values + 1).every(isLiteral);
 }
 

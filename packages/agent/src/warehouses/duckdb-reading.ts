@@ -14,8 +14,10 @@ import { checkCalls } from './duckdb-functions.ts';
 import { checkPlan } from './duckdb-plan.ts';
 import { rollBack } from './duckdb-rollback.ts';
 import { type StatementRules, toJavaScript } from './duckdb-statement.ts';
-import { readStatements } from './sql-words.ts';
+import { readFirstWord, splitStatements } from './sql-words.ts';
 import type { ReadBounds, ReadRows } from './warehouse.ts';
+
+const severalStatements = 'write exactly one SELECT statement';
 
 /** @throws Error unless the SQL is one query that only reads */
 export async function readOnly(
@@ -24,13 +26,14 @@ export async function readOnly(
   { functions }: Pick<StatementRules, 'functions'>,
   bounds: ReadBounds,
 ): Promise<ReadRows> {
-  const sql = rewrite(written, bounds.rules);
+  const [sql = '', ...others] = splitStatements(rewrite(written, bounds.rules));
+  if (others.length > 0) throw new Error(severalStatements);
   checkCalls(sql, functions);
   // DuckDB creates the folder of an export when it prepares the statement, before its kind is known.
-  if (readStatements(sql).some(([first]) => first?.value === 'export'))
+  if (readFirstWord(sql) === 'export')
     throw new Error('only SELECT can be used here, not EXPORT: nothing may be changed');
   const statements = await connection.extractStatements(sql);
-  if (statements.count !== 1) throw new Error('write exactly one SELECT statement');
+  if (statements.count !== 1) throw new Error(severalStatements);
   const began = performance.now();
   return inReadOnly(connection, async () => {
     const statement = await statements.prepare(0);
@@ -54,7 +57,7 @@ export async function readOnly(
 function rewrite(written: string, rules: SqlRules): string {
   const statements = createUserSql(rules).script(written);
   const [only] = statements;
-  if (only === undefined || statements.length !== 1) throw new Error('write exactly one SELECT statement');
+  if (only === undefined || statements.length !== 1) throw new Error(severalStatements);
   // A statement without effect, or one that DuckDB has only in several parts.
   if (only.sql === '' || only.before.length + only.after.length > 0 || only.listed !== undefined)
     throw new Error(`only SELECT can be used here, not ${only.kind}: nothing may be changed`);

@@ -4,7 +4,7 @@
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { quoteName, quoteText } from './duckdb-names.ts';
-import { readStatements } from './sql-words.ts';
+import { hasName, readStatements } from './sql-words.ts';
 
 /** The views, and the column of each that has the catalog. */
 const redirected = {
@@ -34,9 +34,11 @@ export async function createCatalogViews(
   }
 }
 
+const informationSchema = new Set(['information_schema']);
+
 /** The statement with its names of the information schema replaced, word by word. */
 export function redirectCatalog(sql: string, name: string): string {
-  if (!/information_schema/i.test(sql)) return sql;
+  if (!hasName(sql, informationSchema)) return sql;
   const words = readStatements(sql)[0] ?? [];
   let written = '';
   let end = 0;

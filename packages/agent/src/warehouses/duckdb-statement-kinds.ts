@@ -3,6 +3,7 @@
  * DuckDB adds is refused until it has an entry here.
  */
 import { StatementType } from '@duckdb/node-api';
+import { readStatements, type Word } from './sql-words.ts';
 
 interface Kind {
   /** Its SQL keyword. */
@@ -93,33 +94,31 @@ export interface ParsedExplain {
   statement: string;
 }
 
-const blank = /^(?:\s+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)*/;
-/** Only these are options: `EXPLAIN (…)` may also be followed by a query in parentheses. */
-const explainOptions = /^\(\s*(?:analyze|format)\b[\w\s,']*\)/i;
-
 /**
  * Splits EXPLAIN from its statement. DuckDB reports only the type EXPLAIN, but executes the statement after
- * EXPLAIN ANALYZE. Leading comments are dropped, because DuckDB might parse their end differently.
+ * EXPLAIN ANALYZE. Leading comments are dropped.
  */
 export function parseExplain(sql: string): ParsedExplain | undefined {
-  const afterExplain = skipWord(skipBlank(sql), 'explain');
-  if (afterExplain === undefined) return undefined;
-  const rest = skipBlank(afterExplain);
-  const options = explainOptions.exec(rest)?.[0];
-  if (options !== undefined)
-    return { prefix: `EXPLAIN ${options} `, statement: skipBlank(rest.slice(options.length)) };
-  const afterAnalyze = skipWord(rest, 'analyze');
-  return afterAnalyze === undefined
-    ? { prefix: 'EXPLAIN ', statement: rest }
-    : { prefix: 'EXPLAIN ANALYZE ', statement: skipBlank(afterAnalyze) };
+  const words = readStatements(sql)[0] ?? [];
+  const [first, second] = words;
+  if (first?.kind !== 'name' || first.value !== 'explain') return undefined;
+  if (second?.kind === 'name' && second.value === 'analyze')
+    return { prefix: 'EXPLAIN ANALYZE ', statement: sliceFrom(sql, words[2]) };
+  const end = findOptionsEnd(words);
+  if (second === undefined || end === undefined)
+    return { prefix: 'EXPLAIN ', statement: sliceFrom(sql, second) };
+  return { prefix: `EXPLAIN ${sql.slice(second.from, end.to)} `, statement: sliceFrom(sql, end.after) };
 }
 
-function skipBlank(sql: string): string {
-  return sql.replace(blank, '');
-}
+const sliceFrom = (sql: string, word: Word | undefined) => (word === undefined ? '' : sql.slice(word.from));
 
-function skipWord(sql: string, word: string): string | undefined {
-  const end = word.length;
-  const isWord = sql.slice(0, end).toLowerCase() === word && !/^[\w$]/.test(sql.slice(end));
-  return isWord ? sql.slice(end) : undefined;
+/** The end of `(ANALYZE, FORMAT json)`: `EXPLAIN (…)` may also be followed by a query in parentheses. */
+function findOptionsEnd(words: readonly Word[]): { to: number; after: Word | undefined } | undefined {
+  const [, open, option] = words;
+  if (open?.kind !== 'symbol' || open.value !== '(' || option?.kind !== 'name') return undefined;
+  if (option.value !== 'analyze' && option.value !== 'format') return undefined;
+  const close = words.findIndex(({ kind, value }) => kind === 'symbol' && value === ')');
+  const inside = words.slice(2, close);
+  if (close < 0 || inside.some(({ kind, value }) => kind === 'symbol' && value !== ',')) return undefined;
+  return { to: words[close]?.to ?? open.to, after: words[close + 1] };
 }

@@ -25,7 +25,7 @@ import { redirectCatalog } from './duckdb-scratch-catalog.ts';
 import { runInScratch } from './duckdb-scratch-guard.ts';
 import { checkStatementKind, parseExplain } from './duckdb-statement-kinds.ts';
 import { bindTarget } from './duckdb-targets.ts';
-import { splitStatements } from './sql-words.ts';
+import { hasName, splitStatements } from './sql-words.ts';
 
 /** Bytes of text that one query may return. */
 const resultLimit = 64 * 1024 * 1024;
@@ -77,11 +77,11 @@ async function forEachStatement(
   rules: StatementRules,
   run: (statement: DuckDBPreparedStatement) => Promise<void>,
 ): Promise<void> {
-  checkCalls(sql, rules.functions);
   const parts = splitStatements(sql);
   if (parts.length === 0) throw new Error('the SQL contains no statement: add one');
   // Each is checked and executed by itself, so that exactly the checked text is executed.
   const { scratch } = rules;
+  for (const part of parts) checkCalls(part, rules.functions);
   for (const part of parts) {
     const isAlone = parts.length === 1;
     if (scratch === undefined) await runStatement(connection, part, rules, run, isAlone);
@@ -104,7 +104,7 @@ async function runStatement(
   // DuckDB creates the folder of an export when it prepares the statement.
   const statements = await connection.extractStatements(sql);
   // DuckDB makes a PIVOT of several statements.
-  if (statements.count !== 1 && !/\bpivot/i.test(sql))
+  if (statements.count !== 1 && !hasName(sql, pivoting))
     throw new Error('the SQL cannot be divided into statements: write one statement for each component');
   if (statements.count !== 1) refuseNamesOfFunctions(sql, functions);
   for (let index = 0; index < statements.count; index++) {
@@ -128,6 +128,8 @@ async function runStatement(
     }
   }
 }
+
+const pivoting = new Set(['pivot', 'pivot_wider', 'pivot_longer']);
 
 /** A scratch database changes with its statements. */
 async function isHarmless(

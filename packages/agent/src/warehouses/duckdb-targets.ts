@@ -4,7 +4,7 @@ import { type DuckDBConnection, StatementType } from '@duckdb/node-api';
 import type { BuiltInFunctions } from './duckdb-functions.ts';
 import { quoteText } from './duckdb-names.ts';
 import { checkPlan } from './duckdb-plan.ts';
-import { readStatements, type Word } from './sql-words.ts';
+import { readFirstWord, readStatements, type Word } from './sql-words.ts';
 import { fileRefusal } from './test-refusals.ts';
 
 /** Where the target is in the SQL, and SQL of its value. */
@@ -26,9 +26,8 @@ export async function bindTarget(
   sql: string,
   rules: TargetRules,
 ): Promise<string> {
-  if (!/copy|export/i.test(sql)) return sql;
+  if (!['copy', 'export'].includes(readFirstWord(sql))) return sql;
   const words = readStatements(sql)[0] ?? [];
-  if (words[0]?.value !== 'copy' && words[0]?.value !== 'export') return sql;
   const target = targetOf(words, sql);
   if (target === undefined) return sql;
   checkNames(
@@ -51,7 +50,8 @@ function targetOf(words: readonly Word[], sql: string): Target | undefined {
   const start = to < 0 ? 2 : to + 1;
   const first = words[start];
   // DuckDB refuses the standard streams.
-  if (first === undefined || (first.kind === 'name' && /^std(?:in|out)$/.test(first.value))) return undefined;
+  if (first === undefined || (first.kind === 'name' && ['stdin', 'stdout'].includes(first.value)))
+    return undefined;
   if (first.kind === 'name' || first.kind === 'quoted') {
     // A path without quotes, such as orders.csv.
     const extension = words[start + 1]?.value === '.' ? words[start + 2] : undefined;

@@ -1,9 +1,26 @@
 /** What a session has that is lost with it. */
-import { readFirstWord } from './sql-words.ts';
+import { readFirstWord, readWords, type Word } from './sql-words.ts';
 
-const settings = /^(?:set|reset|use|pragma|prepare)$/;
-const temporary =
-  /\bcreate\s+(?:or\s+replace\s+)?(?:temp|temporary)\b|\btable\s+(?:if\s+not\s+exists\s+)?"?temp"?\s*\.|\bsetseed\b/i;
+const settings = ['set', 'reset', 'use', 'pragma', 'prepare'];
 
 /** Whether a later statement may give another result in another session. */
-export const leavesState = (sql: string) => settings.test(readFirstWord(sql)) || temporary.test(sql);
+export const leavesState = (sql: string) => settings.includes(readFirstWord(sql)) || makesTemporary(sql);
+
+/** `CREATE TEMP …`, `CREATE TABLE temp.…` and `setseed`. */
+function makesTemporary(sql: string): boolean {
+  let [before, last]: (Word | undefined)[] = [undefined, undefined];
+  for (const word of readWords(sql)) {
+    if (
+      isOneOf(word, 'setseed') ||
+      (isOneOf(word, 'temp', 'temporary') && isOneOf(last, 'create', 'replace'))
+    )
+      return true;
+    if (word.value === '.' && isOneOf(last, 'temp') && isOneOf(before, 'table', 'view', 'exists'))
+      return true;
+    [before, last] = [last, word];
+  }
+  return false;
+}
+
+const isOneOf = (word: Word | undefined, ...names: readonly string[]) =>
+  word !== undefined && (word.kind === 'name' || word.kind === 'quoted') && names.includes(word.value);

@@ -1,4 +1,5 @@
 /** Statements that no test may run. The run's process loads this file, so it uses nothing of DuckDB. */
+import type { LexicalRules } from '@headgate/pipelines';
 import { readStatements, type Word } from './sql-words.ts';
 
 /** Why a test does not write a file by its SQL. */
@@ -13,8 +14,8 @@ export const isRefused = (word: string): boolean => refusedInTests.includes(word
  * Why a test may not run the SQL, as far as its words tell before it is translated for the warehouse;
  * undefined if nothing is wrong.
  */
-export function findUnsafeStatement(sql: string): string | undefined {
-  for (const words of readStatements(sql)) {
+export function findUnsafeStatement(sql: string, rules: LexicalRules): string | undefined {
+  for (const words of readStatements(sql, rules)) {
     const first = words[0]?.kind === 'name' ? words[0].value : '';
     if (isRefused(first)) return describeRefused(first);
     if (first === 'copy' && writesFile(words)) return fileRefusal;

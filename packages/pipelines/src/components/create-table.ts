@@ -2,6 +2,7 @@
  * Creates a table. Columns are rows of 8 cells (name, type, size, precision, default, not null, unique,
  * comment), of 9 (a masking policy before the comment), or of 5 (the comment after the precision).
  */
+import { readTokens, unquote } from '../operand.ts';
 import { ParameterError, readCellText, readCellYes } from '../parameters.ts';
 import type { Resolved } from '../resolve.ts';
 import type { ColumnType, Dialect } from '../sql/dialect.ts';
@@ -162,10 +163,16 @@ function renderDefault(preset: string, type: string, dialect: Dialect): string {
   if (defaultWords.includes(word)) return word;
   const isText = /^(?:VARCHAR|TEXT|CHAR|JSON|BLOB)\b/i.test(type);
   const isMoment = /^(?:DATE|TIME)/i.test(type) && /^[\d\s:.+TZ-]+$/i.test(preset);
-  const expression = isMoment || preset.startsWith("'") ? preset : dialect.user.expression(preset).sql;
-  const isCall = /^[A-Za-z_][\w.]*\s*\(/.test(preset) || /\.nextval$/i.test(preset);
-  if (expression !== preset && isCall) return `(${expression})`;
-  if (!isText && !isMoment && !preset.startsWith("'")) return `(${expression})`;
-  const quoted = /^'((?:[^']|'')*)'$/.exec(preset)?.[1];
-  return `CAST(${dialect.literal(quoted === undefined ? preset : quoted.replaceAll("''", "'"))} AS ${type})`;
+  const isValue = isMoment || preset.startsWith("'") || (isText && !isCallOrSequence(preset, dialect));
+  const expression = isValue ? undefined : dialect.user.expression(preset).sql;
+  if (expression !== undefined && (!isText || expression !== preset)) return `(${expression})`;
+  return `CAST(${dialect.literal(unquote(preset))} AS ${type})`;
+}
+
+function isCallOrSequence(preset: string, { user }: Dialect): boolean {
+  const tokens = readTokens(preset, user.lexical)?.tokens ?? [];
+  let end = 1;
+  while (tokens[end]?.value === '.' && tokens[end + 1]?.kind === 'word') end += 2;
+  const isSequence = end === tokens.length && end > 1 && tokens.at(-1)?.value === 'NEXTVAL';
+  return isSequence || (tokens[0]?.kind === 'word' && tokens[end]?.value === '(');
 }

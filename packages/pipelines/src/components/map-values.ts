@@ -56,6 +56,6 @@ parameters:
 
 function renderResult(result: string, isNumeric: boolean, dialect: Dialect): string {
   if (isNumeric) return result.trim();
-  const { kind, text } = readOperand(result, '', undefined);
+  const { kind, text } = readOperand(result, '', undefined, dialect.user.lexical);
   return kind === 'expression' ? wrapUserExpression(text, dialect) : dialect.literal(text);
 }

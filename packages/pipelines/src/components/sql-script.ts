@@ -1,7 +1,6 @@
 /** Runs the user's SQL statements in order. */
 import { ParameterError } from '../parameters.ts';
 import type { Dialect, PreparedStatement, RewrittenStatement } from '../sql/dialect.ts';
-import { splitStatements } from '../sql/statements.ts';
 import type { OrchestrationDefinition, PlannedScript } from './component.ts';
 import { sqlParameter } from './declared-parameters.ts';
 
@@ -32,9 +31,10 @@ parameters:
  * @throws ParameterError, SqlError
  */
 export function planScript(script: string, dialect: Dialect, declared = ''): PlannedScript {
-  if (splitStatements(script).length === 0)
-    throw new ParameterError('the script has no statement: add one to "sqlScript" or to its file');
   const statements = dialect.user.script(`${declared}${script}`);
+  const declaring = declared === '' ? 0 : dialect.user.script(declared).length;
+  if (statements.length === declaring)
+    throw new ParameterError('the script has no statement: add one to "sqlScript" or to its file');
   return {
     statements: statements.filter(({ sql }) => sql !== '').map(simplify),
     notes: statements.flatMap(({ notes }) => notes),

@@ -3,6 +3,7 @@
  * input cannot become SQL by accident. SQL written by a user runs as SQL, confined by the warehouse.
  */
 import type { ExpressionValue } from '../expressions.ts';
+import type { LexicalRules } from './rewrite/tokens.ts';
 
 export interface TableReference {
   /** `[Environment Default]`, empty or absent: the default of the warehouse. */
@@ -72,6 +73,8 @@ export interface RewrittenExpression {
 
 /** SQL that people wrote, as SQL of the warehouse. */
 export interface UserSql {
+  /** How it is read as tokens. */
+  readonly lexical: LexicalRules;
   /** @throws SqlError with the construct and the line */
   script(sql: string): readonly RewrittenStatement[];
   /** Exactly one SELECT, WITH or VALUES. @throws SqlError */

@@ -34,8 +34,6 @@ describe('SQL of DuckDB stays as it was written', () => {
     "SELECT x::HUGEINT, y::UTINYINT[], 'a' || $$b;c$$, 7 // 2, #1, t.* FROM t",
     'SELECT a FROM x: t',
     "SELECT interval '1 day' + interval 3 hours, date '2020-01-01', x IS DISTINCT FROM y",
-    "select 'not closed",
-    'select (1',
   ];
   for (const sql of statements) it(sql, () => assert.deepEqual(texts(sql), [sql]));
 
@@ -124,6 +122,12 @@ describe('a script', () => {
     ['select f.seq from t, lateral flatten(x) f', /SEQ of FLATTEN/],
     ['select max(j:a) from t', /MAX of a semi-structured value needs its type/],
     ['select $x', /\$x is not set/],
+    ["select 1;\nselect 'not closed", /^a text in '…' has no end: write ' after it \(line 2\)$/],
+    ["select 'C:\\', 2", /^a text in '…' has no end/],
+    ['select 1;\n\nselect "not closed', /^a name in "…" has no end: write " after it \(line 3\)$/],
+    ['select 1; /* insert into t values (1);', /^a comment \/\* has no end: write \*\/ after it \(line 1\)$/],
+    ['select $q$ a;\n$$', /^a text in dollars has no end/],
+    ['select 1;\nselect (1', /^the parentheses of the statement do not match: .*\(line 2\)$/],
     ['set x = (select 1); select * from identifier($x)', /IDENTIFIER needs a text/],
     ['select * from a.b.c.d', /4 parts/],
     ['undrop table t', /UNDROP/],

@@ -3,14 +3,13 @@
  * written, byte by byte (docs/adr/0043-sql-is-rewritten-by-tokens.md).
  */
 import { type RewrittenExpression, type RewrittenStatement, SqlError, type UserSql } from '../dialect.ts';
-import { findStatements } from '../statements.ts';
 import { createFrame, type Frame, type ScriptState } from './frame.ts';
-import type { NameMapping } from './names.ts';
+import type { NameMapping, SqlRules } from './names.ts';
 import { scanTables } from './scan.ts';
 import { render } from './sequences.ts';
 import { renderStatement } from './statements/statement.ts';
-import { type Token, tokenize, UnterminatedError } from './tokens.ts';
-import { buildTree, createLineCounter, isSymbol, NestingError, type Node } from './tree.ts';
+import { lexicalRules, type Token, type Tokens, tokenize, UnterminatedError } from './tokens.ts';
+import { buildTree, createLineCounter, findLine, isSymbol, NestingError, type Node } from './tree.ts';
 
 export interface SqlRewriter {
   /** @throws SqlError with the construct and the line */
@@ -28,26 +27,21 @@ interface ReadStatement {
   readonly to: number;
 }
 
-interface ReadScript {
-  readonly source: string;
-  readonly statements: readonly ReadStatement[];
+interface Part {
+  readonly tokens: readonly Token[];
+  readonly from: number;
+  readonly to: number;
 }
 
-/** Undefined if it cannot be read: then DuckDB says what is wrong with it. */
-function readScript(sql: string): ReadScript | undefined {
-  for (const escapes of [true, false]) {
-    try {
-      const { tokens, source } = tokenize(sql, escapes);
-      return readStatements(tokens, source);
-    } catch (error) {
-      if (!(error instanceof UnterminatedError)) throw error;
-    }
-  }
-  return undefined;
-}
-
-function readStatements(tokens: readonly Token[], source: string): ReadScript | undefined {
-  const statements: ReadStatement[] = [];
+/**
+ * The statements of a script, as the check before a run and the run itself divide it. Parts with only blanks and
+ * comments are no statements.
+ *
+ * @throws SqlError with the line of a text, a name or a comment without an end
+ */
+function readParts(sql: string, vendor: SqlRules['vendor']): { source: string; parts: Part[] } {
+  const { tokens, source } = tokenizeWhole(sql, vendor);
+  const parts: Part[] = [];
   let from = 0;
   let part: Token[] = [];
   for (const token of [...tokens, undefined]) {
@@ -55,13 +49,21 @@ function readStatements(tokens: readonly Token[], source: string): ReadScript | 
       part.push(token);
       continue;
     }
-    const nodes = buildTree(part);
-    if (nodes === undefined) return undefined;
-    if (nodes.length > 0) statements.push({ nodes, from, to: token?.from ?? source.length });
+    if (part.length > 0) parts.push({ tokens: part, from, to: token?.from ?? source.length });
     from = token?.to ?? source.length;
     part = [];
   }
-  return { source, statements };
+  return { source, parts };
+}
+
+function tokenizeWhole(sql: string, vendor: SqlRules['vendor']): Tokens {
+  try {
+    return tokenize(sql, lexicalRules[vendor ?? 'snowflake']);
+  } catch (error) {
+    if (error instanceof UnterminatedError)
+      throw new SqlError(`${error.message} (line ${findLine(sql, error.from)})`);
+    throw error;
+  }
 }
 
 function createScript(names: NameMapping): ScriptState {
@@ -116,43 +118,52 @@ function gather({
   return { before, after, notes: [...notes], writes, reads };
 }
 
-/** A statement that is not read stays as it was written. */
-function passThrough(sql: string, line: number): RewrittenStatement {
-  const kind = /^\s*([a-z]+)/i.exec(sql)?.[1]?.toUpperCase() ?? '';
+/** @throws SqlError */
+function requireTree({ tokens, from }: Part, source: string): Node[] {
+  const nodes = buildTree(tokens);
+  if (nodes !== undefined) return nodes;
+  const line = findLine(source, tokens[0]?.from ?? from);
+  throw new SqlError(
+    `the parentheses of the statement do not match: close each one that it opens (line ${line})`,
+  );
+}
+
+function passThrough({ tokens: [first], from, to }: Part, source: string, line: number): RewrittenStatement {
+  const kind = first?.kind === 'word' ? first.value : '';
+  const sql = source.slice(from, to).trim();
   return { sql, before: [], after: [], notes: [], line, kind, writes: [], reads: [] };
 }
 
-function passScript(sql: string): RewrittenStatement[] {
-  const lineOf = createLineCounter(sql);
-  return findStatements(sql).map(({ from, to }) => passThrough(sql.slice(from, to), lineOf(from)));
+/** The statements of a script as they were written. */
+function passScript(sql: string, vendor: SqlRules['vendor']): RewrittenStatement[] {
+  const { source, parts } = readParts(sql, vendor);
+  const lineOf = createLineCounter(source);
+  return parts.map((part) => passThrough(part, source, lineOf(part.tokens[0]?.from ?? part.from)));
 }
 
 export const sqlRewriter: SqlRewriter = {
   rewriteScript: (sql, names) =>
     guard(sql, () => {
-      const read = readScript(sql);
-      if (read === undefined) return passScript(sql);
+      const { source, parts } = readParts(sql, names.vendor);
       const script = createScript(names);
-      const lineOf = createLineCounter(read.source);
-      return read.statements.map((statement) => rewriteStatement(statement, read.source, script, lineOf));
+      const lineOf = createLineCounter(source);
+      return parts.map((part) => {
+        const nodes = requireTree(part, source);
+        return rewriteStatement({ nodes, from: part.from, to: part.to }, source, script, lineOf);
+      });
     }),
-  rewriteQuery(sql, names) {
-    const statements = sqlRewriter.rewriteScript(sql, names);
-    const [query] = statements;
-    if (query === undefined) throw new SqlError('the query is empty: fill it in');
-    if (statements.length > 1) throw new SqlError(`the query has ${statements.length} statements: keep one`);
-    return query;
-  },
+  rewriteQuery: (sql, names) => requireOne(sqlRewriter.rewriteScript(sql, names)),
   rewriteExpression: (sql, names) =>
     guard(sql, () => {
-      const read = readScript(sql);
-      const [only, ...more] = read?.statements ?? [];
-      if (read === undefined || only === undefined || more.length > 0) return { sql, notes: [] };
-      const { nodes, from, to } = only;
-      const frame = createFrame(read.source, nodes, createScript(names), render);
+      const { source, parts } = readParts(sql, names.vendor);
+      const [only, ...more] = parts;
+      if (only === undefined) return { sql, notes: [] };
+      if (more.length > 0) throw new SqlError('the expression contains a semicolon: remove it');
+      const nodes = requireTree(only, source);
+      const frame = createFrame(source, nodes, createScript(names), render);
       scanTables(nodes, frame);
       return {
-        sql: addComments(render.expression(nodes, frame), { nodes, from, to }, read.source),
+        sql: addComments(render.expression(nodes, frame), { nodes, from: only.from, to: only.to }, source),
         notes: [...frame.notes],
       };
     }),
@@ -161,6 +172,7 @@ export const sqlRewriter: SqlRewriter = {
 /** The rewriter with what names mean. */
 export function createUserSql(names: NameMapping): UserSql {
   return {
+    lexical: lexicalRules[names.vendor ?? 'snowflake'],
     script: (sql) => sqlRewriter.rewriteScript(sql, names),
     query: (sql) => sqlRewriter.rewriteQuery(sql, names),
     expression: (sql) => sqlRewriter.rewriteExpression(sql, names),
@@ -169,12 +181,35 @@ export function createUserSql(names: NameMapping): UserSql {
 
 /** Gives the SQL back, for checks before a run: expressions in it have no values yet. */
 export const unchangedSql: UserSql = {
-  script: passScript,
-  query(sql) {
-    const [query, ...more] = passScript(sql);
-    if (query === undefined) throw new SqlError('the query is empty: fill it in');
-    if (more.length > 0) throw new SqlError(`the query has ${more.length + 1} statements: keep one`);
-    return query;
-  },
+  lexical: lexicalRules.snowflake,
+  script: passByEither,
+  query: (sql) => requireOne(passByEither(sql)),
   expression: (sql) => ({ sql, notes: [] }),
 };
+
+/**
+ * A file is checked without its project, so what is right by the rules of one vendor is right.
+ *
+ * @throws SqlError of the first vendor
+ */
+function passByEither(sql: string): readonly RewrittenStatement[] {
+  const readings = (['snowflake', 'redshift'] as const).map((vendor) => {
+    try {
+      return passScript(sql, vendor);
+    } catch (error) {
+      if (error instanceof SqlError) return error;
+      throw error;
+    }
+  });
+  const [first] = readings;
+  const scripts = readings.filter((reading) => Array.isArray(reading));
+  if (first instanceof SqlError && scripts.length === 0) throw first;
+  return scripts.reduce((least, script) => (script.length < least.length ? script : least));
+}
+
+function requireOne(statements: readonly RewrittenStatement[]): RewrittenStatement {
+  const [query, ...more] = statements;
+  if (query === undefined) throw new SqlError('the query is empty: fill it in');
+  if (more.length > 0) throw new SqlError(`the query has ${statements.length} statements: keep one`);
+  return query;
+}

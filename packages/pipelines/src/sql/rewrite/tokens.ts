@@ -1,6 +1,7 @@
 /**
- * Reads SQL of Snowflake, Redshift or DuckDB as tokens. The texts of tokens and the gaps between them add up
- * to the given text, so that what is not translated stays as it was written.
+ * The only reader of SQL's text in the product. It reads SQL of Snowflake, Redshift and DuckDB as tokens, by the
+ * lexical rules of each. The texts of tokens and the gaps between them add up to the given text, so that what is
+ * not translated stays as it was written. It takes linear time.
  */
 
 export type TokenKind = 'word' | 'quoted' | 'text' | 'number' | 'variable' | 'symbol';
@@ -17,65 +18,180 @@ export interface Token {
 
 export interface Tokens {
   readonly tokens: readonly Token[];
-  /** The text, with `--` for Snowflake's `//` before a comment, which DuckDB does not know. */
+  /** The text with comments, blanks and names as DuckDB writes them, at the same positions. */
   readonly source: string;
 }
 
-/** A text or a quoted name without its end. */
-export class UnterminatedError extends Error {}
+/** Where the kinds of SQL differ. All have `--`, texts in `$$` and `$tag$`, and blanks beyond ASCII. */
+export interface LexicalRules {
+  /** A backslash escapes the next character of a text. Else only in `E'…'`. */
+  readonly hasEscapes: boolean;
+  /** `//` begins a comment at the beginning of a line, and wherever no operator can stand. */
+  readonly hasSlashComments: boolean;
+  /** A block comment ends with the comments in it. Else it ends at the first end. */
+  readonly nestsComments: boolean;
+  /** Names may stand in backticks, as in Databricks. */
+  readonly hasTickedNames: boolean;
+}
 
-const blank = /[\s\u00a0\u2000-\u200d\u202f\u205f\u2060\u3000\ufeff]+/y;
+export type SqlKind = 'snowflake' | 'redshift' | 'duckdb';
+
+export const lexicalRules: Readonly<Record<SqlKind, LexicalRules>> = {
+  snowflake: { hasEscapes: true, hasSlashComments: true, nestsComments: false, hasTickedNames: true },
+  redshift: { hasEscapes: true, hasSlashComments: false, nestsComments: true, hasTickedNames: true },
+  duckdb: { hasEscapes: false, hasSlashComments: false, nestsComments: true, hasTickedNames: false },
+};
+
+const unended = {
+  text: ["text in '…'", "'"],
+  dollars: ['text in dollars', 'the same dollars'],
+  quoted: ['name in "…"', '"'],
+  comment: ['comment /*', '*/'],
+} as const;
+
+/** A text, a quoted name or a comment without its end. */
+export class UnterminatedError extends Error {
+  readonly from: number;
+
+  constructor(what: keyof typeof unended, from: number) {
+    const [name, end] = unended[what];
+    super(`a ${name} has no end: write ${end} after it`);
+    this.from = from;
+  }
+}
+
+const blank = /[ \t\n\r\f]+/y;
+/** DuckDB takes these for blanks, too. */
+const wideBlank = /[\u00a0\u2000-\u200d\u202f\u205f\u2060\u3000\ufeff]+/y;
 const lineComment = /--[^\n\r]*/y;
 const slashComment = /\/\/[^\n\r]*/y;
-const word = /[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*/y;
-const number = /(?:\d[\d_]*(?:\.(?!\.)[\d_]*)?|\.\d[\d_]*)(?:[eE][+-]?\d+)?/y;
-/** A name as Databricks quotes it. It has the same length in double quotes. */
+/** Letters and digits are ASCII, or anything beyond it that is not a blank. */
+const word =
+  /[A-Za-z_\u0080-\u009f\u00a1-\u1fff\u200e-\u202e\u2030-\u205e\u2061-\u2fff\u3001-\ufefe\uff00-\uffff][\w$\u0080-\u009f\u00a1-\u1fff\u200e-\u202e\u2030-\u205e\u2061-\u2fff\u3001-\ufefe\uff00-\uffff]*/y;
+const number = /(?:\d+(?:_\d+)*(?:\.(?!\.)(?:\d+(?:_\d+)*)?)?|\.\d+(?:_\d+)*)(?:[eE][+-]?\d+)?/y;
+/** It has the same length in double quotes. */
 const tickedName = /`[^`"]+`/y;
 const variable = /\$(?:\d+|[A-Za-z_][\w$]*)/y;
 const dollarTag = /\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$/y;
-const symbol = /::|:=|=>|->>|->|<=>|<=|>=|<>|!=|==|\|\||\/\/|\*\*|!~~\*?|~~\*?|[\s\S]/y;
+const symbol = /::|:=|=>|->>|->|<=>|<=|>=|<>|!=|==|\|\||\/\/(?!\*)|\*\*|!~~\*?|~~\*?|[\s\S]/y;
 
-/**
- * The source with comments and names as DuckDB writes them, at the same positions.
- *
- * @param escapes whether a backslash escapes the next character of a text, as in Snowflake and Redshift
- * @throws UnterminatedError
- */
-export function tokenize(sql: string, escapes: boolean): Tokens {
+/** @throws UnterminatedError */
+export function tokenize(sql: string, rules: LexicalRules): Tokens {
+  const reader = new TokenReader(sql, rules);
   const tokens: Token[] = [];
-  let source = '';
-  let copied = 0;
-  let from = 0;
-  while (from < sql.length) {
-    const skipped = findGapEnd(sql, from);
-    if (skipped !== undefined) {
-      if (sql.startsWith('//', from)) {
-        source += `${sql.slice(copied, from)}--`;
-        copied = from + 2;
-      }
-      from = skipped;
-      continue;
-    }
-    const token = readToken(sql, from, escapes);
-    tokens.push(token);
-    if (sql[from] === '`' && token.kind === 'quoted') {
-      source += `${sql.slice(copied, from)}"${token.value}"`;
-      copied = token.to;
-    }
-    from = token.to;
-  }
-  return { tokens, source: source + sql.slice(copied) };
+  for (let token = reader.next(); token !== undefined; token = reader.next()) tokens.push(token);
+  return { tokens, source: reader.source };
 }
 
-function findGapEnd(sql: string, from: number): number | undefined {
-  const character = sql[from] as string;
-  if (character === '-') return matchEnd(lineComment, sql, from);
-  // In the middle of a line it is DuckDB's division of integers.
-  if (character === '/') {
-    if (sql[from + 1] === '*') return findCommentEnd(sql, from);
-    return isAtLineStart(sql, from) ? matchEnd(slashComment, sql, from) : undefined;
+/** Gives one token after the other: a long text is read only as far as they are taken. */
+export class TokenReader {
+  readonly #sql: string;
+  readonly #rules: LexicalRules;
+  #at = 0;
+  #last: Token | undefined;
+  /** The last token is a text in `E'…'`, or goes on with one. */
+  #isEscaping = false;
+  /** A block comment stands between the last token and this position. */
+  #isAfterBlockComment = false;
+  #written = '';
+  #copied = 0;
+
+  constructor(sql: string, rules: LexicalRules) {
+    this.#sql = sql;
+    this.#rules = rules;
   }
-  return matchEnd(blank, sql, from);
+
+  /** The text up to the last token as DuckDB writes it, and the rest as it is. */
+  get source(): string {
+    return this.#written + this.#sql.slice(this.#copied);
+  }
+
+  /** @throws UnterminatedError */
+  next(): Token | undefined {
+    const sql = this.#sql;
+    while (this.#at < sql.length) {
+      const end = this.#findGapEnd(this.#at);
+      if (end === undefined) {
+        const token = this.#readToken(this.#at);
+        if (sql[token.from] === '`' && token.kind === 'quoted') this.#replace(token.from, `"${token.value}"`);
+        this.#last = token;
+        this.#isAfterBlockComment = false;
+        this.#at = token.to;
+        return token;
+      }
+      this.#at = end;
+    }
+    return undefined;
+  }
+
+  #replace(from: number, written: string): void {
+    this.#written += this.#sql.slice(this.#copied, from) + written;
+    this.#copied = from + written.length;
+  }
+
+  /** The end of the blanks or of the comment at a position. */
+  #findGapEnd(from: number): number | undefined {
+    const sql = this.#sql;
+    const character = sql[from] as string;
+    if (character === '-') return matchEnd(lineComment, sql, from);
+    if (character === '/') {
+      if (sql[from + 1] === '*') return this.#passBlockComment(from);
+      if (sql[from + 1] !== '/' || !this.#isSlashComment(from)) return undefined;
+      this.#replace(from, '--');
+      return matchEnd(slashComment, sql, from);
+    }
+    const end = matchEnd(blank, sql, from);
+    if (end !== undefined || character < '\u0080') return end;
+    const wideEnd = matchEnd(wideBlank, sql, from);
+    if (wideEnd !== undefined) this.#replace(from, ' '.repeat(wideEnd - from));
+    return wideEnd;
+  }
+
+  #passBlockComment(from: number): number {
+    const { nestsComments } = this.#rules;
+    this.#isAfterBlockComment = true;
+    const to = findCommentEnd(this.#sql, from, nestsComments);
+    const inside = this.#sql.slice(from + 2, to);
+    // For DuckDB each of these would begin another comment.
+    if (!nestsComments && inside.includes('/*')) this.#replace(from + 2, inside.replaceAll('/*', ' *'));
+    return to;
+  }
+
+  /** Within a line, `//` after a value is DuckDB's division of integers. */
+  #isSlashComment(from: number): boolean {
+    if (!this.#rules.hasSlashComments) return false;
+    const last = this.#last;
+    if (last === undefined || (last.kind === 'symbol' && ![')', ']', '}'].includes(last.value))) return true;
+    return isAtLineStart(this.#sql, from);
+  }
+
+  #readToken(from: number): Token {
+    const sql = this.#sql;
+    const character = sql[from] as string;
+    const isContinued = this.#isEscaping && this.#continuesText(from);
+    this.#isEscaping = isContinued;
+    if (character === "'") {
+      const to = findQuoteEnd(sql, from, isContinued || this.#rules.hasEscapes);
+      return createToken(sql, 'text', from, to);
+    }
+    if (character === '"') return createQuoted(sql, from, findQuoteEnd(sql, from, false));
+    if ((character === 'e' || character === 'E') && sql[from + 1] === "'") {
+      this.#isEscaping = true;
+      return createToken(sql, 'text', from, findQuoteEnd(sql, from + 1, true));
+    }
+    if (character === '`' && this.#rules.hasTickedNames) {
+      const ticked = matchEnd(tickedName, sql, from);
+      if (ticked !== undefined) return createQuoted(sql, from, ticked);
+    }
+    return readPlainToken(sql, from);
+  }
+
+  /** A text after the end of a line, with only blanks and line comments between, goes on with the one before. */
+  #continuesText(from: number): boolean {
+    if (this.#sql[from] !== "'" || this.#isAfterBlockComment) return false;
+    const gap = this.#sql.slice(this.#last?.to ?? 0, from);
+    return gap.includes('\n') || gap.includes('\r');
+  }
 }
 
 function isAtLineStart(sql: string, from: number): boolean {
@@ -86,22 +202,8 @@ function isAtLineStart(sql: string, from: number): boolean {
   return true;
 }
 
-function readToken(sql: string, from: number, escapes: boolean): Token {
-  const character = sql[from] as string;
-  if (character === "'") return createToken(sql, 'text', from, findQuoteEnd(sql, from, escapes));
-  if (character === '"') {
-    const to = findQuoteEnd(sql, from, false);
-    const text = sql.slice(from + 1, to - 1).replaceAll('""', '"');
-    return { kind: 'quoted', value: text, text, from, to };
-  }
-  const ticked = character === '`' ? matchEnd(tickedName, sql, from) : undefined;
-  if (ticked !== undefined) {
-    const text = sql.slice(from + 1, ticked - 1);
-    return { kind: 'quoted', value: text, text, from, to: ticked };
-  }
-  if ((character === 'e' || character === 'E') && sql[from + 1] === "'")
-    return createToken(sql, 'text', from, findQuoteEnd(sql, from + 1, true));
-  if (character === '$') {
+function readPlainToken(sql: string, from: number): Token {
+  if (sql[from] === '$') {
     const open = matchEnd(dollarTag, sql, from);
     if (open !== undefined) return createToken(sql, 'text', from, findDollarEnd(sql, from, open));
     const end = matchEnd(variable, sql, from);
@@ -122,6 +224,11 @@ function createToken(sql: string, kind: TokenKind, from: number, to: number): To
   return { kind, value: text, text, from, to };
 }
 
+function createQuoted(sql: string, from: number, to: number): Token {
+  const text = sql.slice(from + 1, to - 1).replaceAll('""', '"');
+  return { kind: 'quoted', value: text, text, from, to };
+}
+
 /** A doubled quote stands for one quote. */
 function findQuoteEnd(sql: string, from: number, escapes: boolean): number {
   const quote = sql[from];
@@ -131,7 +238,7 @@ function findQuoteEnd(sql: string, from: number, escapes: boolean): number {
     else if (sql[index + 1] === quote) index += 1;
     else return index + 1;
   }
-  throw new UnterminatedError();
+  throw new UnterminatedError(quote === '"' ? 'quoted' : 'text', from);
 }
 
 /** A tag has dollars only at its ends, so that no part of the text is compared twice. */
@@ -139,17 +246,16 @@ function findDollarEnd(sql: string, from: number, open: number): number {
   const tag = sql.slice(from, open);
   for (let close = sql.indexOf('$', open); close >= 0; close = sql.indexOf('$', close + 1))
     if (sql.startsWith(tag, close)) return close + tag.length;
-  throw new UnterminatedError();
+  throw new UnterminatedError('dollars', from);
 }
 
-/** Block comments nest. */
-function findCommentEnd(sql: string, from: number): number {
-  const mark = /\/\*|\*\//g;
+function findCommentEnd(sql: string, from: number, nests: boolean): number {
+  const mark = nests ? /\/\*|\*\//g : /\*\//g;
   mark.lastIndex = from + 2;
   let depth = 1;
   while (depth > 0) {
     const found = mark.exec(sql);
-    if (found === null) return sql.length;
+    if (found === null) throw new UnterminatedError('comment', from);
     depth += found[0] === '/*' ? 1 : -1;
   }
   return mark.lastIndex;
