@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compareLists, inspectPatterns } from './pattern-check.ts';
+import { compareLists, findSqlReaders, inspectPatterns } from './pattern-check.ts';
 import { readPatterns } from './pattern-source.ts';
 
 const path = 'packages/server/src/a.ts';
@@ -97,4 +97,24 @@ test('the list has the safe patterns of the code, no more and no fewer', () => {
     /lists \/b\/, which no code uses: run `npm run generate`/,
   );
   assert.match(compareLists(['/a/'], ['/a/', '/b/']).join(), /does not list \/b\/.* run `npm run generate`/);
+});
+
+test('a pattern that reads SQL stands only beside the one reader of SQL', () => {
+  const readersOf = (text: string, of: string) => findSqlReaders(read(text, of).uses);
+  const texts = [
+    'const a = /^\\s*(?:insert|update)\\b/i;',
+    "const b = /'(?:[^']|'')*'/;",
+    'const c = /--[^\\n]*/;',
+    'const d = /\\/\\*/;',
+  ];
+  for (const text of texts) {
+    assert.match(
+      readersOf(text, 'packages/agent/src/a.ts').join('\n'),
+      /^packages\/agent\/src\/a\.ts:1 .* seems to read SQL: use the tokens/,
+    );
+    assert.deepEqual(readersOf(text, 'packages/pipelines/src/sql/rewrite/a.ts'), []);
+    assert.deepEqual(readersOf(text, 'packages/server/src/a.ts'), []);
+    assert.deepEqual(readersOf(`// not SQL: a message\n${text}`, 'packages/agent/src/a.ts'), []);
+  }
+  assert.deepEqual(readersOf('const e = /^(?:selected|inserting) /;', 'packages/agent/src/a.ts'), []);
 });

@@ -91,6 +91,24 @@ export function compareLists(listed: readonly string[], safe: readonly string[])
   ];
 }
 
+/** Where SQL of users and of DuckDB passes, but for the folder that reads it. */
+const SQL_PASSES = /^packages\/(?:agent|pipelines)\/src\/(?!sql\/rewrite\/)/;
+/** Texts in quotes, comments, and words of SQL. */
+const READS_SQL =
+  /\[\^'\]\|''|--\[|\\\/\\\*|(?<![a-z_])(?:select|insert|update|delete|merge|create|drop|alter|truncate|begin|commit|rollback|pivot|values|join|temp|temporary|macro|nextval)(?![a-z_])/i;
+
+/** One sentence for each pattern that seems to read SQL: another reader would divide it otherwise than the first. */
+export function findSqlReaders(uses: readonly PatternUse[]): string[] {
+  return uses
+    .filter(
+      ({ place, source, reads }) => SQL_PASSES.test(place) && READS_SQL.test(source) && reads === undefined,
+    )
+    .map(
+      (use) =>
+        `${use.place} ${nameOf(use)} seems to read SQL: use the tokens of packages/pipelines/src/sql/rewrite/tokens.ts, or write // not SQL: and what it reads`,
+    );
+}
+
 /** Files of tests are left out, and files that only these import. */
 function listProductionFiles(): string[] {
   const paths = globSync('packages/*/src/**/*.{ts,tsx,mjs,cjs}', { cwd: checkout }).sort();
@@ -148,7 +166,7 @@ async function main(): Promise<void> {
   const list = readList();
   const judgesAll = process.argv.includes('--all') || list.checker !== checker;
   const { bounded, safe, ...found } = await inspectPatterns(uses, new Set(judgesAll ? [] : list.safe));
-  faults.push(...found.faults, ...compareLists(list.safe, safe));
+  faults.push(...found.faults, ...findSqlReaders(uses), ...compareLists(list.safe, safe));
   if (list.checker !== checker) faults.push(`${LIST} is of ${list.checker}, not of ${checker}: ${REMEDY}`);
   for (const line of bounded) console.log(line);
   for (const fault of faults) console.error(fault);

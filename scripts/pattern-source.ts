@@ -11,6 +11,8 @@ export interface PatternUse {
   place: string;
   /** What `// bounded: …` on its line or the line above says. */
   bound: string | undefined;
+  /** What `// not SQL: …` there says. */
+  reads?: string | undefined;
 }
 
 export interface SourcePatterns {
@@ -24,6 +26,7 @@ const COMPILERS = ['packages/contract/src/escaped-pattern.ts', 'packages/server/
 /** What stands for the words of `escapedPattern`: any escaped text may be between the parts, also none. */
 const SAMPLE_WORDS = ['', 'x'];
 const BOUND = /^\s*bounded: (.*\d.*)$/;
+const READS = /^\s*not SQL: (.*)$/;
 
 export function readPatterns(path: string, text: string): SourcePatterns {
   const { program, comments, errors } = parseSync(path, text);
@@ -35,14 +38,18 @@ export function readPatterns(path: string, text: string): SourcePatterns {
 
   const lineOf = (offset: number) => text.slice(0, offset).split('\n').length;
   const bounds = new Map<number, string>();
+  const readings = new Map<number, string>();
   for (const { value, end } of comments) {
     const words = BOUND.exec(value)?.[1];
     if (words !== undefined) bounds.set(lineOf(end), words.trim());
+    const reading = READS.exec(value)?.[1];
+    if (reading !== undefined) readings.set(lineOf(end), reading.trim());
   }
   const add = (node: Node, source: string, flags: string) => {
     const line = lineOf(node.start);
     const bound = bounds.get(line) ?? bounds.get(line - 1);
-    uses.push({ source: source === '' ? '(?:)' : source, flags, place: `${path}:${line}`, bound });
+    const reads = readings.get(line) ?? readings.get(line - 1);
+    uses.push({ source: source === '' ? '(?:)' : source, flags, place: `${path}:${line}`, bound, reads });
   };
   const refuse = (node: Node, reason: string) => faults.push(`${path}:${lineOf(node.start)} ${reason}`);
 

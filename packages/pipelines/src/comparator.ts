@@ -100,6 +100,7 @@ function hasRelation(compareValue: number, operator: Operator): boolean {
 /** The items of `In`: `a, b`, `'a', 'b'` or `('a', 'b')`. A comma inside quotes is part of the item. */
 export function splitList(operand: string): string[] {
   const [, inner = operand] = /^\s*\((.*)\)\s*$/s.exec(operand) ?? [];
+  // not SQL: a list of values
   const items = inner.match(/\s*(?:'(?:[^']|'')*'|[^,]*)\s*(?:,|$)/g) ?? [];
   return items
     .map((item) => unquote(item.replace(/,$/, '').trim()))
@@ -120,6 +121,7 @@ export function splitRange(condition: Condition): [string, string] {
 }
 
 function splitOnce(operand: string): string[] {
+  // not SQL: a list of two values
   const quoted = /^\s*('(?:[^']|'')*')\s*,(.*)$/s.exec(operand);
   return quoted === null ? operand.split(',') : quoted.slice(1);
 }

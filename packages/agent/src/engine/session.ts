@@ -103,6 +103,7 @@ interface Turns {
  * these words in a value.
  */
 const conflict =
+  // not SQL: a message of DuckDB
   /^TransactionContext Error: .*(?:\bconflict\b|has been altered|(?:could not|failed to) commit)/is;
 /** Another statement may have added the row, or the statement itself is wrong. */
 const violation = /violates (?:primary key|unique) constraint/i;

@@ -14,6 +14,7 @@ export function readPath(path: string): string[] {
   const text = /^[^"].*"\."/.test(path) && !path.endsWith('"') ? `"${path}"` : path;
   const keys: string[] = [];
   const step =
+    // not SQL: a path in JSON
     /(?:\.?"((?:[^"]|"")*)"|\.?\[\s*'((?:[^']|'')*)'\s*\]|\.?\[\s*"([^"]*)"\s*\]|\[\s*(\d+)\s*\]|[.:]?([^.:["]+))/y;
   const blanks = /\s*/y;
   for (;;) {

@@ -5,7 +5,10 @@
  * - **base**: the relation that the SELECT reads.
  * - **changed**: names that mean something else in the result than in the base.
  */
+import { readTokens } from '../operand.ts';
 import type { Dialect } from '../sql/dialect.ts';
+import { lexicalRules } from '../sql/rewrite/tokens.ts';
+import { isName, isSymbol, isWord } from '../sql/rewrite/tree.ts';
 import {
   type ComputedColumn,
   isSameName,
@@ -103,12 +106,34 @@ function pickFrom(source: Source, renames: Renames): Projection {
   return { ...startLevel(source), kept: renames.map(([column, as]) => ({ column, as })) };
 }
 
-/** Functions that depend on the rows around, or that make rows. */
-const rowFunctions = /\b(?:over|unnest|flatten|generate_series|generate_subscripts)\b/i;
-const volatileFunctions = /\b(?:random|uuid|gen_random_uuid|nextval|uuid_string|seq\d|uniform|setseed)\b/i;
-/** Stars that are expanded to columns. */
-const star = /\bcolumns\s*\(|(?<!\bcount)\(\s*\*|\.\s*\*/i;
-const identifier = /"((?:[^"]|"")+)"|[\p{L}_][\p{L}\p{N}_$]*/gu;
+/** Functions that depend on the rows around, that make rows, or that give another value each time. */
+const rowFunctions = new Set(
+  'OVER UNNEST FLATTEN GENERATE_SERIES GENERATE_SUBSCRIPTS RANDOM UUID GEN_RANDOM_UUID NEXTVAL UUID_STRING SEQ1 SEQ2 SEQ4 SEQ8 UNIFORM SETSEED'.split(
+    ' ',
+  ),
+);
+
+/** What is not read may be anything. */
+function makesRows(sql: string): boolean {
+  const tokens = readTokens(sql, lexicalRules.duckdb)?.tokens;
+  return (
+    tokens === undefined ||
+    tokens.some((token) => isName(token) && rowFunctions.has(token.value.toUpperCase()))
+  );
+}
+
+/** Stars that are expanded to columns: `columns(…)`, `(*`, `t.*`. The one of `count(*)` is none. */
+function hasStar(sql: string): boolean {
+  const tokens = readTokens(sql, lexicalRules.duckdb)?.tokens;
+  if (tokens === undefined) return true;
+  return tokens.some((token, index) => {
+    const [word, before] = [tokens[index - 2], tokens[index - 1]];
+    if (isSymbol(token, '(')) return isWord(before, 'COLUMNS');
+    return (
+      isSymbol(token, '*') && (isSymbol(before, '.') || (isSymbol(before, '(') && !isWord(word, 'COUNT')))
+    );
+  });
+}
 
 /** The level of the source if SQL that is added to it means the same as above it. */
 function findOpenLevel(
@@ -118,10 +143,9 @@ function findOpenLevel(
 ): Projection | undefined {
   const level = source.projection;
   if (level === undefined) return undefined;
-  const makesRows = (text: string) => rowFunctions.test(text) || volatileFunctions.test(text);
-  const isMaking = level.computed.some(({ sql }) => makesRows(sql));
-  if (isMaking && (isCondition || added.some(({ sql }) => makesRows(sql)))) return undefined;
-  if (added.some(({ sql }) => star.test(sql))) return undefined;
+  const isClosing = isCondition || added.some(({ sql }) => makesRows(sql));
+  if (isClosing && level.computed.some(({ sql }) => makesRows(sql))) return undefined;
+  if (added.some(({ sql }) => hasStar(sql))) return undefined;
   const changed = listChanged(level);
   if (changed === undefined) return undefined;
   changed.add(source.component.toLowerCase());
@@ -141,11 +165,10 @@ function listChanged(level: Projection): Set<string> | undefined {
   return new Set(names.map((name) => name.toLowerCase()));
 }
 
-/** Also counts a name in a text or of a function, which is on the safe side. */
+/** Also counts the name of a function, which is on the safe side. */
 function mentions(sql: string, names: ReadonlySet<string>): boolean {
-  for (const [word, quoted] of sql.matchAll(identifier))
-    if (names.has((quoted?.replaceAll('""', '"') ?? word).toLowerCase())) return true;
-  return false;
+  const tokens = readTokens(sql, lexicalRules.duckdb)?.tokens;
+  return tokens === undefined || tokens.some((token) => isName(token) && names.has(token.text.toLowerCase()));
 }
 
 const placeholder = 'headgate_placeholder';
