@@ -176,7 +176,7 @@ export {
 export { createDuckdb, duckdb } from './sql/duckdb.ts';
 export { environmentDefaults } from './sql/environment-defaults.ts';
 export type { SqlRules } from './sql/rewrite/names.ts';
-export { defaultDatabase, defaultSchema, type NameMapping } from './sql/rewrite/names.ts';
+export { decodeNames, defaultDatabase, defaultSchema, type NameMapping } from './sql/rewrite/names.ts';
 export { createUserSql, type SqlRewriter, sqlRewriter } from './sql/rewrite/rewriter.ts';
 export {
   type LexicalRules,

@@ -42,6 +42,30 @@ describe('errors of DuckDB', () => {
     assert.match(await explain('insert into invoice values (1)'), /Did you mean "invoices"\?$/);
   });
 
+  it('show names with dots as they were written', async () => {
+    await connection.run('create schema "my%2Eschema"; create table "my%2Eschema"."my.orders" (a integer)');
+    await connection.run('create schema "lake.50%25"; create table "lake.50%25".customers (a integer)');
+    const cases: [sql: string, message: string][] = [
+      [
+        'select * from "my.orders"',
+        'Table with name my.orders does not exist!\nDid you mean "my.schema.my.orders"?',
+      ],
+      [
+        'insert into customers values (1)',
+        'Table with name customers does not exist!\nDid you mean "lake.50%.customers"?',
+      ],
+      [
+        'select * from "my%2Eschem".t',
+        'Table with name "my.schem.t" does not exist because schema "my.schem" does not exist.',
+      ],
+      ['drop schema "my%2Enope"', 'Schema with name my.nope does not exist!'],
+      ['create schema "my%2Eschema"', 'Schema with name "my.schema" already exists!'],
+    ];
+    for (const [sql, message] of cases)
+      assert.equal((await explain(sql)).split('\n\nLINE')[0], `Catalog Error: ${message}`);
+    assert.match(await explain("select 'a%2Eb'::int"), /Could not convert string 'a%2Eb' to INT/);
+  });
+
   it('say how many columns a CSV file has', async () => {
     assert.equal(
       await explainFile('id,name,amount\n1,Ada,5\n', "'id': 'INTEGER', 'name': 'VARCHAR'"),

@@ -1,4 +1,5 @@
 /** Rewrites DuckDB's error messages, which suggest settings that the agent has locked and tables that nobody made. */
+import { decodeNames } from '@headgate/pipelines';
 import { getReason } from '../log.ts';
 
 /**
@@ -20,7 +21,15 @@ export function explainError(error: unknown, memoryMegabytes: number): string {
     return `settings cannot be changed in this warehouse: ${reason}. Use only SET VARIABLE, USE, SET schema and SET search_path`;
   if (/^Invalid Input Error: Error when sniffing file/.test(reason)) return explainUnknownFormat(reason);
   if (/CSV Error on Line: \d/.test(reason)) return explainWrongLine(reason);
-  return reason.replace(/\n{1,3}Did you mean "(?:pg_|pragma_|duckdb_|sqlite_)\w*"\?/, '');
+  return showNames(reason).replace(/\n{1,3}Did you mean "(?:pg_|pragma_|duckdb_|sqlite_)\w*"\?/, '');
+}
+
+/** Names as they were written. Messages of these kinds quote names so; other kinds quote values. */
+function showNames(reason: string): string {
+  if (!/^(?:Catalog|Binder|Dependency) Error:/.test(reason)) return reason;
+  const end = reason.search(/\n\nLINE \d+:/);
+  const words = end < 0 ? reason : reason.slice(0, end);
+  return words.replaceAll(/"[^"\n]*"|(?<=with name )[^\s"]+/g, decodeNames) + reason.slice(words.length);
 }
 
 /** The text before what matches, without the blanks at its end. */

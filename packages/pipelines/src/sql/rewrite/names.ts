@@ -35,6 +35,9 @@ function isDefault(part: string | undefined): part is undefined {
 
 const escapePart = (part: string) => part.replaceAll('%', '%25').replaceAll('.', '%2E');
 
+/** Text of the warehouse with names of schemas as people write them. */
+export const decodeNames = (text: string) => text.replaceAll(/%2E/g, '.').replaceAll(/%25/g, '%');
+
 /** The name of a database before the dot in the name of a schema. */
 export const encodeDatabase = (database: string) => escapePart(database.trim().toLowerCase());
 
