@@ -64,6 +64,9 @@ function artifactOf(counter: Counter, outlines: PipelineOutline[], prefix = ''):
       counter.reads += 1;
       return byPath.get(path);
     },
+    async profiles() {
+      return new Map();
+    },
     async expressions() {
       return [];
     },

@@ -14,6 +14,7 @@ import {
   type ReportFinding,
   type SharedCall,
 } from './link.ts';
+import type { ProfileOutline } from './link-endpoints.ts';
 import { createSuggestions, type Suggestions } from './nearest.ts';
 import type { PipelineOutline } from './outline.ts';
 import { pipelineNameOf, pipelinePath, pipelineTypeOf } from './pipeline.ts';
@@ -32,6 +33,8 @@ export interface CheckedArtifact {
   readonly unreadable: ReadonlyMap<string, Unreadable>;
   /** Undefined if the file does not exist. */
   outline(path: string): Promise<PipelineOutline | Unreadable | undefined>;
+  /** Its connector profiles that can be read, by path. */
+  profiles(): Promise<ReadonlyMap<string, ProfileOutline>>;
   /** The expressions of a pipeline that a run may evaluate. */
   expressions(path: string): Promise<readonly PlacedExpression[]>;
 }
@@ -78,7 +81,7 @@ export async function checkRun(artifact: CheckedArtifact, path: string, names: R
   const suggest = createSuggestions();
   const run: Run = { names, reached, answers: new Map() };
   for (const [each, pipelines] of reached)
-    run.answers.set(each, createAnswersOf(each, pipelines, names, reportError, suggest));
+    run.answers.set(each, await createAnswersOf(each, pipelines, names, reportError, suggest));
   const unreadable = reached.get(artifact)?.unreadable.get(path);
   if (unreadable !== undefined) run.answers.get(artifact)?.report(createUnreadableFinding(path, unreadable));
   const calls = new Map<string, CallEdge[]>();
@@ -113,15 +116,25 @@ interface CheckedPipeline {
   path: string;
 }
 
-function createAnswersOf(
-  { prefix, title, paths }: CheckedArtifact,
+async function createAnswersOf(
+  artifact: CheckedArtifact,
   { outlines, unreadable }: Reached,
   { variables }: RunNames,
   tell: ReportFinding,
   suggest: Suggestions,
-): Answers {
+): Promise<Answers> {
+  const { prefix, title, paths } = artifact;
   const files = new Set(paths);
-  const known = { variables, secretReferences: undefined, files, unreadable };
+  const asksEndpoint = [...outlines.values()].some((outline) =>
+    listReachedQuestions(outline).some(({ asks }) => asks === 'endpoint'),
+  );
+  const known = {
+    variables,
+    secretReferences: undefined,
+    files,
+    unreadable,
+    ...(asksEndpoint ? { profiles: await artifact.profiles() } : {}),
+  };
   return createAnswers(
     [...outlines.values()],
     prefix === '' ? known : { ...known, title },

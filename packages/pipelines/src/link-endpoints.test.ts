@@ -53,8 +53,13 @@ test('a component that fits its profile has no finding, nor one that only the ru
 
 const faults: [string, object, RegExp][] = [
   ['a profile', { ...token, profile: 'flex-shp' }, /missing-connector-profile: .*did you mean "flex-shop"\?/],
-  ['a profile', { ...token, profile: 'other' }, /: publish it as connector-profile:other\.json$/],
+  [
+    'a profile',
+    { ...token, profile: 'other' },
+    /: publish it as connector-profile:other\.json, or use one of "flex-shop"$/,
+  ],
   ['an endpoint', { ...token, endpoint: 'Order' }, /missing-connector-endpoint: .*did you mean "Orders"\?/],
+  ['an endpoint', { ...token, endpoint: 'Payments' }, /has no endpoint "Payments": use one of "Orders"/],
   ['a secret', connect({ token: 'gone' }), /unknown-secret-reference: .*"gone"/],
   ['a secret', connect({ token: { secretName: 'gone' } }), /unknown-secret-reference: .*"gone"/],
   ['a key', connect({ authType: 'API_KEY', 'X-Api-Key': 'gone' }), /unknown-secret-reference: .*"gone"/],
@@ -69,9 +74,9 @@ const faults: [string, object, RegExp][] = [
 ];
 
 for (const [what, input, expected] of faults)
-  test(`${what} that is missing or misspelled is a warning of the component: ${expected.source}`, () => {
+  test(`${what} that is missing or misspelled is a finding of the component: ${expected.source}`, () => {
     const [found, ...more] = findFaults(input);
-    assert.match(found ?? '', /^warning Load /);
+    assert.match(found ?? '', /missing-connector-/.test(found ?? '') ? /^error Load / : /^warning Load /);
     assert.match(found ?? '', expected);
     assert.deepEqual(more, []);
   });

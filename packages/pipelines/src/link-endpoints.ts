@@ -92,7 +92,8 @@ export function listEndpointFaults(
   if (isOpen(wanted)) return [];
   if (isMissing(known, wanted)) {
     const names = () => [...known.files].flatMap((path) => connectorProfileName(path) ?? []);
-    const remedy = suggest(wanted, names, `publish it as ${connectorProfilePath(wanted)}`);
+    const publish = `publish it as ${connectorProfilePath(wanted)}`;
+    const remedy = suggest(wanted, names, [publish, ...listNames(names())].join(', or '));
     const message = `the connector profile "${wanted}" is not in ${title}: ${remedy}`;
     return [{ code: 'missing-connector-profile', message }];
   }
@@ -100,9 +101,18 @@ export function listEndpointFaults(
   if (profile === undefined || isOpen(name)) return [];
   const endpoint = findNamedEndpoint(profile.endpoints, name);
   if (endpoint !== undefined) return listConnectionFaults(connection, endpoint);
-  const remedy = suggest(name, () => profile.endpoints.map((each) => each.name), 'correct the name');
+  const names = () => profile.endpoints.map((each) => each.name);
+  const remedy = suggest(name, names, listNames(names())[0] ?? 'it has none');
   const message = `the connector profile "${wanted}" has no endpoint "${name}": ${remedy}`;
   return [{ code: 'missing-connector-endpoint', message }];
+}
+
+const namedAtMost = 20;
+
+/** One part of a sentence, or none. */
+function listNames(names: readonly string[]): string[] {
+  const shown = names.slice(0, namedAtMost).map((name) => `"${name}"`);
+  return shown.length === 0 ? [] : [`use one of ${shown.join(', ')}`];
 }
 
 function listConnectionFaults(connection: JsonMap, endpoint: EndpointOutline): EndpointFault[] {

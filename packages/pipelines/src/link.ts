@@ -9,6 +9,7 @@ import {
   type Unreadable,
 } from './finding.ts';
 import {
+  type EndpointFault,
   type EndpointQuestion,
   type KnownProfiles,
   listEndpointFaults,
@@ -242,7 +243,7 @@ function reportSecret(
   report({ ...where, code: 'unknown-secret-reference', message, level: 'warning' });
 }
 
-/** Only the run reads the profile again, so all are warnings. */
+/** A connection that does not fit is a warning: the run reads its secrets and values first. */
 function reportEndpoint(
   place: CallPlace,
   question: EndpointQuestion,
@@ -253,11 +254,14 @@ function reportEndpoint(
   if (known.profiles === undefined) return;
   // It has an error of its own.
   if (known.unreadable?.has(connectorProfilePath(question.profile)) === true) return;
-  const { reached: _, ...where } = place;
+  const { reached, ...where } = place;
   for (const name of listKeySecrets(question, known)) reportSecret(place, name, known, report);
   for (const fault of listEndpointFaults(question, known, getTitle(known), suggest))
-    report({ ...where, ...fault, level: 'warning' });
+    report({ ...where, ...fault, level: reached && isMissing(fault) ? 'error' : 'warning' });
 }
+
+const isMissing = ({ code }: EndpointFault) =>
+  code === 'missing-connector-profile' || code === 'missing-connector-endpoint';
 
 function reportMissingFile(
   { reached: _, ...where }: CallPlace,

@@ -1,5 +1,12 @@
 /** The artifacts from which a run reads its pipelines. */
-import { type SharedPipelineUse, sharedUseLimit } from '@headgate/pipelines';
+import {
+  connectorProfileName,
+  outlineProfile,
+  type ProfileOutline,
+  readProfileText,
+  type SharedPipelineUse,
+  sharedUseLimit,
+} from '@headgate/pipelines';
 import type { KeptBetweenRuns, ReadPipeline } from './kept-between-runs.ts';
 import type { ArtifactFiles, RunPorts, RunRequest } from './ports.ts';
 import type { RunArtifact } from './run-context.ts';
@@ -38,6 +45,7 @@ function createArtifact(
     pipelines.set(path, found);
     return found;
   }
+  let profiles: Promise<Map<string, ProfileOutline>> | undefined;
   return {
     versionName,
     title,
@@ -61,6 +69,10 @@ function createArtifact(
         const found = await read(path);
         return found === undefined || 'reason' in found ? found : found.outline;
       },
+      profiles() {
+        profiles ??= readProfiles(files);
+        return profiles;
+      },
       async expressions(path) {
         const found = await read(path);
         return found === undefined || 'reason' in found ? [] : found.expressions;
@@ -76,6 +88,16 @@ async function readPipeline(
 ): Promise<ReadPipeline | undefined> {
   if (!files.has(path)) return undefined;
   return kept.readPipeline(path, files.getDigest(path), () => files.read(path));
+}
+
+async function readProfiles(files: ArtifactFiles): Promise<Map<string, ProfileOutline>> {
+  const profiles = new Map<string, ProfileOutline>();
+  for (const path of files.paths) {
+    if (connectorProfileName(path) === undefined) continue;
+    const { profile } = readProfileText((await files.read(path)) ?? '');
+    if (profile !== undefined) profiles.set(path, outlineProfile(profile));
+  }
+  return profiles;
 }
 
 function describeNotChosen({ prefix, versionName }: SharedPipelineUse): string {

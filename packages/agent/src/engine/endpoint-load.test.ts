@@ -316,11 +316,11 @@ test('an unknown profile or endpoint is named with those that there are', async 
   await fixture.publishProfile();
   assert.match(
     (await fixture.load({ profile: 'flex-shop' })).message ?? '',
-    /no connector profile "flex-shop": it has "flex-api"/,
+    /^not started: .*the connector profile "flex-shop" is not in .* or use one of "flex-api"/,
   );
   assert.match(
     (await fixture.load({ endpoint: 'Orders' })).message ?? '',
-    /no endpoint "Orders": it has "Rows"/,
+    /^not started: .*no endpoint "Orders": use one of "Rows"/,
   );
   const misspelled = await fixture.load({ loadSelectdData: 'No', loadSelectedData: undefined });
   assert.match(misspelled.message ?? '', /did you mean "loadSelectedData"/);

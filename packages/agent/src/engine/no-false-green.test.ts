@@ -54,8 +54,6 @@ describe('a run fails before its first step because of', () => {
       'unknown-secret-reference',
       'literal-value',
       'missing-file',
-      'missing-connector-profile',
-      'missing-connector-endpoint',
       'invalid-connection',
       'missing-output',
       'pipeline-file-name',

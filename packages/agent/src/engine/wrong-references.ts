@@ -15,6 +15,18 @@ const unread = (expression: string) =>
     { x: text('') },
   );
 
+const loading = (parameters: object) =>
+  around({
+    type: 'api-extract',
+    parameters: { profile: 'flex-shop', dataSource: 'Orders', targetTable: 'orders', ...parameters },
+  });
+const shop = {
+  'connector-profile:flex-shop.json': JSON.stringify({
+    name: 'Shop',
+    endpoints: [{ name: 'Orders', url: 'https://shop.example.com/orders', auth: 'NONE' }],
+  }),
+};
+
 export const wrongReferences: WrongPipeline[] = [
   {
     what: 'a misspelled parameter of a check',
@@ -37,6 +49,18 @@ export const wrongReferences: WrongPipeline[] = [
       { x: text('') },
     ),
     says: /line 7, component "Bad": postProcessing has no "updateScalarVariable": did you mean "updateScalarVariables"\?/,
+  },
+  {
+    what: 'a connector profile that the version does not have',
+    code: 'missing-connector-profile',
+    files: { ...loading({ profile: 'flex-shp' }), ...shop },
+    says: /line 7, component "Bad": the connector profile "flex-shp" is not in the project: did you mean "flex-shop"\?/,
+  },
+  {
+    what: 'an endpoint that its connector profile does not have',
+    code: 'missing-connector-endpoint',
+    files: { ...loading({ dataSource: 'Order' }), ...shop },
+    says: /line 7, component "Bad": the connector profile "flex-shop" has no endpoint "Order": did you mean "Orders"\?/,
   },
   {
     what: 'a number of rows without a comparator',

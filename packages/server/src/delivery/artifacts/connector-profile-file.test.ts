@@ -122,14 +122,24 @@ test('an upload warns of what a component names and its profile or project does 
     NoSecret: load('Orders', 'gone'),
     NoEndpoint: load('Order', 'shop-key'),
   };
-  const { status, body } = await upload(admin, project, [
+  const parts: Part[] = [
     { name: 'load.orch.yaml', content: JSON.stringify({ type: 'orchestration', pipeline: { components } }) },
     { name: 'connector-profile:flex-shop.json', content: JSON.stringify(profile) },
-  ]);
+  ];
+  const refused = await admin.post(`${project.path}/artifacts?strict=true`, buildProfileForm(parts), {
+    headers: {
+      'content-type': `multipart/form-data; boundary=${multipartBoundary}`,
+      environmentName: 'dev',
+      versionName: 'v1',
+    },
+  });
+  requireProblem(refused, 422, 'strict-upload-refused');
+  assert.match(JSON.stringify(refused.problem), /has no endpoint \\"Order\\": did you mean \\"Orders\\"/);
+  const { status, body } = await upload(admin, project, parts);
   assert.equal(status, 201);
   const { warnings } = body as unknown as { warnings: UploadWarning[] };
   assert.deepEqual(
     warnings.map(({ component, code, level }) => `${level} ${component} ${code}`),
-    ['warning NoSecret unknown-secret-reference', 'warning NoEndpoint missing-connector-endpoint'],
+    ['error NoEndpoint missing-connector-endpoint', 'warning NoSecret unknown-secret-reference'],
   );
 });
