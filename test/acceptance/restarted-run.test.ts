@@ -189,7 +189,7 @@ describe('a restarted execution', () => {
     await clear();
     await execute('create or replace table need_a (a int); insert into need_a values (1)');
     const first = await project.run('main');
-    assert.match(first.message ?? '', /child\.orch\.yaml: "Second" failed: .*need_b/);
+    assert.match(first.message ?? '', /child\.orch\.yaml, line \d+: "Second" failed: .*need_b/);
     assert.deepEqual(await readLog(), ['count 0', 'first a 01', 'second a!', 'first b 01']);
 
     const refused = await restart(first.pipelineExecutionId);

@@ -72,7 +72,7 @@ describe('attempts of a component', () => {
     });
     const { status, message } = await fixture.run('main');
     assert.equal(status, 'FAILED');
-    assert.match(message ?? '', /^main\.orch\.yaml: "Load" failed: .*nowhere.*\(3 attempts\)$/s);
+    assert.match(message ?? '', /^main\.orch\.yaml, line 1: "Load" failed: .*nowhere.*\(3 attempts\)$/s);
     assert.deepEqual(fixture.waits, []);
   });
 

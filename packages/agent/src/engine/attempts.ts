@@ -1,7 +1,7 @@
 /** Runs a component until an attempt does not fail or none is left. Each attempt is a step. */
 import type { Attempts, Pipeline } from '@headgate/pipelines';
 import type { ActionResult } from './action-context.ts';
-import { getMessage, type PipelineRun } from './run-context.ts';
+import type { PipelineRun } from './run-context.ts';
 import { type EndRecord, type RunningStep, type StepPlace, startStep } from './step.ts';
 import { findLateness, limitTime } from './time-limit.ts';
 import { waitUnlessHalted } from './waiting.ts';
@@ -58,7 +58,7 @@ async function performInTime<P extends Pipeline>(
     const result = await perform(limited.run);
     return result.status === 'FAILED' ? describeLateness(limited.run, result) : result;
   } catch (error) {
-    return describeLateness(limited.run, { status: 'FAILED', message: getMessage(error) });
+    return describeLateness(limited.run, { status: 'FAILED', message: run.context.describeError(error) });
   } finally {
     limited.clear();
   }

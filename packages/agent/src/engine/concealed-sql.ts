@@ -12,12 +12,17 @@ import {
   SqlError,
   tokenize,
 } from '@headgate/pipelines';
+import { createWrittenStatements, type WrittenStatement } from './sql-failure.ts';
 
 export interface ConcealedSql {
   /** The dialect with errors that reveal no secret of the run. */
   readonly dialect: Dialect;
   /** A statement as a step shows it. */
   show(statement: string): string;
+  /** A statement in a message; undefined if it is not shown. */
+  showIfPlain(statement: string): string | undefined;
+  /** How a statement that was sent is written. */
+  findWritten(sent: string): WrittenStatement | undefined;
 }
 
 const notShown = '-- not shown: a secret is a part of the code of this statement';
@@ -31,6 +36,7 @@ export function concealSql(
 ): ConcealedSql {
   const hidden = new Set<string>();
   const { user } = dialect;
+  const written = createWrittenStatements();
 
   function rewriteGuarded<T>(rewrite: (sql: string) => T, sql: string): T {
     try {
@@ -52,19 +58,29 @@ export function concealSql(
         for (const part of parts) if (hidden.size < hiddenLimit) hidden.add(part);
       return result;
     };
+  function remember(rewrite: typeof user.script): typeof user.script {
+    return (sql) => {
+      const statements = rewrite(sql);
+      written.add(statements);
+      return statements;
+    };
+  }
   const isHidden = (statement: string) =>
     hidden.size >= hiddenLimit || [...hidden].some((part) => statement.includes(part));
+  const showIfPlain = (statement: string) => (isHidden(statement) ? undefined : mask(statement));
   return {
     dialect: {
       ...dialect,
       user: {
         ...user,
-        script: guard(user.script, (statements) => statements.flatMap(listStatements)),
+        script: guard(remember(user.script), (statements) => statements.flatMap(listStatements)),
         query: guard(user.query, listStatements),
         expression: guard(user.expression, ({ sql }) => [sql]),
       },
     },
-    show: (statement) => (isHidden(statement) ? notShown : mask(statement)),
+    show: (statement) => showIfPlain(statement) ?? notShown,
+    showIfPlain,
+    findWritten: (sent) => written.find(sent),
   };
 }
 

@@ -310,7 +310,7 @@ describe('retry', () => {
     const outcome = await iterate('retry', { numberOfRetries: '1' }, { target: call });
     assert.match(
       outcome.message ?? '',
-      /^main.orch.yaml: "Each" failed: failed after 2 attempts: called.orch.yaml: "Break" failed: .*broken/,
+      /^main.orch.yaml, line 1: "Each" failed: failed after 2 attempts: called.orch.yaml, line 1: "Break" failed: .*broken/,
     );
   });
 

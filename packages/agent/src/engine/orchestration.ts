@@ -9,7 +9,7 @@ import {
 import type { ActionResult } from './action-context.ts';
 import { getEnd, runComponent } from './component-run.ts';
 import type { RunOutcome } from './ports.ts';
-import type { PipelineRun } from './run-context.ts';
+import { describeFailure, type PipelineRun } from './run-context.ts';
 import { reportKept, skipCancelled } from './step.ts';
 
 export async function runOrchestration(run: PipelineRun<Orchestration>): Promise<RunOutcome> {
@@ -28,7 +28,7 @@ export async function runOrchestration(run: PipelineRun<Orchestration>): Promise
       return;
     }
     if (result.status === 'FAILED')
-      failures.set(component.name, describeFailure(run.pipeline, component, result));
+      failures.set(component.name, await describeResult(run, component, result));
     walk.finish(component.name, getEnd(result));
   }
 
@@ -80,13 +80,12 @@ function passKept(run: PipelineRun<Orchestration>, walk: Walk): OrchestrationCom
 }
 
 /** The message of a called pipeline already says where it failed. */
-function describeFailure(
-  pipeline: Orchestration,
+async function describeResult(
+  run: PipelineRun<Orchestration>,
   component: OrchestrationComponent,
-  result: ActionResult,
-): string {
-  const message = result.message ?? 'no message';
-  return result.fromChild === true ? message : `${pipeline.path}: "${component.name}" failed: ${message}`;
+  { message = 'no message', fromChild }: ActionResult,
+): Promise<string> {
+  return fromChild === true ? message : describeFailure(run, component.name, message);
 }
 
 function createOutcome({ status, message }: RunOutcome): RunOutcome {

@@ -78,6 +78,8 @@ export interface RunContext {
   mask(text: string): string;
   /** A statement as a step shows it: masked, or not at all. */
   showSql(statement: string): string;
+  /** The message of an error, with the statement of the user that it is about. */
+  describeError(error: unknown): string;
   /** Records with which variables a pipeline starts. */
   recordVariables(started: StartedPipeline): void;
   /** What the steps record for a restart. */
@@ -161,6 +163,16 @@ function listValues(scope: VariableScope): Record<string, unknown> {
       return [name, Object.fromEntries(columns)];
     }),
   );
+}
+
+/** `main.orch.yaml, line 7: "Load" failed: …` */
+export async function describeFailure(
+  { artifact, pipeline }: PipelineRun,
+  component: string,
+  message: string,
+): Promise<string> {
+  const line = await artifact.lineOf(pipeline.path.slice(artifact.checked.prefix.length), component);
+  return `${pipeline.path}, line ${line}: "${component}" failed: ${message}`;
 }
 
 export function getMessage(error: unknown): string {

@@ -38,6 +38,7 @@ import {
 import { createRunSecrets, type RunSecrets } from './run-secrets.ts';
 import { createVariableRecorder } from './run-variables.ts';
 import { createSession } from './session.ts';
+import { describeError } from './sql-failure.ts';
 import { cutMessage } from './step.ts';
 import { createStepRecords } from './step-records.ts';
 import { runSqlBytes } from './step-sql.ts';
@@ -131,17 +132,19 @@ function createContext(
       onBroken: () => ports.reportFault('a broken instance of QuickJS'),
     },
   );
-  const { dialect, show: showSql } = concealSql(createDuckdb(request.sql), source, mask);
+  const concealed = concealSql(createDuckdb(request.sql), source, mask);
   const context: RunContext = {
     request,
     ports,
-    dialect,
+    dialect: concealed.dialect,
     // A scratch database belongs to one session.
     warehouse: createSession(ports.warehouse, isTest ? 1 : ports.sessions),
     expressions,
     readSecret: (name) => source.read(name),
     mask,
-    showSql,
+    showSql: concealed.show,
+    describeError: (error) =>
+      describeError(error, { findWritten: concealed.findWritten, showSql: concealed.showIfPlain, mask }),
     asserts: isTest ? createTestAsserts(mask) : undefined,
     recordVariables: createVariableRecorder(request.variables, scope, mask, ports.recordVariables),
     records: createStepRecords(mask),

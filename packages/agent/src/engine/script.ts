@@ -26,6 +26,6 @@ export async function executeFile(
     const script = resolve ? String((await interpolate(text, evaluation)) ?? '') : text;
     return await execute(plan(script), context);
   } catch (error) {
-    throw new Error(`${path}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new Error(`${path}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }
 }

@@ -8,6 +8,7 @@ import type { Warehouse } from './ports.ts';
 import { createSessionGate } from './session-gate.ts';
 import { countName, findTarget } from './session-names.ts';
 import { createSessionState, type IterationPath } from './session-state.ts';
+import { keepStatement } from './sql-failure.ts';
 
 export interface Session extends Omit<Warehouse, 'execute' | 'query'> {
   execute(sql: string): Promise<{ rowCount: number }>;
@@ -68,13 +69,13 @@ export function createSession(warehouse: Warehouse, sessions: number): Session {
         signal?.throwIfAborted();
         state.pass(sql, path);
         onStatement(sql);
-        return warehouse.execute(sql, session, signal);
+        return keepStatement(sql, () => warehouse.execute(sql, session, signal));
       },
       async query(sql, maxRows, session) {
         signal?.throwIfAborted();
         state.pass(sql, path);
         onStatement(sql);
-        return warehouse.query(sql, maxRows, session, signal);
+        return keepStatement(sql, () => warehouse.query(sql, maxRows, session, signal));
       },
     };
     return {

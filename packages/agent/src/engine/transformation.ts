@@ -11,7 +11,7 @@ import { runAttempts } from './attempts.ts';
 import { showStatements } from './component-run.ts';
 import { addNotes } from './notes.ts';
 import type { RunOutcome } from './ports.ts';
-import { createSystemVariables, getMessage, type PipelineRun } from './run-context.ts';
+import { createSystemVariables, describeFailure, getMessage, type PipelineRun } from './run-context.ts';
 import { type RunningStep, reportKept, skipCancelled, startStep } from './step.ts';
 
 /** Tables that one component may read. */
@@ -29,7 +29,7 @@ export async function runTransformation(run: PipelineRun<Transformation>): Promi
       const message = `not run, because "${failure.component}" cannot run`;
       startStep(run, { name: component, type }).finish('SKIPPED', { message });
     }
-    return createFailure(run, failure.component, failure.error);
+    return createFailure(run, failure.component, getMessage(failure.error));
   }
   const kept = new Map(run.restarted?.kept.map((each) => [each.component, each]));
   for (const [index, { component, type, withoutEffect, ...list }] of outputs.entries()) {
@@ -59,7 +59,7 @@ export async function runTransformation(run: PipelineRun<Transformation>): Promi
         }),
       },
     );
-    if (status === 'FAILED') return createFailure(run, component, new Error(message ?? 'no message'));
+    if (status === 'FAILED') return createFailure(run, component, message ?? 'no message');
     if (status === 'CANCELLED') return { status, ...(message === undefined ? {} : { message }) };
   }
   return { status: 'SUCCESS' };
@@ -92,6 +92,6 @@ async function execute(run: PipelineRun, step: RunningStep, list: StatementList)
   return { status: 'SUCCESS', rowCount };
 }
 
-function createFailure(run: PipelineRun, component: string, error: unknown): RunOutcome {
-  return { status: 'FAILED', message: `${run.pipeline.path}: "${component}" failed: ${getMessage(error)}` };
+async function createFailure(run: PipelineRun, component: string, message: string): Promise<RunOutcome> {
+  return { status: 'FAILED', message: await describeFailure(run, component, message) };
 }

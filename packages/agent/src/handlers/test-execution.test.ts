@@ -302,7 +302,7 @@ describe('tests of pipelines', () => {
     assert.deepEqual([gone?.status, gone?.actual], ['FAILED', 'the table exists']);
     assert.equal(handled?.status, 'FAILED', 'also if the test handles the failure');
     assert.equal(broken?.status, 'ERRORED');
-    assert.match(broken?.message ?? '', /wrong\.orch\.yaml: "First" failed: .*none/);
+    assert.match(broken?.message ?? '', /wrong\.orch\.yaml, line 9: "First" failed: .*none/);
     assert.equal(without?.status, 'PASSED');
     assert.match(without?.message ?? '', /no assert ran/);
     assert.equal(outcome.status, 'FAILED');

@@ -58,6 +58,8 @@ export interface PreparedStatement {
 
 /** A statement of a user as the warehouse runs it. */
 export interface RewrittenStatement extends PreparedStatement {
+  /** As the user wrote it, without the comments around it. */
+  readonly written: string;
   /** What has no effect here, in plain English. */
   readonly notes: readonly string[];
   /** The line in the given text, from 1. */

@@ -84,7 +84,7 @@ function guard<T>(sql: string, work: () => T): T {
 
 function rewriteStatement(
   { nodes, from, to }: ReadStatement,
-  source: string,
+  { source, written }: { source: string; written: string },
   script: ScriptState,
   lineOf: (position: number) => number,
 ): RewrittenStatement {
@@ -95,6 +95,7 @@ function rewriteStatement(
     ...gather(frame),
     sql: sql === '' ? '' : addComments(sql, { nodes, from, to }, source),
     kind,
+    written: written.slice(nodes[0]?.from ?? from, nodes.at(-1)?.to ?? to),
     line: lineOf(nodes[0]?.from ?? from),
     ...(onlyIf === undefined ? {} : { onlyIf }),
     ...(listed === undefined ? {} : { listed }),
@@ -131,7 +132,7 @@ function requireTree({ tokens, from }: Part, source: string): Node[] {
 function passThrough({ tokens: [first], from, to }: Part, source: string, line: number): RewrittenStatement {
   const kind = first?.kind === 'word' ? first.value : '';
   const sql = source.slice(from, to).trim();
-  return { sql, before: [], after: [], notes: [], line, kind, writes: [], reads: [] };
+  return { sql, written: sql, before: [], after: [], notes: [], line, kind, writes: [], reads: [] };
 }
 
 /** The statements of a script as they were written. */
@@ -149,7 +150,12 @@ export const sqlRewriter: SqlRewriter = {
       const lineOf = createLineCounter(source);
       return parts.map((part) => {
         const nodes = requireTree(part, source);
-        return rewriteStatement({ nodes, from: part.from, to: part.to }, source, script, lineOf);
+        return rewriteStatement(
+          { nodes, from: part.from, to: part.to },
+          { source, written: sql },
+          script,
+          lineOf,
+        );
       });
     }),
   rewriteQuery: (sql, names) => requireOne(sqlRewriter.rewriteScript(sql, names)),

@@ -122,7 +122,7 @@ test('an upload warns of what a component names and its profile or project does 
     NoSecret: load('Orders', 'gone'),
     NoEndpoint: load('Order', 'shop-key'),
   };
-  const parts: Part[] = [
+  const parts = [
     { name: 'load.orch.yaml', content: JSON.stringify({ type: 'orchestration', pipeline: { components } }) },
     { name: 'connector-profile:flex-shop.json', content: JSON.stringify(profile) },
   ];
