@@ -43,7 +43,7 @@ describe('a wrong pipeline', () => {
     ['unknown', /unknown\.orch\.yaml, line 1, component "Bad": .*"sql-scrip".*did you mean "sql-script"\?/],
     [
       'calls-broken',
-      /component "Bad": the called pipeline broken\.orch\.yaml cannot be read: line 3, column \d+/,
+      /component "Bad": the called pipeline broken\.orch\.yaml cannot be read: line 2, column \d+/,
     ],
     ['circle', /circle\.orch\.yaml, line 1, .*endless cycle: Effect → Bad → Effect/],
   ] as const) {
@@ -71,7 +71,7 @@ describe('a wrong pipeline', () => {
     assert.equal(answer.body.code, 'pipeline-unreadable');
     assert.match(
       answer.body.detail,
-      /"broken\.orch\.yaml", because the file could not be read when it was uploaded: line 3/,
+      /"broken\.orch\.yaml", because the file could not be read when it was uploaded: line 2/,
     );
   });
 

@@ -119,14 +119,17 @@ describe('parsePipeline', () => {
         message: '"pipeline.components.A.type" must be a text, but it is missing',
       },
     );
-    assert.equal(errorOf('type: orchestration\npipeline: [\n').line, 3);
+    assert.equal(errorOf('type: orchestration\npipeline: [\n').line, 2);
   });
 
   it('refuses a duplicate key', () => {
     const { line, message } = errorOf(
       'type: orchestration\npipeline:\n  components: {}\ntype: orchestration\n',
     );
-    assert.deepEqual([line, message], [4, 'the key "type" occurs twice: keep one of them']);
+    assert.deepEqual(
+      [line, message],
+      [4, 'the key "type" occurs twice, first in line 1: rename or remove one of them'],
+    );
   });
 
   it('refuses a type that contradicts the file name', () => {

@@ -291,10 +291,14 @@ function isMap(value: Plain | undefined): value is PlainMap {
 
 function asMap(value: Plain | undefined, path: readonly string[]): PlainMap {
   if (isMap(value)) return value;
-  throw new FormError(
-    path,
-    `${describePlace(path)} must be a map${value === undefined ? ', but it is missing' : ''}`,
-  );
+  throw new FormError(path, `${describePlace(path)} must be a map${describeNoMap(value)}`);
+}
+
+function describeNoMap(value: Plain | undefined): string {
+  if (value === undefined) return ', but it is missing';
+  if (typeof value !== 'string') return '';
+  const found = `, and not the text "${shorten(value)}"`;
+  return /^[^\s:]+:\S/.test(value.slice(0, 300)) ? `${found}: write a space after the colon` : found;
 }
 
 function isList(value: Plain): value is readonly Plain[] {

@@ -18,6 +18,7 @@ import {
 } from 'yaml';
 import { aliasLimit, fileBytesLimit, nestingLimit, valueLimit } from './bounds.ts';
 import type { Plain } from './pipeline.ts';
+import { explainYaml } from './yaml-faults.ts';
 
 /** A syntax error with its place. Line and column count from 1. */
 export class YamlError extends Error {
@@ -53,8 +54,14 @@ export function readYaml(text: string): YamlTree {
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   };
-  const [error] = document.errors;
-  if (error !== undefined) throw createYamlError(error.message, place(error.pos[0]));
+  // A word that begins with ! would be left out.
+  const [error = document.warnings.find(({ code }) => code === 'TAG_RESOLVE_FAILED')] = document.errors;
+  if (error !== undefined) {
+    const [offset] = error.pos;
+    const { code, message } = error;
+    const explained = explainYaml({ code, message, offset, ...place(offset) }, text);
+    throw createYamlError(explained.message, explained);
+  }
   const value = createConverter(document, place)(document.contents, 0);
   const offsetOf = createOffsetLookup(document);
   return { value, locate: (path) => place(offsetOf(path)) };
@@ -103,7 +110,7 @@ function createConverter(document: Document, place: (offset: number) => { line: 
     const target = alias.resolve(document);
     if (target === undefined)
       throw createYamlError(
-        `the alias *${alias.source} has no anchor: add &${alias.source} or write the value out`,
+        `the alias *${alias.source} has no anchor: put a text that begins with * in quotes, or add &${alias.source}`,
         at(alias),
       );
     return convert(target, depth + 1);
@@ -117,7 +124,10 @@ function createConverter(document: Document, place: (offset: number) => { line: 
         throw createYamlError('a key must be a word, not a list or a map', at(node ?? map));
       const name = readScalar(node);
       if (entries.has(name))
-        throw createYamlError(`the key "${name}" occurs twice: keep one of them`, at(node));
+        throw createYamlError(
+          `the key "${name}" occurs twice, first in line ${at(findKey(map, name)).line}: rename or remove one of them`,
+          at(node),
+        );
       entries.set(name, convert(value as Node | null, depth + 1));
     }
     return Object.fromEntries(entries);
@@ -139,6 +149,12 @@ function createConverter(document: Document, place: (offset: number) => { line: 
     return node.value === null || typeof node.value === 'boolean' ? node.value : readScalar(node);
   }
   return convert;
+}
+
+function findKey(map: YAMLMap, name: string): Node | null {
+  return (
+    map.items.map(({ key }) => key as Node).find((key) => isScalar(key) && readScalar(key) === name) ?? null
+  );
 }
 
 function readScalar(scalar: { value: unknown; source?: string }): string {

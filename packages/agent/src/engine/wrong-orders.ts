@@ -85,7 +85,7 @@ export const wrongOrders: WrongPipeline[] = [
     what: 'a started pipeline that cannot be read',
     code: 'syntax-error',
     files: { 'main.orch.yaml': 'type: orchestration\npipeline: [\n' },
-    says: /main\.orch\.yaml, line 3: the pipeline cannot be read: .*correct the file/,
+    says: /main\.orch\.yaml, line 2: the pipeline cannot be read: .*correct the file/,
   },
   {
     what: 'an unknown type whose failure is handled',

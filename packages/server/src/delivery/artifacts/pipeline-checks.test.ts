@@ -120,14 +120,14 @@ test('an unreadable pipeline is ignored, an error, and missing for its callers',
     'error a.orch.yaml Call missing-pipeline',
   ]);
   assert.equal(warningsTotal, 2);
-  assert.equal(warnings[0]?.line, 3);
+  assert.equal(warnings[0]?.line, 2);
   assert.match(
     warnings[0]?.message ?? '',
-    /^the pipeline cannot be read: line 3, column \d+: .*: correct the file$/,
+    /^the pipeline cannot be read: line 2, column \d+: .*: correct the file$/,
   );
   assert.match(
     warnings[1]?.message ?? '',
-    /b\.orch\.yaml cannot be read: line 3, column \d+: .*correct that file/,
+    /b\.orch\.yaml cannot be read: line 2, column \d+: .*correct that file/,
   );
 });
 

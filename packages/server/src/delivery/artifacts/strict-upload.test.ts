@@ -55,7 +55,7 @@ for (const kind of ['project', 'shared'] as const) {
     assert.equal(violations?.length, 2);
     assert.match(
       violations[0] ?? '',
-      /^part "broken\.orch\.yaml", line 3: the pipeline cannot be read: line 3, column \d+: /,
+      /^part "broken\.orch\.yaml", line 2: the pipeline cannot be read: line 2, column \d+: /,
     );
     assert.deepEqual(
       errors?.map(({ pointer }) => pointer),

@@ -36,7 +36,7 @@ test('starting a pipeline that was ignored at upload returns the reason with its
     const { detail } = requireProblem(await start(name), 422, 'pipeline-unreadable');
     assert.match(
       detail,
-      /"v1" does not have "main\.orch\.yaml", because the file could not be read when it was uploaded: line 3, column \d+: .*Correct the file/,
+      /"v1" does not have "main\.orch\.yaml", because the file could not be read when it was uploaded: line 2, column \d+: .*Correct the file/,
     );
   }
   assert.match(requireProblem(await start('text'), 422, 'pipeline-unreadable').detail, /not a text file/);
@@ -76,10 +76,10 @@ test('the agent gets the ignored pipelines, including those of shared pipelines'
   assert.equal((await start('main')).status, 201);
   const [work] = (await instance.claim()).work;
   const summarize = (ignored: readonly IgnoredPipeline[] | undefined) =>
-    ignored?.map(({ path, reason, line }) => [path, /^line 3, column \d+: /.test(reason), line]);
-  assert.deepEqual(summarize(work?.payload.ignoredPipelines), [['child.orch.yaml', true, 3]]);
+    ignored?.map(({ path, reason, line }) => [path, /^line 2, column \d+: /.test(reason), line]);
+  assert.deepEqual(summarize(work?.payload.ignoredPipelines), [['child.orch.yaml', true, 2]]);
   assert.deepEqual(summarize(work?.payload.sharedArtifacts?.[0]?.ignoredPipelines), [
-    ['inner.orch.yaml', true, 3],
+    ['inner.orch.yaml', true, 2],
   ]);
 });
 
