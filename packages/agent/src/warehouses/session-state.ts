@@ -1,10 +1,13 @@
 /** What a session has that is lost with it. */
-import { readFirstWord, readWords, type Word } from './sql-words.ts';
+import { hasName, readFirstWord, readWords, type Word } from './sql-words.ts';
 
 const settings = ['set', 'reset', 'use', 'pragma', 'prepare'];
 
 /** Whether a later statement may give another result in another session. */
-export const leavesState = (sql: string) => settings.includes(readFirstWord(sql)) || makesTemporary(sql);
+export const leavesState = (sql: string) =>
+  settings.includes(readFirstWord(sql)) || (hasName(sql, stateNames) && makesTemporary(sql));
+
+const stateNames = new Set(['temp', 'temporary', 'setseed']);
 
 /** `CREATE TEMP …`, `CREATE TABLE temp.…` and `setseed`. */
 function makesTemporary(sql: string): boolean {

@@ -10,16 +10,11 @@ export interface Word {
   readonly to: number;
 }
 
-const wordKinds = { word: 'name', variable: 'symbol' } as const;
-
 function toWord({ kind, text, from, to }: Token): Word {
-  if (kind === 'word' || kind === 'variable')
-    return { kind: wordKinds[kind], value: fold(kind, text), from, to };
-  return { kind, value: fold(kind, text), from, to };
+  if (kind === 'word' || kind === 'quoted')
+    return { kind: kind === 'word' ? 'name' : 'quoted', value: text.toLowerCase(), from, to };
+  return { kind: kind === 'variable' ? 'symbol' : kind, value: text, from, to };
 }
-
-const fold = (kind: Token['kind'], text: string) =>
-  kind === 'word' || kind === 'quoted' ? text.toLowerCase() : text;
 
 /** The text of each statement, to be executed by itself: blanks beyond ASCII are spaces there. */
 export function splitStatements(sql: string): string[] {
