@@ -38,7 +38,10 @@ export function getLogKey(executionId: string): string {
  *
  * @throws `execution-not-found`, and the refusals of a read
  */
-export async function followLog(call: Call, services: LogStreamServices): Promise<AsyncGenerator<string> | undefined> {
+export async function followLog(
+  call: Call,
+  services: LogStreamServices,
+): Promise<AsyncGenerator<string> | undefined> {
   const lastId = call.headers['Last-Event-Id'] ?? '';
   const after = Math.min(Number(lastId), mostInteger);
   const { executionId, lines, status } = await readAfter(call, after);
