@@ -16,7 +16,7 @@ export interface Child {
 export async function startChild(
   module: URL,
   settings: Record<string, string> = {},
-  { readyWithin = readyWithinMilliseconds, endWithin = endWithinMilliseconds } = {},
+  { readyWithin = readyWithinMilliseconds, endWithin = endWithinMilliseconds, ownSession = false } = {},
 ): Promise<Child & { first: unknown }> {
   const child = fork(fileURLToPath(module), [], {
     env: { ...process.env, ...settings },
@@ -26,6 +26,7 @@ export async function startChild(
       (arg, index, all) => arg !== '--require' && all[index - 1] !== '--require',
     ),
     serialization: 'advanced',
+    detached: ownSession,
   });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const late = setTimeout(() => child.kill('SIGKILL'), readyWithin);

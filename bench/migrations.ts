@@ -1,5 +1,6 @@
 /** Repository migrations: beside the same by hand, and what four of them cost the requests of others. */
 import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -24,7 +25,7 @@ interface Host {
 }
 
 async function startHost(): Promise<Host> {
-  const child = await startChild(new URL('git-host-process.ts', import.meta.url));
+  const child = await startChild(new URL('git-host-process.ts', import.meta.url), {}, { ownSession: true });
   return {
     pid: child.pid,
     source: String(child.first),
@@ -32,6 +33,16 @@ async function startHost(): Promise<Host> {
     removeTargets: async () => void (await child.ask('clear')),
     stop: child.stop,
   };
+}
+
+/** Linux may weigh sessions against each other, and the priority of a process only within its session. */
+function lowerPriorityOfSession(pid: number): void {
+  setPriority(pid, constants.priority.PRIORITY_LOW);
+  try {
+    writeFileSync(`/proc/${pid}/autogroup`, String(constants.priority.PRIORITY_LOW));
+  } catch {
+    // This system weighs processes only.
+  }
 }
 
 let projects = 0;
@@ -133,7 +144,7 @@ export const migrationsBeside: Work = async (settings) => {
   const server = ending.adopt(await startServer(settings.profileFolder, allowed), (each) => each.stop());
   const host = ending.adopt(await startHost(), (each) => each.stop());
   // The host would be another machine: its work must not compete with the server's.
-  setPriority(host.pid, constants.priority.PRIORITY_LOW);
+  lowerPriorityOfSession(host.pid);
   await readFor(server, settings.milliseconds);
   const found: number[] = [];
   for (let round = 0; round < settings.rounds; round += 1) {

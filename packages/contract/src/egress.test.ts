@@ -44,16 +44,26 @@ const table: Readonly<Record<Verdict, readonly string[]>> = {
     ...['169.253.1.1', '192.0.1.1', '223.255.255.255', '[2606:4700::1111]', '[2a00:1450:4001::1]'],
     // NAT64, which networks without IPv4 use for every public host.
     ...['[64:ff9b::808:808]', '[::ffff:8.8.8.8]', 'public.example', 'both.example'],
+    // ISATAP, with a public IPv4 address inside.
+    '[2606:4700::200:5efe:808:808]',
   ],
   unspecified: ['0.0.0.0', '0.1.2.3', '0', '[::]', '[::ffff:0.0.0.0]'],
   loopback: [
     ...['127.0.0.1', '127.255.255.254', '2130706433', '0x7f.1', '0177.0.0.1', '127.1', '127.0.0.1.'],
     ...['[::1]', '[::ffff:127.0.0.1]', '[::127.0.0.1]', '[64:ff9b::7f00:1]', '[::ffff:0:7f00:1]'],
-    ...['[0:0:0:0:0:ffff:7f00:1]', 'mapped.example', '１２７.0.0.1'],
+    ...['[0:0:0:0:0:ffff:7f00:1]', 'mapped.example', '１２７.0.0.1', '[2606:4700::5efe:7f00:1]'],
   ],
   private: [
     ...['10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.1.1', '[::ffff:10.0.0.1]', '[64:ff9b::a00:1]'],
-    ...['[fc00::1]', '[fd12:3456::1]', '[fec0::1]', 'inside.example', 'mixed.example', 'mixed-again.example'],
+    ...[
+      '[fc00::1]',
+      '[fd12:3456::1]',
+      '[fec0::1]',
+      '[2606:4700::200:5efe:a00:1]',
+      'inside.example',
+      'mixed.example',
+      'mixed-again.example',
+    ],
   ],
   'link-local': ['169.254.1.1', '169.254.169.253', '[fe80::1]', '[::ffff:169.254.1.1]', 'zone.example'],
   shared: ['100.64.0.1', '100.127.255.255'],
@@ -133,6 +143,7 @@ test('ranges, addresses and hosts that the operator allows are allowed', async (
     ['10.0.0.7', '::ffff:10.0.0.0/104'],
     ['10.0.0.7', '::ffff:10.0.0.7'],
     ['[fd12::1]', 'fd00::/8'],
+    ['[2606:4700::200:5efe:a00:7]', '2606:4700::/32'],
   ] as const) {
     assert.equal(await judge(host, entry), 'public', `${host} by ${entry}`);
     await check(`http://${host}/`, entry);
@@ -155,6 +166,12 @@ test('a refusal names the address, the host and the setting', async () => {
     message:
       'The address 10.0.0.7 is in a private range, which is not allowed (host mixed.example). Use a public address, or ask the operator to add this one to THE_SETTING.',
   });
+});
+
+test('an address inside of another one is judged by its own range, and named', async () => {
+  const host = '[2606:4700::200:5efe:10.0.0.7]';
+  assert.equal(await judge(host, '10.0.0.0/8'), 'public');
+  await assert.rejects(check(`https://${host}/`), /carries 10\.0\.0\.7, which is in a private range/);
 });
 
 test('a setting that is neither a range nor a host is refused', () => {

@@ -192,10 +192,14 @@ export function createEgress({ allow, setting, operator, resolve = resolveBySyst
     if ([address, ...carried].some((each) => isIn(each, metadata)))
       throw refuseMetadata(host === written ? host : `${host} is ${written}, which`);
     if (isAllowedHost(host) || isIn(address, allow.ranges)) return true;
-    const range = findSpecialRange(address);
-    if (range === undefined) return false;
+    // A public prefix may lead to the private address that the rest of it is: ISATAP, for example.
+    const refused = [address, ...carried].find(
+      (each) => findSpecialRange(each) !== undefined && !isIn(each, allow.ranges),
+    );
+    if (refused === undefined) return false;
+    const which = refused === address ? 'is' : `carries ${refused}, which is`;
     throw new EgressRefused(
-      `The address ${written} is in a ${range} range, which is not allowed${host === written ? '' : ` (host ${host})`}. Use a public address, or ask ${operator} to add this one to ${setting}.`,
+      `The address ${written} ${which} in a ${findSpecialRange(refused)} range, which is not allowed${host === written ? '' : ` (host ${host})`}. Use a public address, or ask ${operator} to add this one to ${setting}.`,
     );
   }
 

@@ -65,6 +65,8 @@ export interface Operation {
       | 'application/scim+json';
     /** `If-None-Match` (RFC 9110 §13.1.2) is honoured: 304 when the caller has this state already. */
     conditional?: true;
+    /** A stream of events that has come to its end: 204 to a client that has its last event (HTML §9.2.3). */
+    endsWith204?: true;
   };
   /** The response contains a secret: it is not cached, and is sealed where it is stored for an Idempotency-Key. */
   answerHoldsSecret?: boolean;

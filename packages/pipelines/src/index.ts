@@ -89,6 +89,7 @@ export {
   type ConnectorStructure,
   connectorMethods,
   type JsonSchema,
+  PermanentFault,
   type ProfileFinding,
   pagingTypes,
   type RateLimit,

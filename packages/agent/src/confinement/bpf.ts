@@ -13,6 +13,7 @@ export const failWith = (errorNumber: number) => 0x00050000 + errorNumber;
 
 export const EPERM = 1;
 export const EACCES = 13;
+export const EINVAL = 22;
 export const ENOSYS = 38;
 
 /** Offsets in `struct seccomp_data`. Of arguments the lower half, on little-endian machines. */

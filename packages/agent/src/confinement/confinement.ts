@@ -4,6 +4,7 @@
  */
 import type { Log } from '../log.ts';
 import { getReason } from '../log.ts';
+import { createAllocationLauncher, type LimitAllocations } from './data-limit.ts';
 import { findFolderFault } from './folder-probe.ts';
 import { createFolderLauncher, type FolderRules } from './folder-rules.ts';
 import { MemoryWatch } from './memory-watch.ts';
@@ -16,6 +17,8 @@ export interface Confinement {
   /** After it, the prefix that keeps a program to these folders; empty if that does not work here. */
   limitFolders(rules: FolderRules): readonly string[];
   readonly memory: MemoryWatch;
+  /** The prefix that makes allocations above this limit fail; empty if that does not work here. */
+  limitAllocations: LimitAllocations;
   close(): Promise<void>;
 }
 
@@ -32,7 +35,8 @@ export async function openConfinement(log: Log): Promise<Confinement> {
   else log.warn('the agent cannot limit the memory of runs and warehouses: this needs /proc of Linux');
   const launcher = await findLauncher(log);
   const limitFolders = findFolderLauncher(launcher, log);
-  return { launcher, limitFolders, memory, close: () => memory.close() };
+  const limitAllocations = findAllocationLauncher(log);
+  return { launcher, limitFolders, memory, limitAllocations, close: () => memory.close() };
 }
 
 function findFolderLauncher(launcher: readonly string[], log: Log): Confinement['limitFolders'] {
@@ -47,6 +51,20 @@ function findFolderLauncher(launcher: readonly string[], log: Log): Confinement[
     { landlock: fault },
   );
   return () => [];
+}
+
+function findAllocationLauncher(log: Log): LimitAllocations {
+  try {
+    const launcher = createAllocationLauncher();
+    log.info('an SQL statement that asks for too much memory fails alone', { by: 'prlimit' });
+    return launcher;
+  } catch (error) {
+    log.warn(
+      'an SQL statement that asks for too much memory ends the statements beside it in its environment: use Linux, and install util-linux',
+      { prlimit: getReason(error) },
+    );
+    return () => [];
+  }
 }
 
 async function findLauncher(log: Log): Promise<readonly string[]> {

@@ -12,6 +12,9 @@ const periodMilliseconds = 25;
 /** New child processes are searched for once in this number of periods. */
 const periodsBetweenScans = 4;
 
+/** Locks of files are counted once in this number of periods. */
+const periodsBetweenLocks = 40;
+
 /**
  * @typedef {object} Watched
  * @property {Map<number, number>} members The group's leader and all descendants, by process id. The value is an open
@@ -19,6 +22,7 @@ const periodsBetweenScans = 4;
  * @property {number} limitKilobytes
  * @property {boolean} hasOwnNetwork
  * @property {number} socketKilobytes
+ * @property {number} lockKilobytes
  * @property {Int32Array} exceeded
  */
 
@@ -26,7 +30,10 @@ const periodsBetweenScans = 4;
 const watched = new Map();
 /** What may wait in a socket: the default of net.core.wmem_max, and the last message. */
 const kilobytesOfSocket = 256;
-const text = Buffer.alloc(8192);
+/** A lock takes 0.2 KB. It counts as more, so that a list of all of them stays short. */
+const kilobytesOfLock = 8;
+const listedBytes = 32 * 1024 * 1024;
+const text = Buffer.alloc(65_536);
 /** @type {NodeJS.Timeout | undefined} */
 let timer;
 let periods = 0;
@@ -52,9 +59,10 @@ function readKilobytes(status) {
 
 function checkLimits() {
   periods += 1;
+  if (periods % periodsBetweenLocks === 0) countLocks();
   for (const [leader, group] of watched) {
     const { members, limitKilobytes, exceeded } = group;
-    const kilobytes = measure(members) + group.socketKilobytes;
+    const kilobytes = measure(members) + group.socketKilobytes + group.lockKilobytes;
     if (periods % periodsBetweenScans === 0) {
       addChildren(members);
       if (group.hasOwnNetwork) group.socketKilobytes = countSockets(leader, members) * kilobytesOfSocket;
@@ -104,6 +112,40 @@ function countSockets(leader, members) {
     }
   }
   return 0;
+}
+
+/** Sets what the locks of each group take. The kernel names a lock's owner only in the list of all locks. */
+function countLocks() {
+  /** @type {Map<number, number>} */
+  const locks = new Map();
+  for (const pid of readOrEmpty(listLockOwners)) locks.set(pid, (locks.get(pid) ?? 0) + 1);
+  for (const group of watched.values()) {
+    group.lockKilobytes = 0;
+    for (const pid of group.members.keys()) group.lockKilobytes += (locks.get(pid) ?? 0) * kilobytesOfLock;
+  }
+}
+
+/** @returns {number[]} */
+function listLockOwners() {
+  const owners = [];
+  const file = openSync('/proc/locks', 'r');
+  try {
+    let rest = '';
+    for (let read = 0; read < listedBytes; ) {
+      const length = readSync(file, text, 0, text.length, null);
+      if (length === 0) break;
+      read += length;
+      const lines = (rest + text.toString('latin1', 0, length)).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) {
+        const [, owner] = /^\d+: (?:-> )?[A-Z]+ +[A-Z]+ +[A-Z]+ (\d+) /.exec(line) ?? [];
+        if (owner !== undefined) owners.push(Number(owner));
+      }
+    }
+  } finally {
+    closeSync(file);
+  }
+  return owners;
 }
 
 /**
@@ -173,7 +215,14 @@ function watch({ pid, limitKilobytes, hasOwnNetwork, exceeded }) {
   /** @type {Watched['members']} */
   const members = new Map();
   add(members, pid);
-  watched.set(pid, { members, limitKilobytes, hasOwnNetwork, socketKilobytes: 0, exceeded });
+  watched.set(pid, {
+    members,
+    limitKilobytes,
+    hasOwnNetwork,
+    socketKilobytes: 0,
+    lockKilobytes: 0,
+    exceeded,
+  });
   timer ??= setInterval(checkLimits, periodMilliseconds);
 }
 

@@ -11,6 +11,7 @@ import {
   type EndpointRequest,
   type EndpointValues,
   type PageRequest,
+  PermanentFault,
 } from '@headgate/pipelines';
 import type { Time } from '../time.ts';
 import { waitUnlessAborted } from '../unless-aborted.ts';
@@ -20,6 +21,7 @@ import type { Paces } from './rate.ts';
 import {
   attemptLimit,
   createPauses,
+  isPermanentStatus,
   judgeResponse,
   longestPauseMilliseconds,
   mayRepeat,
@@ -155,7 +157,8 @@ export function createEndpointCall(options: EndpointCallOptions): EndpointCall {
     async fetch(page, signal) {
       const { sent, ...response } = await send(page, signal);
       if (response.status >= 200 && response.status < 300) return response;
-      throw new ConnectorError(describeStatus(sent, response, options.conceal));
+      const Fault = isPermanentStatus(response) ? PermanentFault : ConnectorError;
+      throw new Fault(describeStatus(sent, response, options.conceal));
     },
   };
 }

@@ -254,3 +254,47 @@ test('a name that is not resolved in time is a failure, and a caller need not wa
   await assert.rejects(exchange.send(request, stopped), /the run was cancelled/);
   exchange.close();
 });
+
+test('a fault that would come again is met once, whatever `retries` says; one that may pass is tried again', async () => {
+  const count = async (answer: Answer, { endpoint = {}, input = {} } = {}) => {
+    await publishProfile(endpoint);
+    api.requests.length = 0;
+    api.answer(answer);
+    patient.steps.clear();
+    const { status, message } = await load(input, {}, {}, { retries: 2 });
+    const tried = [...patient.steps.values()].filter(({ name }) => name === 'Load').length;
+    return { status, message: message ?? '', tried, requests: api.requests.length };
+  };
+  const answerStatus =
+    (status: number): Answer =>
+    (_, response) => {
+      response.writeHead(status).end();
+    };
+  for (const status of [400, 401, 403, 404, 410]) {
+    const { message, tried, requests } = await count(answerStatus(status));
+    assert.deepEqual([tried, requests], [1, 1], String(status));
+    assert.match(message, /not run again: another attempt would fail in the same way/);
+  }
+  const never: Answer = () => undefined;
+  const refused = await count(never, { endpoint: { url: 'http://10.0.0.1/rows' } });
+  assert.deepEqual([refused.tried, refused.requests], [1, 0]);
+  assert.match(refused.message, /private range.*not run again/s);
+  for (const input of [{ endpoint: 'Columns' }, { profile: 'other-api' }]) {
+    const missing = await count(never, { input });
+    assert.deepEqual([missing.tried, missing.requests], [1, 0]);
+    assert.match(missing.message, /has no (endpoint|connector profile).*not run again/s);
+  }
+  for (const status of [503, 429]) {
+    const { message, tried, requests } = await count(answerStatus(status));
+    assert.deepEqual([tried, requests], [3, 15], String(status));
+    assert.doesNotMatch(message, /not run again/);
+  }
+  let requests = 0;
+  const passing = await count((_, response) => {
+    requests += 1;
+    if (requests > 6) return { data: [{ id: 1 }] };
+    response.destroy();
+    return undefined;
+  });
+  assert.deepEqual([passing.status, passing.tried], ['SUCCESS', 2], 'a reset may pass');
+});

@@ -26,8 +26,16 @@ export function mayRepeat(method: string, error: unknown): boolean {
   return error.isUnsent || safeMethods.includes(method);
 }
 
+const passingRefusals = [408, 409, 423, 425, 429];
+
+/** The request was understood and refused, and the answer asks for no pause: it would be refused again. */
+export function isPermanentStatus(response: Pick<ReceivedResponse, 'status' | 'headers'>): boolean {
+  const { status } = response;
+  return status >= 400 && status < 500 && !passingRefusals.includes(status) && !isExhausted(response);
+}
+
 /** Some APIs answer 403 when a quota is used up, and say when there is a new one. */
-function isExhausted({ status, headers }: ReceivedResponse): boolean {
+function isExhausted({ status, headers }: Pick<ReceivedResponse, 'status' | 'headers'>): boolean {
   return status === 403 && (headers['retry-after'] !== undefined || headers['x-ratelimit-remaining'] === '0');
 }
 

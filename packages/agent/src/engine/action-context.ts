@@ -12,6 +12,8 @@ export interface ActionResult {
   /** The result of an `if`. */
   branch?: boolean;
   fromChild?: boolean;
+  /** Another attempt would fail in the same way. */
+  isPermanent?: true;
   /** The variables of the called pipeline at its end. */
   childScope?: VariableScope;
 }

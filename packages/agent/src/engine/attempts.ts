@@ -1,5 +1,6 @@
 /** Runs a component until an attempt does not fail or none is left. Each attempt is a step. */
 import type { Attempts, Pipeline } from '@headgate/pipelines';
+import { isPermanentFault } from '../permanent-fault.ts';
 import type { ActionResult } from './action-context.ts';
 import type { PipelineRun } from './run-context.ts';
 import { type EndRecord, type RunningStep, type StepPlace, startStep } from './step.ts';
@@ -36,8 +37,9 @@ export async function runAttempts<P extends Pipeline>(
       perform(limited, step),
     );
     const halted = run.context.findHalt();
-    if (result.status !== 'FAILED' || attempt === total || halted !== undefined) {
-      const completed = await complete(step, result);
+    const isOver = attempt === total || result.isPermanent === true;
+    if (result.status !== 'FAILED' || isOver || halted !== undefined) {
+      const completed = await complete(step, attempt < total ? sayWhyOnce(result) : result);
       finishStep(step, completed, describeEnd(completed));
       return attempt === 1 ? completed : addCount(completed, attempt);
     }
@@ -58,7 +60,12 @@ async function performInTime<P extends Pipeline>(
     const result = await perform(limited.run);
     return result.status === 'FAILED' ? describeLateness(limited.run, result) : result;
   } catch (error) {
-    return describeLateness(limited.run, { status: 'FAILED', message: run.context.describeError(error) });
+    const isPermanent = isPermanentFault(error) ? { isPermanent: true as const } : {};
+    return describeLateness(limited.run, {
+      status: 'FAILED',
+      message: run.context.describeError(error),
+      ...isPermanent,
+    });
   } finally {
     limited.clear();
   }
@@ -85,6 +92,12 @@ function finishStep(
 function addAttempt({ label, ...place }: StepPlace, attempt: number, total: number): StepPlace {
   const counted = `attempt ${attempt} of ${total}`;
   return { ...place, attempt, label: label === undefined ? counted : `${label}; ${counted}` };
+}
+
+function sayWhyOnce(result: ActionResult): ActionResult {
+  if (result.isPermanent !== true) return result;
+  const message = `${result.message ?? 'no message'} (not run again: another attempt would fail in the same way)`;
+  return { ...result, message };
 }
 
 /** For the message of the pipeline. Each step already has its own. */

@@ -20,8 +20,13 @@ export interface EndpointFixture extends Fixture {
   connectors: Connectors;
   /** Publishes a profile `flex-api` with one endpoint, `Rows`, at `/rows`. */
   publishProfile(endpoint?: object, name?: string): Promise<void>;
-  /** Runs one component, `Load`, of the newer type. */
-  load(input?: object, output?: object, more?: object): Promise<{ status: string; message?: string }>;
+  /** Runs one component, `Load`, of the newer type. `members`: beside its parameters. */
+  load(
+    input?: object,
+    output?: object,
+    more?: object,
+    members?: object,
+  ): Promise<{ status: string; message?: string }>;
 }
 
 /** No time passes while it waits. */
@@ -55,10 +60,11 @@ export async function createEndpointFixture(
     connectors,
     publishProfile: (endpoint = {}, name = 'flex-api') =>
       fixture.publish({ [`connector-profile:${name}.json`]: JSON.stringify(renderProfile(api, endpoint)) }),
-    async load(input = {}, output = {}, more = {}) {
+    async load(input = {}, output = {}, more = {}, members = {}) {
       published += 1;
       const load = {
         type: 'modular-api-extract-input-v2',
+        ...members,
         parameters: {
           componentName: 'Load',
           'api-extract-input-v2': {

@@ -1,18 +1,18 @@
 /** Finds the endpoint that a component names, in the profiles of its own version. */
 import {
   type ConnectorEndpoint,
-  ConnectorError,
   type ConnectorProfile,
   connectorProfileName,
   connectorProfilePath,
   describeProfileFinding,
   type EndpointSource,
   findNamedEndpoint,
+  PermanentFault,
   readProfileText,
 } from '@headgate/pipelines';
 import type { ArtifactFiles } from './ports.ts';
 
-/** @throws ConnectorError that says what the version has */
+/** @throws PermanentFault that says what the version has */
 export async function findEndpoint(
   files: ArtifactFiles,
   { profile: wanted, endpoint: name }: Pick<EndpointSource, 'profile' | 'endpoint'>,
@@ -21,7 +21,7 @@ export async function findEndpoint(
   const endpoint = findNamedEndpoint(profile.endpoints, name);
   if (endpoint !== undefined) return { path, endpoint };
   const known = profile.endpoints.slice(0, 20).map((each) => `"${each.name}"`);
-  throw new ConnectorError(
+  throw new PermanentFault(
     `the connector profile "${wanted}" has no endpoint "${name}": it has ${known.length === 0 ? 'none' : known.join(', ')}`,
   );
 }
@@ -38,7 +38,7 @@ async function findProfile(
     if (profile?.name === wanted) return { path, profile };
   }
   const known = paths.slice(0, 20).map((path) => `"${connectorProfileName(path)}"`);
-  throw new ConnectorError(
+  throw new PermanentFault(
     `the version has no connector profile "${wanted}": ${known.length === 0 ? `publish it as ${direct}` : `it has ${known.join(', ')}`}`,
   );
 }
@@ -46,7 +46,7 @@ async function findProfile(
 async function readFile(files: ArtifactFiles, path: string): Promise<ConnectorProfile> {
   const { profile, findings } = readProfileText((await files.read(path)) ?? '');
   if (profile !== undefined) return profile;
-  throw new ConnectorError(
+  throw new PermanentFault(
     `${path} cannot be used: ${findings.slice(0, 3).map(describeProfileFinding).join('; ')}`,
   );
 }

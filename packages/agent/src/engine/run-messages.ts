@@ -55,7 +55,8 @@ export type ToRun =
   | { type: 'start'; run: number; start: RunStart; forget?: true }
   | { type: 'cancel'; run: number; requestedBy: string | undefined }
   | { type: 'answer'; run: number; id: number; value: unknown }
-  | { type: 'refusal'; run: number; id: number; message: string }
+  /** `isPermanent`: a question in the same words would be refused again. */
+  | { type: 'refusal'; run: number; id: number; message: string; isPermanent?: true }
   /** `script`: the id of the message that started it. */
   | { type: 'script-line'; run: number; script: number; stream: ScriptStream; line: string }
   | { type: 'script-request'; run: number; script: number; request: number; asked: SentRequest };

@@ -6,7 +6,12 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as startTimer } from 'node:timers';
 import { setTimeout } from 'node:timers/promises';
-import type { QuickJsInstance, QuickJsSource, SharedPipelineUse } from '@headgate/pipelines';
+import {
+  PermanentFault,
+  type QuickJsInstance,
+  type QuickJsSource,
+  type SharedPipelineUse,
+} from '@headgate/pipelines';
 import { getReason } from '../log.ts';
 import type { ScriptEnd, ScriptEvents, ScriptJob } from '../scripts/script-job.ts';
 import { longestTimer } from '../time.ts';
@@ -221,7 +226,7 @@ export function createRunningRun(
         const asker = waiting.get(message.id);
         waiting.delete(message.id);
         if (message.type === 'answer') asker?.resolve(message.value);
-        else asker?.reject(new Error(message.message));
+        else asker?.reject(createRefusal(message));
       }
     },
   };
@@ -247,3 +252,6 @@ async function waitUnlessAborted(milliseconds: number, signals: (AbortSignal | u
   const signal = AbortSignal.any(signals.filter((each) => each !== undefined));
   await setTimeout(Math.min(milliseconds, longestTimer), undefined, { signal }).catch(() => undefined);
 }
+
+const createRefusal = ({ message, isPermanent }: { message: string; isPermanent?: true }): Error =>
+  isPermanent ? new PermanentFault(message) : new Error(message);

@@ -80,6 +80,17 @@ test('a load that runs out of time ends its request, and leaves the table and no
   assert.deepEqual(readdirSync(scene.filesFolder), []);
 });
 
+test('a fault that would come again is known as such in the process of the run', async () => {
+  let requests = 0;
+  api.answer((_, response) => {
+    requests += 1;
+    response.writeHead(404).end();
+  });
+  const { status, message } = await scene.run(files({ retries: 3 }), 'main');
+  assert.deepEqual([status, requests], ['FAILED', 1]);
+  assert.match(message ?? '', /answered 404 .*not run again/);
+});
+
 test('a page that needs more memory than a run has ends the run alone', async () => {
   api.answer((_, response) => void response.end(`{"data": [${'[],'.repeat(5_000_000)}[]]}`));
   const { status, message } = await scene.run(files(), 'main');

@@ -6,6 +6,7 @@ import type { RunOutcome } from '../engine/ports.ts';
 import { createRunFiles, readTextFile } from '../engine/run-files.ts';
 import type { OfRun, PlacedArtifact, Question, ToRun } from '../engine/run-messages.ts';
 import { getReason } from '../log.ts';
+import { isPermanentFault } from '../permanent-fault.ts';
 import type { RunConnectors } from './run-connectors.ts';
 import type { RunOptions } from './run-options.ts';
 import { createRunScripts } from './run-scripts.ts';
@@ -121,7 +122,8 @@ export function createConversation(
     try {
       message = { type: 'answer', id, value: await carryOut(asked, interrupt.signal) };
     } catch (error) {
-      message = { type: 'refusal', id, message: getReason(error) };
+      const isPermanent = isPermanentFault(error) ? { isPermanent: true as const } : {};
+      message = { type: 'refusal', id, message: getReason(error), ...isPermanent };
     }
     open.delete(id);
     if (!isOver) send(message);

@@ -11,6 +11,7 @@ import {
   architectureOffset,
   auditArchitectures,
   EACCES,
+  EINVAL,
   ENOSYS,
   EPERM,
   encodeInstruction,
@@ -33,6 +34,8 @@ import { findSystemCalls } from './system-calls.ts';
 const newNamespaces = 0x7e020000;
 /** linux/mman.h and asm-generic/hugetlb_encode.h, the same on both architectures. */
 const memory = { shared: 0x01, anonymous: 0x20, hugePages: 0x40000 };
+/** F_OFD_SETLK and F_OFD_SETLKW of linux/fcntl.h, whose locks the kernel lists without their owner. */
+const locksWithoutOwner = [37, 38];
 /** asm-generic/socket.h. */
 const socketLevel = 1;
 const sendBufferSize = 7;
@@ -47,7 +50,7 @@ export function encodeCallFilter(
   const calls = findSystemCalls(architecture);
   const audit = auditArchitectures[architecture];
   if (calls === undefined || audit === undefined) return undefined;
-  const { clone, mmap, setsockopt, socket } = calls.filtered;
+  const { clone, fcntl, mmap, setsockopt, socket } = calls.filtered;
   const { unix, ...internet } = families;
   return Buffer.concat([
     encodeInstruction(load, architectureOffset),
@@ -65,6 +68,11 @@ export function encodeCallFilter(
       encodeInstruction(load, firstArgumentOffset),
       encodeInstruction(jumpIfAnyBit, newNamespaces, 0, 1),
       encodeInstruction(answer, failWith(EPERM)),
+      encodeInstruction(answer, allow),
+    ]),
+    ...when(fcntl, [
+      encodeInstruction(load, secondArgumentOffset),
+      ...locksWithoutOwner.flatMap((command) => when(command, [encodeInstruction(answer, failWith(EINVAL))])),
       encodeInstruction(answer, allow),
     ]),
     // Pages of these stay without being resident in any process, so that the watch does not see them.

@@ -99,6 +99,25 @@ time.sleep(600)
     await requireWorking(fixture);
   });
 
+  it('cannot use the memory of locks of files', async () => {
+    const text = `${attempt}
+import fcntl, os, struct
+def lock(file, start):
+    fcntl.fcntl(file, LOCK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, start, 1, 0))
+file = os.open("x", os.O_RDWR | os.O_CREAT)
+LOCK = 37
+attempt("of an open file", lambda: lock(file, 0))
+LOCK = fcntl.F_SETLK
+attempt("of a process", lambda: lock(file, 0))
+`;
+    const { stdout } = await fixture.run(text, { language: 'python' });
+    assert.deepEqual(stdout.split('\n'), ['of an open file refused: OSError', 'of a process -> None']);
+    const many = `for start in range(30000, 0, -1): lock(file, 2 * start)\nimport time; time.sleep(600)`;
+    const { message } = await fixture.run(text + many, { language: 'python' });
+    assert.match(message ?? '', /more than 200 MB of memory and was killed/);
+    await requireWorking(fixture);
+  });
+
   it('takes nothing that counts for the user of the agent', async () => {
     const { stdout, stderr } = await fixture.run(
       `${attempt}

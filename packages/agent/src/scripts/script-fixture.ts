@@ -74,7 +74,13 @@ export function createScriptsFixture(
   const logged: string[] = [];
   const scripts = openScripts({
     settings: { isOn: true, bounds: { ...bounds, ...change }, python: undefined, network: [], ...settings },
-    confinement: { launcher: [], limitFolders: () => [], memory, close: async () => undefined },
+    confinement: {
+      launcher: [],
+      limitFolders: () => [],
+      memory,
+      limitAllocations: () => [],
+      close: async () => undefined,
+    },
     hiddenFolder: folder,
     log: createLog({ level: 'info', write: (line) => logged.push(line) }),
   });

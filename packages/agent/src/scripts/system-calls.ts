@@ -30,8 +30,8 @@ const sandboxCalls = {
 
 /** What the filter looks at more closely. */
 const filteredCalls = {
-  x64: { clone: 56, mmap: 9, setsockopt: 54, socket: 41 },
-  arm64: { clone: 220, mmap: 222, setsockopt: 208, socket: 198 },
+  x64: { clone: 56, fcntl: 72, mmap: 9, setsockopt: 54, socket: 41 },
+  arm64: { clone: 220, fcntl: 25, mmap: 222, setsockopt: 208, socket: 198 },
 } as const;
 
 /**

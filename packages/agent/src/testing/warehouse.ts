@@ -20,7 +20,8 @@ export function makeWarehouseFolders(): { root: string; folders: Folders } {
 /** SQL in the warehouse meets only the checks of SQL: the network is not confined. */
 export function createOpenConfinement(): Confinement {
   const memory = new MemoryWatch();
-  return { launcher: [], limitFolders: () => [], memory, close: () => memory.close() };
+  const none = () => [];
+  return { launcher: [], limitFolders: none, memory, limitAllocations: none, close: () => memory.close() };
 }
 
 export const errorLog = createLog({ level: 'error', write: (line) => console.log(line) });

@@ -26,6 +26,9 @@ interface ProcessBounds {
   concurrency: number;
 }
 
+/** Of jemalloc, which DuckDB has in it: addresses that it keeps would count as memory that is in use. */
+const givesMemoryBack = { DUCKDB_JE_MALLOC_CONF: 'retain:false' };
+
 export class DatabaseProcess {
   /** Rejects with a message for the user if the database cannot be opened. */
   readonly opened: Promise<void>;
@@ -45,10 +48,13 @@ export class DatabaseProcess {
   constructor(settings: DatabaseSettings, bounds: ProcessBounds) {
     this.#bounds = bounds;
     this.#child = startChild(new URL('./duckdb-process.ts', import.meta.url), {
-      launcher: findLauncher(settings, bounds.confinement),
+      launcher: findLauncher(settings, bounds),
       execArgv: ['--disable-warning=ExperimentalWarning'],
       // Each running DuckDB statement blocks a thread of libuv. A run may have several.
-      environment: { UV_THREADPOOL_SIZE: String(Math.min(1024, bounds.concurrency * 2 + 4)) },
+      environment: {
+        UV_THREADPOOL_SIZE: String(Math.min(1024, bounds.concurrency * 2 + 4)),
+        ...givesMemoryBack,
+      },
       home: settings.temporaryFolder,
       workingFolder: settings.filesFolder,
     });
@@ -182,9 +188,13 @@ export class DatabaseProcess {
 }
 
 /** SQL reads the allowed folders, but writes only the files folder. */
-function findLauncher(settings: DatabaseSettings, confinement: Confinement): readonly string[] {
+function findLauncher(
+  settings: DatabaseSettings,
+  { confinement, processMegabytes }: ProcessBounds,
+): readonly string[] {
   const { databaseFile, temporaryFolder, filesFolder, allowedFolders } = settings;
   return [
+    ...confinement.limitAllocations(processMegabytes),
     ...confinement.launcher,
     ...confinement.limitFolders({
       readable: allowedFolders,

@@ -22,7 +22,7 @@ async function explain(sql: string): Promise<string> {
     () => assert.fail('it did not fail'),
     (reason: unknown) => reason,
   );
-  return explainError(error, 64);
+  return explainError(error, { memoryMegabytes: 64, processMegabytes: 512 });
 }
 
 function explainFile(text: string, options: string): Promise<string> {

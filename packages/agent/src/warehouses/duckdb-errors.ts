@@ -8,11 +8,20 @@ import { getReason } from '../log.ts';
  */
 const messageLimit = 200_000;
 
-export function explainError(error: unknown, memoryMegabytes: number): string {
+export function explainError(
+  error: unknown,
+  { memoryMegabytes, processMegabytes }: { memoryMegabytes: number; processMegabytes: number },
+): string {
   // The stack trace of an internal error contains addresses and paths of this machine.
   const reason = cutAt(getReason(error).slice(0, messageLimit), /\nStack Trace:/);
   if (/max_temp_directory_size/.test(reason))
     return `${cutAt(reason, /\sThis limit was set/).replace(/\.$/, '')}; the disk space for spilling is limited: make the query smaller, or raise HEADGATE_AGENT_WAREHOUSE_TEMP_MB of the agent`;
+  if (
+    /^Out of Memory Error: (?:Allocation failure|Failed to allocate block of \d+ bytes \(bad allocation\))/.test(
+      reason,
+    )
+  )
+    return `the statement needs more memory than the ${processMegabytes} MB of the warehouse’s process: make its values smaller, or raise HEADGATE_AGENT_WAREHOUSE_PROCESS_MEMORY_MB of the agent`;
   const message = cutAt(reason, /\nPossible solutions:/);
   if (message !== reason || /^Out of Memory Error/.test(message)) {
     return `${message.trim()}; the warehouse has ${memoryMegabytes} MB: make the query smaller, or raise HEADGATE_AGENT_WAREHOUSE_MEMORY_MB of the agent`;

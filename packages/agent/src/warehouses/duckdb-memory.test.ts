@@ -4,22 +4,22 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { isInTurn, testSeed } from '@headgate/contract/testing/rounds';
 import { type Confinement, openConfinement } from '../confinement/confinement.ts';
-import { removeTree } from '../host/folders.ts';
+import { type EnvironmentPlace, removeTree } from '../host/folders.ts';
 import { createTestDriver, errorLog, makeWarehouseFolders, testPlace } from '../testing/warehouse.ts';
 import type { WarehouseConnection, WarehouseDriver } from './warehouse.ts';
 
 const { root, folders } = makeWarehouseFolders();
 const limitMegabytes = 420;
-/** How fast it grows until the watch has a processor depends on the load. These statements need 4 GB and more. */
+/** How fast it grows until the watch has a processor depends on the load. */
 const overshootMegabytes = 1_500;
 
 /** The process with the open database. */
-function databaseProcess(): number | undefined {
+function databaseProcess(place: EnvironmentPlace): number | undefined {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   return pids.map(Number).find((pid) => {
     try {
       const files = readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`));
-      return files.includes(folders.database(testPlace));
+      return files.includes(folders.database(place));
     } catch {
       return false;
     }
@@ -57,49 +57,6 @@ describe('SQL that exceeds DuckDB’s own memory limit', () => {
   const ended =
     /exceeded its limit of 420 MB of memory and was killed, with all statements .*HEADGATE_AGENT_WAREHOUSE_PROCESS_MEMORY_MB/;
 
-  const statements = [
-    'select length(range(1000000000)::varchar)',
-    `select length(list_aggregate(range(500000000), 'sum')::varchar)`,
-    `select length(bitstring('1', 1000000000)::varchar)`,
-    `select sum(length(repeat(repeat('x', 100000000) || range, 8))) from range(8)`,
-    'select histogram(range) from range(1000000000)',
-  ];
-  for (const [number, sql] of statements.entries()) {
-    if (!isInTurn(number, statements.length, 2)) continue;
-    it(`fails, and the next statement works: ${sql} (TEST_SEED=${testSeed})`, async (t) => {
-      await warehouse.query('select 1', 1);
-      const pid = databaseProcess() ?? assert.fail('no process has the database open');
-      let peak = 0;
-      const watching = setInterval(() => {
-        peak = Math.max(peak, peakMegabytes(pid));
-      }, 2);
-      try {
-        await assert.rejects(warehouse.query(sql, 1), ended);
-      } finally {
-        clearInterval(watching);
-      }
-      t.diagnostic(`at most ${Math.round(peak)} MB`);
-      assert.ok(peak < limitMegabytes + overshootMegabytes, `${peak} MB`);
-      assert.deepEqual((await warehouse.query('select count(*) from kept', 1)).rows, [[1000]]);
-    });
-  }
-
-  it('fails other runs with the same message, even between two statements', async () => {
-    const busy = await driver.connect(testPlace);
-    const between = await driver.connect(testPlace);
-    await between.execute('begin; delete from kept');
-    const endless = busy.execute('select count(*) from range(1000000000) a, range(1000000) b');
-    await Promise.all([
-      assert.rejects(endless, ended),
-      assert.rejects(warehouse.execute('select length(range(1000000000)::varchar)'), ended),
-    ]);
-    // Its transaction is gone: the rest of it must not take effect by itself.
-    await assert.rejects(between.execute('insert into kept values (-1)'), ended);
-    assert.deepEqual((await between.query('select count(*), min(a) from kept', 1)).rows, [[1000, 0]]);
-    await busy.close();
-    await between.close();
-  });
-
   it('names the agent’s settings if DuckDB itself limits the query', async () => {
     const list = `select list(repeat('x', 1000)) from range(10000000)`;
     await assert.rejects(warehouse.execute(list), (error: Error) => {
@@ -119,6 +76,77 @@ describe('SQL that exceeds DuckDB’s own memory limit', () => {
     });
     const settings = `select current_setting('threads'), current_setting('max_temp_directory_size')`;
     assert.deepEqual((await warehouse.query(settings, 1)).rows, [[2, '64.0 MiB']]);
+  });
+
+  const giantValues = [
+    'select length(range(1000000000)::varchar)',
+    `select length(list_aggregate(range(500000000), 'sum')::varchar)`,
+    `select length(bitstring('1', 1000000000)::varchar)`,
+    `select length(repeat('x', 2000000000))`,
+    'select len(list_resize([1], 2000000000))',
+    `select length(format('{:2000000000}', 1))`,
+  ];
+  for (const [number, sql] of giantValues.entries()) {
+    if (!isInTurn(number, giantValues.length, 2)) continue;
+    it(`fails alone: ${sql} (TEST_SEED=${testSeed})`, async (t) => {
+      if (confinement.limitAllocations(limitMegabytes).length === 0) return t.skip('prlimit is missing');
+      const beside = await driver.connect(testPlace);
+      await beside.execute('begin; delete from kept');
+      await assert.rejects(
+        warehouse.query(sql, 1),
+        /^Error: the statement needs more memory than the 420 MB .*HEADGATE_AGENT_WAREHOUSE_PROCESS_MEMORY_MB/,
+      );
+      assert.deepEqual(
+        (await beside.query('select count(*) from kept', 1)).rows,
+        [[0]],
+        'in its transaction',
+      );
+      await beside.execute('rollback');
+      await beside.close();
+    });
+  }
+
+  const growing = 'select histogram(range) from range(1000000000)';
+  const watchedPlace = { ...testPlace, environmentName: 'watched' };
+
+  /** Only the watch limits it, so that it is sure which of the two comes first. */
+  async function connectWatched(): Promise<[WarehouseDriver, WarehouseConnection]> {
+    const bounds = { memoryMegabytes: 128, processMegabytes: limitMegabytes };
+    const watched = createTestDriver(folders, { ...confinement, limitAllocations: () => [] }, bounds);
+    const connection = await watched.connect(watchedPlace);
+    await connection.execute('create or replace table kept as select range as a from range(1000)');
+    return [watched, connection];
+  }
+
+  it('fails if it grows in small steps, and the next statement works', async (t) => {
+    const [watched, warehouse] = await connectWatched();
+    const pid = databaseProcess(watchedPlace) ?? assert.fail('no process has the database open');
+    let peak = 0;
+    const watching = setInterval(() => {
+      peak = Math.max(peak, peakMegabytes(pid));
+    }, 2);
+    try {
+      await assert.rejects(warehouse.query(growing, 1), ended);
+    } finally {
+      clearInterval(watching);
+    }
+    t.diagnostic(`at most ${Math.round(peak)} MB`);
+    assert.ok(peak < limitMegabytes + overshootMegabytes, `${peak} MB`);
+    assert.deepEqual((await warehouse.query('select count(*) from kept', 1)).rows, [[1000]]);
+    await watched.close();
+  });
+
+  it('fails other runs with the same message, even between two statements', async () => {
+    const [watched, warehouse] = await connectWatched();
+    const busy = await watched.connect(watchedPlace);
+    const between = await watched.connect(watchedPlace);
+    await between.execute('begin; delete from kept');
+    const endless = busy.execute('select count(*) from range(1000000000) a, range(1000000) b');
+    await Promise.all([assert.rejects(endless, ended), assert.rejects(warehouse.execute(growing), ended)]);
+    // Its transaction is gone: the rest of it must not take effect by itself.
+    await assert.rejects(between.execute('insert into kept values (-1)'), ended);
+    assert.deepEqual((await between.query('select count(*), min(a) from kept', 1)).rows, [[1000, 0]]);
+    await watched.close();
   });
 
   it('a query that only reads is interrupted before it ends the statements of runs', async () => {

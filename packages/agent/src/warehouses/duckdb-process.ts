@@ -42,7 +42,7 @@ interface Session {
 /** By the number of the connection; some are being opened. */
 const sessions = new Map<number, Promise<Session>>();
 let instance: DuckDBInstance | undefined;
-let memoryMegabytes = 0;
+let memory = { memoryMegabytes: 0, processMegabytes: 0 };
 let rules: Omit<StatementRules, 'catalog'> | undefined;
 let watchCatalog: (() => KnownCatalog) | undefined;
 let guard: ReadGuard | undefined;
@@ -52,7 +52,7 @@ function send(message: DatabaseMessage): void {
 }
 
 async function start(settings: DatabaseSettings): Promise<void> {
-  ({ memoryMegabytes } = settings);
+  memory = settings;
   guard = createReadGuard(settings);
   const deadline = performance.now() + openTimeoutMilliseconds;
   for (;;) {
@@ -187,7 +187,6 @@ process.on('message', (request: DatabaseRequest) => {
   if (request.type === 'leave') return void close(request.connection);
   answer(request).then(
     (value) => send({ type: 'answer', id: request.id, value }),
-    (error: unknown) =>
-      send({ type: 'refusal', id: request.id, message: explainError(error, memoryMegabytes) }),
+    (error: unknown) => send({ type: 'refusal', id: request.id, message: explainError(error, memory) }),
   );
 });

@@ -4,9 +4,11 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { SqlRules } from '@headgate/pipelines';
 import { createWarehouseQueryHandler } from '../handlers/warehouse-query.ts';
+import { getReason } from '../log.ts';
 import {
   createOpenConfinement,
   createTestDriver,
@@ -65,6 +67,38 @@ test('a query returns its first rows, and says whether there are more', async ()
   assert.deepEqual([few.rows.length, few.isCut], [3, true]);
   const wide = `select ${Array.from({ length: 30 }, (_, number) => `1 as ${'c'.repeat(90)}${number}`).join()}`;
   await assert.rejects(read(wide, { ...bounds, maxBytes: 2_000 }), /the result has 30 columns/);
+});
+
+test('a query that does not stop ends no run, and no other query begins beside it', async (t) => {
+  const own = createTestDriver(folders, confinement);
+  const place = { ...testPlace, environmentName: 'stuck' };
+  const run = await own.connect(place);
+  await run.execute('begin; create table kept as select 1 as a');
+  const reading = await own.connectReading(place);
+  // One value, for which DuckDB needs minutes and looks at no interrupt.
+  const endless = "select levenshtein(repeat('a', 900000), repeat('b', 900000))";
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  for (let reason = 'before it began'; reason.includes('before it began'); ) {
+    const late = new AbortController();
+    const asked = reading.read(endless, bounds, late.signal).catch(getReason);
+    await setImmediate();
+    late.abort();
+    t.mock.timers.tick(10_000);
+    reason = String(await asked);
+    assert.match(reason, /the query did not stop when its time was over|before it began/);
+  }
+  await reading.close();
+  t.mock.timers.reset();
+  await assert.rejects(own.connectReading(place), /an earlier query of this environment has not stopped/);
+  assert.deepEqual((await run.query('select a from kept', 1)).rows, [[1]], 'the run goes on');
+  await run.execute('commit');
+  await run.close();
+  // Its process is idle and ends, with the query.
+  await own.close();
+  const later = await own.connectReading(place);
+  assert.deepEqual((await later.read('from kept', bounds, noLimit)).rows, [[1]]);
+  await later.close();
+  await own.close();
 });
 
 test('a query is in the dialect of the project', async () => {

@@ -240,6 +240,7 @@ describe('the DuckDB warehouse', () => {
     const environment = execFileSync('cat', [`/proc/${pid}/environ`], { encoding: 'utf8' }).split('\0');
     const names = environment.map((entry) => entry.split('=')[0]).filter(Boolean);
     const expected = [
+      'DUCKDB_JE_MALLOC_CONF',
       'HOME',
       'LANG',
       'NODE_CHANNEL_FD',

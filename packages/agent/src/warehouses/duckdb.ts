@@ -21,6 +21,8 @@ import type {
 const closeTimeoutMilliseconds = 10_000;
 const lostScratch =
   'the warehouse’s process has ended, and with it the scratch database of the test: start the test again';
+const stuckQuery =
+  'an earlier query of this environment has not stopped, although its time is over: try again later; it ends at the latest when nothing uses the warehouse';
 const lostState =
   'the warehouse’s process has ended, and with it the temporary tables and settings of this run: start the run again';
 
@@ -34,7 +36,7 @@ export function createDuckdbDriver(settings: WarehouseSettings): WarehouseDriver
   }
   return {
     connect: (place) => getEnvironment(place).connect(),
-    connectReading: (place) => getEnvironment(place).connect(),
+    connectReading: (place) => getEnvironment(place).connectReading(),
     connectScratch: (place, filesFolder) => getEnvironment(place).connect({ filesFolder }),
     async remove(place) {
       const environment = environments.get(settings.folders.database(place));
@@ -63,6 +65,8 @@ class EnvironmentDatabase {
   #process: Promise<DatabaseProcess> | undefined;
   #lastConnection = 0;
   readonly #open = new Set<number>();
+  /** The connections of queries that go on after their time. */
+  readonly #stuck = new Set<number>();
   #idle: NodeJS.Timeout | undefined;
 
   constructor(place: EnvironmentPlace, settings: WarehouseSettings) {
@@ -129,6 +133,11 @@ class EnvironmentDatabase {
     };
   }
 
+  async connectReading(): Promise<ReadingConnection> {
+    if (this.#stuck.size > 0) throw new Error(stuckQuery);
+    return this.connect();
+  }
+
   get isInUse(): boolean {
     return this.#open.size > 0;
   }
@@ -175,7 +184,10 @@ class EnvironmentDatabase {
     }
   }
 
-  /** `limit` interrupts the statement. If it ignores that, the process is killed. */
+  /**
+   * `limit` interrupts the statement. If a statement of a run ignores that, the process is killed. A query goes on:
+   * the statements of runs beside it are worth more.
+   */
   async #askWithin(
     database: DatabaseProcess,
     request: Parameters<DatabaseProcess['askInterruptibly']>[0],
@@ -183,10 +195,15 @@ class EnvironmentDatabase {
   ): Promise<unknown> {
     limit?.throwIfAborted();
     const { answer, interrupt } = database.askInterruptibly(request);
+    const stuck = Promise.withResolvers<never>();
     let bound: NodeJS.Timeout | undefined;
     const end = () => {
       interrupt();
       bound = setTimeout(() => {
+        if (request.type === 'read') {
+          this.#leaveBehind(database, request.connection, answer);
+          return stuck.reject(new Error('the query did not stop when its time was over'));
+        }
         this.#settings.log.warn('a statement did not stop; killing the warehouse process', {
           ...this.#place,
         });
@@ -197,11 +214,24 @@ class EnvironmentDatabase {
     };
     limit?.addEventListener('abort', end);
     try {
-      return await answer;
+      return await Promise.race([answer, stuck.promise]);
     } finally {
       limit?.removeEventListener('abort', end);
       clearTimeout(bound);
     }
+  }
+
+  /** It ends by itself, or with the process when nothing uses the warehouse. */
+  #leaveBehind(database: DatabaseProcess, connection: number, answer: Promise<unknown>): void {
+    this.#settings.log.warn('a query did not stop; it goes on until the warehouse is idle', {
+      ...this.#place,
+    });
+    this.#stuck.add(connection);
+    const end = () => {
+      this.#stuck.delete(connection);
+      database.leave(connection);
+    };
+    answer.then(end, end);
   }
 
   async #closeConnection(
@@ -210,6 +240,7 @@ class EnvironmentDatabase {
     isScratch: boolean,
   ): Promise<void> {
     this.#forget(connection);
+    if (this.#stuck.has(connection)) return;
     if (!database?.alive || (!isScratch && database.leave(connection))) return;
     await this.#closeOn(database, connection);
   }

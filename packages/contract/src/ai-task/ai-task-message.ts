@@ -43,44 +43,65 @@ const PermissionMessage = Type.Object({
 const AiMessageData = named(
   'AiMessageData',
   Type.Union([
-    Type.Object({ type: oneOf(['user']), text: MessageText, senderId: Uuid }),
-    Type.Object({ type: oneOf(['assistant']), text: Text, assistant: Type.String({ maxLength: 255 }) }),
-    Type.Object({ type: oneOf(['tool-call']), toolId: Uuid, toolName: ToolName, toolInput: ToolInput }),
-    Type.Object({
-      type: oneOf(['tool-result']),
-      toolId: Uuid,
-      toolName: ToolName,
-      outcome: oneOf(aiCallOutcomes),
-      text: Text,
-      environmentName: Type.Optional({
-        ...EnvironmentName,
-        description: 'For rows of a warehouse: where they come from',
+    named('AiUserMessage', Type.Object({ type: oneOf(['user']), text: MessageText, senderId: Uuid })),
+    named(
+      'AiAssistantMessage',
+      Type.Object({ type: oneOf(['assistant']), text: Text, assistant: Type.String({ maxLength: 255 }) }),
+    ),
+    named(
+      'AiToolCallMessage',
+      Type.Object({ type: oneOf(['tool-call']), toolId: Uuid, toolName: ToolName, toolInput: ToolInput }),
+    ),
+    named(
+      'AiToolResultMessage',
+      Type.Object({
+        type: oneOf(['tool-result']),
+        toolId: Uuid,
+        toolName: ToolName,
+        outcome: oneOf(aiCallOutcomes),
+        text: Text,
+        environmentName: Type.Optional({
+          ...EnvironmentName,
+          description: 'For rows of a warehouse: where they come from',
+        }),
       }),
-    }),
-    Type.Object({
-      type: oneOf(['decision-needed']),
-      toolId: Uuid,
-      toolName: ToolName,
-      toolInput: ToolInput,
-      permissionMessage: PermissionMessage,
-      expiresAt: DateTime,
-    }),
-    Type.Object({
-      type: oneOf(['decision']),
-      toolId: Uuid,
-      decision: oneOf(decisionTypes),
-      reason: Type.Optional(Reason),
-      answers: Type.Optional(Answers),
-      senderId: Uuid,
-    }),
-    Type.Object({ type: oneOf(['state']), status: AiTaskStatus, reason: Reason }),
-    Type.Object({ type: oneOf(['error']), code: Type.String({ maxLength: 100 }), text: Reason }),
-    Type.Object({
-      type: oneOf(['usage']),
-      inputTokens: Count,
-      outputTokens: Count,
-      milliseconds: Count,
-    }),
+    ),
+    named(
+      'AiDecisionNeededMessage',
+      Type.Object({
+        type: oneOf(['decision-needed']),
+        toolId: Uuid,
+        toolName: ToolName,
+        toolInput: ToolInput,
+        permissionMessage: PermissionMessage,
+        expiresAt: DateTime,
+      }),
+    ),
+    named(
+      'AiDecisionMessage',
+      Type.Object({
+        type: oneOf(['decision']),
+        toolId: Uuid,
+        decision: oneOf(decisionTypes),
+        reason: Type.Optional(Reason),
+        answers: Type.Optional(Answers),
+        senderId: Uuid,
+      }),
+    ),
+    named('AiStateMessage', Type.Object({ type: oneOf(['state']), status: AiTaskStatus, reason: Reason })),
+    named(
+      'AiErrorMessage',
+      Type.Object({ type: oneOf(['error']), code: Type.String({ maxLength: 100 }), text: Reason }),
+    ),
+    named(
+      'AiUsageMessage',
+      Type.Object({
+        type: oneOf(['usage']),
+        inputTokens: Count,
+        outputTokens: Count,
+        milliseconds: Count,
+      }),
+    ),
   ]),
 );
 export type AiMessageData = Static<typeof AiMessageData>;

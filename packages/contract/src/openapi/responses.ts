@@ -73,10 +73,11 @@ export function responsesOf(
   answer: PublishedExample['answer'] | undefined,
   schemas: SchemaWriter,
 ): Record<string, object> {
-  const { status, conditional, dryRun } = operation.success;
+  const { status, conditional, dryRun, endsWith204 } = operation.success;
   return {
     ...(dryRun === undefined ? {} : { 200: describeDryRun(operation.id, dryRun, schemas) }),
     [status]: success(operation, answer, schemas),
+    ...(endsWith204 === undefined ? {} : { 204: refer('responses', 'NoContent') }),
     ...(conditional === undefined ? {} : { 304: refer('responses', 'NotModified') }),
     ...problemResponses(operation),
   };

@@ -28,13 +28,13 @@ export function schemaWriter(): SchemaWriter {
     if (Array.isArray(part)) return part.map(writePart);
     if (!isObject(part)) return part;
     const { [schemaName]: name, ...rest } = part;
-    const written = discriminated(mapValues(rest, writePart));
+    const written = withoutTwins(discriminated(mapValues(rest, writePart)));
     return typeof name === 'string' ? writeNamed(name, written) : written;
   }
 
   function writeNamed(name: string, written: JsonObject): JsonObject {
     const { [schemaName]: _, ...base } = plain(schemaNamed(name) ?? {});
-    const component = discriminated(mapValues(base, writePart));
+    const component = withoutTwins(discriminated(mapValues(base, writePart)));
     if (!isSame(withoutDescription(component), withoutDescription(written)))
       throw new Error(
         `A copy of the schema ${name} differs in more than its description: give it another name.`,
@@ -65,6 +65,17 @@ export function schemaWriter(): SchemaWriter {
     components: () =>
       Object.fromEntries([...components].toSorted(([one], [other]) => (one < other ? -1 : 1))),
   };
+}
+
+/**
+ * A member `$ref` beside `ref` becomes a pattern: generators make the same identifier of both, and some then leave the
+ * schema out.
+ */
+function withoutTwins(schema: JsonObject): JsonObject {
+  const { properties } = schema;
+  if (!isObject(properties) || properties.$ref === undefined || properties.ref === undefined) return schema;
+  const { $ref, ...rest } = properties;
+  return { ...schema, properties: rest, patternProperties: { '^\\$ref$': $ref } };
 }
 
 /** Which of the alternatives has which `type`; undefined unless each is a component that requires one of its own. */

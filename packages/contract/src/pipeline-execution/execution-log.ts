@@ -35,7 +35,7 @@ export const listPipelineExecutionLogs = operation({
   params: Type.Object(executionPath),
   query: Type.Object({ ...tokenQuery, ...logQuery }),
   headers: resumeHeader,
-  success: { status: 200, body: tokenPageOf(LogLine) },
+  success: { status: 200, body: tokenPageOf(LogLine), endsWith204: true },
   problems: ['execution-not-found', 'too-many-streams'],
   events: [],
 });
@@ -50,14 +50,14 @@ export const streamPipelineExecutionLogs = operation({
   description:
     `${whatIsListed} As server-sent events: an event \`line\` for each line, with the line as JSON in \`data\` and its \`sequence\` as \`id\`. ` +
     'The last event is `end`; its `data` has `reason`: `ended` (with the `status` of the execution), `token-expired`, `forbidden`, `shutdown` or `unavailable`. ' +
-    'After `ended` there is nothing more. After another reason, or a lost connection, connect again with `Last-Event-ID` to continue after that line. ' +
+    'After `ended` there is nothing more: its `id` as `Last-Event-ID` gets 204, which ends an `EventSource`. After another reason, or a lost connection, connect again with `Last-Event-ID` to continue after that line. ' +
     'A stream whose client reads nothing for a minute is closed.',
   permission: 'executions:read',
   environmentFrom: 'resource',
   params: Type.Object(executionPath),
   query: Type.Object(logQuery),
   headers: resumeHeader,
-  success: { status: 200, mediaType: 'text/event-stream' },
+  success: { status: 200, mediaType: 'text/event-stream', endsWith204: true },
   problems: ['execution-not-found', 'too-many-streams'],
   events: [],
 });

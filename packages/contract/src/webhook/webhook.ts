@@ -34,7 +34,15 @@ const WebhookState = named(
   'WebhookState',
   oneOf(['active', 'paused'], { description: 'A paused webhook sends nothing and keeps its place' }),
 );
-const WebhookFormat = oneOf(['json'], { description: 'The format of the bodies' });
+const WebhookFormat = named(
+  'WebhookFormat',
+  oneOf(['json', 'slack', 'teams'], {
+    description:
+      'The format of the bodies. json: the event. slack: a message for an incoming webhook of Slack. ' +
+      'teams: a card for a workflow of Microsoft Teams that starts with a webhook request',
+  }),
+);
+export type WebhookFormat = Static<typeof WebhookFormat>;
 
 export const Webhook = named(
   'Webhook',
@@ -161,6 +169,7 @@ export const updateWebhook = operation({
     eventNames: Type.Optional(EventNames),
     projectId: Type.Optional(Type.Union([ProjectId, Type.Null()])),
     environmentName: Type.Optional(Type.Union([EnvironmentName, Type.Null()])),
+    format: Type.Optional(WebhookFormat),
     state: Type.Optional(WebhookState),
   }),
   success: { status: 200, body: Webhook, headers: ['ETag'] },

@@ -143,3 +143,8 @@ export interface ProfileFinding {
 
 /** Why an endpoint cannot be called or its response cannot be used. The message names what to change. */
 export class ConnectorError extends Error {}
+
+/** A fault that another attempt would meet again: only a change of the pipeline, the profile or the settings helps. */
+export class PermanentFault extends ConnectorError {
+  override name = 'PermanentFault';
+}

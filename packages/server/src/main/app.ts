@@ -8,7 +8,7 @@ import Fastify, {
 } from 'fastify';
 import { createEndpoints } from '../kernel/endpoint/endpoint.ts';
 import { createBodyReader } from '../kernel/http/body-reader.ts';
-import { problem, withHeaders } from '../kernel/http/problems.ts';
+import { Problem, problem, withHeaders } from '../kernel/http/problems.ts';
 import { recountRefused } from '../kernel/security/admission.ts';
 import { serveSlices } from './assembly.ts';
 import type { Dependencies } from './deps.ts';
@@ -76,8 +76,7 @@ export function createApp(
   addRequestHooks(app, deps, cors, answerElse);
   app.setErrorHandler((failure, request, reply) => {
     const found = explainFailure(recountRefused(deps.rateLimit, request, reply, failure), request, deps);
-    if (found.status >= 500)
-      deps.log.error({ err: failure, requestId: request.id, code: found.code }, 'a request failed');
+    logFailure(deps, request, found, failure);
     return answerProblem(deps, request, reply, found);
   });
   app.setNotFoundHandler(answerElse);
@@ -87,6 +86,17 @@ export function createApp(
   serveDocuments(app, deps);
   referenceRoutes(app, deps);
   return app;
+}
+
+/** A server that refuses a request because it is busy or stops is not broken: its line has no stack. */
+function logFailure(
+  { log }: Dependencies,
+  { id: requestId }: FastifyRequest,
+  { status, code }: Problem,
+  err: unknown,
+): void {
+  if (status === 503 && err instanceof Problem) log.warn({ requestId, code }, 'a request was refused');
+  else if (status >= 500) log.error({ err, requestId, code }, 'a request failed');
 }
 
 function createServerOptions(

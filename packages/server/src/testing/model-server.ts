@@ -15,6 +15,8 @@ export interface ScriptedAnswer {
   status?: number;
   headers?: Record<string, string>;
   body?: string;
+  /** Sent as it is, in place of the stream of events. */
+  rawStream?: string;
   /** Ends the connection before the answer is whole. */
   isCut?: boolean;
   finish?: 'stop' | 'length' | 'content_filter';
@@ -100,7 +102,7 @@ async function sendAnswer(response: ServerResponse, shape: Shape, answer: Script
     return;
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  const pieces = shape.render(answer);
+  const pieces = answer.rawStream === undefined ? shape.render(answer) : [answer.rawStream];
   for (const [index, piece] of pieces.entries()) {
     if (index === 1) await answer.untilRest;
     if (answer.isCut && index === pieces.length - 2) {

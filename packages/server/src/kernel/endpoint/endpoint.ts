@@ -70,7 +70,7 @@ export interface Endpoints {
   read<Op extends Operation>(
     operation: Op,
     handler: (call: ReadCall<Op>) => Promise<Answer<Op>>,
-    follow?: (call: StreamCall<Op>) => Promise<AsyncGenerator<string | Buffer>>,
+    follow?: (call: StreamCall<Op>) => Promise<AsyncGenerator<string | Buffer> | undefined>,
   ): void;
   write<Op extends Operation>(
     operation: Op,
@@ -80,7 +80,7 @@ export interface Endpoints {
   file<Op extends Operation>(operation: Op, handler: (call: ReadCall<Op>) => Promise<FileAnswer>): void;
   stream<Op extends Operation>(
     operation: Op,
-    handler: (call: StreamCall<Op>) => Promise<AsyncGenerator<string | Buffer>>,
+    handler: (call: StreamCall<Op>) => Promise<AsyncGenerator<string | Buffer> | undefined>,
   ): void;
 }
 
@@ -109,7 +109,7 @@ function createEndpointsOf(serves: Serves): Endpoints {
   function sendEvents<Op extends Operation>(
     serving: Serving<Op>,
     reply: FastifyReply,
-    handler: (call: StreamCall<Op>) => Promise<AsyncGenerator<string | Buffer>>,
+    handler: (call: StreamCall<Op>) => Promise<AsyncGenerator<string | Buffer> | undefined>,
   ): Promise<FastifyReply> {
     return streams.send(reply, serving.call.scope, (closed) => handler(createStreamCall(serving, closed)));
   }
@@ -117,7 +117,7 @@ function createEndpointsOf(serves: Serves): Endpoints {
   function route<Op extends Operation>(
     operation: Op,
     serve: (serving: Serving<Op>, reply: FastifyReply) => Promise<FastifyReply>,
-    follow?: (call: StreamCall<Op>) => Promise<AsyncGenerator<string | Buffer>>,
+    follow?: (call: StreamCall<Op>) => Promise<AsyncGenerator<string | Buffer> | undefined>,
   ): void {
     const check = createSecretSafeCheck(operation);
     const occupant = createOccupant(operation.id);

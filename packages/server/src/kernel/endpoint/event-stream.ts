@@ -26,14 +26,15 @@ export interface StreamOwner {
 
 export interface EventStreams {
   /**
-   * Sends what `open` returns. `closed` is aborted when the client is gone.
+   * Sends what `open` returns, or 204 for nothing: an `EventSource` then connects no more. `closed` is aborted when the
+   * client is gone.
    *
    * @throws `too-many-streams`, `overloaded`, and what `open` throws
    */
   send(
     reply: FastifyReply,
     of: StreamOwner,
-    open: (closed: AbortSignal) => Promise<AsyncGenerator<string | Buffer>>,
+    open: (closed: AbortSignal) => Promise<AsyncGenerator<string | Buffer> | undefined>,
   ): Promise<FastifyReply>;
 }
 
@@ -74,6 +75,7 @@ export function createEventStreams(): EventStreams {
         });
       }
       const source = await open(closing.signal);
+      if (source === undefined) return reply.code(204).send();
       reply.headers({
         'content-type': 'text/event-stream; charset=utf-8',
         'cache-control': 'no-store',

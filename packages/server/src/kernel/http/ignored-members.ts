@@ -39,7 +39,7 @@ export function warnOfIgnored(
 }
 
 /** Headers may contain only ASCII. */
-function escapeNonAscii(text: string): string {
+export function escapeNonAscii(text: string): string {
   return text.replaceAll(
     /[^\x20-\x7e]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,

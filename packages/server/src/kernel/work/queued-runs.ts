@@ -16,7 +16,7 @@ export const countQueuedRuns = (account: string, project: string, environment: s
     and q.environment_name = ${environment} and q.state = 'queued' and q.claimable_until is null limit ${limit}) queued)`;
 
 /** Throws `queue-full`. */
-export function requireRoom(queued: number, environmentName: string, { queuedRuns }: QueueLimit): void {
+export function requireQueuePlace(queued: number, environmentName: string, { queuedRuns }: QueueLimit): void {
   if (queued >= queuedRuns) throw createQueueProblem(environmentName, queuedRuns);
 }
 

@@ -60,7 +60,15 @@ test('a caller, and an account, have a share of the bodies that are received at 
     assert.equal(await (await open(caller)).status, 503);
   }
   // The account has no more, but small bodies pass.
+  const lines = server.logLines.length;
   assert.equal(await (await open(third)).status, 503);
+  const logged = server.logLines.slice(lines).map((line) => JSON.parse(line));
+  const refused = logged.filter(({ msg }) => msg.startsWith('a request'));
+  assert.deepEqual(
+    refused.map(({ level, code, err }) => [level, code, err]),
+    [[40, 'overloaded', undefined]],
+    'it is no fault of the server',
+  );
   assert.equal(await (await open(third, { 'content-length': '1000' })).status, undefined);
   // A lost connection gives its share back.
   const [lost] = held;

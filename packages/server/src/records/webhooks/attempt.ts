@@ -1,9 +1,10 @@
 /** One attempt to send an event to a receiver, and what became of it. */
-import type { AccountEventItem, EventName } from '@headgate/contract';
+import type { EventName, WebhookFormat } from '@headgate/contract';
 import type { Clock } from '../../kernel/clock.ts';
 import type { OutgoingClient, OutgoingResult } from '../../kernel/security/outgoing-client.ts';
 import type { Secret } from '../../kernel/security/sealed.ts';
 import { type LoggedEvent, presentEvent } from '../events/index.ts';
+import { renderBody } from './body.ts';
 import { computeNextAttempt, readRetryAfter } from './retry-times.ts';
 import type { AttemptResult } from './sending.store.ts';
 import { signDelivery } from './signature.ts';
@@ -13,6 +14,7 @@ export type AttemptEnd = 'delivered' | 'failed' | 'dead' | 'gone' | 'stopped';
 
 export interface Receiver {
   url: string;
+  format: WebhookFormat;
   secrets: readonly Secret[];
   client: OutgoingClient;
   clock: Clock;
@@ -28,11 +30,11 @@ export interface Attempt {
 
 /** @param before how often the event was sent already */
 export async function attemptDelivery(
-  { url, secrets, client, clock, userAgent, stopping }: Receiver,
+  { url, format, secrets, client, clock, userAgent, stopping }: Receiver,
   event: LoggedEvent,
   before: number,
 ): Promise<Attempt> {
-  const body = renderBody(presentEvent(event));
+  const body = renderBody(format, presentEvent(event));
   const headers = {
     'content-type': 'application/json',
     'user-agent': userAgent,
@@ -73,11 +75,6 @@ function findWantedTime(answer: OutgoingResult, now: Date): Date | undefined {
 /** The later of the two; a delivery that is not sent again stays so. */
 function postpone(next: Date | undefined, wanted: Date | undefined): Date | undefined {
   return next !== undefined && wanted !== undefined && wanted > next ? wanted : next;
-}
-
-/** The body of the Standard Webhooks scheme. */
-function renderBody(event: AccountEventItem): string {
-  return JSON.stringify({ type: event.eventName, timestamp: event.eventTimestamp, data: event });
 }
 
 /** The result of a delivery that is given up without another attempt. */

@@ -1,5 +1,5 @@
 /** What one webhook has to send, and the results. Each write is refused if another server has the lease. */
-import type { DeliveryStatus, EventName } from '@headgate/contract';
+import type { DeliveryStatus, EventName, WebhookFormat } from '@headgate/contract';
 import { addSeconds } from '../../kernel/clock.ts';
 import {
   type ColumnTypes,
@@ -20,6 +20,7 @@ const isHeld = 'w.account_id = $account_id and w.webhook_id = $webhook_id and w.
 const placeRow = {
   name: 'text',
   url: 'text',
+  format: typed<WebhookFormat>('text'),
   state: typed<'active' | 'paused'>('text'),
   position: 'bigint',
   retry_at: 'timestamptz?',
@@ -40,7 +41,7 @@ export type WebhookPlace = RowOf<typeof placeRow>;
 const selectPlace = statement(
   { parameters: { ...claimTypes, now: 'timestamptz' }, row: placeRow },
   `
-  select w.name, w.url, w.state, w.position, w.retry_at, w.redelivery_at, w.failing_since, w.sealed_secret,
+  select w.name, w.url, w.format, w.state, w.position, w.retry_at, w.redelivery_at, w.failing_since, w.sealed_secret,
     case when w.previous_secret_until > $now then w.sealed_previous_secret end as sealed_previous_secret, w.owner_id,
     w.interruptions,
     coalesce((select p.removed_position from event_position p where p.account_id = w.account_id), 0) as removed_position,

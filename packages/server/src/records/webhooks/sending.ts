@@ -105,7 +105,7 @@ async function runRound(services: SendingServices, claim: Claim, client: Outgoin
   const sealed = [place.sealed_secret, place.sealed_previous_secret].filter((each) => each !== null);
   const secrets = sealed.map((each) => sealer.unseal(each, webhookSecretPurpose));
   const userAgent = `Headgate/${version}`;
-  const receiver = { url: place.url, secrets, client, clock, userAgent, stopping };
+  const receiver = { url: place.url, format: place.format, secrets, client, clock, userAgent, stopping };
   const round = new Round(services, claim, receiver, place, reach);
   const redelivered = await round.sendRedeliveries();
   if (redelivered === 'ended') return 'ended';

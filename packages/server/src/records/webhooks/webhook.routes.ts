@@ -76,6 +76,7 @@ export function webhookRoutes(
         event_names: body.eventNames ?? [],
         project_id: body.projectId ?? null,
         environment_name: body.environmentName ?? null,
+        format: body.format ?? 'json',
         owner_id: scope.actorId,
         created_at: now,
       };
@@ -102,6 +103,7 @@ export function webhookRoutes(
         event_names: body.eventNames ?? stored.event_names,
         project_id: body.projectId === undefined ? stored.project_id : body.projectId,
         environment_name: body.environmentName === undefined ? stored.environment_name : body.environmentName,
+        format: body.format ?? stored.format,
         state: body.state ?? stored.state,
         pause_reason: choosePauseReason(stored, body.state),
         owner_id: scope.actorId,

@@ -1,5 +1,5 @@
 /** The table `webhook`, as far as its owner sees it. What delivery changes is in courier.store.ts. */
-import type { Webhook } from '@headgate/contract';
+import type { Webhook, WebhookFormat } from '@headgate/contract';
 import { webhooksPerAccount } from '@headgate/contract';
 import {
   type ColumnTypes,
@@ -22,6 +22,7 @@ const settingTypes = {
   event_names: typed<Webhook['eventNames']>('text[]'),
   project_id: 'uuid?',
   environment_name: 'text?',
+  format: typed<WebhookFormat>('text'),
   state: typed<Webhook['state']>('text'),
   pause_reason: 'text?',
   owner_id: 'uuid',
@@ -47,8 +48,8 @@ export type WebhookRow = RowOf<typeof webhookRow>;
  * the tables whole.
  */
 const columns = `
-  w.webhook_id, w.name, w.url, w.event_names, w.project_id, w.environment_name, w.state, w.pause_reason, w.owner_id, w.version,
-  w.created_at, w.previous_secret_until, w.last_delivery_at, w.last_status, w.failing_since, w.retry_at, w.missed_events,
+  w.webhook_id, w.name, w.url, w.event_names, w.project_id, w.environment_name, w.format, w.state, w.pause_reason,
+  w.owner_id, w.version, w.created_at, w.previous_secret_until, w.last_delivery_at, w.last_status, w.failing_since, w.retry_at, w.missed_events,
   case when w.project_id is null then true
     when w.environment_name is null then coalesce((
       select true from project p where p.account_id = w.account_id and p.project_id = w.project_id limit 1), false)
@@ -104,10 +105,10 @@ const countUnderLock = [
 const insertOne = statement(
   { parameters: { account_id: 'uuid', ...settingTypes, sealed_secret: 'bytea' } },
   `
-  insert into webhook (account_id, webhook_id, name, url, event_names, project_id, environment_name, state, pause_reason,
-    owner_id, version, created_at, sealed_secret, position)
-  values ($account_id, $webhook_id, $name, $url, $event_names, $project_id, $environment_name, $state, $pause_reason,
-    $owner_id, $version, $created_at, $sealed_secret,
+  insert into webhook (account_id, webhook_id, name, url, event_names, project_id, environment_name, format, state,
+    pause_reason, owner_id, version, created_at, sealed_secret, position)
+  values ($account_id, $webhook_id, $name, $url, $event_names, $project_id, $environment_name, $format, $state,
+    $pause_reason, $owner_id, $version, $created_at, $sealed_secret,
     coalesce((select p.last_position from event_position p where p.account_id = $account_id), 0))`,
 );
 
@@ -177,6 +178,7 @@ const updateOne = statement(
       event_names: typed<Webhook['eventNames']>('text[]'),
       project_id: 'uuid?',
       environment_name: 'text?',
+      format: 'text',
       state: 'text',
       pause_reason: 'text?',
       owner_id: 'uuid',
@@ -187,7 +189,8 @@ const updateOne = statement(
   },
   `
   update webhook set name = $name, url = $url, event_names = $event_names, project_id = $project_id,
-    environment_name = $environment_name, state = $state, pause_reason = $pause_reason, owner_id = $owner_id, version = $version,
+    environment_name = $environment_name, format = $format, state = $state, pause_reason = $pause_reason,
+    owner_id = $owner_id, version = $version,
     retry_at = case when $is_resumed and retry_at > $now then $now else retry_at end,
     redelivery_at = case when $is_resumed and redelivery_at > $now then $now else redelivery_at end,
     failing_since = case when $is_resumed then null else failing_since end
@@ -205,6 +208,7 @@ export function updateWebhookRow(
     event_names,
     project_id,
     environment_name,
+    format,
     state,
     pause_reason,
     ...row
@@ -218,6 +222,7 @@ export function updateWebhookRow(
     name,
     url,
     ...filters,
+    format,
     state,
     pause_reason,
     owner_id: row.owner_id,

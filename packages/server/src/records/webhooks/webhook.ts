@@ -25,8 +25,18 @@ export async function requireAllowedUrl(egress: EgressGuard, text: string): Prom
 
 /** What an event shows of a webhook: of its address the origin only, because the rest may contain a token. */
 export function describeWebhook(row: WebhookRow): object {
-  const { name, url, eventNames, projectId, environmentName, state, pauseReason } = presentWebhook(row);
-  return { name, url: new URL(url).origin, eventNames, projectId, environmentName, state, pauseReason };
+  const { name, url, eventNames, projectId, environmentName, format, state, pauseReason } =
+    presentWebhook(row);
+  return {
+    name,
+    url: new URL(url).origin,
+    eventNames,
+    projectId,
+    environmentName,
+    format,
+    state,
+    pauseReason,
+  };
 }
 
 export function presentWebhook(row: WebhookRow, now?: Date): Webhook {
@@ -35,7 +45,7 @@ export function presentWebhook(row: WebhookRow, now?: Date): Webhook {
     name: row.name,
     url: row.url,
     eventNames: row.event_names,
-    format: 'json',
+    format: row.format,
     state: row.state,
     ownerId: row.owner_id,
     createdAt: row.created_at.toISOString(),

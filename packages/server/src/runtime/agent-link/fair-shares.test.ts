@@ -143,6 +143,48 @@ test('weights say how many works a project gets in its turn, and the share is se
   assert.equal(twice.status, 400);
 });
 
+test('a weight without its project or environment has no effect, and the response names it', async () => {
+  const { one } = await createPlaces(1);
+  const path = `/agents/${one.agent.agentId}`;
+  const { projectId } = one.project;
+  const nowhere = '00000000-0000-4000-8000-000000000000';
+  const patch = (weights: object[]) => one.account.admin.patch(path, { weights });
+  const known = await patch([
+    { projectId, weight: 2 },
+    { projectId, environmentName: 'dev', weight: 2 },
+  ]);
+  assert.equal(known.headers['headgate-warning'], undefined);
+  const unknown = await patch([
+    { projectId: nowhere, weight: 2 },
+    { projectId, environmentName: 'dve', weight: 2 },
+  ]);
+  assert.equal(unknown.status, 202);
+  const warning = String(unknown.headers['headgate-warning']);
+  assert.ok(warning.includes(`there is no project ${nowhere}`), warning);
+  assert.ok(warning.includes(`the project ${projectId} has no environment "dve"`), warning);
+  const names = Array.from({ length: 15 }, (_, each) => `e${each}`);
+  const many = await patch(names.map((environmentName) => ({ projectId, environmentName, weight: 2 })));
+  assert.match(String(many.headers['headgate-warning']), /; and 5 more$/);
+});
+
+test('a prefix of vault names that does not end in a separator is named in a warning', async () => {
+  const { one } = await createPlaces(1);
+  const patch = async (prefix: string) => {
+    const vaultAccess = { projects: { [one.project.projectId]: { prefixes: [prefix] } } };
+    const { status, headers } = await one.account.admin.patch(`/agents/${one.agent.agentId}`, {
+      vaultAccess,
+    });
+    assert.equal(status, 202);
+    return headers['headgate-warning'];
+  };
+  assert.match(
+    String(await patch('team')),
+    /the prefix "team" .* grants names such as "teamx", too: write "team\/"/,
+  );
+  for (const prefix of ['team/', 'team-', 'team_', 'team.'])
+    assert.equal(await patch(prefix), undefined, prefix);
+});
+
 test('two instances together respect the share of an environment', async () => {
   const { one, instance } = await createPlaces(8);
   const second = createInstance(one.agent);

@@ -38,7 +38,8 @@ export async function prepareAsk(step: Step, meter: Meter, onText: Ask['onText']
     };
     const { signal } = step;
     const onBegin = () => meter.begin();
-    return services.model.ask({ ...fixed.request, conversation, signal, onBegin, onText: add });
+    const onUsage: Ask['onUsage'] = (used) => meter.report(used);
+    return services.model.ask({ ...fixed.request, conversation, signal, onBegin, onText: add, onUsage });
   };
   return () =>
     ask(fixed.mostTokens).catch((failure: unknown) => {

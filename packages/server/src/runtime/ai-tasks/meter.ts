@@ -14,6 +14,7 @@ export class Meter {
   #estimateInput = () => 0;
   #hasBegun = false;
   #textLength = 0;
+  #reported: Tokens | undefined;
 
   /** @param estimateInput the tokens of the request that follows */
   prepare(estimateInput: () => number): void {
@@ -29,6 +30,11 @@ export class Meter {
   add(piece: string | undefined): void {
     if (piece === undefined) this.#lose();
     else this.#textLength += Buffer.byteLength(piece);
+  }
+
+  /** What the model server says of an attempt that gives no answer. */
+  report(used: Tokens): void {
+    this.#reported = used;
   }
 
   /** The turn has an answer. */
@@ -48,10 +54,11 @@ export class Meter {
 
   #lose(): void {
     if (this.#hasBegun) {
-      this.#lost.input += this.#estimateInput();
-      this.#lost.output += estimateTokens(this.#textLength);
+      this.#lost.input += this.#reported?.input ?? this.#estimateInput();
+      this.#lost.output += this.#reported?.output ?? estimateTokens(this.#textLength);
     }
     this.#hasBegun = false;
     this.#textLength = 0;
+    this.#reported = undefined;
   }
 }

@@ -39,6 +39,7 @@ function ask(limits: Partial<ModelSettings> = {}): Promise<ModelAnswer> {
     maxOutputTokens: 100,
     signal: new AbortController().signal,
     onBegin: () => undefined,
+    onUsage: () => undefined,
     onText: () => undefined,
   });
 }

@@ -30,6 +30,8 @@ export interface Ask {
   onBegin: () => void;
   /** Called with each piece of text as it is made. After a retry the text begins again: `undefined` first. */
   onText: (piece: string | undefined) => void;
+  /** Called with what the model server says that an attempt used which gave no answer. */
+  onUsage: (used: { input: number; output: number }) => void;
 }
 
 export interface ModelAnswer {
@@ -50,6 +52,7 @@ export type ModelFailureCode =
   | 'model-unavailable'
   | 'model-too-slow'
   | 'model-does-not-stream'
+  | 'model-answered-wrongly'
   | 'model-refused-request'
   | 'context-too-long'
   | 'answer-too-long';

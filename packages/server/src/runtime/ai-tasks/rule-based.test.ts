@@ -72,6 +72,7 @@ async function play(instruction: string, texts: readonly string[], given = tools
       maxOutputTokens: 1,
       signal,
       onBegin: () => undefined,
+      onUsage: () => undefined,
       onText: () => undefined,
     };
     const answer: ModelAnswer = await ruleBasedModel.ask(request);

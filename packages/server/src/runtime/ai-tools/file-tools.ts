@@ -155,7 +155,7 @@ function createWriteTool(services: ToolServices): Tool {
       const restored = requireRestored(path, content, { earlier, key: copy.row.mark_key });
       if (restored.includes('\0') || !restored.isWellFormed())
         throw new ToolFault('the content is not a text');
-      requireRoom(copy, path);
+      requireRoomForFile(copy, path);
       if (bytes !== undefined && restored === earlier) return `${quote(path)} has this content already.`;
       await writeEdit(services, context, copy, { path: found ?? path, content: restored });
       return `${bytes === undefined ? 'Created' : 'Changed'} ${quote(found ?? path)}.`;
@@ -177,7 +177,7 @@ function requireRestored(path: string, content: string, file: { earlier: string;
 }
 
 /** A file must not stand where a folder is, nor below a file. */
-function requireRoom({ files }: WorkingCopy, path: string): void {
+function requireRoomForFile({ files }: WorkingCopy, path: string): void {
   if (files.some((file) => file.path.startsWith(`${path}/`)))
     throw new ToolFault(`${quote(path)} is a folder`);
   const above = files.find((file) => path.startsWith(`${file.path}/`));

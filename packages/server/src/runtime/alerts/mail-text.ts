@@ -1,5 +1,6 @@
 /** The subject and the text of a mail about an alert. */
 import type { AlertConditionType } from '@headgate/contract';
+import { cutText, renderLine } from '../../kernel/one-line.ts';
 import type { Cause } from './cause.ts';
 
 export interface RaisedAlert {
@@ -43,25 +44,14 @@ export function renderAlertMail(
 function renderSubject({ about }: RaisedAlert): string {
   const pipeline = about.pipeline_name.replace(/\.(orch|tran)\.yaml$/, '').replace(/^.*\//, '');
   const end = ` ${verbs[about.condition_type]} in ${about.environment_name}`;
-  const subject = avoidLinks(renderLine(`[Headgate] ${pipeline}${end}`));
-  return cut(subject, longestSubject);
-}
-
-/** By characters, so that none is cut in two. */
-function cut(text: string, most: number): string {
-  const characters = [...text];
-  return characters.length <= most ? text : `${characters.slice(0, most - 1).join('')}…`;
+  const subject = avoidLinks(renderName(`[Headgate] ${pipeline}${end}`));
+  return cutText(subject, longestSubject);
 }
 
 /** Mail programs make links of hosts, addresses and `scheme:`; the names of tenants must not become any. */
 const avoidLinks = (line: string) => line.replaceAll(/[.:@/\\](?=\S)/g, '_');
 
-/**
- * Line breaks and control characters become spaces: names may have them, headers may not. Format characters, which
- * may reverse the direction of a text, go too.
- */
-const renderLine = (text: string) =>
-  cut(text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').replaceAll(/\p{Cf}+/gu, ''), longestName).trim();
+const renderName = (text: string) => renderLine(text, longestName);
 
 /** Marked as a quotation, so that no text of a run is taken for that of the mail. */
 const quoteText = (text: string) =>
@@ -101,7 +91,7 @@ function renderText(
 }
 
 const renderRows = (rows: readonly [string, string | null][]): string[] =>
-  rows.flatMap(([name, value]) => (value === null ? [] : [`${name}: ${renderLine(value)}`]));
+  rows.flatMap(([name, value]) => (value === null ? [] : [`${name}: ${renderName(value)}`]));
 
 /** Has no text of the account but its name, which its operator gave it. */
 export function renderConfirmationMail(
@@ -109,7 +99,7 @@ export function renderConfirmationMail(
   { link, refusal, days }: { link: string; refusal: string | undefined; days: number },
 ): { subject: string; text: string } {
   const text = [
-    `The account ${JSON.stringify(renderLine(accountName))} of a Headgate server wants to send alerts about its data pipelines to this address.`,
+    `The account ${JSON.stringify(renderName(accountName))} of a Headgate server wants to send alerts about its data pipelines to this address.`,
     '',
     `To get them, open this link within ${days} days and confirm:`,
     link,

@@ -5,7 +5,7 @@ import { requireRow } from '../../kernel/database/database.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { type Problem, problem, withViolations } from '../../kernel/http/problems.ts';
 import { readTimeOfId, toUuid } from '../../kernel/identifiers.ts';
-import { requireRoom } from '../../kernel/work/queued-runs.ts';
+import { requireQueuePlace } from '../../kernel/work/queued-runs.ts';
 import { enqueueWork } from '../../kernel/work/work.ts';
 import { findStepDays, type KeptDays } from './execution.retention.ts';
 import type { ExecutionServices } from './execution.routes.ts';
@@ -35,7 +35,7 @@ export function executionRestartRoutes(
     );
     requireRestartable(ended, id);
     requireKeptSteps(ended, id, stepDays, now);
-    requireRoom(ended.queued_runs, ended.environment_name, services.config);
+    requireQueuePlace(ended.queued_runs, ended.environment_name, services.config);
     const restartOf = ended.execution_id;
     const records = await readRecords(services.database.read, scope.accountId, restartOf);
     if (records === undefined)

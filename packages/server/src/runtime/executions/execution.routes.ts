@@ -15,7 +15,7 @@ import { makeEntityTag } from '../../kernel/http/if-match.ts';
 import { computePageBounds, makePagingToken, readPagingToken } from '../../kernel/http/paging.ts';
 import { createTokenProblem, problem } from '../../kernel/http/problems.ts';
 import { isUuid, readTimeOfId, toUuid } from '../../kernel/identifiers.ts';
-import { type QueueLimit, requireRoom } from '../../kernel/work/queued-runs.ts';
+import { type QueueLimit, requireQueuePlace } from '../../kernel/work/queued-runs.ts';
 import { enqueueWork, sendCommand, type WorkTimes } from '../../kernel/work/work.ts';
 import { requirePermissionIn } from '../../workspace/environments/index.ts';
 import { createStartParameters, requireStart, whatStartNeeds } from './execution.start.ts';
@@ -48,7 +48,7 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
     const gridVariables = body.gridVariables ?? {};
     const [found] = await rows(whatStartNeeds, createStartParameters(body, services.config));
     const { version, pipeline, agentId, userName, uses, queuedRuns } = requireStart(found, body);
-    requireRoom(queuedRuns, environmentName, services.config);
+    requireQueuePlace(queuedRuns, environmentName, services.config);
     const sharedArtifacts = await chooseVersions(services.database.read, scope, uses);
     const executionId = newId();
     const execution = {

@@ -34,13 +34,18 @@ export function getLogKey(executionId: string): string {
 }
 
 /**
- * Checks the request, and returns the text of the stream.
+ * Checks the request, and returns the text of the stream. Undefined: the run has ended, and the client has its last line.
  *
  * @throws `execution-not-found`, and the refusals of a read
  */
-export async function followLog(call: Call, services: LogStreamServices): Promise<AsyncGenerator<string>> {
-  const after = Math.min(Number(call.headers['Last-Event-Id'] ?? 0), mostInteger);
-  const { executionId } = await readAfter(call, after);
+export async function followLog(
+  call: Call,
+  services: LogStreamServices,
+): Promise<AsyncGenerator<string> | undefined> {
+  const lastId = call.headers['Last-Event-Id'] ?? '';
+  const after = Math.min(Number(lastId), mostInteger);
+  const { executionId, lines, status } = await readAfter(call, after);
+  if (lastId !== '' && lines.length === 0 && executionStates.isEnd(status)) return undefined;
   return renderEvents(call, services, { after, key: getLogKey(executionId) });
 }
 
@@ -64,7 +69,9 @@ async function* renderEvents(
         after = lines.at(-1)?.sequence ?? after;
         continue;
       }
-      if (executionStates.isEnd(status)) return yield renderEnd({ reason: 'ended', status });
+      // With an id, so that a client that connects again is told that there is nothing more.
+      if (executionStates.isEnd(status))
+        return yield renderEvent('end', { reason: 'ended', status }, Math.max(after, last));
       // The lines in between are of other steps.
       after = Math.max(after, last);
       const woken = await wait.waitAtMost(waitMilliseconds, AbortSignal.any([stopping, call.closed]));
@@ -92,9 +99,9 @@ async function readAfter(call: Call, after: number) {
   return { lines: rows.map(presentLine), ...total };
 }
 
-type End =
-  | { reason: 'ended'; status: string }
-  | { reason: 'token-expired' | 'forbidden' | 'shutdown' | 'unavailable' };
+interface End {
+  reason: 'token-expired' | 'forbidden' | 'shutdown' | 'unavailable';
+}
 
 function describeRefusal(failure: unknown): End {
   if (!(failure instanceof Problem)) return { reason: 'unavailable' };

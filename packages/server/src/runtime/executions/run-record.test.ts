@@ -121,6 +121,28 @@ test('unknown runs and wrong parameters are refused', async () => {
   requireProblem(await admin.get(`${run}/logs/stream`, { headers }), 400, 'invalid-request');
 });
 
+test('the end of a log has an id, and 204 for that id stops an EventSource', async () => {
+  for (const printed of [0, 3]) {
+    const { admin, step, lineOf, print, end, run } = await createRunning();
+    const token = await admin.token();
+    if (printed > 0) await print(...[1, 2, 3].map((sequence) => lineOf(step, sequence)));
+    const early = await follow(run, token, String(printed));
+    assert.equal(early.answer.status, 200, 'the run may print more');
+    await end();
+    const stream = await follow(run, token);
+    let last = await stream.next();
+    while (last?.event === 'line') last = await stream.next();
+    assert.deepEqual([last?.event, last?.id], ['end', String(printed)]);
+    for (const id of [String(printed), '999999'])
+      assert.equal((await follow(run, token, id)).answer.status, 204, id);
+    const headers = { 'last-event-id': String(printed), accept: 'text/event-stream' };
+    assert.equal((await admin.get(`${run}/logs`, { headers })).status, 204);
+    assert.equal((await follow(run, token, '')).answer.status, 200, 'an empty id is none');
+    if (printed > 0) assert.equal((await (await follow(run, token, '2')).next())?.id, '3');
+    await early.cancel();
+  }
+});
+
 test('a stream has each line as it is printed, continues after a line, and ends with the run', async () => {
   const { admin, step, lineOf, print, end, run } = await createRunning();
   const token = await admin.token();
@@ -151,7 +173,7 @@ test('the list of lines is a stream for a caller that accepts events', async () 
   });
   assert.match(answer.headers.get('content-type') ?? '', /^text\/event-stream/);
   const events = (await answer.text()).match(/^(id|event): .*$/gm);
-  assert.deepEqual(events, ['id: 2', 'event: line', 'event: end']);
+  assert.deepEqual(events, ['id: 2', 'event: line', 'id: 2', 'event: end']);
 });
 
 test('a stream ends when the caller loses its right, and when its token expires', async () => {

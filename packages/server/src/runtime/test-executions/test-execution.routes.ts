@@ -6,7 +6,7 @@ import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { readTimeOfId, toUuid } from '../../kernel/identifiers.ts';
-import { type QueueLimit, requireRoom } from '../../kernel/work/queued-runs.ts';
+import { type QueueLimit, requireQueuePlace } from '../../kernel/work/queued-runs.ts';
 import {
   describeCancellation,
   endWork,
@@ -42,7 +42,7 @@ export function testExecutionRoutes({ read, write }: Endpoints, services: TestEx
     const { environmentName, executionTag } = body;
     const [found] = await rows(whatStartNeeds, createPlaceParameters(body, services.config));
     const { row, version } = requireVersion(found, body);
-    requireRoom(row.queued_runs, environmentName, services.config);
+    requireQueuePlace(row.queued_runs, environmentName, services.config);
     const pipelines = await rows(testedPipelines, { manifest_digest: version.manifestDigest });
     const tests = chooseTests(body, { name: version.name, pipelines });
     const agentId = requireAgent(row, body);

@@ -19,6 +19,7 @@ import { type AccountEvent, createEventSource } from '../../kernel/database/even
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { requireMatch } from '../../kernel/http/if-match.ts';
+import { escapeNonAscii } from '../../kernel/http/ignored-members.ts';
 import { computePageBounds } from '../../kernel/http/paging.ts';
 import { invalidRequest, problem } from '../../kernel/http/problems.ts';
 import { findWord, requireWord } from '../../kernel/http/words.ts';
@@ -32,6 +33,7 @@ import {
   agentPage,
   deleteAgentRow,
   insertAgent,
+  listUnknownWeights,
   lockAgent,
   presentAgent,
   presentSummary,
@@ -101,6 +103,35 @@ function readWeights(weights: readonly AgentWeight[]): AgentWeight[] {
   return read;
 }
 
+const mostNamed = 10;
+
+function describeUnknown(found: Awaited<ReturnType<typeof listUnknownWeights>>): string[] {
+  return found.map(({ project_id: projectId, environment_name: name, has_project: hasProject }) =>
+    hasProject
+      ? `a weight has no effect: the project ${projectId} has no environment ${JSON.stringify(name)}`
+      : `a weight has no effect: there is no project ${projectId}`,
+  );
+}
+
+/** `team` is a prefix of `team/a`, and of the names of `teammates/`. */
+function describeOpenPrefixes(access: VaultAccess | undefined): string[] {
+  return Object.entries(access?.projects ?? {}).flatMap(([projectId, { prefixes = [] }]) =>
+    prefixes
+      .filter((prefix) => !/[/_.-]$/.test(prefix))
+      .map((prefix) => {
+        const [written, other, ended] = ['', 'x', '/'].map((end) => JSON.stringify(prefix + end));
+        return `the prefix ${written} of the project ${projectId} grants names such as ${other}, too: write ${ended} if these belong to others`;
+      }),
+  );
+}
+
+function renderWarning(sentences: readonly string[]): { warning?: string } {
+  if (sentences.length === 0) return {};
+  const more = sentences.length - mostNamed;
+  const named = more > 0 ? [...sentences.slice(0, mostNamed), `and ${more} more`] : sentences;
+  return { warning: escapeNonAscii(named.join('; ')) };
+}
+
 function writingRoutes({ write }: Endpoints, { sealer, owners, wakes, version }: AgentServices): void {
   write(createAgent, async ({ tx, scope, body, now, newId }) => {
     const made = {
@@ -156,7 +187,9 @@ function writingRoutes({ write }: Endpoints, { sealer, owners, wakes, version }:
         buildAgentEvent('agent-vault-access-updated', after, { before: pick(stored), after: pick(row) }),
       );
     }
-    return { body: presentWithVaultAccess(row, version), etag: renderAgentEtag(row), events };
+    const unknown = body.weights === undefined ? [] : await listUnknownWeights(tx, scope, row.weights);
+    const warning = renderWarning([...describeUnknown(unknown), ...describeOpenPrefixes(vaultAccess)]);
+    return { body: presentWithVaultAccess(row, version), etag: renderAgentEtag(row), events, ...warning };
   });
 
   write(deleteAgent, async ({ tx, scope, params, query, headers, now, newId, requestId }) => {

@@ -282,6 +282,24 @@ export function updateAgentRow(tx: Transaction, scope: Scope, row: AgentRow): vo
   tx.send(updateOne, { account_id: scope.accountId, ...row, weights: JSON.stringify(row.weights) });
 }
 
+const unknownWeights = statement(
+  {
+    parameters: { account_id: 'uuid', weights: 'jsonb' },
+    row: { project_id: 'uuid', environment_name: 'text?', has_project: 'boolean' },
+  },
+  `
+  select w."projectId" as project_id, w."environmentName" as environment_name, p.project_id is not null as has_project
+  from jsonb_to_recordset($weights) as w ("projectId" uuid, "environmentName" text)
+  left join project p on p.account_id = $account_id and p.project_id = w."projectId"
+  left join environment e on e.account_id = $account_id and e.project_id = w."projectId" and e.name = w."environmentName"
+  where p.project_id is null or w."environmentName" is not null and e.name is null`,
+);
+
+/** The weights whose project or environment does not exist. They may be written before these are created. */
+export function listUnknownWeights(tx: Transaction, scope: Scope, weights: readonly AgentWeight[]) {
+  return tx.query(unknownWeights, { account_id: scope.accountId, weights: JSON.stringify(weights) });
+}
+
 const deleteOne = statement(
   { parameters: { account_id: 'uuid', agent_id: 'uuid' }, alone: true },
   'delete from agent where account_id = $account_id and agent_id = $agent_id',

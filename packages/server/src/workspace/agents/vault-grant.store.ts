@@ -194,6 +194,6 @@ export function replaceVaultAccess(
 }
 
 /** Throws `too-many-vault-names`. */
-export function requireRoom(count: number, added: number): void {
+export function requireRoomForGrants(count: number, added: number): void {
   if (count + added > vaultNameLimit) throw problem('too-many-vault-names', { limit: vaultNameLimit });
 }

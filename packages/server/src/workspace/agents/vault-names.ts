@@ -12,7 +12,7 @@ import {
   findUngrantedNames,
   insertVaultNames,
   type NamedInVault,
-  requireRoom,
+  requireRoomForGrants,
 } from './vault-grant.store.ts';
 
 /** At most this many granted names are listed in the problem. */
@@ -33,7 +33,7 @@ export async function requireVaultNames(
   const { mayGrant, granted, count } = await findGranter(tx, scope, { projectId, limit: toldNames, now });
   if (!mayGrant)
     throw problem('vault-name-not-granted', { names, projectId, granted, more: count - granted.length });
-  requireRoom(count, names.length);
+  requireRoomForGrants(count, names.length);
   insertVaultNames(tx, scope, { projectId, agentId, names });
   return [buildGrantEvent(projectId, { names, ...(agentId === null ? {} : { agentId }) })];
 }

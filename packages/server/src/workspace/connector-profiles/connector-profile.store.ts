@@ -152,7 +152,7 @@ export async function insertConnectorProfile(
     ...renderWritten(scope, kind, stored),
     alternate_id: stored.row.alternate_id,
   });
-  await requireRoom(tx, scope, kind);
+  await requireRoomForProfile(tx, scope, kind);
 }
 
 /** Throws `connector-profile-taken` and `too-many-connector-profiles`. */
@@ -165,7 +165,7 @@ export async function updateConnectorProfileRow(
   refuseTaken(tx, stored.row);
   tx.send(lockKind, { account_id: scope.accountId, kind });
   tx.send(updateOne, renderWritten(scope, kind, stored));
-  await requireRoom(tx, scope, kind);
+  await requireRoomForProfile(tx, scope, kind);
 }
 
 /** The oldest deleted profiles give way. */
@@ -187,7 +187,7 @@ const makeRoom = statement(
   select count(*)::bigint as count, coalesce(sum(bytes), 0)::bigint as bytes from ranked where deleted_at is null`,
 );
 
-async function requireRoom(tx: Transaction, scope: Scope, kind: ConnectorKind): Promise<void> {
+async function requireRoomForProfile(tx: Transaction, scope: Scope, kind: ConnectorKind): Promise<void> {
   const [left] = await tx.query(makeRoom, {
     account_id: scope.accountId,
     kind,
