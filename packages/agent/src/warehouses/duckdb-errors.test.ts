@@ -32,6 +32,19 @@ function explainFile(text: string, options: string): Promise<string> {
 }
 
 describe('errors of DuckDB', () => {
+  it('say what ON CONFLICT needs', async () => {
+    await connection.run('create table unkeyed (a int)');
+    for (const sql of [
+      'insert or replace into unkeyed values (1)',
+      'insert into unkeyed values (1) on conflict do nothing',
+      'insert into unkeyed values (1) on conflict (a) do nothing',
+    ])
+      assert.match(await explain(sql), /^ON CONFLICT .* CREATE UNIQUE INDEX, or use MERGE$/);
+    await connection.run('create unique index u on unkeyed (a)');
+    await connection.run('insert or replace into unkeyed values (1)');
+    await connection.run('drop table unkeyed');
+  });
+
   it('propose no table of the system instead of one that does not exist', async () => {
     assert.equal(
       await explain('insert into nope values (1)'),

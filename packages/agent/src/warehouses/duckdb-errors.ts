@@ -18,6 +18,8 @@ export function explainError(error: unknown, memoryMegabytes: number): string {
   }
   if (/configuration has been locked/.test(reason))
     return `settings cannot be changed in this warehouse: ${reason}. Use only SET VARIABLE, USE, SET schema and SET search_path`;
+  if (/UNIQUE\/PRIMARY KEY CONSTRAINT(?:s| or INDEX)/i.test(reason))
+    return 'ON CONFLICT and INSERT OR REPLACE need a unique index, because PRIMARY KEY and UNIQUE are not enforced: make one with CREATE UNIQUE INDEX, or use MERGE';
   if (/^Invalid Input Error: Error when sniffing file/.test(reason)) return explainUnknownFormat(reason);
   if (/CSV Error on Line: \d/.test(reason)) return explainWrongLine(reason);
   return reason.replace(/\n{1,3}Did you mean "(?:pg_|pragma_|duckdb_|sqlite_)\w*"\?/, '');

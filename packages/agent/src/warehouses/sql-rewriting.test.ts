@@ -16,6 +16,36 @@ function check(name: string, cases: readonly (readonly [script: string, rows: un
   });
 }
 
+check('keys that are declared and not enforced', [
+  [
+    'create table keyed (id int primary key, code int unique, a int, b int, unique (a, b)); insert into keyed values (1, 1, 1, 1), (1, 1, 1, 1); describe table keyed',
+    [
+      ['id', 'BIGINT', 'NO', 'PRI', null, null],
+      ['code', 'BIGINT', 'YES', 'UNI', null, null],
+      ['a', 'BIGINT', 'YES', 'UNI', null, null],
+      ['b', 'BIGINT', 'YES', 'UNI', null, null],
+    ],
+  ],
+  [
+    "select constraint_type, constraint_name, enforced from information_schema.table_constraints where table_name = 'KEYED' and constraint_type <> 'CHECK' order by 2",
+    [
+      ['UNIQUE', 'keyed_a_b_key', 'NO'],
+      ['UNIQUE', 'keyed_code_key', 'NO'],
+      ['PRIMARY KEY', 'keyed_pkey', 'NO'],
+    ],
+  ],
+  [
+    "select constraint_name, column_name, ordinal_position from information_schema.key_column_usage where table_name = 'keyed' order by 1, 3",
+    [
+      ['keyed_a_b_key', 'a', 1],
+      ['keyed_a_b_key', 'b', 2],
+      ['keyed_code_key', 'code', 1],
+      ['keyed_pkey', 'id', 1],
+    ],
+  ],
+  ["select count(column_comment) from information_schema.columns where table_name = 'keyed'", [[0]]],
+]);
+
 check('names', [
   [
     'create table Sales.Raw.T (a int); insert into SALES.raw.t values (1); select * from sales.RAW."T"',

@@ -4,20 +4,40 @@
  * without quotes is upper case in Snowflake and as it was written here.
  */
 import type { TableReference } from '../dialect.ts';
+import { keyColumns, removeMarks, tableConstraints } from '../keys.ts';
 import { defaultDatabase, encodeDatabase } from './names.ts';
 import { quoteText } from './tokens.ts';
 
 const own = "table_catalog IN (current_database(), 'temp')";
 
 /** The columns that name the database and the schema, and what else each view shows in another way. */
-const views: Readonly<Record<string, { catalog: string; schema: string; others: readonly string[] }>> = {
+const views: Readonly<
+  Record<string, { catalog: string; schema: string; others: readonly string[]; from?: string }>
+> = {
   tables: { catalog: 'table_catalog', schema: 'table_schema', others: [ignoreCase('table_name')] },
   columns: {
     catalog: 'table_catalog',
     schema: 'table_schema',
-    others: [ignoreCase('table_name'), ignoreCase('column_name'), ...describeType()],
+    others: [
+      ignoreCase('table_name'),
+      ignoreCase('column_name'),
+      ...describeType(),
+      `${removeMarks('column_comment')} AS column_comment`,
+    ],
   },
   schemata: { catalog: 'catalog_name', schema: 'schema_name', others: [] },
+  table_constraints: {
+    catalog: 'table_catalog',
+    schema: 'table_schema',
+    others: [ignoreCase('table_name')],
+    from: tableConstraints,
+  },
+  key_column_usage: {
+    catalog: 'table_catalog',
+    schema: 'table_schema',
+    others: [ignoreCase('table_name'), ignoreCase('column_name')],
+    from: keyColumns,
+  },
 };
 
 export function isInformationSchema(names: readonly string[]): boolean {
@@ -31,7 +51,7 @@ export function isInformationSchema(names: readonly string[]): boolean {
 export function renderInformationSchema({ database, table }: TableReference): string | undefined {
   const view = views[table.toLowerCase()];
   if (view === undefined) return undefined;
-  const { catalog, schema, others } = view;
+  const { catalog, schema, others, from = `information_schema.${table.toLowerCase()}` } = view;
   const isElsewhere = `contains(${schema}, '.')`;
   const replaced = [
     `CASE WHEN ${isElsewhere} THEN upper(${decode(`split_part(${schema}, '.', 1)`)}) ELSE ${quoteText(defaultDatabase)} END COLLATE NOCASE AS ${catalog}`,
@@ -42,7 +62,7 @@ export function renderInformationSchema({ database, table }: TableReference): st
   if (database?.toLowerCase() === defaultDatabase) conditions.push(`NOT ${isElsewhere}`);
   else if (database !== undefined)
     conditions.push(`starts_with(${schema}, ${quoteText(`${encodeDatabase(database)}.`)})`);
-  return `(SELECT * REPLACE (${replaced.join(', ')}) FROM information_schema.${table.toLowerCase()} WHERE ${conditions.join(' AND ')})`;
+  return `(SELECT * REPLACE (${replaced.join(', ')}) FROM ${from} WHERE ${conditions.join(' AND ')})`;
 }
 
 function ignoreCase(column: string): string {

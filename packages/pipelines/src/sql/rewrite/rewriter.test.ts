@@ -20,7 +20,7 @@ describe('SQL of DuckDB stays as it was written', () => {
     "COPY (SELECT * FROM t) TO 'x.csv' (FORMAT csv, HEADER)",
     'CREATE MACRO add(a, b) AS a + b',
     'CREATE FUNCTION add(a, b) AS a + b',
-    "CREATE TABLE t (a HUGEINT PRIMARY KEY, b VARCHAR DEFAULT 'x', c STRUCT(x UTINYINT)[], CHECK (a > 0))",
+    "CREATE TABLE t (a HUGEINT NOT NULL, b VARCHAR DEFAULT 'x', c STRUCT(x UTINYINT)[], CHECK (a > 0))",
     'CREATE OR REPLACE TABLE t AS FROM u',
     "SELECT * FROM read_csv('x.csv', header = true) AS r (a, b)",
     'SELECT a FROM t ASOF JOIN u ON t.a >= u.a ORDER BY ALL LIMIT 5',

@@ -1,4 +1,5 @@
 /** DROP and DESCRIBE. */
+import { describeWithKeys } from '../../keys.ts';
 import { Cursor } from '../cursor.ts';
 import { copyNodes, type Frame, refuse } from '../frame.ts';
 import { findChainEnd, hasWords, isName, isSymbol, isWord, type Node } from '../tree.ts';
@@ -65,16 +66,13 @@ function renderDropTables(nodes: readonly Node[], type: string, frame: Frame): S
   return { sql: statements.at(-1) ?? '', kind };
 }
 
-/** `DESC TABLE t` */
+/** `DESC TABLE t`, with the keys, which the warehouse does not know. */
 export function renderDescribe(nodes: readonly Node[], frame: Frame): StatementSql {
   const object = nodes[1];
-  if (isWord(object, 'TABLE', 'VIEW') && isName(nodes[2])) {
-    const table = readTableName(nodes, 2, frame, { writes: false });
-    return { sql: `DESCRIBE ${table?.sql ?? ''}`, kind: 'DESCRIBE' };
-  }
-  if (isName(object) && nodes.length === findChainEnd(nodes, 1)) {
-    const table = readTableName(nodes, 1, frame, { writes: false });
-    return { sql: `DESCRIBE ${table?.sql ?? ''}`, kind: 'DESCRIBE' };
-  }
-  return createPlain(nodes, frame);
+  const kind = 'DESCRIBE';
+  const hasType = isWord(object, 'TABLE', 'VIEW') && isName(nodes[2]);
+  if (!hasType && !(isName(object) && nodes.length === findChainEnd(nodes, 1)))
+    return createPlain(nodes, frame);
+  const table = readTableName(nodes, hasType ? 2 : 1, frame, { writes: false });
+  return { sql: table === undefined ? '' : describeWithKeys(table.sql, table.place), kind };
 }
