@@ -71,7 +71,7 @@ function ignoreCase(column: string): string {
 
 /** The reverse of what names.ts does to a part of a name. */
 function decode(part: string): string {
-  return `replace(replace(${part}, '%2E', '.'), '%25', '%')`;
+  return `replace(replace(regexp_replace(${part}, '%$', ''), '%2E', '.'), '%25', '%')`;
 }
 
 function describeType(): string[] {

@@ -24,7 +24,7 @@ function readName(nodes: readonly Node[], at: number, frame: Frame): NamedObject
 
 function readSchemaPlace(names: readonly string[], frame: Frame): PlacedSchema {
   const [schema, database] = names.toReversed();
-  return placeSchema(database ?? frame.script.names.database, schema);
+  return placeSchema(database ?? frame.script.names.database, schema, frame.script.names);
 }
 
 /** The object after CLONE, and the rest of the options. */
