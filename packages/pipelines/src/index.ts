@@ -182,6 +182,7 @@ export {
   keyedColumns,
   readKeys,
 } from './sql/keys.ts';
+export { rowCountsRelation } from './sql/rewrite/information-schema.ts';
 export type { SqlRules } from './sql/rewrite/names.ts';
 export { defaultDatabase, defaultSchema, type NameMapping } from './sql/rewrite/names.ts';
 export { createUserSql, type SqlRewriter, sqlRewriter } from './sql/rewrite/rewriter.ts';

@@ -13,6 +13,7 @@ import { findReason, RowsLost, readChunks } from './duckdb-chunks.ts';
 import { checkCalls } from './duckdb-functions.ts';
 import { checkPlan } from './duckdb-plan.ts';
 import { rollBack } from './duckdb-rollback.ts';
+import { countRows } from './duckdb-row-counts.ts';
 import { type StatementRules, toJavaScript } from './duckdb-statement.ts';
 import { readStatements } from './sql-words.ts';
 import type { ReadBounds, ReadRows } from './warehouse.ts';
@@ -24,7 +25,7 @@ export async function readOnly(
   { functions }: Pick<StatementRules, 'functions'>,
   bounds: ReadBounds,
 ): Promise<ReadRows> {
-  const sql = rewrite(written, bounds.rules);
+  const sql = await countRows(connection, rewrite(written, bounds.rules));
   checkCalls(sql, functions);
   // DuckDB creates the folder of an export when it prepares the statement, before its kind is known.
   if (readStatements(sql).some(([first]) => first?.value === 'export'))

@@ -39,6 +39,10 @@ describe('a schema with the name of the environment', () => {
     const test = await fixture.connect();
     await run(test, 'insert into dev.orders values (2)');
     assert.deepEqual((await test.query(`select count(*) from ${dialect.table(reference)}`, 1)).rows, [[2]]);
+    assert.deepEqual(
+      await run(test, "select row_count from information_schema.tables where table_schema = 'dev'"),
+      [[2]],
+    );
     await test.close();
     assert.deepEqual(await run(fixture.real, 'select count(*) from warehouse.dev.orders'), [[1]]);
     await run(fixture.real, 'drop schema dev');

@@ -46,6 +46,21 @@ check('keys that are declared and not enforced', [
   ["select count(column_comment) from information_schema.columns where table_name = 'keyed'", [[0]]],
 ]);
 
+check('INFORMATION_SCHEMA.TABLES counts the rows that are there', [
+  [
+    "create table counted as select * from values (1), (2), (3) v(a); delete from counted where a > 1; create table counts.far.counted (a int); select table_schema, row_count, bytes, created from information_schema.tables where table_name = 'COUNTED' order by 1",
+    [
+      ['FAR', 0, null, null],
+      ['main', 1, null, null],
+    ],
+  ],
+  [
+    "create view counts.far.v as select 1 x; select row_count, last_altered from counts.information_schema.tables where table_name = 'v'",
+    [[null, null]],
+  ],
+  ["select created from information_schema.schemata where schema_name = 'far'", [[null]]],
+]);
+
 check('names', [
   [
     'create table Sales.Raw.T (a int); insert into SALES.raw.t values (1); select * from sales.RAW."T"',
