@@ -4,6 +4,7 @@ import { castTo, isSameCast } from './casts.ts';
 import { copyNodes, copyText, type Frame, type Operand, refuse } from './frame.ts';
 import { type FunctionCall, type TranslatedCall, translateFunction } from './functions/index.ts';
 import { readType } from './sql-types.ts';
+import { placeTable } from './table-names.ts';
 import {
   type Group,
   hasWords,
@@ -13,6 +14,7 @@ import {
   isSymbol,
   isWord,
   type Node,
+  readChain,
   splitByComma,
 } from './tree.ts';
 import { type IsVariant, renderVariantText } from './variants.ts';
@@ -58,8 +60,16 @@ export function parseCall(nodes: readonly Node[], at: number, end: number, frame
     ? frame.render.query(group.nodes, frame)
     : renderArguments(name, group, frame);
   const inner = fill(group, args, frame);
-  const call = `${copyText(frame, first.from, group.from)}${clauses.nulls === undefined ? inner : `${inner.slice(0, -1)}${clauses.nulls})`}`;
+  const called = placeFunction(nodes.slice(at, end), frame) ?? copyText(frame, first.from, group.from);
+  const call = `${called}${clauses.nulls === undefined ? inner : `${inner.slice(0, -1)}${clauses.nulls})`}`;
   return { sql: `${call}${clauses.within}${clauses.tail}`, next: clauses.next, isVariant: 'no' };
+}
+
+/** `database.schema.function` and `public.function`; undefined: as it was written. */
+export function placeFunction(chain: readonly Node[], frame: Frame): string | undefined {
+  const names = readChain(chain);
+  if (names.length !== 3 && !(names.length === 2 && names[0]?.toLowerCase() === 'public')) return undefined;
+  return placeTable(names, '', frame, chain[0]).sql || undefined;
 }
 
 /** `TRIM(BOTH 'x' FROM y)` is DuckDB's own. */

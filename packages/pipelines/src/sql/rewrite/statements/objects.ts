@@ -2,7 +2,8 @@
 import { describeWithKeys } from '../../keys.ts';
 import { Cursor } from '../cursor.ts';
 import { copyNodes, type Frame, refuse } from '../frame.ts';
-import { findChainEnd, hasWords, isName, isSymbol, isWord, type Node } from '../tree.ts';
+import { placeTable } from '../table-names.ts';
+import { findChainEnd, hasWords, isGroup, isName, isSymbol, isWord, type Node, readChain } from '../tree.ts';
 import { renderDropDatabase, renderDropSchema } from './schemas.ts';
 import {
   addTableName,
@@ -38,7 +39,22 @@ export function renderDrop(nodes: readonly Node[], frame: Frame): StatementSql {
   const type = isWord(object, 'MATERIALIZED') ? nodes[2] : object;
   if (isWord(type, 'TABLE', 'VIEW', 'SEQUENCE')) return renderDropTables(nodes, type.value, frame);
   if (isWord(object, 'SCHEMA')) return renderDropSchema(nodes, frame);
+  if (isWord(object, 'FUNCTION')) return renderDropFunction(nodes, frame);
   return createPlain(nodes, frame);
+}
+
+/** A macro has no types of parameters. */
+function renderDropFunction(nodes: readonly Node[], frame: Frame): StatementSql {
+  const cursor = new Cursor(nodes, frame);
+  cursor.keep(hasWords(nodes, 2, 'IF', 'EXISTS') ? 4 : 2);
+  const end = findChainEnd(nodes, cursor.at);
+  const chain = nodes.slice(cursor.at, end);
+  const names = readChain(chain);
+  const written = copyNodes(frame, chain);
+  cursor.add(names.length === 1 ? written : placeTable(names, written, frame, chain[0]).sql, end);
+  if (isGroup(cursor.node)) cursor.drop();
+  cursor.keep(nodes.length - cursor.at);
+  return { sql: cursor.sql, kind: 'DROP FUNCTION' };
 }
 
 /** DuckDB drops one table in a statement. */
