@@ -1,4 +1,5 @@
 export * from './bounds.ts';
+export { type Branches, createBranches } from './branches.ts';
 export {
   type CheckedArtifact,
   checkRun,

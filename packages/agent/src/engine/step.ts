@@ -119,7 +119,8 @@ export function startStep(
       const { progress, ...rest } = step;
       step = rest;
       if (isUnrecorded !== true) {
-        const variables = records.takeChanges(run.pipelineRunId, scope, scope !== run.scope);
+        const within = scope === run.scope ? 'pipeline' : parent === undefined ? 'branch' : 'iteration';
+        const variables = records.takeChanges(run.pipelineRunId, scope, within);
         const ended = records.addEnd();
         addRecord({ ...end, ended, ...(variables.length === 0 ? {} : { variables }) });
       }
