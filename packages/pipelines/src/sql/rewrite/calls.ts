@@ -40,8 +40,9 @@ export function parseCall(nodes: readonly Node[], at: number, end: number, frame
   if (group.nodes.length === 1 && isSymbol(group.nodes[0], '+'))
     refuse(frame, group, 'an outer join by (+) is not supported here: write LEFT JOIN … ON');
   const name = first.kind === 'word' && end === at + 1 ? first.value : '';
-  if (name === 'CAST' || name === 'TRY_CAST') {
-    const cast = renderCastCall(name, group.nodes, frame);
+  if (name === 'CAST' || name === 'TRY_CAST' || name === 'CONVERT') {
+    const cast =
+      name === 'CONVERT' ? renderConvertCall(group.nodes, frame) : renderCastCall(name, group.nodes, frame);
     if (cast !== undefined)
       return {
         sql: cast.isPlain ? `${copyNodes(frame, [first])}(${cast.sql})` : cast.sql,
@@ -49,6 +50,8 @@ export function parseCall(nodes: readonly Node[], at: number, end: number, frame
         isVariant: cast.isVariant,
       };
   }
+  if (name === 'SAFE_CAST')
+    refuse(frame, first, 'SAFE_CAST is a function of BigQuery, which is not supported here: write TRY_CAST');
   const clauses = readClauses(nodes, end + 1, frame);
   const translated =
     name === '' || isQuery(group.nodes) || isTrimOf(name, group)
@@ -263,6 +266,21 @@ const variantTakers = new Set([
 
 function takesVariant(name: string): boolean {
   return variantTakers.has(name) || /^(?:ARRAY|OBJECT|IS|AS|JSON)_/.test(name) || name.startsWith('ARRAYS_');
+}
+
+/** Redshift's `CONVERT(type, x)`. */
+function renderConvertCall(
+  nodes: readonly Node[],
+  frame: Frame,
+): { sql: string; isVariant: IsVariant; isPlain: boolean } | undefined {
+  const [written = [], inner = [], ...more] = splitByComma(nodes);
+  const type = readType(written, 0, frame);
+  if (inner.length === 0 || more.length > 0 || type === undefined || type.next !== written.length)
+    refuse(frame, nodes[0], 'CONVERT takes a type and a value, as in CONVERT(INT, x)');
+  const operand = frame.render.operand(inner, 0, frame);
+  const isOnly = operand !== undefined && operand.next === inner.length;
+  const value = isOnly ? operand : { sql: frame.render.expression(inner, frame), isVariant: 'no' as const };
+  return { ...castTo(value, type, false, written[0], frame), isPlain: false };
 }
 
 /** `CAST(x AS type)`; undefined if it is written otherwise. `isPlain`: the SQL is what stands in the parentheses. */
