@@ -328,17 +328,17 @@ function stepSimilar(walk: Walk): boolean {
   if (pattern?.kind !== 'text')
     refuse(frame, nodes[at], 'SIMILAR TO needs a pattern in quotes here: use ~ for one that is computed');
   const hasEscape = isWord(nodes[at + 3], 'ESCAPE') && nodes[at + 4]?.kind === 'text';
-  const escape = hasEscape ? readText((nodes[at + 4] as { value: string }).value) : '\\';
-  const search = quoteText(translateSimilar(readText(pattern.value), escape, nodes[at], frame));
+  const escaping = hasEscape ? readText((nodes[at + 4] as { value: string }).value) : '\\';
+  const search = quoteText(translateSimilar(readText(pattern.value), escaping, nodes[at], frame));
   const isNegated = isWord(nodes[at - 1], 'NOT');
   const sql = (left: string) => `regexp_full_match(${left}, ${search}, 's')`;
   replaceTerm(walk, isNegated, sql, at + (hasEscape ? 5 : 3));
   return true;
 }
 
-function translateSimilar(pattern: string, escape: string, node: Node | undefined, frame: Frame): string {
+function translateSimilar(pattern: string, escaping: string, node: Node | undefined, frame: Frame): string {
   try {
-    return translateSimilarPattern(pattern, escape);
+    return translateSimilarPattern(pattern, escaping);
   } catch (error) {
     if (error instanceof SqlError) refuse(frame, node, error.message);
     throw error;

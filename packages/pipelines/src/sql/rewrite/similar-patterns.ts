@@ -10,13 +10,13 @@ const shared = '|*+?{}()';
  *
  * @throws SqlError for an escape character at the end
  */
-export function translateSimilarPattern(pattern: string, escape: string): string {
+export function translateSimilarPattern(pattern: string, escaping: string): string {
   let found = '';
   let isInBrackets = false;
   const characters = [...pattern];
   for (let at = 0; at < characters.length; at += 1) {
     let character = characters[at] ?? '';
-    if (character === escape && escape !== '') {
+    if (character === escaping && escaping !== '') {
       at += 1;
       const next = characters[at];
       if (next === undefined)
