@@ -1,4 +1,5 @@
 export * from './bounds.ts';
+export { type Branches, createBranches } from './branches.ts';
 export {
   type CheckedArtifact,
   checkRun,
@@ -176,6 +177,14 @@ export {
 } from './sql/dialect.ts';
 export { createDuckdb, duckdb } from './sql/duckdb.ts';
 export { environmentDefaults } from './sql/environment-defaults.ts';
+export {
+  countedRows,
+  countRepeated,
+  type DeclaredKey,
+  keyedColumns,
+  readKeys,
+} from './sql/keys.ts';
+export { rowCountsRelation } from './sql/rewrite/information-schema.ts';
 export type { SqlRules } from './sql/rewrite/names.ts';
 export { decodeNames, defaultDatabase, defaultSchema, type NameMapping } from './sql/rewrite/names.ts';
 export { createUserSql, type SqlRewriter, sqlRewriter } from './sql/rewrite/rewriter.ts';

@@ -50,13 +50,19 @@ describe('create-table', () => {
         primaryKeys: ['id'],
       }),
       [
-        `CREATE OR REPLACE TABLE "main"."t" (
+        {
+          sql: `CREATE OR REPLACE TABLE "main"."t" (
   "id" DECIMAL(10, 0) NOT NULL,
-  "note""" VARCHAR DEFAULT CAST('it''s' AS VARCHAR) UNIQUE,
-  "made" TIMESTAMP DEFAULT CURRENT_TIMESTAMP,
-  PRIMARY KEY ("id")
+  "note""" VARCHAR DEFAULT CAST('it''s' AS VARCHAR),
+  "made" TIMESTAMP DEFAULT CURRENT_TIMESTAMP
 )`,
-        `COMMENT ON COLUMN "main"."t"."note""" IS 'the ''note'''`,
+          before: [],
+          after: [
+            `COMMENT ON COLUMN "main"."t"."id" IS '[PRIMARY KEY]'`,
+            `COMMENT ON COLUMN "main"."t"."note""" IS '[UNIQUE note%22] the ''note'''`,
+          ],
+          kind: 'CREATE TABLE',
+        },
       ],
     );
   });

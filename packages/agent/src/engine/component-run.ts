@@ -13,7 +13,7 @@ import {
 import { perform } from './action.ts';
 import type { ActionResult, RestartedComponent, RunTarget } from './action-context.ts';
 import { runAttempts } from './attempts.ts';
-import { addNotes } from './notes.ts';
+import { addNotes, addRepeatedKeys } from './notes.ts';
 import { createSystemVariables, getMessage, type PipelineRun } from './run-context.ts';
 import { type EndRecord, type RunningStep, type StepPlace, startStep } from './step.ts';
 import { assign, assignGrid } from './variable-actions.ts';
@@ -91,7 +91,7 @@ async function performComponent(
   const watched = showStatements(run, step);
   const continued = restarted === undefined ? {} : { restarted };
   const given = { run: watched, component, step, evaluation, runTarget, ...continued };
-  const result = await perform(action, given);
+  const result = await addRepeatedKeys(await perform(action, given), run, step);
   return addNotes(result, withoutEffect);
 }
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { mkdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance, type DuckDBType } from '@duckdb/node-api';
@@ -22,7 +22,7 @@ import type {
   Warehouse,
 } from './ports.ts';
 import { runBounds, runPipeline } from './run.ts';
-import { createRunFiles, type FilesPlace } from './run-files.ts';
+import { createRunFiles, describeFile, type FilesPlace } from './run-files.ts';
 
 export interface Fixture {
   folder: string;
@@ -110,7 +110,7 @@ export async function createFixture(
       ignored,
       read: async (path) => files.get(path),
       place: (path) => (files.has(path) ? join(artifact, path) : undefined),
-      getModified: async (path) => (await stat(join(artifact, path))).mtime.toISOString(),
+      describe: (path) => describeFile(join(artifact, path)),
       openEndpoint: openEndpoint(artifact),
     },
     async secret(name) {
@@ -198,7 +198,7 @@ export async function createFixture(
           ignored: new Map(),
           read: async (path) => texts.get(path),
           place: (path) => (texts.has(path) ? join(place, path) : undefined),
-          getModified: async (path) => (await stat(join(place, path))).mtime.toISOString(),
+          describe: (path) => describeFile(join(place, path)),
           openEndpoint: refuseEndpoints,
         };
         shared.set(key, { versionName: chosen.versionName, files: sharedFiles });

@@ -63,18 +63,19 @@ async function describeFiles(
   { ports, artifact }: { ports: RunPorts; artifact: ArtifactFiles },
 ): Promise<FoundFile[]> {
   const copied = paths.filter((path) => found.get(path) === undefined);
-  const times = copied.length === 0 ? [] : await ports.files.getModified(folder, copied);
-  const timeOf = new Map(copied.map((path, index) => [path, times[index] ?? '']));
+  const descriptions = copied.length === 0 ? [] : await ports.files.describe(folder, copied);
+  const byPath = new Map(copied.map((path, index) => [path, descriptions[index]]));
   const described: FoundFile[] = [];
   for (const path of paths) {
     const published = found.get(path);
     const slash = path.lastIndexOf('/');
+    const file = published === undefined ? byPath.get(path) : await artifact.describe(published);
     described.push({
       folder,
       subfolder: slash < 0 ? '' : path.slice(0, slash),
       name: path.slice(slash + 1),
-      lastModified:
-        published === undefined ? (timeOf.get(path) ?? '') : await artifact.getModified(published),
+      lastModified: file?.modified ?? '',
+      size: file?.size ?? 0,
     });
   }
   return described;

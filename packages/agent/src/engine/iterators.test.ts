@@ -170,14 +170,15 @@ describe('loop-iterator', () => {
 });
 
 describe('file-iterator', () => {
-  const variables = { base: text(''), folder: text(''), file: text(''), at: text('') };
+  const variables = { base: text(''), folder: text(''), file: text(''), at: text(''), bytes: number('') };
   const attributes = [
     ['base', 'Base Folder'],
     ['folder', 'Subfolder'],
     ['file', 'Filename'],
     ['at', 'Last Modified'],
+    ['bytes', 'Size'],
   ];
-  const target = insert("VALUES ('${base}|${folder}|${file}|${at.length}')");
+  const target = insert("VALUES ('${base}|${folder}|${file}|${at.length}|${bytes}')");
   const search = (parameters: object, options: Options = {}) =>
     iterate(
       'file-iterator',
@@ -188,7 +189,7 @@ describe('file-iterator', () => {
     await mkdir(join(fixture.filesFolder, 'in/deep'), { recursive: true });
     await writeFile(join(fixture.filesFolder, 'in/b.csv'), '1');
     await writeFile(join(fixture.filesFolder, 'in/note.txt'), '1');
-    await writeFile(join(fixture.filesFolder, 'in/deep/c.CSV'), '1');
+    await writeFile(join(fixture.filesFolder, 'in/deep/c.CSV'), 'four');
     await writeFile(join(fixture.filesFolder, 'in/.x.partial'), '1');
     await fixture.publish({ 'in/a.csv': 'x', 'in/b.csv': 'x', 'other/z.csv': 'x' });
   });
@@ -196,7 +197,7 @@ describe('file-iterator', () => {
   it('runs over the files of the version and of the files folder, by name', async () => {
     const outcome = await search({ inputDataUrl1: 'in', filterRegex: '.*[.]csv', recursive: 'No' });
     assert.deepEqual(outcome, { status: 'SUCCESS' });
-    assert.deepEqual(await readDone(), ['in||a.csv|24', 'in||b.csv|24']);
+    assert.deepEqual(await readDone(), ['in||a.csv|24|1', 'in||b.csv|24|1']);
   });
 
   it('searches subfolders, with flags as Java writes them, and counts what maxIterations leaves out', async () => {
@@ -206,11 +207,11 @@ describe('file-iterator', () => {
       recursive: 'Yes',
       maxIterations: '2',
     });
-    assert.deepEqual(await readDone(), ['in||a.csv|24', 'in||b.csv|24']);
+    assert.deepEqual(await readDone(), ['in||a.csv|24|1', 'in||b.csv|24|1']);
     assert.equal(step('Each')?.message, '2 iterations; 1 more files match, beyond maxIterations');
     await fixture.connection.run('DELETE FROM done');
     await search({ inputDataUrl1: '.', filterRegex: 'in/deep/.*', recursive: 'Yes' });
-    assert.deepEqual(await readDone(), ['|in/deep|c.CSV|24']);
+    assert.deepEqual(await readDone(), ['|in/deep|c.CSV|24|4']);
   });
 
   it('says that nothing matches, and fails if there is no such folder', async () => {
@@ -232,7 +233,7 @@ describe('file-iterator', () => {
     await fixture.publish({ [`in/${'a'.repeat(60)}!`]: 'x', [`in/${'a'.repeat(60)}`]: 'x' });
     const filter = (filterRegex: string) => search({ inputDataUrl1: 'in', filterRegex });
     assert.deepEqual(await filter('(a+)+'), { status: 'SUCCESS' });
-    assert.deepEqual(await readDone(), [`in||${'a'.repeat(60)}|24`]);
+    assert.deepEqual(await readDone(), [`in||${'a'.repeat(60)}|24|1`]);
     assert.match((await filter('(')).message ?? '', /"filterRegex" is \(, which cannot be used/);
     assert.match(
       (await filter('(?!b).*')).message ?? '',
@@ -249,10 +250,10 @@ describe('file-iterator', () => {
       (await search({ inputDataType: 'SFTP', inputDataUrl1: 'in' })).message ?? '',
       /"inputDataType" is SFTP, which is not supported yet/,
     );
-    const outcome = await search({ inputDataUrl1: 'in', variables: [['x', 'Size']] });
+    const outcome = await search({ inputDataUrl1: 'in', variables: [['x', 'Owner']] });
     assert.match(
       outcome.message ?? '',
-      /the attribute "Size", which a file does not have: use one of Base Folder/,
+      /the attribute "Owner", which a file does not have: use one of Base Folder/,
     );
     const swapped = await search({ inputDataUrl1: 'in', variables: [['Filename', 'x']] });
     assert.match(swapped.message ?? '', /write the variable first, \[x, Filename\]/);

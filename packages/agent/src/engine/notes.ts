@@ -1,11 +1,26 @@
-/** Adds what had no effect to the message of a step that succeeded. */
+/** Adds to the message of a step that succeeded. */
+import type { PipelineRun } from './run-context.ts';
+import type { RunningStep } from './step.ts';
+
+type Ended = { status: string; message?: string };
 
 /** @param withoutEffect names of parameters */
-export function addNotes<R extends { status: string; message?: string }>(
+export function addNotes<R extends Ended>(result: R, withoutEffect: readonly string[]): R {
+  return addLines(result, withoutEffect.length === 0 ? [] : [`no effect here: ${withoutEffect.join(', ')}`]);
+}
+
+/** Says which rows of the tables that it wrote repeat a key. */
+export async function addRepeatedKeys<R extends Ended>(
   result: R,
-  withoutEffect: readonly string[],
-): R {
-  if (result.status !== 'SUCCESS' || withoutEffect.length === 0) return result;
-  const note = `no effect here: ${withoutEffect.join(', ')}`;
-  return { ...result, message: result.message === undefined ? note : `${result.message}\n${note}` };
+  { context }: PipelineRun,
+  step: RunningStep,
+): Promise<R> {
+  if (result.status !== 'SUCCESS') return result;
+  return addLines(result, await context.repeatedKeys.describe(step.listWritten()));
+}
+
+function addLines<R extends Ended>(result: R, lines: readonly string[]): R {
+  if (result.status !== 'SUCCESS' || lines.length === 0) return result;
+  const all = [...(result.message === undefined ? [] : [result.message]), ...lines];
+  return { ...result, message: all.join('\n') };
 }

@@ -1,7 +1,10 @@
 /** Walks an orchestration: starts ready components, several at a time, until the walk has an outcome. */
 import {
+  type Branches,
   concurrencyLimit,
+  createBranches,
   createWalk,
+  listTargets,
   type Orchestration,
   type OrchestrationComponent,
   type Walk,
@@ -14,21 +17,24 @@ import { reportKept, skipCancelled } from './step.ts';
 
 export async function runOrchestration(run: PipelineRun<Orchestration>): Promise<RunOutcome> {
   const walk = createWalk(run.pipeline);
+  const branches = createBranches(run.pipeline, run.scope);
   const running = new Set<Promise<void>>();
   const failures = new Map<string, string>();
   let halted: RunOutcome | undefined;
-  const waiting = passKept(run, walk);
+  const waiting = passKept(run, walk, branches);
   const open = new Map(run.restarted?.open.map((each) => [each.component, each]));
 
   async function runOne(component: OrchestrationComponent): Promise<void> {
     const restarted = open.get(component.name);
-    const result = await runComponent(run, component, run.scope, { iterators: [], restarted });
+    const scope = branches.getScope(component.name);
+    const result = await runComponent(run, component, scope, { iterators: [], restarted });
     if (result.status === 'CANCELLED') {
       halted ??= result;
       return;
     }
     if (result.status === 'FAILED')
       failures.set(component.name, await describeResult(run, component, result));
+    branches.pass(component.name, listTargets(component, getEnd(result)));
     walk.finish(component.name, getEnd(result));
   }
 
@@ -62,7 +68,7 @@ export async function runOrchestration(run: PipelineRun<Orchestration>): Promise
  * Passes the components that a restart keeps, before any other one runs: one that runs may end the walk. Returns
  * the components that are ready then.
  */
-function passKept(run: PipelineRun<Orchestration>, walk: Walk): OrchestrationComponent[] {
+function passKept(run: PipelineRun<Orchestration>, walk: Walk, branches: Branches): OrchestrationComponent[] {
   const kept = new Map(run.restarted?.kept.map((each) => [each.component, each]));
   if (kept.size === 0) return [];
   const waiting: OrchestrationComponent[] = [];
@@ -72,6 +78,7 @@ function passKept(run: PipelineRun<Orchestration>, walk: Walk): OrchestrationCom
       if (before === undefined) waiting.push(component);
       else {
         reportKept(run, component, before);
+        branches.pass(component.name, listTargets(component, before.end));
         walk.finish(component.name, before.end);
       }
     }

@@ -66,8 +66,15 @@ export interface ArtifactFiles {
   read(path: string): Promise<string | undefined>;
   /** The absolute path of a file on disk, for the warehouse; undefined if it does not exist. */
   place(path: string): string | undefined;
-  /** When a file of the artifact came to this machine, as an ISO 8601 text. */
-  getModified(path: string): Promise<string>;
+  /** Of a file of the artifact: `modified` is when it came to this machine. */
+  describe(path: string): Promise<FileDescription>;
+}
+
+export interface FileDescription {
+  /** ISO 8601. */
+  readonly modified: string;
+  /** In bytes. */
+  readonly size: number;
 }
 
 /**
@@ -81,8 +88,8 @@ export interface RunFiles {
   read(path: string): Promise<string>;
   /** The paths of the files below `folder`, relative to it; undefined if there is no such folder. */
   list(folder: string, recursive: boolean): Promise<string[] | undefined>;
-  /** When files below `folder` were changed, as ISO 8601 texts. */
-  getModified(folder: string, paths: readonly string[]): Promise<string[]>;
+  /** Of files below `folder`. */
+  describe(folder: string, paths: readonly string[]): Promise<FileDescription[]>;
   /** Creates missing folders. Returns the path to write to, beside the target. */
   beginWrite(path: string): Promise<string>;
   /** Adds text to a file between its begin and its end. */

@@ -19,6 +19,7 @@ import {
   type VariableScope,
 } from '@headgate/pipelines';
 import type { ArtifactFiles, RunOutcome, RunPorts, RunRequest } from './ports.ts';
+import type { RepeatedKeys } from './repeated-keys.ts';
 import type { StartedPipeline } from './run-variables.ts';
 import type { Session } from './session.ts';
 import type { StepRecords } from './step-records.ts';
@@ -69,6 +70,7 @@ export interface RunContext {
   readonly ports: RunPorts;
   readonly dialect: Dialect;
   readonly warehouse: Session;
+  readonly repeatedKeys: RepeatedKeys;
   readonly expressions: ExpressionEngine;
   /** Aborted when the time of a component around the present one runs out; absent if it is not limited. */
   readonly limit?: AbortSignal;

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { appendFile, lstat, mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
-import type { RunFiles } from './ports.ts';
+import type { FileDescription, RunFiles } from './ports.ts';
 
 /** Files and folders that a search looks at. */
 const entryLimit = 100_000;
@@ -68,17 +68,17 @@ export function createRunFiles(getPlace: () => FilesPlace, newId: () => string =
     find,
     read: async (path) => readTextFile(await find(path), path),
     list: (folder, recursive) => listFiles(getPlace().filesFolder, folder, recursive),
-    async getModified(folder, paths) {
+    async describe(folder, paths) {
       const root = await realpath(getPlace().filesFolder);
       const prefix = folder === '' ? [] : splitPath(folder);
-      const times: string[] = [];
+      const found: FileDescription[] = [];
       for (const path of paths) {
         const place = await realpath(join(root, ...prefix, ...splitPath(path)));
         if (!place.startsWith(root + sep))
           throw new FileError(`the file "${path}" leads outside the agent's files folder: copy it into it`);
-        times.push((await lstat(place)).mtime.toISOString());
+        found.push(await describeFile(place));
       }
-      return times;
+      return found;
     },
     async beginWrite(path) {
       const { filesFolder } = getPlace();
@@ -174,4 +174,10 @@ const isPartial = (name: string) => name.startsWith('.') && name.endsWith('.part
 async function leadsToFile(link: string, root: string): Promise<boolean> {
   const target = await realpath(link).catch(() => undefined);
   return target?.startsWith(root + sep) === true && (await lstat(target)).isFile();
+}
+
+/** @param path absolute */
+export async function describeFile(path: string): Promise<FileDescription> {
+  const { mtime, size } = await lstat(path);
+  return { modified: mtime.toISOString(), size };
 }

@@ -6,7 +6,7 @@ import type { IgnoredPipeline, RunVariables, Step } from '@headgate/contract';
 import type { PageRequest, SharedPipelineUse } from '@headgate/pipelines';
 import type { ScriptEnd, ScriptJob, ScriptStream, SentRequest } from '../scripts/script-job.ts';
 import type { AnsweredPage, AskedEndpoint } from './asked-endpoint.ts';
-import type { LogSource, RunOutcome, RunRequest } from './ports.ts';
+import type { FileDescription, LogSource, RunOutcome, RunRequest } from './ports.ts';
 
 /** Sessions of the warehouse for one run. */
 export const sessionLimit = 4;
@@ -76,7 +76,7 @@ export interface Questions {
   script: { asked: { job: ScriptJob }; answer: ScriptEnd };
   /** A file of an artifact, by the artifact's place in the start. */
   'artifact-text': { asked: { artifact: number; path: string }; answer: string };
-  'artifact-time': { asked: { artifact: number; path: string }; answer: string };
+  'artifact-file': { asked: { artifact: number; path: string }; answer: FileDescription };
   /** Opens an endpoint for calls. The answer is its number. */
   'connector-open': { asked: AskedEndpoint; answer: number };
   'connector-page': { asked: { call: number; page: Omit<PageRequest, 'number'> }; answer: AnsweredPage };
@@ -84,7 +84,7 @@ export interface Questions {
   'file-find': { asked: { path: string }; answer: string };
   'file-text': { asked: { path: string }; answer: string };
   'file-list': { asked: { folder: string; recursive: boolean }; answer: string[] | undefined };
-  'file-times': { asked: { folder: string; paths: readonly string[] }; answer: string[] };
+  'file-descriptions': { asked: { folder: string; paths: readonly string[] }; answer: FileDescription[] };
   'file-begin': { asked: { path: string }; answer: string };
   /** More text at the end of a file that is being written. */
   'file-append': { asked: { partial: string; text: string }; answer: undefined };

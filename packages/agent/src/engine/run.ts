@@ -25,6 +25,7 @@ import { concealSql } from './concealed-sql.ts';
 import { runOrchestration } from './orchestration.ts';
 import { readOwnVariables } from './own-variables.ts';
 import type { RunBounds, RunOutcome, RunPorts, RunRequest } from './ports.ts';
+import { createRepeatedKeys } from './repeated-keys.ts';
 import { restoreProjectVariables, restoreVariables } from './restart-values.ts';
 import { createRunCheck } from './run-check.ts';
 import {
@@ -133,12 +134,14 @@ function createContext(
     },
   );
   const concealed = concealSql(createDuckdb(request.sql), source, mask);
+  // A scratch database belongs to one session.
+  const warehouse = createSession(ports.warehouse, isTest ? 1 : ports.sessions);
   const context: RunContext = {
     request,
     ports,
     dialect: concealed.dialect,
-    // A scratch database belongs to one session.
-    warehouse: createSession(ports.warehouse, isTest ? 1 : ports.sessions),
+    warehouse,
+    repeatedKeys: createRepeatedKeys(warehouse, concealed.dialect.name),
     expressions,
     readSecret: (name) => source.read(name),
     mask,

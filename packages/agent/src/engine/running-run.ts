@@ -146,7 +146,7 @@ export function createRunningRun(
       getDigest: (path) => digests.get(path) ?? '',
       place: (path) => (has(path) ? join(folder, path) : undefined),
       read: async (path) => (has(path) ? ask('artifact-text', { artifact, path }) : undefined),
-      getModified: (path) => ask('artifact-time', { artifact, path }),
+      describe: (path) => ask('artifact-file', { artifact, path }),
       async openEndpoint(asked) {
         const call = await ask('connector-open', { ...asked, artifact });
         return {
@@ -175,7 +175,7 @@ export function createRunningRun(
       find: (path) => ask('file-find', { path }),
       read: (path) => ask('file-text', { path }),
       list: (folder, recursive) => ask('file-list', { folder, recursive }),
-      getModified: (folder, paths) => ask('file-times', { folder, paths }),
+      describe: (folder, paths) => ask('file-descriptions', { folder, paths }),
       beginWrite: (path) => ask('file-begin', { path }),
       append: (partial, text) => ask('file-append', { partial, text }),
       endWrite: (partial, isComplete) => ask('file-end', { partial, isComplete }),

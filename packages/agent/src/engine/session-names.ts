@@ -6,7 +6,7 @@ export interface WordReader {
   /** Passes the next word if it is one of these. */
   skip(...wanted: string[]): boolean;
   /** Passes a name, which may be qualified. `last`: its last part in lower case. */
-  readName(): { last: string; written: string } | undefined;
+  readName(): { last: string; parts: readonly string[]; written: string } | undefined;
   /** Passes all up to one of these words, and returns it. */
   find(...wanted: string[]): string | undefined;
 }
@@ -30,14 +30,16 @@ export function createWordReader(sql: string): WordReader {
     readName() {
       const first = word;
       let last: Word | undefined;
+      const parts: string[] = [];
       for (let next = word; next?.kind === 'name' || next?.kind === 'quoted'; next = word) {
         last = next;
+        parts.push(next.value);
         advance();
         if (!isPoint(word)) break;
         advance();
       }
       if (first === undefined || last === undefined) return undefined;
-      return { last: last.value, written: sql.slice(first.from, last.to) };
+      return { last: last.value, parts, written: sql.slice(first.from, last.to) };
     },
     find(...wanted) {
       while (word !== undefined && !isOneOf(wanted)) advance();
@@ -51,7 +53,9 @@ export function createWordReader(sql: string): WordReader {
 const isPoint = (word: Word | undefined) => word?.kind === 'symbol' && word.value === '.';
 
 /** The table that a statement writes to, perhaps after a WITH. */
-export function findTarget(sql: string): { verb: string; name: string } | undefined {
+export function findTarget(
+  sql: string,
+): { verb: string; name: NonNullable<ReturnType<WordReader['readName']>> } | undefined {
   const words = createWordReader(sql);
   for (;;) {
     const verb = words.find('insert', 'update', 'delete', 'merge');
@@ -60,7 +64,7 @@ export function findTarget(sql: string): { verb: string; name: string } | undefi
     if (verb === 'insert' && words.skip('or')) words.readName();
     if (verb !== 'update' && !words.skip(verb === 'delete' ? 'from' : 'into')) continue;
     const name = words.readName();
-    if (name !== undefined) return { verb, name: name.last };
+    if (name !== undefined) return { verb, name };
   }
 }
 

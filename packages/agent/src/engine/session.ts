@@ -131,7 +131,7 @@ const bindsSession = (sql: string) => !readsOrWrites.has(readFirstWord(sql)) || 
  */
 function readsItsTarget(sql: string): boolean {
   const { verb, name } = findTarget(sql) ?? {};
-  return name !== undefined && (verb === 'merge' || countName(sql, name) > 1);
+  return name !== undefined && (verb === 'merge' || countName(sql, name.last) > 1);
 }
 
 /** `watched`: the same warehouse, for the statements of components. */

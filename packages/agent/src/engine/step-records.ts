@@ -14,9 +14,14 @@ export interface StepRecords {
   /**
    * The variables that changed since the end before.
    *
-   * @param scope of the step; in a branch of an iterator only SHARED variables outlive it
+   * @param scope of the step
+   * @param within in an iteration only SHARED variables outlive it; the copies of a branch are not kept
    */
-  takeChanges(pipelineRunId: string, scope: VariableScope, isBranch: boolean): CarriedVariable[];
+  takeChanges(
+    pipelineRunId: string,
+    scope: VariableScope,
+    within: 'pipeline' | 'branch' | 'iteration',
+  ): CarriedVariable[];
 }
 
 export function createStepRecords(mask: (text: string) => string): StepRecords {
@@ -29,13 +34,15 @@ export function createStepRecords(mask: (text: string) => string): StepRecords {
     open(pipelineRunId, scope) {
       known.set(pipelineRunId, new Map(scope.all().map((variable) => [variable.name, variable])));
     },
-    takeChanges(pipelineRunId, scope, isBranch) {
+    takeChanges(pipelineRunId, scope, within) {
       const before = known.get(pipelineRunId);
       if (before === undefined) return [];
       return scope.all().flatMap((variable) => {
-        if (isBranch && variable.behaviour !== 'SHARED') return [];
+        const isCopy = within !== 'pipeline' && variable.behaviour !== 'SHARED';
+        if (isCopy && within === 'iteration') return [];
         // A variable that is set is another object.
         if (before.get(variable.name) === variable) return [];
+        if (isCopy) return [{ name: variable.name, lost: 'branch' }];
         before.set(variable.name, variable);
         const { carried, size } = carryVariable(variable, mask, room);
         room -= size;

@@ -3,6 +3,7 @@ import type { RestartedRun, Step, StepRecord } from '@headgate/contract';
 import type { VariableScope } from '@headgate/pipelines';
 import type { RunOutcome } from './ports.ts';
 import { onlyReads } from './reading-sql.ts';
+import type { WrittenTable } from './repeated-keys.ts';
 import type { PipelineRun } from './run-context.ts';
 import { createStepSql } from './step-sql.ts';
 
@@ -22,6 +23,8 @@ export interface RunningStep {
   note(change: StepChange): void;
   /** Shows a statement that the step runs. */
   noteStatement(sql: string): void;
+  /** The tables to which its statements have added rows, or whose rows they have changed. */
+  listWritten(): Iterable<WrittenTable>;
   /** It begins what may change more than variables. */
   noteEffect(): void;
   finish(status: Exclude<Step['status'], 'RUNNING'>, change?: StepChange, end?: EndRecord): void;
@@ -89,6 +92,7 @@ export function startStep(
     step = { ...step, ...changes };
     waiting ??= setTimeout(change, noteMilliseconds, {}).unref();
   };
+  const written = new Map<string, WrittenTable>();
   report();
   const noteEffect = () => {
     if (record.effect === true) return;
@@ -101,7 +105,10 @@ export function startStep(
     noteEffect,
     change,
     note,
+    listWritten: () => written.values(),
     noteStatement(statement) {
+      const table = run.context.repeatedKeys.note(statement);
+      if (table !== undefined) written.set(table.written, table);
       const sql = addStatement(statement);
       if (sql !== undefined) note({ sql });
       if (!onlyReads(statement)) noteEffect();
@@ -112,7 +119,8 @@ export function startStep(
       const { progress, ...rest } = step;
       step = rest;
       if (isUnrecorded !== true) {
-        const variables = records.takeChanges(run.pipelineRunId, scope, scope !== run.scope);
+        const within = scope === run.scope ? 'pipeline' : parent === undefined ? 'branch' : 'iteration';
+        const variables = records.takeChanges(run.pipelineRunId, scope, within);
         const ended = records.addEnd();
         addRecord({ ...end, ended, ...(variables.length === 0 ? {} : { variables }) });
       }

@@ -56,7 +56,7 @@ describe('create-table', () => {
       'SUCCESS: the masking policy "hidden" of the column "NAME" has no effect here\nno effect here: clusteringKeys, dataRetentionTimeInDays',
     );
     const [id, name, at] = await describeColumns();
-    assert.deepEqual(id, ['ID', 'DECIMAL(38,0)', false, null, 'the key']);
+    assert.deepEqual(id, ['ID', 'DECIMAL(38,0)', false, null, '[PRIMARY KEY][UNIQUE id] the key']);
     assert.deepEqual(name?.slice(0, 3), ['NAME', 'VARCHAR', true]);
     assert.deepEqual(at?.slice(0, 2), ['MOMENT', 'TIMESTAMP']);
     await fixture.connection.run('INSERT INTO t (ID) VALUES (1)');
@@ -132,7 +132,7 @@ describe('create-table', () => {
       },
     );
     assert.equal(outcome, 'SUCCESS: ');
-    assert.deepEqual(await describeColumns(), [['ID', 'DECIMAL(38,0)', false, null, null]]);
+    assert.deepEqual(await describeColumns(), [['ID', 'DECIMAL(38,0)', false, null, '[PRIMARY KEY]']]);
   });
 
   it('Temporary replaces the table of an earlier run, and says that it stays', async () => {

@@ -9,7 +9,7 @@ import {
 import type { ActionResult } from './action-context.ts';
 import { runAttempts } from './attempts.ts';
 import { showStatements } from './component-run.ts';
-import { addNotes } from './notes.ts';
+import { addNotes, addRepeatedKeys } from './notes.ts';
 import type { RunOutcome } from './ports.ts';
 import { createSystemVariables, describeFailure, getMessage, type PipelineRun } from './run-context.ts';
 import { type RunningStep, reportKept, skipCancelled, startStep } from './step.ts';
@@ -89,7 +89,7 @@ function plan(run: PipelineRun<Transformation>) {
 
 async function execute(run: PipelineRun, step: RunningStep, list: StatementList): Promise<ActionResult> {
   const { rowCount } = await showStatements(run, step).context.warehouse.executeAll(list);
-  return { status: 'SUCCESS', rowCount };
+  return addRepeatedKeys({ status: 'SUCCESS', rowCount }, run, step);
 }
 
 async function createFailure(run: PipelineRun, component: string, message: string): Promise<RunOutcome> {

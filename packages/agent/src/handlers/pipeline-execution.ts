@@ -81,7 +81,7 @@ async function run(
           pipelineName: payload.pipelineName,
           versionName: payload.versionName,
           warehouse: kind.toUpperCase(),
-          sql: readSqlRules(payload.warehouse),
+          sql: readSqlRules(payload.warehouse, place.environmentName),
           variables: payload.variables,
           scalarVariables: payload.scalarVariables,
           gridVariables: payload.gridVariables,

@@ -107,7 +107,7 @@ async function runTest(
           pipelineName: testName,
           versionName: payload.versionName,
           warehouse: kind.toUpperCase(),
-          sql: readSqlRules(payload.warehouse),
+          sql: readSqlRules(payload.warehouse, place.environmentName),
           variables: payload.variables,
           scalarVariables: {},
           gridVariables: {},

@@ -27,7 +27,7 @@ export function createWarehouseQueryHandler({
       try {
         const found = await connection.read(
           sql,
-          { maxRows, maxBytes, rules: readSqlRules(payload.warehouse) },
+          { maxRows, maxBytes, rules: readSqlRules(payload.warehouse, environmentName) },
           controller.signal,
         );
         return { status: 'SUCCESS', queryResult: cleanRows(found) };

@@ -52,6 +52,12 @@ function toPlaceName({ environmentName, generation }: EnvironmentPlace): string 
   return generation === undefined || generation === 1 ? name : `${name}.${generation}`;
 }
 
+/** The name that DuckDB gives to the database in an environment's file. */
+export function nameCatalog(environmentName: string): string {
+  const [name = ''] = toSafeName(environmentName).split('.');
+  return ['main', 'temp', 'system'].includes(name) ? `${name}_db` : name;
+}
+
 /** The generation of an environment's file or folder of this name; undefined if it is of another environment. */
 export function readGeneration(name: string, environmentName: string): number | undefined {
   const first = toSafeName(environmentName);

@@ -1,9 +1,8 @@
 /** One run in a process: sends the start, answers the questions of the run, and returns its outcome. */
-import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getCanceller } from '../cancellation.ts';
 import type { RunOutcome } from '../engine/ports.ts';
-import { createRunFiles, readTextFile } from '../engine/run-files.ts';
+import { createRunFiles, describeFile, readTextFile } from '../engine/run-files.ts';
 import type { OfRun, PlacedArtifact, Question, ToRun } from '../engine/run-messages.ts';
 import { getReason } from '../log.ts';
 import { isPermanentFault } from '../permanent-fault.ts';
@@ -87,16 +86,16 @@ export function createConversation(
         return scripts.run(asked.id, asked.job, interrupt);
       case 'artifact-text':
         return readTextFile(locate(asked.artifact, asked.path), asked.path);
-      case 'artifact-time':
-        return (await lstat(locate(asked.artifact, asked.path))).mtime.toISOString();
+      case 'artifact-file':
+        return describeFile(locate(asked.artifact, asked.path));
       case 'file-find':
         return files.find(asked.path);
       case 'file-text':
         return files.read(asked.path);
       case 'file-list':
         return files.list(asked.folder, asked.recursive);
-      case 'file-times':
-        return files.getModified(asked.folder, asked.paths);
+      case 'file-descriptions':
+        return files.describe(asked.folder, asked.paths);
       case 'file-begin':
         return files.beginWrite(asked.path);
       case 'file-append':

@@ -239,12 +239,15 @@ print(cursor.fetchone(), cursor.fetchall(), cursor.description[0][0])
     const module = await run('import a_missing_module.part');
     assert.match(
       module.message ?? '',
-      /^the Python module "a_missing_module" is not installed for \/\S+ on this agent: install it, or remove the import \(line 1/,
+      /^the Python module "a_missing_module" is not installed for (\/\S+) on this agent: install it on the agent’s machine by "\1 -m pip install a_missing_module", or set HEADGATE_AGENT_SCRIPT_PYTHON to a Python that has it, or remove the import \(line 1/,
     );
     const packages = await run('print(1)', {
       packages: ['a-missing-package==1.2', 'snowflake-snowpark-python', 'json'],
     });
-    assert.match(packages.message ?? '', /^the packages "a-missing-package" are not installed for/);
+    assert.match(
+      packages.message ?? '',
+      /^the packages "a-missing-package" are not installed for .* -m pip install a-missing-package"/,
+    );
     assert.equal(packages.stdout, '');
     const pandas = await run('session.sql("x").to_pandas()');
     if (!pandas.succeeded) assert.match(pandas.message ?? '', /the Python module "pandas" is not installed/);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { after, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -95,6 +96,37 @@ describe('a script', () => {
     assert.match(end.stdout, /^1000$/m);
     assert.match(end.stdout, /CapEff:\s+0+$/m);
     assert.match(end.stdout, /NoNewPrivs:\s+1/);
+  });
+
+  it('calls a service by requests or boto3 where the machine has them and the network is on', async () => {
+    const server = createHttpServer((request, response) => {
+      response.setHeader('content-type', 'application/xml');
+      response.end(
+        request.url === '/plain'
+          ? 'pong'
+          : '<ListAllMyBucketsResult><Buckets><Bucket><Name>b1</Name></Bucket></Buckets></ListAllMyBucketsResult>',
+      );
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const allowed = createScriptsFixture({}, { network: [`${place.projectId}/dev`] });
+    const calls: Readonly<Record<string, string>> = {
+      requests: `import requests\nreturn requests.get("${url}/plain", timeout=60).text`,
+      boto3: `import boto3\nclient = boto3.client("s3", endpoint_url="${url}", region_name="eu-north-1", aws_access_key_id="a", aws_secret_access_key="b")\nreturn client.list_buckets()["Buckets"][0]["Name"]`,
+    };
+    try {
+      for (const [name, script] of Object.entries(calls)) {
+        const { succeeded, message = '' } = await allowed.run(script, { language: 'python' });
+        const missing = new RegExp(
+          `^the Python module "${name}" is not installed for /\\S+ on this agent: install it on the agent’s machine by "/\\S+ -m pip install ${name}"`,
+        );
+        if (succeeded) assert.equal(message, name === 'requests' ? 'pong' : 'b1');
+        else assert.match(message, missing);
+      }
+    } finally {
+      await allowed.close();
+      server.close();
+    }
   });
 
   it('has no network, unless its environment is allowed to', async (t) => {

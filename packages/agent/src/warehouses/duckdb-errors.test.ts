@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { translatedFunctions } from '../../../pipelines/src/sql/rewrite/functions/index.ts';
 import { explainError } from './duckdb-errors.ts';
+import { foreignFunctions } from './foreign-functions.ts';
 
 let folder: string;
 let connection: DuckDBConnection;
@@ -32,6 +34,38 @@ function explainFile(text: string, options: string): Promise<string> {
 }
 
 describe('errors of DuckDB', () => {
+  it('name the vendor of a function that is not there, and what to write', async () => {
+    const wrong = 'which is not supported here';
+    assert.equal(
+      await explain('select Safe_Divide(1, 0)'),
+      `SAFE_DIVIDE is a function of BigQuery, ${wrong}: write DIV0NULL(a, b), or a / NULLIF(b, 0)`,
+    );
+    assert.match(await explain('select * from explode([1])'), /^EXPLODE is a function of Databricks/);
+    assert.match(await explain('select nowhere_at_all(1)'), /^Catalog Error: Scalar Function with name/);
+    const reader = await connection.runAndReadAll('select distinct function_name from duckdb_functions()');
+    const known = new Set([
+      ...reader.getRows().flat().map(String),
+      ...translatedFunctions.map((each) => each.toLowerCase()),
+    ]);
+    assert.deepEqual(
+      foreignFunctions.filter((name) => known.has(name)),
+      [],
+    );
+  });
+
+  it('say what ON CONFLICT needs', async () => {
+    await connection.run('create table unkeyed (a int)');
+    for (const sql of [
+      'insert or replace into unkeyed values (1)',
+      'insert into unkeyed values (1) on conflict do nothing',
+      'insert into unkeyed values (1) on conflict (a) do nothing',
+    ])
+      assert.match(await explain(sql), /^ON CONFLICT .* CREATE UNIQUE INDEX, or use MERGE$/);
+    await connection.run('create unique index u on unkeyed (a)');
+    await connection.run('insert or replace into unkeyed values (1)');
+    await connection.run('drop table unkeyed');
+  });
+
   it('propose no table of the system instead of one that does not exist', async () => {
     assert.equal(
       await explain('insert into nope values (1)'),

@@ -1,6 +1,7 @@
 /** Rewrites DuckDB's error messages, which suggest settings that the agent has locked and tables that nobody made. */
 import { decodeNames } from '@headgate/pipelines';
 import { getReason } from '../log.ts';
+import { explainForeignFunction } from './foreign-functions.ts';
 
 /**
  * Characters of a message, which may quote a value of any size. It is longer than what is searched for secrets
@@ -28,6 +29,11 @@ export function explainError(
   }
   if (/configuration has been locked/.test(reason))
     return `settings cannot be changed in this warehouse: ${reason}. Use only SET VARIABLE, USE, SET schema and SET search_path`;
+  if (/UNIQUE\/PRIMARY KEY CONSTRAINT(?:s| or INDEX)/i.test(reason))
+    return 'ON CONFLICT and INSERT OR REPLACE need a unique index, because PRIMARY KEY and UNIQUE are not enforced: make one with CREATE UNIQUE INDEX, or use MERGE';
+  const [, missing = ''] = /Function with name "?(\w{1,100})"? does not exist/.exec(reason) ?? [];
+  const foreign = explainForeignFunction(missing);
+  if (foreign !== undefined) return foreign;
   if (/^Invalid Input Error: Error when sniffing file/.test(reason)) return explainUnknownFormat(reason);
   if (/CSV Error on Line: \d/.test(reason)) return explainWrongLine(reason);
   return showNames(reason).replace(/\n{1,3}Did you mean "(?:pg_|pragma_|duckdb_|sqlite_)\w*"\?/, '');

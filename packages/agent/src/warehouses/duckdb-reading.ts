@@ -13,6 +13,7 @@ import { findReason, RowsLost, readChunks } from './duckdb-chunks.ts';
 import { checkCalls } from './duckdb-functions.ts';
 import { checkPlan } from './duckdb-plan.ts';
 import { rollBack } from './duckdb-rollback.ts';
+import { countRows } from './duckdb-row-counts.ts';
 import { type StatementRules, toJavaScript } from './duckdb-statement.ts';
 import { readFirstWord, splitStatements } from './sql-words.ts';
 import type { ReadBounds, ReadRows } from './warehouse.ts';
@@ -26,7 +27,8 @@ export async function readOnly(
   { functions }: Pick<StatementRules, 'functions'>,
   bounds: ReadBounds,
 ): Promise<ReadRows> {
-  const [sql = '', ...others] = splitStatements(rewrite(written, bounds.rules));
+  const counted = await countRows(connection, rewrite(written, bounds.rules));
+  const [sql = '', ...others] = splitStatements(counted);
   if (others.length > 0) throw new Error(severalStatements);
   checkCalls(sql, functions);
   // DuckDB creates the folder of an export when it prepares the statement, before its kind is known.

@@ -40,7 +40,12 @@ async function copyOne(
   connection: DuckDBConnection,
   scratch: Scratch,
   path: string,
-  copied: { definition: string; indexes: readonly string[]; needsRows: boolean },
+  copied: {
+    definition: string;
+    comments: readonly (readonly string[])[];
+    indexes: readonly string[];
+    needsRows: boolean;
+  },
 ): Promise<void> {
   if (copied.needsRows) await checkRowLimit(connection, scratch, path);
   const target = `${quoteName(scratch.name)}.${path}`;
@@ -48,6 +53,8 @@ async function copyOne(
   try {
     // DuckDB's own definition, without the catalog: it is made in the default one, which is scratch.
     await connection.run(copied.definition);
+    for (const [column = '', comment = ''] of copied.comments)
+      await connection.run(`comment on column ${target}.${quoteName(column)} is ${quoteText(comment)}`);
     if (copied.needsRows)
       await connection.run(`insert into ${target} from ${quoteName(scratch.real)}.${path}`);
     for (const index of copied.indexes) await connection.run(index);
@@ -88,6 +95,11 @@ async function readDefinition(connection: DuckDBConnection, real: string, schema
   const ofTable = `database_name = ${quoteText(real)} and ${isSame(schema, table, 'table_name')}`;
   const [row] = await readTexts(connection, `select sql from system.main.duckdb_tables() where ${ofTable}`);
   if (row?.[0] === undefined) return undefined;
+  // The keys of a table are in the comments of its columns.
+  const comments = await readTexts(
+    connection,
+    `select column_name, comment from system.main.duckdb_columns() where ${ofTable} and comment is not null`,
+  );
   const indexes = await readTexts(
     connection,
     `select sql from system.main.duckdb_indexes() where ${ofTable} and sql is not null`,
@@ -105,6 +117,7 @@ async function readDefinition(connection: DuckDBConnection, real: string, schema
     rows.map(([name = '']) => name).filter((name) => name.toLowerCase() !== table.toLowerCase());
   return {
     definition: row[0],
+    comments,
     indexes: indexes.map(([sql = '']) => sql),
     referenced: listOthers(referenced),
     referring: listOthers(referring),

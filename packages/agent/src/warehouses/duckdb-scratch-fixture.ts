@@ -17,6 +17,7 @@ const environment = [
   "create type mood as enum ('good', 'bad')",
   "create table orders (id integer primary key default nextval('ids'), customer varchar not null, amount decimal(12, 2), check (amount >= 0))",
   "insert into orders values (1, 'Ada', 10), (2, 'Bo', 20)",
+  "comment on column orders.amount is '[UNIQUE amount]'",
   'create unique index orders_by_customer on orders (customer)',
   'create table lines (order_id integer references orders (id), n integer)',
   'insert into lines values (1, 1)',

@@ -64,6 +64,9 @@ describe('the scratch database of a test', () => {
       await assert.rejects(test.execute("insert into orders values (9, 'Ada', 1)"), /Duplicate key|unique/);
       await assert.rejects(test.execute("insert into orders values (9, 'Di', -1)"), /CHECK constraint/);
       await assert.rejects(test.execute('insert into lines values (77, 1)'), /foreign key/i);
+      const marks =
+        "select comment from duckdb_columns() where database_name = current_database() and table_name = 'orders' and comment is not null";
+      assert.deepEqual(await read(test, marks), [['[UNIQUE amount]']]);
       assert.deepEqual(await read(test, 'select total()'), [[60]]);
       assert.deepEqual(await read(test, 'select count(*) from all_orders()'), [[3]]);
       assert.deepEqual(await read(test, 'select customer from sales.larger order by 1'), [['Bo'], ['Cy']]);

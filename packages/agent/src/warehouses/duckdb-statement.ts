@@ -20,6 +20,7 @@ import {
 } from './duckdb-functions.ts';
 import type { KnownCatalog } from './duckdb-known-catalog.ts';
 import { checkPlan } from './duckdb-plan.ts';
+import { countRows } from './duckdb-row-counts.ts';
 import type { Scratch } from './duckdb-scratch.ts';
 import { redirectCatalog } from './duckdb-scratch-catalog.ts';
 import { runInScratch } from './duckdb-scratch-guard.ts';
@@ -82,7 +83,8 @@ async function forEachStatement(
   // Each is checked and executed by itself, so that exactly the checked text is executed.
   const { scratch } = rules;
   for (const part of parts) checkCalls(part, rules.functions);
-  for (const part of parts) {
+  for (const written of parts) {
+    const part = await countRows(connection, written, rules.scratch);
     const isAlone = parts.length === 1;
     if (scratch === undefined) await runStatement(connection, part, rules, run, isAlone);
     else {

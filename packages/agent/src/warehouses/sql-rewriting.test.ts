@@ -16,6 +16,116 @@ function check(name: string, cases: readonly (readonly [script: string, rows: un
   });
 }
 
+check('keys that are declared and not enforced', [
+  [
+    'create table keyed (id int primary key, code int unique, a int, b int, unique (a, b)); insert into keyed values (1, 1, 1, 1), (1, 1, 1, 1); describe table keyed',
+    [
+      ['id', 'BIGINT', 'NO', 'PRI', null, null],
+      ['code', 'BIGINT', 'YES', 'UNI', null, null],
+      ['a', 'BIGINT', 'YES', 'UNI', null, null],
+      ['b', 'BIGINT', 'YES', 'UNI', null, null],
+    ],
+  ],
+  [
+    "select constraint_type, constraint_name, enforced from information_schema.table_constraints where table_name = 'KEYED' and constraint_type <> 'CHECK' order by 2",
+    [
+      ['UNIQUE', 'keyed_a_b_key', 'NO'],
+      ['UNIQUE', 'keyed_code_key', 'NO'],
+      ['PRIMARY KEY', 'keyed_pkey', 'NO'],
+    ],
+  ],
+  [
+    "select constraint_name, column_name, ordinal_position from information_schema.key_column_usage where table_name = 'keyed' order by 1, 3",
+    [
+      ['keyed_a_b_key', 'a', 1],
+      ['keyed_a_b_key', 'b', 2],
+      ['keyed_code_key', 'code', 1],
+      ['keyed_pkey', 'id', 1],
+    ],
+  ],
+  ["select count(column_comment) from information_schema.columns where table_name = 'keyed'", [[0]]],
+]);
+
+check('functions of users', [
+  [
+    "create or replace function area(width float, height float default 2) returns number(10, 1) language sql as 'width * height'; select area(3), area('3', 4), area(width => 1.26)",
+    [[6, 12, 2.5]],
+  ],
+  [
+    "create or replace function label_of(a varchar, n int) returns varchar as $$ -- a comment\n iff(n > 1, a || 's', a) $$; select label_of('row', 1), label_of('row', '2'), count(*) from values (1), (2) group by label_of('row', 1), 2, label_of('row', 2) having count(*) > 0",
+    [['row', 'rows', 2]],
+  ],
+  [
+    "create table fx as select * from values (1, 'a'), (2, 'b') v(id, name); create function crm.tools.name_of(wanted int) returns varchar as $$ select max(name) from fx where id = wanted; $$; select crm.tools.name_of(2), crm.tools.name_of(9)",
+    [['b', null]],
+  ],
+  [
+    "create or replace function rows_from(least int) returns table (id varchar, upper_name varchar) as 'select id, upper(name) from fx where id >= least'; select * from table(rows_from(2))",
+    [['2', 'B']],
+  ],
+  ['select t.upper_name from rows_from(1) t order by 1', [['A'], ['B']]],
+  [
+    "create function crm.tools.all_rows() returns table (id int) as 'select id from fx'; select count(*) from table(crm.tools.all_rows())",
+    [[2]],
+  ],
+  [
+    "create or replace function plus_one(x int) returns int strict immutable comment = 'c' as 'coalesce(x, 5) + 1'; select plus_one(null), plus_one(1)",
+    [[null, 2]],
+  ],
+  [
+    'create or replace function larger(float, float) returns float stable as $$ select case when $1 > $2 then $1 else $2 end $$ language sql; select larger(1, 2.5)',
+    [[2.5]],
+  ],
+  ['drop function larger(float, float); drop function if exists larger(float, float); select 1', [[1]]],
+]);
+
+describe('a function of users', () => {
+  const refused: readonly (readonly [script: string, message: RegExp])[] = [
+    [
+      "create function f(x int) returns int language javascript as 'return X'",
+      /a function in JAVASCRIPT is not/,
+    ],
+    [
+      "create function f(x int) returns int language plpythonu as 'return x'",
+      /a function in PLPYTHONU is not/,
+    ],
+    ["create external function f(x int) returns int as 'https://a'", /CREATE EXTERNAL FUNCTION is not/],
+    [
+      "create aggregate function f(x int) returns int language python as 'x'",
+      /CREATE AGGREGATE FUNCTION is not/,
+    ],
+    ["create function nvl2(x int) returns int as 'x'", /"nvl2" is a function of the warehouse/],
+    ["create function lower(x text) returns text as 'x'", /"lower" is a function of the warehouse/],
+    ["create function list_sum(x text) returns text as 'x'", /the name "list_sum" of a function of DuckDB/],
+    ["create function f(x int) returns int as 'x) as y, (1'", /not one query or expression/],
+    ["create function f(x int) returns int as 'x; drop table t'", /not one query or expression/],
+    ["create function f(x int) returns int as 'query(x)'", /the function "query" is not allowed/],
+    [
+      "create function f(id int) returns varchar as 'select max(name) from fx where id = id'",
+      /Conflicting column names for column id/,
+    ],
+    ['create function f(x int) returns int as $$ 1 /* $$', /a comment without its end/],
+    ['select larger(1, 2)', /larger/],
+  ];
+  for (const [script, message] of refused)
+    it(`is refused: ${script}`, async () => assert.rejects(sql.rows(script), message));
+});
+
+check('INFORMATION_SCHEMA.TABLES counts the rows that are there', [
+  [
+    "create table counted as select * from values (1), (2), (3) v(a); delete from counted where a > 1; create table counts.far.counted (a int); select table_schema, row_count, bytes, created from information_schema.tables where table_name = 'COUNTED' order by 1",
+    [
+      ['FAR', 0, null, null],
+      ['main', 1, null, null],
+    ],
+  ],
+  [
+    "create view counts.far.v as select 1 x; select row_count, last_altered from counts.information_schema.tables where table_name = 'v'",
+    [[null, null]],
+  ],
+  ["select created from information_schema.schemata where schema_name = 'far'", [[null]]],
+]);
+
 check('names', [
   [
     'create table Sales.Raw.T (a int); insert into SALES.raw.t values (1); select * from sales.RAW."T"',

@@ -15,7 +15,7 @@ import { RunVariable } from './run-variables.ts';
 const iterationsLimit = 10_000;
 const componentsLimit = 2_000;
 
-export const lostValueReasons = ['secret', 'size', 'text'] as const;
+export const lostValueReasons = ['secret', 'size', 'text', 'branch'] as const;
 
 /** A scalar, or the rows of a grid. */
 const CarriedValue = Type.Union([
@@ -36,7 +36,7 @@ export const CarriedVariable = Type.Object({
   lost: Type.Optional(
     oneOf(lostValueReasons, {
       description:
-        'Why there is no `value`. secret: it contains a secret of the run. size: it is too large. text: it has characters that cannot be stored',
+        'Why there is no `value`. secret: it contains a secret of the run. size: it is too large. text: it has characters that cannot be stored. branch: it is one of several copies',
     }),
   ),
 });

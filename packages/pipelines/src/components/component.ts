@@ -131,6 +131,8 @@ export interface FoundFile {
   readonly subfolder: string;
   readonly name: string;
   readonly lastModified: string;
+  /** In bytes. */
+  readonly size: number;
 }
 
 export interface OrchestrationContext {

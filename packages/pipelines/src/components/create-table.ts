@@ -6,6 +6,7 @@ import { readTokens, unquote } from '../operand.ts';
 import { ParameterError, readCellText, readCellYes } from '../parameters.ts';
 import type { Resolved } from '../resolve.ts';
 import type { ColumnType, Dialect } from '../sql/dialect.ts';
+import { createComment, type DeclaredKey } from '../sql/keys.ts';
 import { type OrchestrationDefinition, readTableReference } from './component.ts';
 import {
   choiceParameter,
@@ -78,14 +79,20 @@ parameters:
       throw new ParameterError(
         `the masking policy "${hidden.masking}" of the column "${hidden.name}" changes who may read, which the warehouse cannot do here: remove it, or set ignoreAccessStatements of the project`,
       );
-    const keys = parameters.names('primaryKeys').map(dialect.name);
-    const lines = columns.map((column) => renderColumn(column, dialect));
-    if (keys.length > 0) lines.push(`PRIMARY KEY (${keys.join(', ')})`);
-    const statements = [
-      ...dialect.makeSchema(reference),
-      `${creation} ${table} (\n  ${lines.join(',\n  ')}\n)`,
-      ...renderComments(table, parameters.optionalText('comment'), columns, dialect),
-    ];
+    const keys = readKeys(parameters.names('primaryKeys'), columns);
+    const lines = columns.map((column) => renderColumn(column, keys, dialect));
+    const before = dialect.makeSchema(reference);
+    const create = `${creation} ${table} (\n  ${lines.join(',\n  ')}\n)`;
+    const after = renderComments(table, parameters.optionalText('comment'), { columns, keys }, dialect);
+    // A table that is there keeps its own keys.
+    const onlyIf =
+      creation === creations['Create if not exists']
+        ? { onlyIf: `SELECT 1 WHERE NOT EXISTS (${dialect.tableExists(reference)})` }
+        : {};
+    const statements =
+      keys.length === 0
+        ? [...before, create, ...after]
+        : [{ sql: create, before, after, kind: 'CREATE TABLE', ...onlyIf }];
     const notes = [
       ...(temporary ? ['the table is permanent here and stays after the run'] : []),
       ...columns.flatMap(({ name, masking }) =>
@@ -123,34 +130,52 @@ function readColumn(row: readonly Resolved[]): CreatedColumn {
   };
 }
 
+/** @throws ParameterError for a key of no column */
+function readKeys(primary: readonly string[], columns: readonly CreatedColumn[]): DeclaredKey[] {
+  const isColumn = (key: string) => columns.some(({ name }) => name.toLowerCase() === key.toLowerCase());
+  const wrong = primary.find((key) => !isColumn(key));
+  if (wrong !== undefined)
+    throw new ParameterError(`"primaryKeys" names "${wrong}", which is not one of "columns": correct it`);
+  const unique = columns.filter((column) => column.unique);
+  return [
+    ...(primary.length === 0 ? [] : [{ kind: 'PRIMARY KEY', columns: primary } as const]),
+    ...unique.map(({ name }) => ({ kind: 'UNIQUE', columns: [name] }) as const),
+  ];
+}
+
 function renderComments(
   table: string,
   comment: string | undefined,
-  columns: readonly CreatedColumn[],
+  { columns, keys }: { columns: readonly CreatedColumn[]; keys: readonly DeclaredKey[] },
   dialect: Dialect,
 ): string[] {
   const ofTable = comment === undefined ? [] : [`COMMENT ON TABLE ${table} IS ${dialect.literal(comment)}`];
   return [
     ...ofTable,
-    ...columns.flatMap((column) =>
-      column.comment === ''
+    ...columns.flatMap((column) => {
+      const text = createComment(column.name, keys, column.comment);
+      return text === ''
         ? []
-        : [`COMMENT ON COLUMN ${table}.${dialect.name(column.name)} IS ${dialect.literal(column.comment)}`],
-    ),
+        : [`COMMENT ON COLUMN ${table}.${dialect.name(column.name)} IS ${dialect.literal(text)}`];
+    }),
   ];
 }
 
 function renderColumn(
-  { name, type: columnType, preset, notNull, unique }: CreatedColumn,
+  { name, type: columnType, preset, notNull }: CreatedColumn,
+  keys: readonly DeclaredKey[],
   dialect: Dialect,
 ): string {
   const type = dialect.type(columnType);
+  const isKey = keys.some(
+    ({ kind, columns }) =>
+      kind === 'PRIMARY KEY' && columns.some((key) => key.toLowerCase() === name.toLowerCase()),
+  );
   return [
     dialect.name(name),
     type,
     ...(preset.trim() === '' ? [] : [`DEFAULT ${renderDefault(preset.trim(), type, dialect)}`]),
-    ...(notNull ? ['NOT NULL'] : []),
-    ...(unique ? ['UNIQUE'] : []),
+    ...(notNull || isKey ? ['NOT NULL'] : []),
   ].join(' ');
 }
 

@@ -16,6 +16,7 @@ const attributes: Readonly<Record<string, (file: FoundFile) => string>> = {
   Subfolder: ({ subfolder }) => subfolder,
   Filename: ({ name }) => name,
   'Last Modified': ({ lastModified }) => lastModified,
+  Size: ({ size }) => String(size),
 };
 
 export const fileIterator: OrchestrationDefinition = {
@@ -41,7 +42,7 @@ export const fileIterator: OrchestrationDefinition = {
     recursive: yesNoParameter('Whether files of subfolders count too.', 'No'),
     maxIterations: numberParameter('At most how many files. The message says how many were left out.'),
     variables: rowsParameter(
-      'Which variable gets which attribute: `Base Folder`, `Subfolder`, `Filename`, `Last Modified`.',
+      'Which variable gets which attribute: `Base Folder`, `Subfolder`, `Filename`, `Last Modified`, `Size` (in bytes).',
       ['variable', 'attribute'],
       { required: true, variable: { as: 'scalar', cell: 0 } },
     ),

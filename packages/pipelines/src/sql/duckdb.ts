@@ -83,37 +83,33 @@ function readWholeNumber(text: string, least: number, most: number, what: string
   return value;
 }
 
-function table({ database, schema, table: tableName }: TableReference): string {
-  return [...placeSchema(database, schema).path, tableName].map(name).join('.');
-}
-
-function makeSchema({ database, schema }: TableReference): readonly string[] {
-  const { path, isMade } = placeSchema(database, schema);
-  return isMade ? [`CREATE SCHEMA IF NOT EXISTS ${path.map(name).join('.')}`] : [];
-}
-
 function isSameText(column: string, value: string): string {
   return `lower(${column}) = lower(${quoteText(value)})`;
 }
 
-function renderSchemaFilter({ database, schema }: Omit<TableReference, 'table'>): string {
-  const [placed = '', catalog] = placeSchema(database, schema).path.toReversed();
+function renderSchemaFilter({ database, schema }: Omit<TableReference, 'table'>, rules: SqlRules): string {
+  const [placed = '', catalog] = placeSchema(database, schema, rules).path.toReversed();
   return [
     catalog === undefined ? 'table_catalog = current_database()' : isSameText('table_catalog', catalog),
     isSameText('table_schema', placed),
   ].join(' AND ');
 }
 
-function renderCatalogFilter(reference: TableReference): string {
-  return `${renderSchemaFilter(reference)} AND ${isSameText('table_name', reference.table)}`;
+function renderCatalogFilter(reference: TableReference, rules: SqlRules): string {
+  return `${renderSchemaFilter(reference, rules)} AND ${isSameText('table_name', reference.table)}`;
 }
 
 /** Names that were created without quotes are upper case in other warehouses, so case is ignored. */
-function tablesLike(schema: Omit<TableReference, 'table'>, pattern: string, isRegex: boolean): string {
+function tablesLike(
+  schema: Omit<TableReference, 'table'>,
+  pattern: string,
+  isRegex: boolean,
+  rules: SqlRules,
+): string {
   const matches = isRegex
     ? `regexp_full_match(table_name, ${quoteText(pattern)}, 'i')`
     : `table_name ILIKE ${quoteText(pattern)}`;
-  return `SELECT table_name FROM information_schema.tables WHERE ${renderSchemaFilter(schema)} AND ${matches} ORDER BY table_name`;
+  return `SELECT table_name FROM information_schema.tables WHERE ${renderSchemaFilter(schema, rules)} AND ${matches} ORDER BY table_name`;
 }
 
 const temporaryTable = (tableName: string) => `temp.main.${name(tableName)}`;
@@ -188,9 +184,8 @@ function readRecords(path: string, rowType: string, lineBytes: number): string {
   return `read_json(${quotePath(path)}, format = 'newline_delimited', columns = ${columns}, maximum_object_size = ${bytes})`;
 }
 
-export const duckdb: Dialect = {
-  user: createUserSql({}),
-  ignoresAccess: false,
+/** What does not depend on the project and the environment. */
+const common = {
   name,
   literal(value) {
     if (value === null) return 'NULL';
@@ -200,17 +195,10 @@ export const duckdb: Dialect = {
   cast,
   fitValue,
   listWiderTypes,
-  table,
-  makeSchema,
-  tableExists: (reference) =>
-    `SELECT table_name FROM information_schema.tables WHERE ${renderCatalogFilter(reference)}`,
-  tableColumns: (reference) =>
-    `SELECT column_name, data_type FROM information_schema.columns WHERE ${renderCatalogFilter(reference)} ORDER BY ordinal_position`,
   columnsExcept: (names) =>
     `COLUMNS(lambda c: lower(c) NOT IN (${names.map((each) => quoteText(each.toLowerCase())).join(', ')}))`,
   columnsRenamed: (renames) =>
     `* RENAME (${renames.map(([from, to]) => `${name(from)} AS ${name(to)}`).join(', ')})`,
-  tablesLike,
   temporaryTable,
   createTemporaryTable,
   replaceRows,
@@ -223,11 +211,24 @@ export const duckdb: Dialect = {
     `SELECT to_json(list(DISTINCT member)) FROM (SELECT unnest(json_keys(json)) AS member FROM read_json_objects(${quotePath(path)}))`,
   readRecords,
   writeFile,
-};
+} satisfies Partial<Dialect>;
 
 /** DuckDB with the SQL of a project. */
 export const createDuckdb = (rules: SqlRules): Dialect => ({
-  ...duckdb,
+  ...common,
   user: createUserSql(rules),
   ignoresAccess: rules.ignoresAccess ?? false,
+  table: ({ database, schema, table }) =>
+    [...placeSchema(database, schema, rules).path, table].map(name).join('.'),
+  makeSchema({ database, schema }) {
+    const { path, isMade } = placeSchema(database, schema, rules);
+    return isMade ? [`CREATE SCHEMA IF NOT EXISTS ${path.map(name).join('.')}`] : [];
+  },
+  tableExists: (reference) =>
+    `SELECT table_name FROM information_schema.tables WHERE ${renderCatalogFilter(reference, rules)}`,
+  tableColumns: (reference) =>
+    `SELECT column_name, data_type FROM information_schema.columns WHERE ${renderCatalogFilter(reference, rules)} ORDER BY ordinal_position`,
+  tablesLike: (schema, pattern, isRegex) => tablesLike(schema, pattern, isRegex, rules),
 });
+
+export const duckdb: Dialect = createDuckdb({});

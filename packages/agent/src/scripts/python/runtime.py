@@ -95,11 +95,35 @@ def limit(text, what):
     return text if len(text) <= LIMIT else "(%s of %d characters, more than the %d that are shown)" % (what, len(text), LIMIT)
 
 
+# Modules whose package has another name.
+PACKAGES = {
+    "bs4": "beautifulsoup4",
+    "botocore": "boto3",
+    "dateutil": "python-dateutil",
+    "dotenv": "python-dotenv",
+    "jwt": "PyJWT",
+    "OpenSSL": "pyOpenSSL",
+    "PIL": "Pillow",
+    "psycopg2": "psycopg2-binary",
+    "sklearn": "scikit-learn",
+    "yaml": "PyYAML",
+}
+
+
+def advise(packages):
+    return 'install it on the agent\u2019s machine by "%s -m pip install %s", or set HEADGATE_AGENT_SCRIPT_PYTHON to a Python that has it' % (
+        sys.executable,
+        " ".join(packages),
+    )
+
+
 def describe(error):
     if isinstance(error, ModuleNotFoundError) and error.name:
-        return (
-            'the Python module "%s" is not installed for %s on this agent: install it, or remove the import'
-            % (error.name.split(".")[0] if not error.name.startswith("snowflake.") else error.name, sys.executable)
+        module = error.name.split(".")[0] if not error.name.startswith("snowflake.") else error.name
+        return 'the Python module "%s" is not installed for %s on this agent: %s, or remove the import' % (
+            module,
+            sys.executable,
+            advise([PACKAGES.get(module, module)]),
         )
     if isinstance(error, SyntaxError) and error.filename == SCRIPT:
         return "%s: %s" % (type(error).__name__, error.msg)
@@ -136,8 +160,8 @@ def main():
     missing = missing_packages(request["packages"])
     if missing:
         names = ", ".join('"%s"' % name for name in missing)
-        error = "the packages %s are not installed for %s on this agent: install them, or remove them from the list"
-        channel.tell({"type": "failed", "error": error % (names, sys.executable), "line": None})
+        error = "the packages %s are not installed for %s on this agent: %s, or remove them from the list"
+        channel.tell({"type": "failed", "error": error % (names, sys.executable, advise(missing)), "line": None})
         return 1
     active_session(session)
     module = types.ModuleType("__main__")

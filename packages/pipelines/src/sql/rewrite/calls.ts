@@ -4,6 +4,7 @@ import { castTo, isSameCast } from './casts.ts';
 import { copyNodes, copyText, type Frame, type Operand, refuse } from './frame.ts';
 import { type FunctionCall, type TranslatedCall, translateFunction } from './functions/index.ts';
 import { readType } from './sql-types.ts';
+import { placeTable } from './table-names.ts';
 import {
   type Group,
   hasWords,
@@ -13,6 +14,7 @@ import {
   isSymbol,
   isWord,
   type Node,
+  readChain,
   splitByComma,
 } from './tree.ts';
 import { type IsVariant, renderVariantText } from './variants.ts';
@@ -38,8 +40,9 @@ export function parseCall(nodes: readonly Node[], at: number, end: number, frame
   if (group.nodes.length === 1 && isSymbol(group.nodes[0], '+'))
     refuse(frame, group, 'an outer join by (+) is not supported here: write LEFT JOIN … ON');
   const name = first.kind === 'word' && end === at + 1 ? first.value : '';
-  if (name === 'CAST' || name === 'TRY_CAST') {
-    const cast = renderCastCall(name, group.nodes, frame);
+  if (name === 'CAST' || name === 'TRY_CAST' || name === 'CONVERT') {
+    const cast =
+      name === 'CONVERT' ? renderConvertCall(group.nodes, frame) : renderCastCall(name, group.nodes, frame);
     if (cast !== undefined)
       return {
         sql: cast.isPlain ? `${copyNodes(frame, [first])}(${cast.sql})` : cast.sql,
@@ -47,6 +50,8 @@ export function parseCall(nodes: readonly Node[], at: number, end: number, frame
         isVariant: cast.isVariant,
       };
   }
+  if (name === 'SAFE_CAST')
+    refuse(frame, first, 'SAFE_CAST is a function of BigQuery, which is not supported here: write TRY_CAST');
   const clauses = readClauses(nodes, end + 1, frame);
   const translated =
     name === '' || isQuery(group.nodes) || isTrimOf(name, group)
@@ -58,8 +63,16 @@ export function parseCall(nodes: readonly Node[], at: number, end: number, frame
     ? frame.render.query(group.nodes, frame)
     : renderArguments(name, group, frame);
   const inner = fill(group, args, frame);
-  const call = `${copyText(frame, first.from, group.from)}${clauses.nulls === undefined ? inner : `${inner.slice(0, -1)}${clauses.nulls})`}`;
+  const called = placeFunction(nodes.slice(at, end), frame) ?? copyText(frame, first.from, group.from);
+  const call = `${called}${clauses.nulls === undefined ? inner : `${inner.slice(0, -1)}${clauses.nulls})`}`;
   return { sql: `${call}${clauses.within}${clauses.tail}`, next: clauses.next, isVariant: 'no' };
+}
+
+/** `database.schema.function` and `public.function`; undefined: as it was written. */
+export function placeFunction(chain: readonly Node[], frame: Frame): string | undefined {
+  const names = readChain(chain);
+  if (names.length !== 3 && !(names.length === 2 && names[0]?.toLowerCase() === 'public')) return undefined;
+  return placeTable(names, '', frame, chain[0]).sql || undefined;
 }
 
 /** `TRIM(BOTH 'x' FROM y)` is DuckDB's own. */
@@ -253,6 +266,21 @@ const variantTakers = new Set([
 
 function takesVariant(name: string): boolean {
   return variantTakers.has(name) || /^(?:ARRAY|OBJECT|IS|AS|JSON)_/.test(name) || name.startsWith('ARRAYS_');
+}
+
+/** Redshift's `CONVERT(type, x)`. */
+function renderConvertCall(
+  nodes: readonly Node[],
+  frame: Frame,
+): { sql: string; isVariant: IsVariant; isPlain: boolean } | undefined {
+  const [written = [], inner = [], ...more] = splitByComma(nodes);
+  const type = readType(written, 0, frame);
+  if (inner.length === 0 || more.length > 0 || type === undefined || type.next !== written.length)
+    refuse(frame, nodes[0], 'CONVERT takes a type and a value, as in CONVERT(INT, x)');
+  const operand = frame.render.operand(inner, 0, frame);
+  const isOnly = operand !== undefined && operand.next === inner.length;
+  const value = isOnly ? operand : { sql: frame.render.expression(inner, frame), isVariant: 'no' as const };
+  return { ...castTo(value, type, false, written[0], frame), isPlain: false };
 }
 
 /** `CAST(x AS type)`; undefined if it is written otherwise. `isPlain`: the SQL is what stands in the parentheses. */

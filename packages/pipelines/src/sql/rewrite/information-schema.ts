@@ -4,20 +4,63 @@
  * without quotes is upper case in Snowflake and as it was written here.
  */
 import type { TableReference } from '../dialect.ts';
+import { keyColumns, removeMarks, tableConstraints } from '../keys.ts';
 import { defaultDatabase, encodeDatabase } from './names.ts';
 import { quoteText } from './tokens.ts';
+
+/** Stands for a query that gives `(schema, table, rows)` of all tables, which the warehouse puts in its place. */
+export const rowCountsRelation = '"headgate row counts"';
 
 const own = "table_catalog IN (current_database(), 'temp')";
 
 /** The columns that name the database and the schema, and what else each view shows in another way. */
-const views: Readonly<Record<string, { catalog: string; schema: string; others: readonly string[] }>> = {
-  tables: { catalog: 'table_catalog', schema: 'table_schema', others: [ignoreCase('table_name')] },
+const views: Readonly<
+  Record<
+    string,
+    {
+      catalog: string;
+      schema: string;
+      others: readonly string[];
+      added?: readonly string[];
+      from?: string;
+    }
+  >
+> = {
+  tables: {
+    catalog: 'table_catalog',
+    schema: 'table_schema',
+    others: [ignoreCase('table_name')],
+    added: [...unknown('BIGINT', 'bytes'), ...unknown('TIMESTAMPTZ', 'created', 'last_altered')],
+    from: `(SELECT t.*, counted.row_count FROM information_schema.tables t LEFT JOIN ${rowCountsRelation} counted(in_schema, of_table, row_count) ON in_schema = table_schema AND of_table = table_name AND table_catalog = current_database())`,
+  },
   columns: {
     catalog: 'table_catalog',
     schema: 'table_schema',
-    others: [ignoreCase('table_name'), ignoreCase('column_name'), ...describeType()],
+    others: [
+      ignoreCase('table_name'),
+      ignoreCase('column_name'),
+      ...describeType(),
+      `${removeMarks('column_comment')} AS column_comment`,
+    ],
   },
-  schemata: { catalog: 'catalog_name', schema: 'schema_name', others: [] },
+  schemata: {
+    catalog: 'catalog_name',
+    schema: 'schema_name',
+    others: [],
+    added: unknown('TIMESTAMPTZ', 'created', 'last_altered'),
+  },
+  table_constraints: {
+    catalog: 'table_catalog',
+    schema: 'table_schema',
+    others: [ignoreCase('table_name')],
+    from: tableConstraints,
+  },
+  key_column_usage: {
+    catalog: 'table_catalog',
+    schema: 'table_schema',
+    others: [ignoreCase('table_name'), ignoreCase('column_name')],
+    from: keyColumns,
+  },
 };
 
 export function isInformationSchema(names: readonly string[]): boolean {
@@ -31,7 +74,7 @@ export function isInformationSchema(names: readonly string[]): boolean {
 export function renderInformationSchema({ database, table }: TableReference): string | undefined {
   const view = views[table.toLowerCase()];
   if (view === undefined) return undefined;
-  const { catalog, schema, others } = view;
+  const { catalog, schema, others, added = [], from = `information_schema.${table.toLowerCase()}` } = view;
   const isElsewhere = `contains(${schema}, '.')`;
   const replaced = [
     `CASE WHEN ${isElsewhere} THEN upper(${decode(`split_part(${schema}, '.', 1)`)}) ELSE ${quoteText(defaultDatabase)} END COLLATE NOCASE AS ${catalog}`,
@@ -42,7 +85,13 @@ export function renderInformationSchema({ database, table }: TableReference): st
   if (database?.toLowerCase() === defaultDatabase) conditions.push(`NOT ${isElsewhere}`);
   else if (database !== undefined)
     conditions.push(`starts_with(${schema}, ${quoteText(`${encodeDatabase(database)}.`)})`);
-  return `(SELECT * REPLACE (${replaced.join(', ')}) FROM information_schema.${table.toLowerCase()} WHERE ${conditions.join(' AND ')})`;
+  const more = added.map((column) => `, ${column}`);
+  return `(SELECT * REPLACE (${replaced.join(', ')})${more.join('')} FROM ${from} WHERE ${conditions.join(' AND ')})`;
+}
+
+/** The warehouse does not know them. */
+function unknown(type: string, ...columns: readonly string[]): string[] {
+  return columns.map((column) => `NULL::${type} AS ${column}`);
 }
 
 function ignoreCase(column: string): string {
@@ -51,7 +100,7 @@ function ignoreCase(column: string): string {
 
 /** The reverse of what names.ts does to a part of a name. */
 function decode(part: string): string {
-  return `replace(replace(${part}, '%2E', '.'), '%25', '%')`;
+  return `replace(replace(regexp_replace(${part}, '%$', ''), '%2E', '.'), '%25', '%')`;
 }
 
 function describeType(): string[] {

@@ -2,6 +2,7 @@
  * Where the tables of `database.schema.table` are in the warehouse: each schema of another database is a
  * schema `database.schema`. The mapping is injective: in a part of a name, `%` is written `%25` and `.` is
  * written `%2E`. A name becomes only a name, never a path.
+ * DuckDB would take a schema with the name of the environment's catalog for the catalog, so a `%` stands behind it.
  *
  * - The default database has the schema `main`. Its schema `public` is another name for `main`.
  * - Names ignore case, so schemas of other databases are written in lower case.
@@ -19,6 +20,8 @@ export interface SqlRules {
   readonly vendor?: 'snowflake' | 'redshift';
   /** Whether statements that change who may read have no effect. Without it they are refused. */
   readonly ignoresAccess?: boolean;
+  /** The name of the environment's catalog in the warehouse. */
+  readonly catalog?: string;
 }
 
 /** What a name without database or schema means. */
@@ -53,7 +56,11 @@ export interface PlacedSchema {
 }
 
 /** The schema of the warehouse that holds a schema of a database. */
-export function placeSchema(database: string | undefined, schema: string | undefined): PlacedSchema {
+export function placeSchema(
+  database: string | undefined,
+  schema: string | undefined,
+  { catalog }: SqlRules = {},
+): PlacedSchema {
   const wanted = isDefault(schema) ? defaultSchema : schema.trim();
   const lower = wanted.toLowerCase();
   const inDatabase = isDefault(database) ? defaultDatabase : database.trim().toLowerCase();
@@ -64,5 +71,6 @@ export function placeSchema(database: string | undefined, schema: string | undef
   if (inDatabase !== defaultDatabase)
     return { path: [`${escapePart(inDatabase)}.${escapePart(lower)}`], isMade: true };
   if (lower === defaultSchema || lower === 'public') return { path: [defaultSchema], isMade: false };
-  return { path: [escapePart(wanted)], isMade: true };
+  const mark = lower === catalog?.toLowerCase() ? '%' : '';
+  return { path: [`${escapePart(wanted)}${mark}`], isMade: true };
 }

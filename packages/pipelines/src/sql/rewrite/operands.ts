@@ -184,7 +184,7 @@ function findMoved(names: readonly string[], frame: Frame): string | undefined {
   }
   const [database, schema, ...rest] = names;
   if (rest.length !== 2 || database?.toLowerCase() !== defaultDatabase) return undefined;
-  return quoteNames([...placeSchema(database, schema).path, ...rest]);
+  return quoteNames([...placeSchema(database, schema, frame.script.names).path, ...rest]);
 }
 
 function parseSuffixes(nodes: readonly Node[], first: Operand, frame: Frame): Operand {

@@ -2,13 +2,16 @@
  * Walks the tokens of a query or an expression and renders what DuckDB writes otherwise. What it does not
  * know stays as it was written, so that DuckDB's own SQL comes out unchanged.
  */
+import { SqlError } from '../dialect.ts';
 import { listCommonTables } from './common-tables.ts';
 import { Cursor } from './cursor.ts';
 import { copyNodes, copyText, type Frame, type Render, refuse } from './frame.ts';
 import { refuseZero } from './functions/index.ts';
 import { parseOperand } from './operands.ts';
 import { renderName } from './select-names.ts';
+import { translateSimilarPattern } from './similar-patterns.ts';
 import { lacksCondition, renderTable } from './tables.ts';
+import { quoteText, readText } from './tokens.ts';
 import { findChainEnd, isGroup, isName, isQuery, isSymbol, isWord, type Node, splitByComma } from './tree.ts';
 import { comparisons, renderInContext } from './variant-context.ts';
 import { clauseWords, isReserved } from './words.ts';
@@ -78,6 +81,7 @@ function step(walk: Walk): void {
     walk.keep(2);
     return;
   }
+  if (frame.script.names.vendor === 'redshift' && stepMatch(walk)) return;
   const operand = parseOperand(nodes, at, frame);
   if (operand !== undefined) {
     walk.add(renderInContext(nodes, at, operand, frame), operand.next);
@@ -165,7 +169,7 @@ function stepWord(walk: Walk, word: string): boolean {
   if (stepLike(walk, word)) return true;
   if (!isReserved(nodes, at)) return false;
   walk.keep();
-  const negatesLike = word === 'NOT' && isWord(nodes[at + 1], 'LIKE', 'ILIKE', 'RLIKE', 'REGEXP');
+  const negatesLike = word === 'NOT' && isWord(nodes[at + 1], 'LIKE', 'ILIKE', 'RLIKE', 'REGEXP', 'SIMILAR');
   if (termWords.has(word) && !negatesLike) walk.termStart = walk.pieces.length;
   return true;
 }
@@ -272,6 +276,7 @@ function stepLambda(walk: Walk): boolean {
 /** `x LIKE ANY (a, b)` and `x LIKE ALL (a, b)`, and Snowflake's `x RLIKE pattern` of the whole text. */
 function stepLike(walk: Walk, word: string): boolean {
   const { nodes, at, frame } = walk;
+  if (word === 'SIMILAR') return stepSimilar(walk);
   if (word !== 'LIKE' && word !== 'ILIKE' && word !== 'RLIKE' && word !== 'REGEXP') return false;
   const isNegated = isWord(nodes[at - 1], 'NOT');
   if (word === 'RLIKE' || word === 'REGEXP') {
@@ -294,6 +299,50 @@ function stepLike(walk: Walk, word: string): boolean {
     `(${patterns.map((each) => `${left} ${word} ${each}${escaping}`).join(join)})`;
   replaceTerm(walk, isNegated, all, at + (escaping === '' ? 3 : 5));
   return true;
+}
+
+/** Redshift's `x ~ pattern` and `x !~ pattern`, and both with `*`: a part of the text matches. */
+function stepMatch(walk: Walk): boolean {
+  const { nodes, at, frame } = walk;
+  const isNegated = isSymbol(nodes[at], '!') && isSymbol(nodes[at + 1], '~');
+  const tilde = isNegated ? at + 1 : at;
+  // Without an operand on the left it is the complement of a number.
+  const before = nodes[at - 1];
+  if (!isSymbol(nodes[tilde], '~') || before?.kind === 'symbol' || isReserved(nodes, at - 1)) return false;
+  if (walk.pieces.length <= walk.termStart) return false;
+  const ignoresCase = isSymbol(nodes[tilde + 1], '*') && nodes[tilde + 1]?.from === nodes[tilde]?.to;
+  const pattern = parseOperand(nodes, tilde + (ignoresCase ? 2 : 1), frame);
+  if (pattern === undefined) return false;
+  const options = ignoresCase ? 'is' : 's';
+  const sql = (left: string) =>
+    `${isNegated ? 'NOT ' : ''}regexp_matches(${left}, ${pattern.sql}, '${options}')`;
+  replaceTerm(walk, false, (left) => (isNegated ? `(${sql(left)})` : sql(left)), pattern.next);
+  return true;
+}
+
+/** Redshift's `x SIMILAR TO pattern`. */
+function stepSimilar(walk: Walk): boolean {
+  const { nodes, at, frame } = walk;
+  if (frame.script.names.vendor !== 'redshift' || !isWord(nodes[at + 1], 'TO')) return false;
+  const pattern = nodes[at + 2];
+  if (pattern?.kind !== 'text')
+    refuse(frame, nodes[at], 'SIMILAR TO needs a pattern in quotes here: use ~ for one that is computed');
+  const hasEscape = isWord(nodes[at + 3], 'ESCAPE') && nodes[at + 4]?.kind === 'text';
+  const escaping = hasEscape ? readText((nodes[at + 4] as { value: string }).value) : '\\';
+  const search = quoteText(translateSimilar(readText(pattern.value), escaping, nodes[at], frame));
+  const isNegated = isWord(nodes[at - 1], 'NOT');
+  const sql = (left: string) => `regexp_full_match(${left}, ${search}, 's')`;
+  replaceTerm(walk, isNegated, sql, at + (hasEscape ? 5 : 3));
+  return true;
+}
+
+function translateSimilar(pattern: string, escaping: string, node: Node | undefined, frame: Frame): string {
+  try {
+    return translateSimilarPattern(pattern, escaping);
+  } catch (error) {
+    if (error instanceof SqlError) refuse(frame, node, error.message);
+    throw error;
+  }
 }
 
 /** Replaces the operand on the left, and NOT after it. */

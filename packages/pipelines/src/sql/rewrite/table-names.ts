@@ -44,7 +44,7 @@ export function placeTable(
   node: Node | undefined,
 ): PlacedTable {
   const reference = readReference(names, frame, node);
-  const { path, isMade } = placeSchema(reference.database, reference.schema);
+  const { path, isMade } = placeSchema(reference.database, reference.schema, frame.script.names);
   const place = [...path, reference.table];
   if (frame.script.temporary.has(keyOf(place)))
     return {

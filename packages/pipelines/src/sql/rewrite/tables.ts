@@ -1,5 +1,6 @@
 /** One table after FROM, JOIN or USING: its place, Snowflake's table functions, samples and its alias. */
 
+import { placeFunction } from './calls.ts';
 import { renderFlatten, renderGenerator } from './flatten.ts';
 import { copyNodes, copyText, type Frame, refuse } from './frame.ts';
 import { isInformationSchema, renderInformationSchema } from './information-schema.ts';
@@ -62,7 +63,8 @@ export function renderTable(nodes: readonly Node[], at: number, frame: Frame): R
   if (isGroup(group)) {
     const args = group.nodes.length === 0 ? '' : frame.render.expression(group.nodes, frame);
     const [first, last] = [group.nodes[0], group.nodes.at(-1)];
-    const sql = `${copyText(frame, node.from, first?.from ?? group.to)}${args}${last === undefined ? '' : copyText(frame, last.to, group.to)}`;
+    const called = placeFunction(chain, frame) ?? copyText(frame, node.from, group.from);
+    const sql = `${called}${copyText(frame, group.from, first?.from ?? group.to)}${args}${last === undefined ? '' : copyText(frame, last.to, group.to)}`;
     const tail = renderTail(nodes, end + 1, frame, '');
     return { sql: `${lateral}${sql}${tail.sql}`, next: tail.next, isFlatten: false };
   }

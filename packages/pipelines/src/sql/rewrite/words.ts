@@ -35,7 +35,6 @@ const reserved = new Set([
   'INTERSECT',
   'INTO',
   'IS',
-  'ISNULL',
   'JOIN',
   'LATERAL',
   'LIKE',
@@ -74,6 +73,7 @@ const reserved = new Set([
 
 /** Words that are a function only with a parenthesis, and a keyword otherwise. */
 const functionsOrWords = new Set([
+  'ISNULL',
   'RLIKE',
   'LEFT',
   'RIGHT',

@@ -75,6 +75,8 @@ const lostReasons = {
   secret: 'contains a secret',
   size: 'is too large',
   text: 'has characters that cannot be stored',
+  branch:
+    'is one of several: the variable is COPIED and was set in one of the branches that ran at the same time',
 } as const;
 
 type LostVariable = { name: string; why: keyof typeof lostReasons };

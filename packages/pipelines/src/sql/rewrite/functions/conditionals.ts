@@ -60,6 +60,7 @@ export const conditionals: FunctionTable = {
   }),
   NVL: coalesce,
   IFNULL: coalesce,
+  ISNULL: coalesce,
   COALESCE: define(1, many, ({ args }) => {
     const aligned = alignValues(args);
     return aligned === args || aligned.every((each, index) => each === args[index])

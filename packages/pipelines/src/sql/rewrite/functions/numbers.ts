@@ -11,7 +11,16 @@ import {
 } from './call.ts';
 import { truncateDate } from './date-arithmetic.ts';
 import { refuseZero } from './division.ts';
-import { asBigint, asNumber, bindOnce, group, readKnownType } from './expressions.ts';
+import {
+  asBigint,
+  asNumber,
+  asText,
+  bindOnce,
+  group,
+  isLiteral,
+  pickName,
+  readKnownType,
+} from './expressions.ts';
 import { readInteger, readText } from './literals.ts';
 import { readUnit } from './units.ts';
 
@@ -38,14 +47,36 @@ function truncate(call: FunctionCall): string | undefined {
   const [value = '', scale] = call.args;
   const type = readKnownType(value);
   const isDate = type !== undefined && /^(?:DATE|TIMESTAMP)/.test(type);
-  if (scale === undefined && (isDate || isDateName(call))) return `CAST(${value} AS DATE)`;
+  if (scale === undefined && (isDate || /^(?:date|timestamp)\s*'/i.test(value)))
+    return `CAST(${value} AS DATE)`;
+  if (scale === undefined && type === undefined && call.dialect === 'redshift' && !isLiteral(value))
+    return bindOnce([value], truncateByType);
   return `trunc(${[asNumber(value), ...(scale === undefined ? [] : [scale])].join(', ')})`;
 }
 
-/** TRUNC(created_at) of Redshift gives a date. Only the name of the column tells. */
-function isDateName({ dialect, source }: FunctionCall): boolean {
-  if (dialect !== 'redshift') return false;
-  return /(?:date|time|timestamp|_at|_ts|_dt|sysdate|getdate\(\))"?\)?$/i.test(source[0]?.trim() ?? '');
+/** TRUNC of Redshift gives a date for a timestamp. DuckDB knows which it is, and computes one of both. */
+function truncateByType(value = ''): string {
+  const text = `CAST(${value} AS VARCHAR)`;
+  const whole = `CAST(trunc(TRY_CAST(${text} AS DECIMAL(38, 10))) AS VARCHAR)`;
+  const isMoment = `typeof(${value}) IN ('DATE', 'TIMESTAMP', 'TIMESTAMP WITH TIME ZONE')`;
+  const ofMoment = `replace_type(replace_type(${value}, NULL::TIMESTAMP, NULL::DATE), NULL::TIMESTAMPTZ, NULL::DATE)`;
+  return `cast_to_type(CASE WHEN ${isMoment} THEN left(${text}, 10) ELSE ${whole} END, replace_type(${ofMoment}, NULL::VARCHAR, NULL::DECIMAL(38, 0)))`;
+}
+
+const digits = '0123456789abcdefghijklmnopqrstuvwxyz';
+
+/** The number that a text has in a base from 2 to 36. */
+function readInBase({ args: [value = '', base = ''] }: FunctionCall): string {
+  return bindOnce([`lower(trim(${asText(value)}))`, `CAST(${base} AS BIGINT)`], (text = '', radix = '') => {
+    const place = pickName([text, radix, '_x8']);
+    const plain = `CASE WHEN ${radix} = 16 THEN regexp_replace(${text}, '^([+-]?)0x', '\\1') ELSE ${text} END`;
+    const listed = `list_transform(string_split(ltrim(${plain}, '+-'), ''), lambda ${place}: CAST(strpos('${digits}', ${place}) - 1 AS BIGINT))`;
+    const sign = `CASE WHEN starts_with(${text}, '-') THEN -1 ELSE 1 END`;
+    const sum = `list_reduce(list_prepend(0::BIGINT, ${listed}), lambda ${place}a, ${place}b: ${place}a * ${radix} + ${place}b)`;
+    const isWrong = `ltrim(${plain}, '+-') = '' OR list_max(${listed}) >= ${radix} OR list_min(${listed}) < 0`;
+    const fault = `error('STRTOL: "' || ${text} || '" is not a number of base ' || ${radix})`;
+    return `CASE WHEN ${text} IS NULL OR ${radix} IS NULL THEN NULL WHEN ${text} = '' THEN 0 WHEN ${isWrong} THEN ${fault} ELSE ${sign} * ${sum} END`;
+  });
 }
 
 /** CEIL and FLOOR to a number of decimal places. */
@@ -112,6 +143,7 @@ export const numbers: FunctionTable = {
   ROUND: define(1, 3, round),
   TRUNC: define(1, 2, truncate),
   TRUNCATE: define(1, 2, truncate),
+  STRTOL: define(2, 2, readInBase),
   CEIL: toScale('ceil'),
   CEILING: toScale('ceil'),
   FLOOR: toScale('floor'),

@@ -1,12 +1,13 @@
 /** ALTER. */
+import { listMarks, listUnmarks } from '../../keys.ts';
 import { Cursor } from '../cursor.ts';
 import { copyNodes, type Frame, refuse } from '../frame.ts';
 import { readType } from '../sql-types.ts';
 import { placeTable } from '../table-names.ts';
 import { quoteName, quoteNames } from '../tokens.ts';
 import { findChainEnd, hasWords, isGroup, isWord, type Node, readChain, splitByComma } from '../tree.ts';
-import { renderColumnDefinition } from './columns.ts';
-import { renderAlterSchema } from './schemas.ts';
+import { addKeys, readKey, renderColumnDefinition, type TableColumns } from './columns.ts';
+import { nothing, renderAlterSchema } from './schemas.ts';
 import {
   addTableName,
   createPlain,
@@ -152,7 +153,7 @@ function renderChanges(head: string, table: NamedTable, rest: readonly Node[], f
   const start = hasColumn ? 2 : 1;
   if (isWord(verb, 'ADD') && !isWord(rest[1], 'CONSTRAINT', 'PRIMARY', 'UNIQUE', 'FOREIGN', 'CHECK')) {
     const exists = hasWords(rest, start, 'IF', 'NOT', 'EXISTS') ? 3 : 0;
-    const columns = { table, temporary: false, replaces: false, ifNotExists: true };
+    const columns: TableColumns = { table, temporary: false, replaces: false, ifNotExists: true, keys: [] };
     const parts = splitByComma(rest.slice(start + exists)).map((part) =>
       renderColumnDefinition(
         part[0] !== undefined && isWord(part[0], 'COLUMN') ? part.slice(1) : part,
@@ -160,12 +161,16 @@ function renderChanges(head: string, table: NamedTable, rest: readonly Node[], f
         frame,
       ),
     );
+    addKeys(table.sql, columns.keys, frame);
     return chain(
       parts.map((part) => `${head} ADD COLUMN ${exists > 0 ? 'IF NOT EXISTS ' : ''}${part}`),
       frame,
     );
   }
-  if (isWord(verb, 'DROP') && !isWord(rest[1], 'CONSTRAINT', 'PRIMARY', 'UNIQUE', 'FOREIGN')) {
+  if (isWord(verb, 'ADD')) return renderAddConstraint(head, table, rest, frame);
+  if (isWord(verb, 'DROP') && isWord(rest[1], 'CONSTRAINT', 'PRIMARY', 'UNIQUE', 'FOREIGN'))
+    return renderDropKey(table, rest, frame);
+  if (isWord(verb, 'DROP')) {
     const exists = hasWords(rest, start, 'IF', 'EXISTS') ? 2 : 0;
     const parts = splitByComma(rest.slice(start + exists)).map((part) => copyNodes(frame, part));
     return chain(
@@ -175,6 +180,42 @@ function renderChanges(head: string, table: NamedTable, rest: readonly Node[], f
   }
   if (isWord(verb, 'ALTER', 'MODIFY')) return renderAlterColumn(head, rest, start, frame);
   return { sql: `${head} ${copyNodes(frame, rest)}`, kind };
+}
+
+/** A key is declared; other constraints are DuckDB's own. */
+function renderAddConstraint(
+  head: string,
+  table: NamedTable,
+  rest: readonly Node[],
+  frame: Frame,
+): StatementSql {
+  const key = readKey(rest.slice(1), frame);
+  if (key === undefined && rest.some((node) => isWord(node, 'FOREIGN')))
+    return ignore(frame, kind, 'FOREIGN KEY is not checked here');
+  if (key === undefined) return { sql: `${head} ${copyNodes(frame, rest)}`, kind };
+  const listed = listMarks(table.place, key);
+  if (key.kind === 'UNIQUE') return { sql: nothing, kind, listed };
+  const columns = key.columns.map(quoteName);
+  return {
+    ...chain(
+      columns.map((column) => `${head} ALTER COLUMN ${column} SET NOT NULL`),
+      frame,
+    ),
+    listed,
+  };
+}
+
+function renderDropKey(table: NamedTable, rest: readonly Node[], frame: Frame): StatementSql {
+  if (isWord(rest[1], 'FOREIGN')) return ignore(frame, kind, 'FOREIGN KEY is not checked here');
+  if (isWord(rest[1], 'CONSTRAINT'))
+    refuse(
+      frame,
+      rest[1],
+      'constraints have no names here: write DROP PRIMARY KEY, or DROP UNIQUE with its columns',
+    );
+  const primary = { kind: 'PRIMARY KEY', columns: [] } as const;
+  const key = isWord(rest[1], 'PRIMARY') ? primary : readKey(rest.slice(1), frame);
+  return { sql: nothing, kind, listed: listUnmarks(table.place, key ?? primary) };
 }
 
 function renderAlterColumn(head: string, rest: readonly Node[], start: number, frame: Frame): StatementSql {

@@ -1,4 +1,6 @@
 /** One column or constraint of CREATE TABLE and of ALTER TABLE … ADD COLUMN. */
+
+import { type DeclaredKey, declareKeys } from '../../keys.ts';
 import { Cursor } from '../cursor.ts';
 import { copyNodes, type Frame, refuse } from '../frame.ts';
 import { readType } from '../sql-types.ts';
@@ -11,6 +13,7 @@ import {
   isSymbol,
   isWord,
   type Node,
+  readChain,
   splitByComma,
 } from '../tree.ts';
 import { reservedInDuckdb } from '../words.ts';
@@ -21,12 +24,14 @@ export interface TableColumns {
   readonly temporary: boolean;
   readonly replaces: boolean;
   readonly ifNotExists: boolean;
+  /** The keys that the columns and constraints declare. */
+  readonly keys: DeclaredKey[];
 }
 
 const constraintWords = ['CONSTRAINT', 'PRIMARY', 'UNIQUE', 'FOREIGN', 'CHECK', 'LIKE', 'EXCLUDE'];
 
 export function renderColumnDefinition(part: readonly Node[], columns: TableColumns, frame: Frame): string {
-  if (isConstraint(part)) return renderConstraint(part, frame);
+  if (isConstraint(part)) return renderConstraint(part, columns, frame);
   const cursor = new Cursor(part, frame);
   const name = isName(part[0]) ? part[0].text : '';
   if (part[0]?.kind === 'word' && reservedInDuckdb.has(part[0].value)) cursor.add(quoteName(part[0].text), 1);
@@ -39,16 +44,36 @@ export function renderColumnDefinition(part: readonly Node[], columns: TableColu
 }
 
 /** '' leaves it out: the vendors do not check it. */
-function renderConstraint(part: readonly Node[], frame: Frame): string {
-  const isForeign = part.some((node) => isWord(node, 'FOREIGN'));
-  const at = part.findIndex((_, index) => hasWords(part, index, 'NOT', 'ENFORCED'));
-  if (isForeign || at >= 0) {
-    frame.notes.add(`${isForeign ? 'FOREIGN KEY' : 'a constraint that is NOT ENFORCED'} is not checked here`);
+function renderConstraint(part: readonly Node[], { keys }: TableColumns, frame: Frame): string {
+  const key = readKey(part, frame);
+  if (key !== undefined) {
+    keys.push(key);
+    return '';
+  }
+  if (part.some((node) => isWord(node, 'FOREIGN'))) {
+    frame.notes.add('FOREIGN KEY is not checked here');
+    return '';
+  }
+  if (part.some((_, index) => hasWords(part, index, 'NOT', 'ENFORCED'))) {
+    frame.notes.add('a constraint that is NOT ENFORCED is not checked here');
     return '';
   }
   const words = ['ENFORCED', 'RELY', 'NORELY', 'ENABLE', 'VALIDATE', 'NOVALIDATE'];
   const kept = part.filter((node) => !isWord(node, ...words));
   return kept.map((node) => copyNodes(frame, [node])).join(' ');
+}
+
+/** `[CONSTRAINT name] PRIMARY KEY (a, b)` and `UNIQUE (a)`, with options after it. */
+export function readKey(part: readonly Node[], frame: Frame): DeclaredKey | undefined {
+  const at = isWord(part[0], 'CONSTRAINT') ? 2 : 0;
+  const isPrimary = hasWords(part, at, 'PRIMARY', 'KEY');
+  if (!isPrimary && !isWord(part[at], 'UNIQUE')) return undefined;
+  const group = part[at + (isPrimary || isWord(part[at + 1], 'KEY') ? 2 : 1)];
+  const columns = isGroup(group) ? splitByComma(group.nodes).map((name) => readChain(name).join('.')) : [];
+  const kind = isPrimary ? 'PRIMARY KEY' : 'UNIQUE';
+  if (columns.length === 0 || columns.includes(''))
+    refuse(frame, part[at], `${kind} names no columns: write ${kind} (column)`);
+  return { kind, columns };
 }
 
 /** `primary INT` is a column, `PRIMARY KEY (a)` is not. */
@@ -119,6 +144,21 @@ function addOption(cursor: Cursor, column: string, columns: TableColumns): void 
   }
   if (isWord(nodes[tag], 'TAG') && isGroup(nodes[tag + 1])) {
     leaveOut(tag + 2 - at, 'TAG');
+    return;
+  }
+  // `CONSTRAINT name UNIQUE`: what stays of it needs no name.
+  if (isWord(node, 'CONSTRAINT') && isWord(nodes[at + 2], 'PRIMARY', 'UNIQUE', 'FOREIGN', 'REFERENCES')) {
+    cursor.drop(2);
+    return;
+  }
+  if (hasWords(nodes, at, 'PRIMARY', 'KEY')) {
+    columns.keys.push({ kind: 'PRIMARY KEY', columns: [column] });
+    cursor.drop(2);
+    return;
+  }
+  if (isWord(node, 'UNIQUE')) {
+    columns.keys.push({ kind: 'UNIQUE', columns: [column] });
+    cursor.drop(isWord(nodes[at + 1], 'KEY') ? 2 : 1);
     return;
   }
   if (isWord(node, 'DEFAULT')) {
@@ -194,6 +234,15 @@ function addSequence(
       : `CREATE OR REPLACE ${temp}SEQUENCE ${sequence} ${options}${limits}`,
   );
   return sequence;
+}
+
+/** Adds the statements that declare keys: columns of a primary key have no NULL. */
+export function addKeys(table: string, keys: readonly DeclaredKey[], frame: Frame): void {
+  const primary = keys.filter(({ kind }) => kind === 'PRIMARY KEY').flatMap(({ columns }) => columns);
+  frame.after.push(
+    ...primary.map((name) => `ALTER TABLE ${table} ALTER COLUMN ${quoteName(name)} SET NOT NULL`),
+    ...declareKeys(table, keys, quoteName),
+  );
 }
 
 function readInteger(text: string, node: Node, frame: Frame): string {

@@ -3,7 +3,7 @@ import { Cursor } from '../cursor.ts';
 import { copyNodes, copyText, type Frame, refuse } from '../frame.ts';
 import { readType } from '../sql-types.ts';
 import { keyOf } from '../table-names.ts';
-import { quoteName } from '../tokens.ts';
+import { quoteName, quoteNames } from '../tokens.ts';
 import {
   findChainEnd,
   type Group,
@@ -14,9 +14,15 @@ import {
   type Node,
   splitByComma,
 } from '../tree.ts';
-import { renderColumnDefinition, type TableColumns } from './columns.ts';
+import { addKeys, readKey, renderColumnDefinition, type TableColumns } from './columns.ts';
 import { keepIfNotExists, type Modifiers } from './creation.ts';
-import { ignoreAccess, type NamedTable, readTableName, type StatementSql } from './statement-sql.ts';
+import {
+  ignoreAccess,
+  type NamedTable,
+  readTableName,
+  renderExists,
+  type StatementSql,
+} from './statement-sql.ts';
 
 const kind = 'CREATE TABLE';
 
@@ -40,7 +46,7 @@ export function renderCreateTable(
   const table = addName(cursor, temporary, frame);
   if (isAfterName) cursor.drop(3);
   const replaces = hasWords(nodes, 1, 'OR', 'REPLACE');
-  const columns: TableColumns = { table, temporary, replaces, ifNotExists };
+  const columns: TableColumns = { table, temporary, replaces, ifNotExists, keys: [] };
   if (hasWords(nodes, cursor.at, 'USING', 'TEMPLATE'))
     refuse(frame, cursor.node, 'CREATE TABLE … USING TEMPLATE is not supported here: list the columns');
   const group = cursor.node;
@@ -62,11 +68,25 @@ export function renderCreateTable(
   }
   if (isWord(rest[0], 'AS')) {
     const query = frame.render.query(rest.slice(1), frame);
-    return { sql: `${head}${body.sql}${renderAs(query, rest, definitions, frame)}`, kind };
+    const sql = `${head}${body.sql}${renderAs(query, rest, definitions, columns, frame)}`;
+    return { sql, kind, ...declareAfter(columns, frame) };
   }
   const list = definitions === undefined ? '' : `${gap}${renderColumns(definitions, columns, frame)}`;
   body.keep(nodes.length - body.at);
-  return { sql: `${head}${list}${body.sql}`, kind };
+  return { sql: `${head}${list}${body.sql}`, kind, ...declareAfter(columns, frame) };
+}
+
+/** A table that is there already keeps its own keys. */
+function declareAfter(
+  { table, temporary, keys, ifNotExists }: TableColumns,
+  frame: Frame,
+): Pick<StatementSql, 'onlyIf'> {
+  if (keys.length === 0) return {};
+  const place = temporary ? ['temp', 'main', table.place.at(-1) ?? ''] : table.place;
+  addKeys(temporary ? quoteNames(place) : table.sql, keys, frame);
+  if (!ifNotExists) return {};
+  const exists = `${renderExists(place)}${temporary ? " AND table_catalog = 'temp'" : ''}`;
+  return { onlyIf: `SELECT 1 WHERE NOT EXISTS (${exists})` };
 }
 
 /** A temporary table has no schema: the other statements of the script find it by its name. */
@@ -94,12 +114,23 @@ function renderAs(
   query: string,
   rest: readonly Node[],
   definitions: Group | undefined,
+  { keys }: TableColumns,
   frame: Frame,
 ): string {
   const [as, first] = [rest[0] as Node, rest[1]];
   const gap = first === undefined ? ' ' : copyText(frame, as.to, first.from);
   if (definitions === undefined) return ` AS${gap}${query}`;
-  const parts = splitByComma(definitions.nodes);
+  const parts = splitByComma(definitions.nodes).filter((part) => {
+    const key = isGroup(part.at(-1)) || isWord(part[0], 'CONSTRAINT') ? readKey(part, frame) : undefined;
+    if (key !== undefined) keys.push(key);
+    return key === undefined;
+  });
+  for (const part of parts) {
+    const columns = [part[0]?.kind === 'group' ? '' : (part[0]?.text ?? '')];
+    if (part.some((_, at) => hasWords(part, at, 'PRIMARY', 'KEY')))
+      keys.push({ kind: 'PRIMARY KEY', columns });
+    if (part.slice(1).some((node) => isWord(node, 'UNIQUE'))) keys.push({ kind: 'UNIQUE', columns });
+  }
   if (parts.every((part) => part.length === 1)) return ` ${copyNodes(frame, [definitions])} AS${gap}${query}`;
   const names = parts.map((part) => quoteName(part[0]?.kind === 'group' ? '' : (part[0]?.text ?? '')));
   const casts = parts.map((part, index) => {

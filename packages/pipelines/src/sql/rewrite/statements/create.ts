@@ -3,6 +3,7 @@ import { Cursor } from '../cursor.ts';
 import { copyNodes, type Frame, refuse } from '../frame.ts';
 import { makeSchema, placeTable } from '../table-names.ts';
 import { findChainEnd, hasWords, isSymbol, isWord, type Node, readChain } from '../tree.ts';
+import { renderCreateFunction } from './create-function.ts';
 import { renderCreateTable } from './create-table.ts';
 import { renderCreateView } from './create-view.ts';
 import { keepIfNotExists, type Modifiers } from './creation.ts';
@@ -20,6 +21,7 @@ const modifierWords = [
   'RECURSIVE',
   'MATERIALIZED',
   'EXTERNAL',
+  'AGGREGATE',
   'DYNAMIC',
   'ICEBERG',
   'HYBRID',
@@ -49,13 +51,14 @@ const withoutEffect: Readonly<Record<string, string>> = {
 
 const accessObjects = ['ROLE', 'USER', 'GROUP', 'MASKING', 'ROW', 'PROJECTION', 'AGGREGATION'];
 
+const ofDuckdb = ['FUNCTION', 'INDEX', 'MACRO', 'SECRET', 'TYPE'];
+
 const refusals: Readonly<Record<string, string>> = {
   STAGE: 'load files with file-load or s3-load',
   STREAM: 'find changes with detect-changes',
   TASK: 'start pipelines by a schedule',
   PIPE: 'load files with file-load or s3-load',
   PROCEDURE: 'use an orchestration',
-  FUNCTION: 'write its expression where it is used',
   INTEGRATION: 'use a connection of the project',
   STORAGE: 'use a connection of the project',
   ALERT: 'use a schedule',
@@ -84,11 +87,20 @@ export function renderCreate(nodes: readonly Node[], frame: Frame): StatementSql
     const kinds = `CREATE ${kind.value}${isPolicy ? `${isWord(kind, 'ROW') ? ' ACCESS' : ''} POLICY` : ''}`;
     return ignoreAccess(frame, kind, kinds, kinds);
   }
-  const refusal = refusals[kind.value];
+  const isForeign = foreign !== undefined || modifiers.words.includes('AGGREGATE');
+  if (kind.value === 'FUNCTION' && isForeign)
+    refuse(
+      frame,
+      kind,
+      `CREATE ${modifiers.words.join(' ')} FUNCTION is not supported here: use python-script`,
+    );
   // `CREATE FUNCTION f(x) AS (…)` is a macro of DuckDB.
-  const isMacro = kind.value === 'FUNCTION' && !nodes.some((node) => isWord(node, 'RETURNS', 'LANGUAGE'));
-  if (refusal !== undefined && !isMacro)
-    refuse(frame, kind, `CREATE ${kind.value} is not supported here: ${refusal}`);
+  if (kind.value === 'FUNCTION' && nodes.some((node) => isWord(node, 'RETURNS', 'LANGUAGE')))
+    return renderCreateFunction(nodes, modifiers, frame);
+  const refusal = refusals[kind.value];
+  if (refusal === undefined && !ofDuckdb.includes(kind.value))
+    refuse(frame, kind, `CREATE ${kind.value} is not supported here`);
+  if (refusal !== undefined) refuse(frame, kind, `CREATE ${kind.value} is not supported here: ${refusal}`);
   return createPlain(nodes, frame);
 }
 

@@ -1,7 +1,9 @@
 /** DROP and DESCRIBE. */
+import { describeWithKeys } from '../../keys.ts';
 import { Cursor } from '../cursor.ts';
 import { copyNodes, type Frame, refuse } from '../frame.ts';
-import { findChainEnd, hasWords, isName, isSymbol, isWord, type Node } from '../tree.ts';
+import { placeTable } from '../table-names.ts';
+import { findChainEnd, hasWords, isGroup, isName, isSymbol, isWord, type Node, readChain } from '../tree.ts';
 import { renderDropDatabase, renderDropSchema } from './schemas.ts';
 import {
   addTableName,
@@ -37,7 +39,22 @@ export function renderDrop(nodes: readonly Node[], frame: Frame): StatementSql {
   const type = isWord(object, 'MATERIALIZED') ? nodes[2] : object;
   if (isWord(type, 'TABLE', 'VIEW', 'SEQUENCE')) return renderDropTables(nodes, type.value, frame);
   if (isWord(object, 'SCHEMA')) return renderDropSchema(nodes, frame);
+  if (isWord(object, 'FUNCTION')) return renderDropFunction(nodes, frame);
   return createPlain(nodes, frame);
+}
+
+/** A macro has no types of parameters. */
+function renderDropFunction(nodes: readonly Node[], frame: Frame): StatementSql {
+  const cursor = new Cursor(nodes, frame);
+  cursor.keep(hasWords(nodes, 2, 'IF', 'EXISTS') ? 4 : 2);
+  const end = findChainEnd(nodes, cursor.at);
+  const chain = nodes.slice(cursor.at, end);
+  const names = readChain(chain);
+  const written = copyNodes(frame, chain);
+  cursor.add(names.length === 1 ? written : placeTable(names, written, frame, chain[0]).sql, end);
+  if (isGroup(cursor.node)) cursor.drop();
+  cursor.keep(nodes.length - cursor.at);
+  return { sql: cursor.sql, kind: 'DROP FUNCTION' };
 }
 
 /** DuckDB drops one table in a statement. */
@@ -65,16 +82,13 @@ function renderDropTables(nodes: readonly Node[], type: string, frame: Frame): S
   return { sql: statements.at(-1) ?? '', kind };
 }
 
-/** `DESC TABLE t` */
+/** `DESC TABLE t`, with the keys, which the warehouse does not know. */
 export function renderDescribe(nodes: readonly Node[], frame: Frame): StatementSql {
   const object = nodes[1];
-  if (isWord(object, 'TABLE', 'VIEW') && isName(nodes[2])) {
-    const table = readTableName(nodes, 2, frame, { writes: false });
-    return { sql: `DESCRIBE ${table?.sql ?? ''}`, kind: 'DESCRIBE' };
-  }
-  if (isName(object) && nodes.length === findChainEnd(nodes, 1)) {
-    const table = readTableName(nodes, 1, frame, { writes: false });
-    return { sql: `DESCRIBE ${table?.sql ?? ''}`, kind: 'DESCRIBE' };
-  }
-  return createPlain(nodes, frame);
+  const kind = 'DESCRIBE';
+  const hasType = isWord(object, 'TABLE', 'VIEW') && isName(nodes[2]);
+  if (!hasType && !(isName(object) && nodes.length === findChainEnd(nodes, 1)))
+    return createPlain(nodes, frame);
+  const table = readTableName(nodes, hasType ? 2 : 1, frame, { writes: false });
+  return { sql: table === undefined ? '' : describeWithKeys(table.sql, table.place), kind };
 }

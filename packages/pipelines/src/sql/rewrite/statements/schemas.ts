@@ -24,7 +24,7 @@ function readName(nodes: readonly Node[], at: number, frame: Frame): NamedObject
 
 function readSchemaPlace(names: readonly string[], frame: Frame): PlacedSchema {
   const [schema, database] = names.toReversed();
-  return placeSchema(database ?? frame.script.names.database, schema);
+  return placeSchema(database ?? frame.script.names.database, schema, frame.script.names);
 }
 
 /** The object after CLONE, and the rest of the options. */
@@ -172,7 +172,7 @@ export function renderAlterSchema(nodes: readonly Node[], frame: Frame): Stateme
 }
 
 /** The statements that count are listed. */
-const nothing = 'SELECT 1 WHERE false';
+export const nothing = 'SELECT 1 WHERE false';
 
 const dropSchema = (path: readonly string[]) => `DROP SCHEMA IF EXISTS ${quoteNames(path)} CASCADE`;
 
@@ -203,7 +203,7 @@ const listCopies = (condition: string, target: string, missing: string) =>
   orderSteps(listCopySteps(condition, target, missing));
 
 /**
- * The statements that copy the tables of schemas, with their rows, defaults, NOT NULL and sequences. A view is refused:
+ * The statements that copy the tables of schemas, with their rows, defaults, NOT NULL, keys and sequences. A view is refused:
  * its query names the tables of the schema that it was written in.
  *
  * @param condition for `schema_name` of the source
@@ -223,5 +223,6 @@ function listCopySteps(condition: string, target: string, missing: string): stri
     `SELECT 4, 'CREATE TABLE ' || ${target} || '.' || ${table} || ' AS FROM ' || ${source} || '.' || ${table} FROM duckdb_tables() WHERE ${here}`,
     `SELECT 5, ${alter} || ' SET DEFAULT ' || replace(column_default, ${source} || '.', ${target} || '.') ${ofTables} AND column_default IS NOT NULL`,
     `SELECT 6, ${alter} || ' SET NOT NULL' ${ofTables} AND NOT is_nullable`,
+    `SELECT 7, 'COMMENT ON COLUMN ' || ${target} || '.' || ${table} || '.' || ${column} || ' IS ''' || replace(comment, '''', '''''') || '''' ${ofTables} AND comment IS NOT NULL`,
   ].join(' UNION ALL ');
 }

@@ -36,10 +36,24 @@ const renderers: Readonly<Record<string, RenderStatement>> = {
 };
 
 const withoutEffect: Readonly<Record<string, string>> = {
+  REFRESH: 'REFRESH has no effect here: a view shows the rows that its tables have',
   LOCK: 'LOCK has no effect here: a transaction sees one state of the tables',
 };
 
+const scripting = 'is Snowflake Scripting, which is not supported: use components of an orchestration';
+const cursors = 'of a cursor is not supported here: use query-to-grid and a grid-iterator';
+
 const refusals: Readonly<Record<string, string>> = {
+  LET: `LET ${scripting}`,
+  RETURN: `RETURN ${scripting}`,
+  IF: `IF ${scripting}`,
+  FOR: `FOR ${scripting}`,
+  WHILE: `WHILE ${scripting}`,
+  LOOP: `LOOP ${scripting}`,
+  OPEN: `OPEN ${cursors}`,
+  FETCH: `FETCH ${cursors}`,
+  CLOSE: `CLOSE ${cursors}`,
+  CANCEL: 'CANCEL is not supported here: cancel the execution',
   DECLARE: 'a block of Snowflake Scripting (DECLARE) is not supported: use one component for each step',
   EXECUTE: 'EXECUTE is not supported here: write the statement itself',
   LIST: 'LIST of a stage is not supported here: use a file-iterator',
