@@ -175,6 +175,7 @@ export {
 } from './sql/dialect.ts';
 export { createDuckdb, duckdb } from './sql/duckdb.ts';
 export { environmentDefaults } from './sql/environment-defaults.ts';
+export { convertOperands } from './sql/rewrite/convert-operands.ts';
 export type { SqlRules } from './sql/rewrite/names.ts';
 export { defaultDatabase, defaultSchema, type NameMapping } from './sql/rewrite/names.ts';
 export { createUserSql, type SqlRewriter, sqlRewriter } from './sql/rewrite/rewriter.ts';

@@ -1,0 +1,48 @@
+/** Operands of types that DuckDB does not mix. Results from the vendor's documentation of data type conversion. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createSqlFixture, type SqlFixture } from './sql-rewriting-fixture.ts';
+
+let sql: SqlFixture;
+before(async () => {
+  sql = await createSqlFixture();
+  await sql.rows(`create table t (d date, n int, k number(38, 0), s varchar, v variant, x number(10, 2), ts timestamp);
+    insert into t select '2024-02-28', 2, 3, '5', parse_json('[12, "7", {"a": "b"}]'), 1.5, '2024-02-28 01:02:03'`);
+});
+after(() => sql.close());
+
+const cases: readonly (readonly [script: string, rows: unknown[][]])[] = [
+  // A number of days is added to a date, whatever the type of the number.
+  ['select d + n, d - n, d + k, n + d, d + 1 from t', [['2024-03-01', '2024-02-26', '2024-03-02', '2024-03-01', '2024-02-29']]],
+  ['select d + n * 7, d - n + k, (d + n) - k, d + (n + k) from t', [['2024-03-13', '2024-02-29', '2024-02-27', '2024-03-04']]],
+  ['select d - (d - n), d - d from t', [[2, 0]]],
+  ["select count(*) from t where d + n > '2024-02-29' and d - n < d", [[1]]],
+  ['select case when n > 1 then d + n else d end, coalesce(d + n, d), max(d + n) from t group by 1, 2', [['2024-03-01', '2024-03-01', '2024-03-01']]],
+  // A text is a number.
+  ["select '5' + 1, 1 + '5', '2.5' * 2, n * '2.5', s + 1, s * n, s - s, -s, s % 3, s || 1 from t", [[6, 6, 5, 5, 6, 10, 0, -5, 2, '51']]],
+  ['select sum(s + n), avg(s * 2), s + x from t group by s, x', [[7, 10, 6.5]]],
+  ['with w as (select s || 0 as ten from t) select ten + 1 from w', [[51]]],
+  // So is a VARIANT.
+  ['select v[0] + 1, 1 + v[1], v[0] * v[1], -v[0] from t', [[13, 8, 84, -12]]],
+  ['create or replace view added as select d + n as later, s + 1 as six, v[0] - 2 as ten from t; select * from added', [['2024-03-01', 6, 10]]],
+  ['create or replace table made as select d + n as later from t; insert into made select d - n from t; update made set later = later + (select n from t); select later from made order by 1', [['2024-02-28'], ['2024-03-03']]],
+];
+
+describe('operands of different types', () => {
+  for (const [script, rows] of cases)
+    it(script.slice(0, 160), async () => assert.deepEqual(await sql.rows(script), rows));
+
+  it('fails for a text that is no number, with the value', async () => {
+    await assert.rejects(sql.rows("select 'five' + 1"), /Could not convert string 'five' to DOUBLE/);
+  });
+
+  it('fails as before where no conversion is known', async () => {
+    await assert.rejects(sql.rows('select ts + n from t'), /No function matches .*'\+\(TIMESTAMP, BIGINT\)'/);
+  });
+
+  it('converts in long lines, after other characters, and in many places', async () => {
+    const script = `select 'äöü', '${'x'.repeat(300)}', /* d + n */ ${Array.from({ length: 60 }, (_, index) => `d + n + ${index}`).join(', ')} from t`;
+    const [row = []] = await sql.rows(script);
+    assert.deepEqual([row[2], row.at(-1)], ['2024-03-01', '2024-04-29']);
+  });
+});
