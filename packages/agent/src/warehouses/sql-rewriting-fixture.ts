@@ -1,7 +1,7 @@
 /** Test fixture: scripts of users in a real DuckDB, through the rewriter and the checks of the warehouse. */
 
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { sqlRewriter } from '@headgate/pipelines';
+import { type NameMapping, sqlRewriter } from '@headgate/pipelines';
 import type { Warehouse } from '../engine/ports.ts';
 import { createSession } from '../engine/session.ts';
 import { behaviour } from './duckdb-confinement.ts';
@@ -17,7 +17,7 @@ export interface SqlFixture {
   close(): void;
 }
 
-export async function createSqlFixture(): Promise<SqlFixture> {
+export async function createSqlFixture(names: NameMapping = {}): Promise<SqlFixture> {
   const instance = await DuckDBInstance.create(':memory:', behaviour);
   const connection = await instance.connect();
   const functions = await readBuiltInFunctions(connection);
@@ -28,7 +28,7 @@ export async function createSqlFixture(): Promise<SqlFixture> {
   };
   const session = createSession(warehouse, 1);
   async function run(script: string) {
-    const statements = sqlRewriter.rewriteScript(script, {}).filter(({ sql }) => sql !== '');
+    const statements = sqlRewriter.rewriteScript(script, names).filter(({ sql }) => sql !== '');
     const last = statements.at(-1);
     const isQuery = last !== undefined && ['SELECT', 'FROM', 'DESCRIBE', 'PIVOT'].includes(last.kind);
     await session.executeScript(isQuery ? statements.slice(0, -1) : statements);
@@ -38,7 +38,7 @@ export async function createSqlFixture(): Promise<SqlFixture> {
     rows: run,
     async notes(script) {
       await run(script);
-      return sqlRewriter.rewriteScript(script, {}).flatMap(({ notes }) => [...notes]);
+      return sqlRewriter.rewriteScript(script, names).flatMap(({ notes }) => [...notes]);
     },
     close: () => closeAll(connection, instance),
   };

@@ -13,19 +13,37 @@ after(() => sql.close());
 
 const cases: readonly (readonly [script: string, rows: unknown[][]])[] = [
   // A number of days is added to a date, whatever the type of the number.
-  ['select d + n, d - n, d + k, n + d, d + 1 from t', [['2024-03-01', '2024-02-26', '2024-03-02', '2024-03-01', '2024-02-29']]],
-  ['select d + n * 7, d - n + k, (d + n) - k, d + (n + k) from t', [['2024-03-13', '2024-02-29', '2024-02-27', '2024-03-04']]],
+  [
+    'select d + n, d - n, d + k, n + d, d + 1 from t',
+    [['2024-03-01', '2024-02-26', '2024-03-02', '2024-03-01', '2024-02-29']],
+  ],
+  [
+    'select d + n * 7, d - n + k, (d + n) - k, d + (n + k) from t',
+    [['2024-03-13', '2024-02-29', '2024-02-27', '2024-03-04']],
+  ],
   ['select d - (d - n), d - d from t', [[2, 0]]],
   ["select count(*) from t where d + n > '2024-02-29' and d - n < d", [[1]]],
-  ['select case when n > 1 then d + n else d end, coalesce(d + n, d), max(d + n) from t group by 1, 2', [['2024-03-01', '2024-03-01', '2024-03-01']]],
+  [
+    'select case when n > 1 then d + n else d end, coalesce(d + n, d), max(d + n) from t group by 1, 2',
+    [['2024-03-01', '2024-03-01', '2024-03-01']],
+  ],
   // A text is a number.
-  ["select '5' + 1, 1 + '5', '2.5' * 2, n * '2.5', s + 1, s * n, s - s, -s, s % 3, s || 1 from t", [[6, 6, 5, 5, 6, 10, 0, -5, 2, '51']]],
+  [
+    "select '5' + 1, 1 + '5', '2.5' * 2, n * '2.5', s + 1, s * n, s - s, -s, s % 3, s || 1 from t",
+    [[6, 6, 5, 5, 6, 10, 0, -5, 2, '51']],
+  ],
   ['select sum(s + n), avg(s * 2), s + x from t group by s, x', [[7, 10, 6.5]]],
   ['with w as (select s || 0 as ten from t) select ten + 1 from w', [[51]]],
   // So is a VARIANT.
   ['select v[0] + 1, 1 + v[1], v[0] * v[1], -v[0] from t', [[13, 8, 84, -12]]],
-  ['create or replace view added as select d + n as later, s + 1 as six, v[0] - 2 as ten from t; select * from added', [['2024-03-01', 6, 10]]],
-  ['create or replace table made as select d + n as later from t; insert into made select d - n from t; update made set later = later + (select n from t); select later from made order by 1', [['2024-02-28'], ['2024-03-03']]],
+  [
+    'create or replace view added as select d + n as later, s + 1 as six, v[0] - 2 as ten from t; select * from added',
+    [['2024-03-01', 6, 10]],
+  ],
+  [
+    'create or replace table made as select d + n as later from t; insert into made select d - n from t; update made set later = later + (select n from t); select later from made order by 1',
+    [['2024-02-28'], ['2024-03-03']],
+  ],
 ];
 
 describe('operands of different types', () => {

@@ -88,7 +88,12 @@ function readOperands(sql: string, { types, position }: Refusal): readonly (Span
   try {
     const nodes = buildTree(tokenize(sql, false).tokens) ?? [];
     const siblings = findSiblings(nodes, position);
-    const frame = createFrame(sql, siblings, { variables: new Map(), temporary: new Set(), names: {} }, render);
+    const frame = createFrame(
+      sql,
+      siblings,
+      { variables: new Map(), temporary: new Set(), names: {} },
+      render,
+    );
     const at = siblings.findIndex((node) => node.from === position);
     const right = readRight(siblings, at, frame);
     return types.length === 1 ? [right] : [readLeft(siblings, at, frame), right];
@@ -101,9 +106,7 @@ function readOperands(sql: string, { types, position }: Refusal): readonly (Span
 
 /** The nodes beside the one at the position. */
 function findSiblings(nodes: readonly Node[], position: number): readonly Node[] {
-  const around = nodes.find(
-    (node) => node.kind === 'group' && node.from < position && position < node.to,
-  );
+  const around = nodes.find((node) => node.kind === 'group' && node.from < position && position < node.to);
   return around?.kind === 'group' ? findSiblings(around.nodes, position) : nodes;
 }
 

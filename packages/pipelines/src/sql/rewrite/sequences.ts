@@ -7,6 +7,7 @@ import { Cursor } from './cursor.ts';
 import { copyNodes, copyText, type Frame, type Render, refuse } from './frame.ts';
 import { refuseZero } from './functions/index.ts';
 import { parseOperand } from './operands.ts';
+import { renderPivot } from './pivots.ts';
 import { renderName } from './select-names.ts';
 import { lacksCondition, renderTable } from './tables.ts';
 import { findChainEnd, isGroup, isName, isQuery, isSymbol, isWord, type Node, splitByComma } from './tree.ts';
@@ -186,6 +187,12 @@ function stepClause(walk: Walk, word: string): boolean {
     walk.clause = 'from';
     walk.expectsTable = true;
     walk.isJoin = !['CROSS', 'NATURAL', 'POSITIONAL'].some((each) => isWord(nodes[at - 1], each));
+    return true;
+  }
+  if ((word === 'PIVOT' || word === 'UNPIVOT') && walk.clause === 'from') {
+    const pivot = renderPivot(nodes, at, frame);
+    if (pivot === undefined) return false;
+    walk.add(pivot.sql, pivot.next);
     return true;
   }
   if (word === 'MINUS' && isSetOperator(nodes, at)) {
