@@ -3,8 +3,8 @@ import type { DuckDBConnection, DuckDBExtractedStatements, DuckDBPreparedStateme
 import { convertOperands } from '@headgate/pipelines';
 import { getReason } from '../log.ts';
 
-/** Operators of one statement that are mended. Each costs another attempt to prepare it. */
-const attempts = 100;
+/** Conversions in one statement. Each costs another attempt to prepare it. */
+const attempts = 200;
 
 /**
  * @param statements of `sql`, of which there is one

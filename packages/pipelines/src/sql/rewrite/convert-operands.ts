@@ -1,14 +1,16 @@
 /**
- * Converts the operands of an operator that DuckDB has not for their types, such as `+(DATE, BIGINT)`. The types
- * are DuckDB's: it names them, and the place of the operator, in its error (docs/adr/0085-types-come-from-duckdb.md).
+ * Converts what an operator or a function is applied to if DuckDB has none for its types, such as `+(DATE, BIGINT)`
+ * and `round(VARCHAR)`. The types are DuckDB's: its error names them, and the place of the operator
+ * (docs/adr/0085-types-come-from-duckdb.md).
  */
 import { SqlError } from '../dialect.ts';
 import { createFrame, type Frame } from './frame.ts';
 import { render } from './sequences.ts';
 import { tokenize, UnterminatedError } from './tokens.ts';
-import { buildTree, isSymbol, NestingError, type Node } from './tree.ts';
+import { buildTree, isGroup, isSymbol, isWord, NestingError, type Node, splitByComma } from './tree.ts';
 
 interface Refusal {
+  /** Or the name of the function. */
   readonly operator: string;
   readonly types: readonly string[];
   /** Where the operator is in the SQL. */
@@ -21,7 +23,7 @@ interface Span {
 }
 
 const refused =
-  /^Binder Error: (?:No function matches the given name and argument types '|Could not choose a best candidate function for the function call ")([-+*/%])\(([A-Z_\d(), ]{1,200})\)['"]/;
+  /^Binder Error: (?:No function matches the given name and argument types '|Could not choose a best candidate function for the function call ")([-+*/%]|\/\/|[a-z_]\w{0,63})\(([A-Z_\d(), ]{1,200})\)['"]/;
 const place = /\nLINE (\d{1,9}): (.*)\n( *)\^\s*$/;
 
 /**
@@ -32,7 +34,7 @@ const place = /\nLINE (\d{1,9}): (.*)\n( *)\^\s*$/;
 export function convertOperands(sql: string, message: string): string | undefined {
   const refusal = readRefusal(sql, message);
   if (refusal === undefined) return undefined;
-  const targets = chooseTypes(refusal);
+  const targets = chooseTypes(refusal, message);
   if (targets.every((type) => type === undefined)) return undefined;
   const operands = readOperands(sql, refusal);
   if (operands === undefined) return undefined;
@@ -57,7 +59,7 @@ function readRefusal(sql: string, message: string): Refusal | undefined {
   const lineStart = findLineStart(sql, Number(line));
   const at = sql.indexOf(shown, lineStart);
   const position = at + (blanks?.length ?? 0) - `LINE ${line}: `.length - before;
-  if (at < 0 || sql[position] !== operator) return undefined;
+  if (at < 0 || !sql.startsWith(operator, position)) return undefined;
   return { operator, types: types.split(', '), position };
 }
 
@@ -67,14 +69,16 @@ function findLineStart(sql: string, line: number): number {
   return start;
 }
 
+const isFunction = (operator: string) => /^\w/.test(operator);
 const texts = new Set(['VARCHAR', 'STRING_LITERAL', 'JSON']);
 const isNumber = (type: string) =>
   /^(?:U?(?:TINY|SMALL|BIG|HUGE)INT|U?INTEGER|INTEGER_LITERAL|DOUBLE|FLOAT|DECIMAL\(\d+,\d+\))$/.test(type);
 const isWhole = (type: string) => /^(?:U?BIGINT|U?HUGEINT|UINTEGER|DECIMAL\(\d+,0\))$/.test(type);
 
 /** For each operand the type to convert it to. A text is a number; days are added to a date. */
-function chooseTypes({ operator, types }: Refusal): (string | undefined)[] {
+function chooseTypes({ operator, types }: Refusal, message: string): (string | undefined)[] {
   const [left, right] = types;
+  if (isFunction(operator) && !message.includes(`\t${operator}(DOUBLE`)) return [];
   if (types.every((type) => texts.has(type) || isNumber(type)))
     return types.map((type) => (texts.has(type) ? 'DOUBLE' : undefined));
   if ((operator === '+' || operator === '-') && left === 'DATE' && isWhole(right ?? ''))
@@ -84,17 +88,21 @@ function chooseTypes({ operator, types }: Refusal): (string | undefined)[] {
 }
 
 /** Undefined if the SQL cannot be read. */
-function readOperands(sql: string, { types, position }: Refusal): readonly (Span | undefined)[] | undefined {
+function readOperands(
+  sql: string,
+  { operator, types, position }: Refusal,
+): readonly (Span | undefined)[] | undefined {
   try {
     const nodes = buildTree(tokenize(sql, false).tokens) ?? [];
     const siblings = findSiblings(nodes, position);
+    const at = siblings.findIndex((node) => node.from === position);
+    if (isFunction(operator)) return readArguments(siblings[at + 1]);
     const frame = createFrame(
       sql,
       siblings,
       { variables: new Map(), temporary: new Set(), names: {} },
       render,
     );
-    const at = siblings.findIndex((node) => node.from === position);
     const right = readRight(siblings, at, frame);
     return types.length === 1 ? [right] : [readLeft(siblings, at, frame), right];
   } catch (error) {
@@ -102,6 +110,14 @@ function readOperands(sql: string, { types, position }: Refusal): readonly (Span
       return undefined;
     throw error;
   }
+}
+
+function readArguments(group: Node | undefined): readonly (Span | undefined)[] | undefined {
+  if (!isGroup(group)) return undefined;
+  return splitByComma(group.nodes).map((nodes) => {
+    const [first, last] = [isWord(nodes[0], 'DISTINCT', 'ALL') ? nodes[1] : nodes[0], nodes.at(-1)];
+    return first === undefined || last === undefined ? undefined : { from: first.from, to: last.to };
+  });
 }
 
 /** The nodes beside the one at the position. */
