@@ -18,9 +18,22 @@ export function explainError(error: unknown, memoryMegabytes: number): string {
   }
   if (/configuration has been locked/.test(reason))
     return `settings cannot be changed in this warehouse: ${reason}. Use only SET VARIABLE, USE, SET schema and SET search_path`;
+  if (/^Constraint Error: CHECK/.test(reason)) return explainLength(reason) ?? reason;
   if (/^Invalid Input Error: Error when sniffing file/.test(reason)) return explainUnknownFormat(reason);
   if (/CSV Error on Line: \d/.test(reason)) return explainWrongLine(reason);
   return reason.replace(/\n{1,3}Did you mean "(?:pg_|pragma_|duckdb_|sqlite_)\w*"\?/, '');
+}
+
+/** The rewriter gives columns of VARCHAR(n) a CHECK with an error. */
+function explainLength(reason: string): string | undefined {
+  const [, table] = / failed on table ([^\n]{1,500}) with expression CHECK\(/.exec(reason) ?? [];
+  const [, column] =
+    / {1,2}WHEN \(\((?:length|strlen|strlen\(rtrim)\(("[^\n"]{1,300}"|\w{1,300})\)/.exec(reason) ?? [];
+  const [, length, type] =
+    /\(Error: (\d+ (?:characters|bytes)), and the column is ([A-Z ]+\d?\(\d+\))\)/.exec(reason) ?? [];
+  if (table === undefined || column === undefined || length === undefined) return undefined;
+  const name = column.replaceAll('"', '');
+  return `a value for the column ${name} of the table ${table} has ${length}, and the column is ${type}: shorten the value, as in left(${name}, n), or make the column longer`;
 }
 
 /** The text before what matches, without the blanks at its end. */

@@ -5,7 +5,7 @@ import { convertMoment } from './date-conversions.ts';
 import { asText, bindOnce, mayBeJson, readKnownType } from './expressions.ts';
 import { asJson } from './json-values.ts';
 import { castToDecimal, convertToBoolean } from './number-conversions.ts';
-import { cutText, writeDefaultText } from './text-conversions.ts';
+import { cutText, readTextLength, writeDefaultText } from './text-conversions.ts';
 
 export interface Cast {
   /** SQL of DuckDB. */
@@ -29,7 +29,10 @@ export function translateCast({ value, type, args, safe, dialect }: Cast): strin
   if (target === 'JSON') return name === 'JSON' ? cast(value) : asJson(value);
   if (/^NULL$/i.test(value.trim())) return cast(value);
   if (texts.test(name))
-    return cutText(dialect === 'snowflake' ? writeDefaultText(value) : asText(value), args[0]);
+    return cutText(
+      dialect === 'snowflake' ? writeDefaultText(value) : asText(value),
+      readTextLength(name, args, dialect, 'cast'),
+    );
   if (target === 'DATE' || target === 'TIMESTAMP' || target === 'TIMESTAMP WITH TIME ZONE') {
     const call: FunctionCall = { name, args: [value], source: [value], distinct: false, dialect };
     return convertMoment(value, target, { call, zoned: target.endsWith('ZONE'), safe });

@@ -30,6 +30,7 @@ export type { FunctionCall, SourceDialect, TranslatedCall } from './call.ts';
 export { translateCast } from './casts.ts';
 export { refuseZero, renderDivision } from './division.ts';
 export { alignNumbers } from './expressions.ts';
+export { readTextLength } from './text-conversions.ts';
 
 const tables: readonly FunctionTable[] = [
   aggregates,

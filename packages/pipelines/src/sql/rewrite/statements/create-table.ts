@@ -17,6 +17,7 @@ import {
 import { renderColumnDefinition, type TableColumns } from './columns.ts';
 import { keepIfNotExists, type Modifiers } from './creation.ts';
 import { ignoreAccess, type NamedTable, readTableName, type StatementSql } from './statement-sql.ts';
+import { renderLengthCheck } from './text-lengths.ts';
 
 const kind = 'CREATE TABLE';
 
@@ -123,7 +124,8 @@ function renderColumns(group: Group, columns: TableColumns, frame: Frame): strin
     if (start === undefined || stop === undefined) continue;
     const column = renderColumnDefinition(part, columns, frame);
     // The gap has the comma before the part.
-    if (column !== '') sql += `${sql === '' ? '' : copyText(frame, end, start.from)}${column}`;
+    if (column !== '')
+      sql += `${sql === '' ? '' : copyText(frame, end, start.from)}${column}${renderLengthCheck(part, frame)}`;
     end = stop.to;
   }
   return `${copyText(frame, group.from, first.from)}${sql}${copyText(frame, last.to, group.to)}`;

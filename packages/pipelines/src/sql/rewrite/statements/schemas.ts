@@ -172,7 +172,7 @@ export function renderAlterSchema(nodes: readonly Node[], frame: Frame): Stateme
 }
 
 /** The statements that count are listed. */
-const nothing = 'SELECT 1 WHERE false';
+export const nothing = 'SELECT 1 WHERE false';
 
 const dropSchema = (path: readonly string[]) => `DROP SCHEMA IF EXISTS ${quoteNames(path)} CASCADE`;
 
