@@ -26,7 +26,10 @@ export function explainError(error: unknown, memoryMegabytes: number): string {
 
 /** The rewriter gives columns of VARCHAR(n) a CHECK with an error. */
 function explainLength(reason: string): string | undefined {
-  const [, table] = / failed on table ([^\n]{1,500}) with expression CHECK\(/.exec(reason) ?? [];
+  const [, table] =
+    /^Constraint Error: CHECK constraint failed on table ([^\n]{1,500}) with expression CHECK\(/.exec(
+      reason,
+    ) ?? [];
   const [, column] =
     / {1,2}WHEN \(\((?:length|strlen|strlen\(rtrim)\(("[^\n"]{1,300}"|\w{1,300})\)/.exec(reason) ?? [];
   const [, length, type] =

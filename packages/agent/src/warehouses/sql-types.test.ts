@@ -46,8 +46,20 @@ const cases: readonly (readonly [script: string, rows: unknown[][]])[] = [
   ],
 ];
 
+// BINARY_INPUT_FORMAT and BINARY_OUTPUT_FORMAT of Snowflake are HEX.
+const binaries: readonly (readonly [script: string, rows: unknown[][]])[] = [
+  [
+    "select to_binary('4869')::varchar, to_binary('Hi', 'utf-8')::varchar, md5_binary('a')::varchar, '4869'::binary::varchar",
+    [['4869', '4869', '0CC175B9C0F1B6A831C399E269772661', '4869']],
+  ],
+  [
+    "create or replace table bytes (b binary); insert into bytes select to_binary('4869'); select b::varchar, concat(b::varchar, '!'), to_varchar(b, 'utf-8'), b::binary = to_binary('4869') from bytes",
+    [['4869', '4869!', 'Hi', true]],
+  ],
+];
+
 describe('operands of different types', () => {
-  for (const [script, rows] of cases)
+  for (const [script, rows] of [...cases, ...binaries])
     it(script.slice(0, 160), async () => assert.deepEqual(await sql.rows(script), rows));
 
   it('fails for a text that is no number, with the value', async () => {

@@ -117,6 +117,8 @@ const toNumber: readonly Case[] = [
   ['TO_BOOLEAN(nul)', null],
   ["TO_BINARY('4142', 'HEX')", 'AB'],
   ["TO_CHAR(TO_BINARY('hi', 'UTF-8'), 'HEX')", '6869'],
+  ["TO_VARCHAR(TO_BINARY('hi', 'UTF-8'))", '6869'],
+  ["TO_VARCHAR(TO_BINARY('hi', 'UTF-8'), 'UTF-8')", 'hi'],
 ];
 
 const redshift: readonly Case[] = [

@@ -25,6 +25,7 @@ import { isHexFormat, writeHex, writeNumber } from './number-formats.ts';
 export function writeDefaultText(sql: string): string {
   const type = readKnownType(sql);
   if (type === 'VARCHAR') return sql;
+  if (type === 'BLOB') return `hex(${sql})`;
   if (type === 'NUMBER' || type === 'DATE' || (isSimple(sql) && readText(sql) !== undefined))
     return asText(sql);
   const moment = (name: string) => `strftime(CAST(${name} AS TIMESTAMP), '%Y-%m-%d %H:%M:%S.%g')`;
@@ -39,6 +40,8 @@ export function writeDefaultText(sql: string): string {
       `WHEN 'TIMESTAMP' THEN ${moment(name)}`,
       `WHEN 'TIMESTAMP WITH TIME ZONE' THEN ${zoned(name)}`,
       `WHEN 'DOUBLE' THEN regexp_replace(CAST(${name} AS VARCHAR), '\\.0$', '')`,
+      // hex() takes no date, and the branch must fit each type.
+      `WHEN 'BLOB' THEN hex(CAST(CAST(${name} AS VARCHAR) AS BLOB))`,
       `ELSE CAST(${name} AS VARCHAR) END`,
     ].join(' '),
   );
