@@ -62,6 +62,27 @@ describe('operands of different types', () => {
   for (const [script, rows] of [...cases, ...binaries])
     it(script.slice(0, 160), async () => assert.deepEqual(await sql.rows(script), rows));
 
+  it('fails for a TIMESTAMP_TZ whose offset would be lost, with the value and the types to use', async () => {
+    const lost =
+      /TIMESTAMP_TZ keeps no offset here: for 2024-01-02 03:04:05 ?-03:30 write TIMESTAMP_LTZ, which is in UTC, or TIMESTAMP_NTZ/;
+    for (const script of [
+      "select '2024-01-02 03:04:05 -03:30'::timestamp_tz",
+      "select try_to_timestamp_tz(m) from (select '2024-01-02 03:04:05-03:30' as m)",
+      "select to_timestamp_tz('2024-01-02 03:04:05-03:30', 'YYYY-MM-DD HH24:MI:SSTZH:TZM')",
+    ])
+      await assert.rejects(sql.rows(script), lost, script);
+    const kept =
+      "select '2024-01-02 03:04:05 +00:00'::timestamp_tz::varchar, to_timestamp_tz('2024-01-02 03:04:05')::varchar, '2024-01-02 03:04:05 -03:30'::timestamp_ltz::varchar, '2024-01-02 03:04:05 -03:30'::timestamp_ntz::varchar";
+    assert.deepEqual(await sql.rows(kept), [
+      [
+        '2024-01-02 03:04:05.000 +0000',
+        '2024-01-02 03:04:05.000 +0000',
+        '2024-01-02 06:34:05.000 +0000',
+        '2024-01-02 03:04:05.000',
+      ],
+    ]);
+  });
+
   it('fails for a text that is no number, with the value', async () => {
     await assert.rejects(sql.rows("select 'five' + 1"), /Could not convert string 'five' to DOUBLE/);
   });
