@@ -46,6 +46,15 @@ const cases: readonly (readonly [script: string, rows: unknown[][]])[] = [
   ],
 ];
 
+// CONCAT writes each value as a cast to VARCHAR does.
+const joined: readonly (readonly [script: string, rows: unknown[][]])[] = [
+  [
+    "select concat(ts, 'x'), concat(d, '/', n, '/', x), concat(v[1], '!'), concat_ws('-', s, v[0], true), concat(s, null) from t",
+    [['2024-02-28 01:02:03.000x', '2024-02-28/2/1.50', '7!', '5-12-true', null]],
+  ],
+  [`select concat(w, 'x'), concat(1::float, 'x') from (select parse_json('"abc"') as w)`, [['abcx', '1x']]],
+];
+
 // BINARY_INPUT_FORMAT and BINARY_OUTPUT_FORMAT of Snowflake are HEX.
 const binaries: readonly (readonly [script: string, rows: unknown[][]])[] = [
   [
@@ -59,7 +68,7 @@ const binaries: readonly (readonly [script: string, rows: unknown[][]])[] = [
 ];
 
 describe('operands of different types', () => {
-  for (const [script, rows] of [...cases, ...binaries])
+  for (const [script, rows] of [...cases, ...joined, ...binaries])
     it(script.slice(0, 160), async () => assert.deepEqual(await sql.rows(script), rows));
 
   it('fails for a TIMESTAMP_TZ whose offset would be lost, with the value and the types to use', async () => {

@@ -62,7 +62,8 @@ export function readMoment(written: string, type: string, { call, zoned, safe }:
 }
 
 const offsetTypes = /^(?:(?:TRY_)?TO_TIMESTAMP_TZ|TIMESTAMP_?TZ|TIMESTAMP WITH TIME ZONE)$/;
-const offset = String.raw`:\d\d(?:\.\d+)?\s*[+-][\d:]*[1-9][\d:]*\s*$`;
+/** Of JavaScript and of DuckDB. */
+const offset = /:\d\d(?:\.\d{1,9})?\s{0,9}[+-][\d:]{0,5}[1-9][\d:]{0,5}\s{0,9}$/;
 
 /** In Snowflake a TIMESTAMP_TZ has the offset of its text; DuckDB's has none. Redshift's is in UTC. */
 const keepsOffset = ({ name, dialect }: FunctionCall) => dialect === 'snowflake' && offsetTypes.test(name);
@@ -70,10 +71,10 @@ const keepsOffset = ({ name, dialect }: FunctionCall) => dialect === 'snowflake'
 /** The text, if it is in UTC. */
 function refuseOffset(text: string): string {
   const literal = readText(text);
-  if (literal !== undefined && !new RegExp(offset).test(literal)) return text;
+  if (literal !== undefined && !offset.test(literal)) return text;
   return bindOnce([text], (name) => {
     const fault = `'TIMESTAMP_TZ keeps no offset here: for ' || ${name} || ' write TIMESTAMP_LTZ, which is in UTC, or TIMESTAMP_NTZ, which has the time as written'`;
-    return `CASE WHEN regexp_matches(${name}, '${offset}') THEN error(${fault}) ELSE ${name} END`;
+    return `CASE WHEN regexp_matches(${name}, '${offset.source}') THEN error(${fault}) ELSE ${name} END`;
   });
 }
 
