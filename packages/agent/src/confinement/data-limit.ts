@@ -1,6 +1,6 @@
 /**
  * Lets the one allocation fail for which a process has no memory, before the memory watch has to end the process.
- * prlimit(1) sets the limit (RLIMIT_DATA) and then executes the program. ADR 0085.
+ * prlimit(1) sets the limit (RLIMIT_DATA) and then executes the program. ADR 0086.
  */
 import { spawnSync } from 'node:child_process';
 

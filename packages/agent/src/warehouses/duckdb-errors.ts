@@ -34,6 +34,7 @@ export function explainError(
   const [, missing = ''] = /Function with name "?(\w{1,100})"? does not exist/.exec(reason) ?? [];
   const foreign = explainForeignFunction(missing);
   if (foreign !== undefined) return foreign;
+  if (/^Constraint Error: CHECK/.test(reason)) return explainLength(reason) ?? reason;
   if (/^Invalid Input Error: Error when sniffing file/.test(reason)) return explainUnknownFormat(reason);
   if (/CSV Error on Line: \d/.test(reason)) return explainWrongLine(reason);
   return showNames(reason).replace(/\n{1,3}Did you mean "(?:pg_|pragma_|duckdb_|sqlite_)\w*"\?/, '');
@@ -45,6 +46,21 @@ function showNames(reason: string): string {
   const end = reason.search(/\n\nLINE \d+:/);
   const words = end < 0 ? reason : reason.slice(0, end);
   return words.replaceAll(/"[^"\n]*"|(?<=with name )[^\s"]+/g, decodeNames) + reason.slice(words.length);
+}
+
+/** The rewriter gives columns of VARCHAR(n) a CHECK with an error. */
+function explainLength(reason: string): string | undefined {
+  const [, table] =
+    /^Constraint Error: CHECK constraint failed on table ([^\n]{1,500}) with expression CHECK\(/.exec(
+      reason,
+    ) ?? [];
+  const [, column] =
+    / {1,2}WHEN \(\((?:length|strlen|strlen\(rtrim)\(("[^\n"]{1,300}"|\w{1,300})\)/.exec(reason) ?? [];
+  const [, length, type] =
+    /\(Error: (\d+ (?:characters|bytes)), and the column is ([A-Z ]+\d?\(\d+\))\)/.exec(reason) ?? [];
+  if (table === undefined || column === undefined || length === undefined) return undefined;
+  const name = column.replaceAll('"', '');
+  return `a value for the column ${name} of the table ${table} has ${length}, and the column is ${type}: shorten the value, as in left(${name}, n), or make the column longer`;
 }
 
 /** The text before what matches, without the blanks at its end. */

@@ -12,6 +12,7 @@ import { createUserSql, type SqlRules } from '@headgate/pipelines';
 import { findReason, RowsLost, readChunks } from './duckdb-chunks.ts';
 import { checkCalls } from './duckdb-functions.ts';
 import { checkPlan } from './duckdb-plan.ts';
+import { prepareConverted } from './duckdb-prepare.ts';
 import { rollBack } from './duckdb-rollback.ts';
 import { countRows } from './duckdb-row-counts.ts';
 import { type StatementRules, toJavaScript } from './duckdb-statement.ts';
@@ -38,12 +39,12 @@ export async function readOnly(
   if (statements.count !== 1) throw new Error(severalStatements);
   const began = performance.now();
   return inReadOnly(connection, async () => {
-    const statement = await statements.prepare(0);
+    const { statement, sql: converted } = await prepareConverted(connection, sql, statements);
     try {
       const type = statement.statementType;
       if (type !== StatementType.SELECT)
         throw new Error(`only SELECT can be used here, not ${StatementType[type]}: nothing may be changed`);
-      await checkPlan(connection, sql, type, functions);
+      await checkPlan(connection, converted, type, functions);
       return await readFirstRows(statement, bounds);
     } finally {
       statement.destroySync();

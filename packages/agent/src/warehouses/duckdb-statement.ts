@@ -20,6 +20,7 @@ import {
 } from './duckdb-functions.ts';
 import type { KnownCatalog } from './duckdb-known-catalog.ts';
 import { checkPlan } from './duckdb-plan.ts';
+import { prepareConverted } from './duckdb-prepare.ts';
 import { countRows } from './duckdb-row-counts.ts';
 import type { Scratch } from './duckdb-scratch.ts';
 import { redirectCatalog } from './duckdb-scratch-catalog.ts';
@@ -102,15 +103,18 @@ async function runStatement(
   isAlone: boolean,
 ): Promise<void> {
   const { functions, catalog } = rules;
-  const sql = await bindTarget(connection, written, rules);
+  const bound = await bindTarget(connection, written, rules);
   // DuckDB creates the folder of an export when it prepares the statement.
-  const statements = await connection.extractStatements(sql);
+  const statements = await connection.extractStatements(bound);
   // DuckDB makes a PIVOT of several statements.
-  if (statements.count !== 1 && !hasName(sql, pivoting))
+  if (statements.count !== 1 && !hasName(bound, pivoting))
     throw new Error('the SQL cannot be divided into statements: write one statement for each component');
-  if (statements.count !== 1) refuseNamesOfFunctions(sql, functions);
+  if (statements.count !== 1) refuseNamesOfFunctions(bound, functions);
   for (let index = 0; index < statements.count; index++) {
-    const statement = await statements.prepare(index);
+    const { statement, sql } =
+      statements.count === 1
+        ? await prepareConverted(connection, bound, statements)
+        : { statement: await statements.prepare(index), sql: bound };
     const type = statement.statementType;
     try {
       checkStatementKind(type);

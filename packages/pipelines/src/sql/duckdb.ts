@@ -53,7 +53,8 @@ function type({ type: word, size, precision }: ColumnType): string {
 const momentTypes: Readonly<Record<string, string>> = {
   DATE: 'DATE',
   TIMESTAMP: 'TIMESTAMP_NTZ',
-  'TIMESTAMP WITH TIME ZONE': 'TIMESTAMP_TZ',
+  // Of components: the moment counts.
+  'TIMESTAMP WITH TIME ZONE': 'TIMESTAMP_LTZ',
 };
 
 function cast(sql: string, target: string, isTolerant: boolean): string {

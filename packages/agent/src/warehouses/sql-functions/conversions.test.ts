@@ -68,7 +68,8 @@ const toMoment: readonly Case[] = [
   ["TO_TIMESTAMP('2024-02-29 01:02:03')", '2024-02-29 01:02:03'],
   ["TO_TIMESTAMP('2024-02-29T01:02:03.456Z')", '2024-02-29 01:02:03.456'],
   ["TO_TIMESTAMP_NTZ('2024-02-29 01:02:03 +0200')", '2024-02-29 01:02:03'],
-  ["TO_TIMESTAMP_TZ('2024-02-29 01:02:03 +0200')", '2024-02-28 23:02:03+00'],
+  ["TO_TIMESTAMP_TZ('2024-02-29 01:02:03 +0000')", '2024-02-29 01:02:03+00'],
+  ["TO_TIMESTAMP_LTZ('2024-02-29 01:02:03 +0200')", '2024-02-28 23:02:03+00'],
   ["TO_TIMESTAMP_LTZ('2024-02-29 01:02:03')", '2024-02-29 01:02:03+00'],
   ["TO_TIMESTAMP('02/29/2024 01:02:03')", '2024-02-29 01:02:03'],
   ["TO_TIMESTAMP('04/05/2013 01:02:03', 'mm/dd/yyyy hh24:mi:ss')", '2013-04-05 01:02:03'],
@@ -117,6 +118,8 @@ const toNumber: readonly Case[] = [
   ['TO_BOOLEAN(nul)', null],
   ["TO_BINARY('4142', 'HEX')", 'AB'],
   ["TO_CHAR(TO_BINARY('hi', 'UTF-8'), 'HEX')", '6869'],
+  ["TO_VARCHAR(TO_BINARY('hi', 'UTF-8'))", '6869'],
+  ["TO_VARCHAR(TO_BINARY('hi', 'UTF-8'), 'UTF-8')", 'hi'],
 ];
 
 const redshift: readonly Case[] = [

@@ -49,7 +49,12 @@ const windows: readonly Case[] = [
 
 describeCases('aggregates', whole, { from: 'sales' });
 describeCases('windows', windows, { from: 'sales order by g, n' });
-describeCases('whole rows', [['OBJECT_CONSTRUCT(*)', '{"a":1,"c":"x"}']], {
+const wholeRows: readonly Case[] = [
+  ['OBJECT_CONSTRUCT(*)', '{"A":1,"C":"x"}'],
+  ['OBJECT_CONSTRUCT_KEEP_NULL(*)', '{"A":1,"B":null,"C":"x"}'],
+  ['OBJECT_CONSTRUCT(* EXCLUDE (a))', '{"C":"x"}'],
+];
+describeCases('whole rows', wholeRows, {
   from: "(select 1 as a, null as b, 'x' as c)",
 });
 describeCases('aggregates of Redshift', [["LISTAGG(CAST(NULL AS VARCHAR), ',')", null]], {

@@ -19,7 +19,7 @@ const choices: readonly Case[] = [
   ["DECODE(nul, 'x', 'x', NULL, 'none')", 'none'],
   ["DECODE(LOWER(s), 'hello world', 1, 2)", '1'],
   ["DECODE(REPLACE(s, 'Hello ', ''), 'World', (SELECT max(i) FROM sample), 0)", '42'],
-  ['DIV0((SELECT sum(i) FROM sample), (SELECT count(*) + 1 FROM sample))', '21.0'],
+  ['DIV0((SELECT sum(i) FROM sample), (SELECT count(*) + 1 FROM sample))', '21.000000'],
   ["SUM(COALESCE(SPLIT_PART('7 of 9', ' ', 1), 0))", '7.0'],
   ["IFF(i > 1, SUBSTR('x12', 2), 0) + 1", '13.0'],
   ["NVL2(s, SUBSTR('x12', 2), -1.5) * 2", '24.0'],
@@ -38,11 +38,11 @@ const choices: readonly Case[] = [
 ];
 
 const arithmetic: readonly Case[] = [
-  ['DIV0(10, 0)', '0.0'],
-  ['DIV0(10, 4)', '2.5'],
+  ['DIV0(10, 0)', '0.000000'],
+  ['DIV0(10, 4)', '2.500000'],
   ['DIV0(i, nuli)', null],
   ['DIV0(nuli, 0)', null],
-  ['DIV0NULL(10, nuli)', '0.0'],
+  ['DIV0NULL(10, nuli)', '0.000000'],
   ['SQUARE(-2)', '4.0'],
   ['ROUND(2.5)', '3'],
   ['ROUND(-2.5)', '-3'],

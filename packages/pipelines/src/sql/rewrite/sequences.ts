@@ -6,8 +6,9 @@ import { SqlError } from '../dialect.ts';
 import { listCommonTables } from './common-tables.ts';
 import { Cursor } from './cursor.ts';
 import { copyNodes, copyText, type Frame, type Render, refuse } from './frame.ts';
-import { refuseZero } from './functions/index.ts';
+import { refuseZero, renderDivision } from './functions/index.ts';
 import { parseOperand } from './operands.ts';
+import { renderPivot } from './pivots.ts';
 import { renderName } from './select-names.ts';
 import { translateSimilarPattern } from './similar-patterns.ts';
 import { lacksCondition, renderTable } from './tables.ts';
@@ -23,6 +24,8 @@ class Walk extends Cursor {
   expectsTable = false;
   /** The index of the piece where the operand of LIKE and the like begins. */
   termStart = 0;
+  /** The piece where the factors before `/` begin, as `a` in `a * b / c`, and the characters in it before them. */
+  factors: { readonly piece: number; readonly gap: number } | undefined;
   /** `SELECT TOP n` becomes LIMIT at the end. */
   limit: string | undefined;
   isJoin = false;
@@ -62,6 +65,8 @@ function renderSequence(nodes: readonly Node[], frame: Frame, clause: Clause, ex
 function step(walk: Walk): void {
   const { nodes, at, frame } = walk;
   const node = nodes[at] as Node;
+  const { factors } = walk;
+  walk.factors = undefined;
   if (walk.expectsTable) {
     stepTable(walk);
     return;
@@ -84,14 +89,39 @@ function step(walk: Walk): void {
   if (frame.script.names.vendor === 'redshift' && stepMatch(walk)) return;
   const operand = parseOperand(nodes, at, frame);
   if (operand !== undefined) {
-    walk.add(renderInContext(nodes, at, operand, frame), operand.next);
+    const sql = renderInContext(nodes, at, operand, frame);
+    walk.add(sql, operand.next);
+    const piece = walk.pieces.length - 1;
+    walk.factors = factors ?? { piece, gap: (walk.pieces[piece] ?? '').length - sql.length };
     return;
+  }
+  if (factors !== undefined && isSymbol(node, '*', '/', '%')) {
+    walk.factors = factors;
+    if (node.value === '/' && stepDivision(walk, factors)) return;
   }
   if (isSymbol(node, '@') && walk.clause !== 'expression')
     refuse(frame, node, 'a stage (@…) cannot be read here: load its files with file-load or s3-load first');
   walk.keep();
   if (node.kind === 'symbol' && comparisons.has(node.value)) walk.termStart = walk.pieces.length;
   if (isSymbol(node, '/', '%') && at > 0) stepDivisor(walk);
+}
+
+/** Replaces the factors before `/` by the quotient. */
+function stepDivision(walk: Walk, { piece, gap }: NonNullable<Walk['factors']>): boolean {
+  const { nodes, at, frame } = walk;
+  const sign = isSymbol(nodes[at + 1], '-', '+') ? at + 2 : at + 1;
+  const divisor = parseOperand(nodes, sign, frame);
+  const written = walk.pieces.slice(piece).join('');
+  const dividend = written.slice(gap);
+  // A comment would be repeated.
+  if (divisor === undefined || /--|\/\*/.test(dividend)) return false;
+  const right = renderInContext(nodes, sign, divisor, frame);
+  const signed = isSymbol(nodes[at + 1], '-') ? `-${right}` : right;
+  const dialect = frame.script.names.vendor ?? 'snowflake';
+  walk.pieces.length = piece;
+  walk.pieces.push(`${written.slice(0, gap)}${renderDivision(dividend, signed, dialect)}`);
+  walk.at = divisor.next;
+  return true;
 }
 
 /** A divisor of 0 is an error, as in Snowflake and Redshift. */
@@ -190,6 +220,12 @@ function stepClause(walk: Walk, word: string): boolean {
     walk.clause = 'from';
     walk.expectsTable = true;
     walk.isJoin = !['CROSS', 'NATURAL', 'POSITIONAL'].some((each) => isWord(nodes[at - 1], each));
+    return true;
+  }
+  if ((word === 'PIVOT' || word === 'UNPIVOT') && walk.clause === 'from') {
+    const pivot = renderPivot(nodes, at, frame);
+    if (pivot === undefined) return false;
+    walk.add(pivot.sql, pivot.next);
     return true;
   }
   if (word === 'MINUS' && isSetOperator(nodes, at)) {

@@ -45,6 +45,12 @@ export function renderTable(nodes: readonly Node[], at: number, frame: Frame): R
   if (isSymbol(node, '@'))
     refuse(frame, node, 'a stage (@…) cannot be read here: load its files with file-load or s3-load first');
   if (isGroup(node)) {
+    // DuckDB has no table in parentheses by itself.
+    const only = isSingleTable(node.nodes) ? renderTable(node.nodes, 0, frame) : undefined;
+    if (only?.next === node.nodes.length) {
+      const tail = renderTail(nodes, start + 1, frame, '');
+      return { ...only, sql: `${lateral}${only.sql}${tail.sql}`, next: tail.next };
+    }
     const inner = isQuery(node.nodes)
       ? frame.render.query(node.nodes, frame)
       : frame.render.tables(node.nodes, frame);
@@ -73,6 +79,14 @@ export function renderTable(nodes: readonly Node[], at: number, frame: Frame): R
   const isNamed = sql.startsWith('(') && readAlias(nodes, end).alias === '';
   const alias = isNamed ? ` AS ${quoteNames(readChain(chain).slice(-1))}` : '';
   return { sql: `${lateral}${sql}${alias}${tail.sql}`, next: tail.next, isFlatten: false };
+}
+
+/** A name, perhaps with an alias or in parentheses, and no join. */
+function isSingleTable(nodes: readonly Node[]): boolean {
+  const [first] = nodes;
+  if (nodes.length === 1 && isGroup(first)) return isSingleTable(first.nodes);
+  const end = findChainEnd(nodes, 0);
+  return end > 0 && !isQuery(nodes) && readAlias(nodes, end).next === nodes.length;
 }
 
 /** The name of a table that is read. */

@@ -5,14 +5,17 @@ import { isGroup, isName, isSymbol, isWord, type Node } from './tree.ts';
 import { renderVariantText } from './variants.ts';
 
 export const comparisons = new Set(['=', '<>', '!=', '<', '>', '<=', '>=', '==']);
+const numberText = /^'\d{1,18}(?:\.\d{1,18})?'$/;
 const arithmetic = new Set(['+', '-', '*', '/', '%']);
 
 /** The SQL of the operand that begins at `at`. */
 export function renderInContext(nodes: readonly Node[], at: number, operand: Operand, frame: Frame): string {
-  if (operand.isVariant !== 'yes') return operand.sql;
   const [before, after] = [nodes[at - 1], nodes[operand.next]];
-  const text = renderVariantText(operand.sql);
   const isNumber = [before, after].some((node) => node?.kind === 'symbol' && arithmetic.has(node.value));
+  // DuckDB would take '2.5' beside a whole number as a whole number.
+  if (isNumber && numberText.test(operand.sql)) return operand.sql.slice(1, -1);
+  if (operand.isVariant !== 'yes') return operand.sql;
+  const text = renderVariantText(operand.sql);
   if (isNumber) return `CAST(${text} AS DOUBLE)`;
   const compared = findCompared(nodes, at, operand.next);
   if (compared !== undefined) {

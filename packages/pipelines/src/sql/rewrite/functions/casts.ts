@@ -5,7 +5,7 @@ import { convertMoment } from './date-conversions.ts';
 import { asText, bindOnce, mayBeJson, readKnownType } from './expressions.ts';
 import { asJson } from './json-values.ts';
 import { castToDecimal, convertToBoolean } from './number-conversions.ts';
-import { cutText, writeDefaultText } from './text-conversions.ts';
+import { cutText, readTextLength, writeDefaultText } from './text-conversions.ts';
 
 export interface Cast {
   /** SQL of DuckDB. */
@@ -29,11 +29,15 @@ export function translateCast({ value, type, args, safe, dialect }: Cast): strin
   if (target === 'JSON') return name === 'JSON' ? cast(value) : asJson(value);
   if (/^NULL$/i.test(value.trim())) return cast(value);
   if (texts.test(name))
-    return cutText(dialect === 'snowflake' ? writeDefaultText(value) : asText(value), args[0]);
+    return cutText(
+      dialect === 'snowflake' ? writeDefaultText(value) : asText(value),
+      readTextLength(name, args, dialect, 'cast'),
+    );
   if (target === 'DATE' || target === 'TIMESTAMP' || target === 'TIMESTAMP WITH TIME ZONE') {
     const call: FunctionCall = { name, args: [value], source: [value], distinct: false, dialect };
     return convertMoment(value, target, { call, zoned: target.endsWith('ZONE'), safe });
   }
+  if (target === 'BLOB' && dialect === 'snowflake') return readBinary(value, safe);
   if (target === 'BOOLEAN') return convertToBoolean(value, safe);
   const scalar = mayBeJson(value) ? asText(value) : value;
   // DuckDB rounds a DOUBLE of 2.5 to 2.
@@ -41,6 +45,15 @@ export function translateCast({ value, type, args, safe, dialect }: Cast): strin
   const [, precision, scale] = /^DECIMAL\((\d+), (\d+)\)$/.exec(target) ?? [];
   if (precision !== undefined) return castToDecimal(scalar, Number(precision), Number(scale), safe);
   return cast(scalar);
+}
+
+/** A text has two digits for each byte, as BINARY_INPUT_FORMAT is by default. */
+function readBinary(value: string, safe: boolean): string {
+  return bindOnce([value], (name) => {
+    const bytes = `unhex(CAST(${name} AS VARCHAR))`;
+    const read = safe ? `TRY(${bytes})` : bytes;
+    return `CASE WHEN typeof(${name}) = 'VARCHAR' THEN ${read} ELSE CAST(CAST(${name} AS VARCHAR) AS BLOB) END`;
+  });
 }
 
 function roundHalfUp(value: string, cast: (sql: string) => string): string {

@@ -188,6 +188,7 @@ const typesOfFunctions: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     ['json_object', 'json_array', 'to_json', 'json_extract', 'json'].map((each) => [each, 'JSON']),
   ),
+  ...Object.fromEntries(['unhex', 'from_base64', 'encode'].map((each) => [each, 'BLOB'])),
   now: 'TIMESTAMP WITH TIME ZONE',
   strptime: 'TIMESTAMP',
   last_day: 'DATE',

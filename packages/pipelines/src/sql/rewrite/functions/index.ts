@@ -28,8 +28,9 @@ import { textConversions } from './text-conversions.ts';
 
 export type { FunctionCall, SourceDialect, TranslatedCall } from './call.ts';
 export { translateCast } from './casts.ts';
-export { refuseZero } from './division.ts';
+export { refuseZero, renderDivision } from './division.ts';
 export { alignNumbers } from './expressions.ts';
+export { readTextLength } from './text-conversions.ts';
 
 const tables: readonly FunctionTable[] = [
   aggregates,

@@ -35,18 +35,33 @@ function renderObject(members: readonly string[]): string {
   return `CAST('{' || concat_ws(',', ${members.join(', ')}) || '}' AS JSON)`;
 }
 
-const wholeRow = 'to_json(struct_pack(*COLUMNS(*)))';
+/** `*`, `t.*` and `* EXCLUDE (a)` */
+const allColumns = /^(?:[^\s*]{1,200}\.)?\*/;
+
+/**
+ * All columns, by their names in upper case, as names without quotes are in Snowflake. *COLUMNS may stand in calls
+ * only, not beside an operator.
+ */
+function renderWholeRow(columns: string, keeps: (value: string) => string | undefined): string {
+  const value = `json_extract(_r, ${renderKeyPath('_k')})`;
+  const condition = keeps(value);
+  const keys =
+    condition === undefined ? 'json_keys(_r)' : `list_filter(json_keys(_r), lambda _k: ${condition})`;
+  const members = `list_transform(list_sort(${keys}), lambda _k: to_json(upper(_k)) || ':' || ${value})`;
+  const object = `CAST('{' || array_to_string(${members}, ',') || '}' AS JSON)`;
+  return `list_extract(list_transform(list_value(to_json(struct_pack(*COLUMNS(${columns})))), lambda _r: ${object}), 1)`;
+}
 
 function constructObject(call: FunctionCall): string {
-  if (call.args[0]?.trim() === '*') {
-    // *COLUMNS allows functions only. A patch leaves NULLs out, also those inside of JSON values.
-    return `json_merge_patch(CAST('{}' AS JSON), ${wholeRow})`;
-  }
+  const first = call.args[0]?.trim() ?? '';
+  if (call.args.length === 1 && allColumns.test(first))
+    return renderWholeRow(first, (value) => `json_type(${value}) <> 'NULL'`);
   return renderObject(readPairs(call).map(([key, value]) => renderMember(key, value)));
 }
 
 function constructObjectWithNulls(call: FunctionCall): string {
-  if (call.args[0]?.trim() === '*') return wholeRow;
+  const first = call.args[0]?.trim() ?? '';
+  if (call.args.length === 1 && allColumns.test(first)) return renderWholeRow(first, () => undefined);
   return `json_object(${readPairs(call).flat().join(', ')})`;
 }
 

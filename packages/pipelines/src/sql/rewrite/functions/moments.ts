@@ -40,7 +40,8 @@ export interface Reading {
  *
  * @param type DATE, TIMESTAMP or TIMESTAMP WITH TIME ZONE
  */
-export function readMoment(text: string, type: string, { zoned, safe }: Reading): string {
+export function readMoment(written: string, type: string, { call, zoned, safe }: Reading): string {
+  const text = keepsOffset(call) ? refuseOffset(written) : written;
   const literal = readText(text);
   const cast = safe ? 'TRY_CAST' : 'CAST';
   if (literal !== undefined && isoText.test(literal)) return `${cast}(${text} AS ${type})`;
@@ -57,6 +58,23 @@ export function readMoment(text: string, type: string, { zoned, safe }: Reading)
     if (!safe) readings.push(`CAST(${name} AS ${wide})`);
     const read = `coalesce(${readings.join(', ')})`;
     return type === wide ? read : `CAST(${read} AS ${type})`;
+  });
+}
+
+const offsetTypes = /^(?:(?:TRY_)?TO_TIMESTAMP_TZ|TIMESTAMP_?TZ|TIMESTAMP WITH TIME ZONE)$/;
+/** Of JavaScript and of DuckDB. */
+const offset = /:\d\d(?:\.\d{1,9})?\s{0,9}[+-][\d:]{0,5}[1-9][\d:]{0,5}\s{0,9}$/;
+
+/** In Snowflake a TIMESTAMP_TZ has the offset of its text; DuckDB's has none. Redshift's is in UTC. */
+const keepsOffset = ({ name, dialect }: FunctionCall) => dialect === 'snowflake' && offsetTypes.test(name);
+
+/** The text, if it is in UTC. */
+function refuseOffset(text: string): string {
+  const literal = readText(text);
+  if (literal !== undefined && !offset.test(literal)) return text;
+  return bindOnce([text], (name) => {
+    const fault = `'TIMESTAMP_TZ keeps no offset here: for ' || ${name} || ' write TIMESTAMP_LTZ, which is in UTC, or TIMESTAMP_NTZ, which has the time as written'`;
+    return `CASE WHEN regexp_matches(${name}, '${offset.source}') THEN error(${fault}) ELSE ${name} END`;
   });
 }
 
@@ -87,7 +105,7 @@ export function readFormattedMoment(text: string, format: string, { call, zoned,
     );
   }
   const type = zoned ? 'TIMESTAMP WITH TIME ZONE' : 'TIMESTAMP';
-  let value = asText(text);
+  let value = asText(keepsOffset(call) ? refuseOffset(text) : text);
   // strptime reads at most six digits of a second.
   if (readable.includes('%f')) value = `regexp_replace(${value}, '(\\.\\d{6})\\d+', '\\1')`;
   if (call.dialect === 'redshift') value = cutToFormat(value, readable);

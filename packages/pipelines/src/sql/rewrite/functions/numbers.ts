@@ -10,7 +10,7 @@ import {
   rename,
 } from './call.ts';
 import { truncateDate } from './date-arithmetic.ts';
-import { refuseZero } from './division.ts';
+import { refuseZero, renderQuotient } from './division.ts';
 import {
   asBigint,
   asNumber,
@@ -97,9 +97,10 @@ const toScale = (name: string): FunctionEntry =>
 
 /** 0 if the divisor is 0. */
 const divide = (isZero: (divisor: string) => string): FunctionEntry =>
-  define(2, 2, ({ args: [dividend = '', divisor = ''] }) =>
+  define(2, 2, ({ args: [dividend = '', divisor = ''], dialect }) =>
     bindOnce([asNumber(dividend), asNumber(divisor)], (left = '', right = '') => {
-      return `CASE WHEN ${isZero(right)} THEN 0 * ${group(left)} ELSE ${group(left)} / ${group(right)} END`;
+      const quotient = renderQuotient(group(left), group(right), group(right), dialect);
+      return `CASE WHEN ${isZero(right)} THEN 0 * ${group(left)} ELSE ${quotient} END`;
     }),
   );
 

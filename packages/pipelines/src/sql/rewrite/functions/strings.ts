@@ -7,9 +7,11 @@ import {
   type FunctionTable,
   many,
   rename,
+  type SourceDialect,
 } from './call.ts';
 import { asInteger, asText, bindOnce, group, isLiteral, mayBeJson, readKnownType } from './expressions.ts';
 import { quoteText, readInteger, readText } from './literals.ts';
+import { writeDefaultText } from './text-conversions.ts';
 
 /** A JSON argument loses its quotes, and a number is cast; other calls stay as they are. */
 const ofTexts = (name: string, least: number, most: number, texts = 1): FunctionEntry =>
@@ -151,13 +153,21 @@ const padding = (name: string): FunctionEntry =>
   });
 
 /** NULL if any part is NULL; DuckDB's concat ignores NULLs. */
-const join = (args: readonly string[]) =>
-  args.length === 1
-    ? asText(args[0] ?? '')
-    : `(${args.map((each) => (isLiteral(each) ? each : group(mayBeJson(each) ? asText(each) : each))).join(' || ')})`;
+function join(args: readonly string[], dialect: SourceDialect): string {
+  if (args.length === 1) return asText(args[0] ?? '');
+  const write = (each: string) => {
+    if (isLiteral(each)) return each;
+    if (dialect === 'snowflake') return group(writeDefaultText(each));
+    return group(mayBeJson(each) ? asText(each) : each);
+  };
+  return `(${args.map(write).join(' || ')})`;
+}
 
-function joinWith({ args: [separator = '', ...parts] }: FunctionCall): string {
-  return join(parts.flatMap((part, index) => (index === 0 ? [part] : [separator, part])));
+function joinWith({ args: [separator = '', ...parts], dialect }: FunctionCall): string {
+  return join(
+    parts.flatMap((part, index) => (index === 0 ? [part] : [separator, part])),
+    dialect,
+  );
 }
 
 /** LIKE against any or all of several patterns, as an OR or AND of each. */
@@ -213,7 +223,7 @@ export const strings: FunctionTable = {
   ASCII: ofTexts('ascii', 1, 1),
   CHR: define(1, 1, (call) => `chr(${asInteger(argumentAt(call, 0))})`),
   CHAR: define(1, 1, (call) => `chr(${asInteger(argumentAt(call, 0))})`),
-  CONCAT: define(1, many, ({ args }) => join(args)),
+  CONCAT: define(1, many, ({ args, dialect }) => join(args, dialect)),
   CONCAT_WS: define(2, many, joinWith),
   INSERT: define(4, 4, ({ args: [text = '', position = '', length = '', inserted = ''] }) =>
     bindOnce([asText(text), position, length], (bound, at, count) => {

@@ -1,5 +1,12 @@
 /** TO_CHAR and TO_VARCHAR, and casts to text as the warehouses write dates and numbers. */
-import { argumentAt, define, type FunctionCall, type FunctionTable, refuseCall } from './call.ts';
+import {
+  argumentAt,
+  define,
+  type FunctionCall,
+  type FunctionTable,
+  refuseCall,
+  type SourceDialect,
+} from './call.ts';
 import { isDateFormat, usesMomentOnce, writeMoment } from './date-formats.ts';
 import {
   asBigint,
@@ -18,6 +25,7 @@ import { isHexFormat, writeHex, writeNumber } from './number-formats.ts';
 export function writeDefaultText(sql: string): string {
   const type = readKnownType(sql);
   if (type === 'VARCHAR') return sql;
+  if (type === 'BLOB') return `hex(${sql})`;
   if (type === 'NUMBER' || type === 'DATE' || (isSimple(sql) && readText(sql) !== undefined))
     return asText(sql);
   const moment = (name: string) => `strftime(CAST(${name} AS TIMESTAMP), '%Y-%m-%d %H:%M:%S.%g')`;
@@ -32,6 +40,8 @@ export function writeDefaultText(sql: string): string {
       `WHEN 'TIMESTAMP' THEN ${moment(name)}`,
       `WHEN 'TIMESTAMP WITH TIME ZONE' THEN ${zoned(name)}`,
       `WHEN 'DOUBLE' THEN regexp_replace(CAST(${name} AS VARCHAR), '\\.0$', '')`,
+      // hex() takes no date, and the branch must fit each type.
+      `WHEN 'BLOB' THEN hex(CAST(CAST(${name} AS VARCHAR) AS BLOB))`,
       `ELSE CAST(${name} AS VARCHAR) END`,
     ].join(' '),
   );
@@ -68,9 +78,31 @@ function writeBinary(value: string, format: string): string {
   return /base64/i.test(format) ? `to_base64(${value})` : `decode(${value})`;
 }
 
+const singles = /^(?:N?CHAR|CHARACTER)$/;
+const varying = /^(?:N?VARCHAR2?|TEXT|STRING|CHARACTER VARYING|(?:NCHAR|CHAR) VARYING)$/;
+
+/**
+ * The n of VARCHAR(n) and CHAR(n); undefined: any length.
+ *
+ * @param use Redshift's lengths without a number differ for columns
+ */
+export function readTextLength(
+  type: string,
+  [size]: readonly string[],
+  dialect: SourceDialect,
+  use: 'cast' | 'column',
+): number | undefined {
+  if (!singles.test(type) && !varying.test(type) && type !== 'BPCHAR') return undefined;
+  const written = size?.trim() ?? '';
+  if (/^\d{1,9}$/.test(written)) return Number(written);
+  if (size !== undefined) return undefined;
+  if (singles.test(type)) return 1;
+  return dialect === 'redshift' && use === 'column' ? 256 : undefined;
+}
+
 /** VARCHAR(n) keeps the first n characters. */
-export function cutText(text: string, length: string | undefined): string {
-  return length === undefined || !/^\d+$/.test(length) ? text : `left(${text}, ${length})`;
+export function cutText(text: string, length: number | undefined): string {
+  return length === undefined ? text : `left(${text}, ${length})`;
 }
 
 const toChar = define(1, 2, writeText);

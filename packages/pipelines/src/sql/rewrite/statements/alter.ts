@@ -5,7 +5,16 @@ import { copyNodes, type Frame, refuse } from '../frame.ts';
 import { readType } from '../sql-types.ts';
 import { placeTable } from '../table-names.ts';
 import { quoteName, quoteNames } from '../tokens.ts';
-import { findChainEnd, hasWords, isGroup, isWord, type Node, readChain, splitByComma } from '../tree.ts';
+import {
+  findChainEnd,
+  hasWords,
+  isGroup,
+  isName,
+  isWord,
+  type Node,
+  readChain,
+  splitByComma,
+} from '../tree.ts';
 import { addKeys, readKey, renderColumnDefinition, type TableColumns } from './columns.ts';
 import { nothing, renderAlterSchema } from './schemas.ts';
 import {
@@ -16,6 +25,7 @@ import {
   type NamedTable,
   type StatementSql,
 } from './statement-sql.ts';
+import { listTypeChange, renderLengthCheck } from './text-lengths.ts';
 
 const kind = 'ALTER TABLE';
 
@@ -154,7 +164,12 @@ function renderChanges(head: string, table: NamedTable, rest: readonly Node[], f
   if (isWord(verb, 'ADD') && !isWord(rest[1], 'CONSTRAINT', 'PRIMARY', 'UNIQUE', 'FOREIGN', 'CHECK')) {
     const exists = hasWords(rest, start, 'IF', 'NOT', 'EXISTS') ? 3 : 0;
     const columns: TableColumns = { table, temporary: false, replaces: false, ifNotExists: true, keys: [] };
-    const parts = splitByComma(rest.slice(start + exists)).map((part) =>
+    const added = splitByComma(rest.slice(start + exists));
+    if (
+      added.some((part) => renderLengthCheck(isWord(part[0], 'COLUMN') ? part.slice(1) : part, frame) !== '')
+    )
+      frame.notes.add('the length of an added column is not checked here');
+    const parts = added.map((part) =>
       renderColumnDefinition(
         part[0] !== undefined && isWord(part[0], 'COLUMN') ? part.slice(1) : part,
         columns,
@@ -178,7 +193,7 @@ function renderChanges(head: string, table: NamedTable, rest: readonly Node[], f
       frame,
     );
   }
-  if (isWord(verb, 'ALTER', 'MODIFY')) return renderAlterColumn(head, rest, start, frame);
+  if (isWord(verb, 'ALTER', 'MODIFY')) return renderAlterColumn(head, table, rest, start, frame);
   return { sql: `${head} ${copyNodes(frame, rest)}`, kind };
 }
 
@@ -218,7 +233,13 @@ function renderDropKey(table: NamedTable, rest: readonly Node[], frame: Frame): 
   return { sql: nothing, kind, listed: listUnmarks(table.place, key ?? primary) };
 }
 
-function renderAlterColumn(head: string, rest: readonly Node[], start: number, frame: Frame): StatementSql {
+function renderAlterColumn(
+  head: string,
+  table: NamedTable,
+  rest: readonly Node[],
+  start: number,
+  frame: Frame,
+): StatementSql {
   if (isGroup(rest[start])) refuse(frame, rest[0], 'change one column in each ALTER TABLE here');
   const column = copyNodes(frame, rest.slice(start, start + 1));
   const words = rest.slice(start + 1);
@@ -236,7 +257,10 @@ function renderAlterColumn(head: string, rest: readonly Node[], start: number, f
     !hasWords(words, 0, 'SET', 'NOT')
   ) {
     const tail = read.next < words.length ? ` ${frame.render.expression(words.slice(read.next), frame)}` : '';
-    return { sql: `${head} ALTER COLUMN ${column} SET DATA TYPE ${read.sql}${tail}`, kind };
+    const change = `${head} ALTER COLUMN ${column} SET DATA TYPE ${read.sql}${tail}`;
+    const check = renderLengthCheck([...rest.slice(start, start + 1), ...words.slice(type)], frame);
+    const name = isName(rest[start]) ? rest[start].text : '';
+    return { sql: nothing, kind, listed: listTypeChange(table, name, change, check) };
   }
   if (isWord(words[0], 'COMMENT') || hasWords(words, 0, 'SET', 'TAG'))
     return ignore(frame, kind, 'COMMENT of a column has no effect here');

@@ -23,6 +23,7 @@ import {
   renderExists,
   type StatementSql,
 } from './statement-sql.ts';
+import { renderLengthCheck } from './text-lengths.ts';
 
 const kind = 'CREATE TABLE';
 
@@ -154,7 +155,8 @@ function renderColumns(group: Group, columns: TableColumns, frame: Frame): strin
     if (start === undefined || stop === undefined) continue;
     const column = renderColumnDefinition(part, columns, frame);
     // The gap has the comma before the part.
-    if (column !== '') sql += `${sql === '' ? '' : copyText(frame, end, start.from)}${column}`;
+    if (column !== '')
+      sql += `${sql === '' ? '' : copyText(frame, end, start.from)}${column}${renderLengthCheck(part, frame)}`;
     end = stop.to;
   }
   return `${copyText(frame, group.from, first.from)}${sql}${copyText(frame, last.to, group.to)}`;
