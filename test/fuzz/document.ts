@@ -48,7 +48,7 @@ interface OperationObject {
 
 interface Document {
   paths: Record<string, Record<string, OperationObject>>;
-  components: { schemas: { ProblemDetail: Schema } };
+  components: { schemas: { ProblemDetail: Schema; ScimError: Schema } };
   'x-common-problems': string[];
 }
 
@@ -69,7 +69,7 @@ export interface Described {
 const text = readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8');
 const document = dereferenced(JSON.parse(text)) as unknown as Document;
 
-export const problemSchema: Schema = document.components.schemas.ProblemDetail;
+export const { ProblemDetail: problemSchema, ScimError: scimErrorSchema } = document.components.schemas;
 
 export const operations: readonly Described[] = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => {

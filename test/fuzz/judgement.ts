@@ -4,7 +4,7 @@ import { findStructureFault } from '../../packages/server/src/kernel/http/json-b
 import type { JsonSchema } from '../../packages/server/src/kernel/http/json-schema.ts';
 import { tidyMembers } from '../../packages/server/src/kernel/http/members.ts';
 import { answerShape, requestShape } from '../../packages/server/src/testing/shape.ts';
-import { type Described, operationAt, problemSchema, type Response } from './document.ts';
+import { type Described, operationAt, problemSchema, type Response, scimErrorSchema } from './document.ts';
 import type { Draft } from './draft.ts';
 import type { Received, Wire } from './sending.ts';
 
@@ -71,14 +71,23 @@ function misshapen(text: string, schema: object): string[] {
 function faultsOfRefusal({ wire, answer, changed }: Judged, operation: Described | undefined): string[] {
   const { status, headers, text } = answer;
   const faults = changed.length === 0 ? [] : [`it is refused, and changed ${changed.join(', ')}`];
-  if (headers['content-type']?.split(';')[0] !== 'application/problem+json')
-    faults.push(`its type is ${headers['content-type']}`);
+  const type = headers['content-type']?.split(';')[0];
+  const isScim =
+    type === 'application/scim+json' && wire.url.startsWith('/dpc/v1/directory-integration/scim/');
+  if (!isScim && type !== 'application/problem+json') faults.push(`its type is ${type}`);
   if (status === 401 && !headers['www-authenticate']?.startsWith('Bearer '))
     faults.push('it lacks WWW-Authenticate');
   if (status === 405 && headers.allow === undefined) faults.push('it lacks Allow');
   if (wire.method === 'HEAD') return faults;
-  faults.push(...misshapen(text, problemSchema));
+  faults.push(...misshapen(text, isScim ? scimErrorSchema : problemSchema));
   if (faults.length > 0) return faults;
+  if (isScim) {
+    const error = JSON.parse(text) as { status: string; detail: string };
+    if (error.status !== String(status)) faults.push(`its member status is ${error.status}`);
+    if (error.detail === '') faults.push('it says nothing');
+    if (insides.test(error.detail)) faults.push('it shows internals of the server');
+    return faults;
+  }
   const problem = JSON.parse(text) as Record<
     'type' | 'title' | 'detail' | 'instance' | 'code' | 'traceId',
     string

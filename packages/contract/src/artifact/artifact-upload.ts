@@ -4,7 +4,7 @@ import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import { EnvironmentName, Name, oneOf, VersionName } from '../primitives.ts';
 import { projectPath } from '../project/project.ts';
-import { AssetPath, assetLimit } from './asset-path.ts';
+import { AssetPath, AssetPaths, assetLimit, Digest } from './asset-path.ts';
 
 /** Files below `.git/` that are listed one by one in the answer of an upload. */
 export const listedGitResourceLimit = 1_000;
@@ -51,7 +51,16 @@ export const UploadResult = named(
   }),
 );
 
-/** Of an upload that is to be refused when its pipelines have errors. */
+/** What an upload would publish. */
+const UploadDryRun = named(
+  'UploadDryRun',
+  Type.Object({
+    ...UploadResult.properties,
+    digest: Digest,
+    assets: { ...AssetPaths, description: 'The files of the version that would be published' },
+  }),
+);
+
 /** What every upload of pipeline files declares. */
 export const uploadOperation = {
   query: Type.Object({
@@ -69,6 +78,15 @@ export const commitHeaders = { commitHash: Type.Optional(Name), branch: Type.Opt
 
 export const createArtifact = operation({
   ...uploadOperation,
+  query: Type.Object({
+    ...uploadOperation.query.properties,
+    dryRun: Type.Optional(
+      Type.Boolean({
+        description: 'Publish and store nothing, and return what would be published, with status 200',
+      }),
+    ),
+  }),
+  success: { ...uploadOperation.success, dryRun: UploadDryRun },
   id: 'createArtifact',
   method: 'POST',
   path: '/v1/projects/{projectId}/artifacts',
@@ -83,6 +101,8 @@ export const createArtifact = operation({
     'a missing component, pipeline, file or variable, and files that look like pipelines but do not end in `.orch.yaml` or `.tran.yaml`. ' +
     `It has up to ${uploadWarningLimit.toLocaleString('en')} items, errors first; \`warningsTotal\` is the number of all. ` +
     'An execution of a pipeline that has errors fails before its first step. With `strict=true`, an upload that has errors is refused. ' +
+    '`dryRun=true` answers as the upload would, refusals too, and publishes nothing. ' +
+    'A version has all files of the project: `Headgate-Warning` says so if the upload has fewer than half of the pipelines of the newest version, or only a part named `file`. ' +
     'By default, an upload can have 10,000 parts, 5 MiB in each part and 256 MiB in total; files in `.git/` count only towards the total. ' +
     'The names, variables, descriptions and lists of used pipelines of all its pipelines may have 8 MiB of JSON. ' +
     'URL-encode the values of headers that have other characters than HTTP allows: `My+Env` or `My%20Env` for `My Env`.',

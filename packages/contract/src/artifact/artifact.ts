@@ -17,9 +17,7 @@ import {
   VersionName,
 } from '../primitives.ts';
 import { projectPath } from '../project/project.ts';
-import { AssetPaths, assetNameLimitBytes } from './asset-path.ts';
-
-const Digest = Type.String({ maxLength: 64, description: 'The SHA-256 of the list of files' });
+import { AssetPaths, assetNameLimitBytes, Digest } from './asset-path.ts';
 
 /** interface.md, Artifact details item. */
 export const ArtifactDetails = named(

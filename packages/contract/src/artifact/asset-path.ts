@@ -6,4 +6,6 @@ export const assetNameLimitBytes = 1_024;
 export const assetLimit = 10_000;
 
 export const AssetPath = Type.String({ maxLength: assetNameLimitBytes });
+/** Of a version. */
+export const Digest = Type.String({ maxLength: 64, description: 'The SHA-256 of the list of files' });
 export const AssetPaths = Type.Array(AssetPath, { maxItems: assetLimit });

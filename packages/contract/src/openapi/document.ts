@@ -2,6 +2,7 @@
  * The OpenAPI 3.1 document, derived from the operations: `/openapi.json`, and the file of that name in the
  * repository.
  */
+import { ScimError } from '../directory/scim-error.ts';
 import { type PublishedExample, publishedExamples } from '../example.ts';
 import { headings } from '../headings.ts';
 import { bodyIsOptional, commonProblems, type Operation, ProblemDetail } from '../operation.ts';
@@ -34,6 +35,7 @@ export function openApiDocument(about: { version: string; serverUrl: string }): 
   const examples = publishedExamples(about.serverUrl);
   const schemas = schemaWriter();
   schemas.write(ProblemDetail);
+  schemas.write(ScimError);
   const written = shown.map((operation) => writeOperation(operation, examples[operation.id], schemas));
   const shared = sharedParameters(written.flatMap(({ parameters }) => parameters));
   const paths: Record<string, Record<string, object>> = {};

@@ -1,6 +1,7 @@
 /** Responses of the document. Those of problems, and those without a body, are the same for all operations. */
 
 import type { TSchema } from 'typebox';
+import { scimMediaType } from '../directory/directory.ts';
 import type { PublishedExample } from '../example.ts';
 import { commonProblems, type Operation, problemsOf, successTitles } from '../operation.ts';
 import { type ProblemCode, type ProblemStatus, problems, statusTitles } from '../problem.ts';
@@ -38,27 +39,40 @@ export const headerComponents = Object.fromEntries(
 );
 
 /** `Unprocessable Entity` → `UnprocessableEntity`. */
-const componentOf = (status: ProblemStatus) => statusTitles[status].replaceAll(' ', '');
+const componentOf = (status: ProblemStatus, withScim: boolean) =>
+  (withScim ? 'Scim' : '') + statusTitles[status].replaceAll(' ', '');
 
-function problemResponse(status: ProblemStatus): object {
+/** Operations of SCIM answer errors of SCIM, or problems if `Accept` names them. */
+const isScim = ({ success }: Operation) => success.mediaType === scimMediaType;
+
+function problemResponse(status: ProblemStatus, withScim: boolean): object {
   const headers = headersByStatus[status];
+  const scim = { [scimMediaType]: { schema: { $ref: '#/components/schemas/ScimError' } } };
   return {
     description: statusTitles[status],
     ...(headers === undefined ? {} : { headers: headersOf(headers) }),
-    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/ProblemDetail' } } },
+    content: {
+      ...(withScim ? scim : {}),
+      'application/problem+json': { schema: { $ref: '#/components/schemas/ProblemDetail' } },
+    },
   };
 }
 
 export function responseComponents(operations: readonly Operation[]): Record<string, object> {
-  const statuses = new Set(operations.flatMap(problemsOf).map((code) => problems[code].status));
-  const shared = [...statuses].toSorted((one, other) => one - other);
+  const describe = (some: readonly Operation[], withScim: boolean) => {
+    const statuses = new Set(some.flatMap(problemsOf).map((code) => problems[code].status));
+    const sorted = [...statuses].toSorted((one, other) => one - other);
+    return sorted.map((status) => [componentOf(status, withScim), problemResponse(status, withScim)]);
+  };
+  const scim = operations.filter(isScim);
   return {
     NoContent: { description: successTitles[204], headers: headersOf(commonHeaders) },
     NotModified: {
       description: 'Not Modified: `If-None-Match` has the ETag of the current state',
       headers: headersOf(['ETag', ...commonHeaders]),
     },
-    ...Object.fromEntries(shared.map((status) => [componentOf(status), problemResponse(status)])),
+    ...Object.fromEntries(describe(operations, false)),
+    ...Object.fromEntries(describe(scim, true)),
   };
 }
 
@@ -135,7 +149,7 @@ function problemResponses(operation: Operation): Record<string, object> {
       const named = codes.filter((code) => operation.problems.includes(code)).map((code) => `\`${code}\``);
       const description =
         named.length === 0 ? {} : { description: `${statusTitles[status]}: ${named.join(', ')}` };
-      return [status, { ...refer('responses', componentOf(status)), ...description }];
+      return [status, { ...refer('responses', componentOf(status, isScim(operation))), ...description }];
     }),
   );
 }

@@ -69,6 +69,20 @@ export const MigrationPreflight = named(
 );
 export type MigrationPreflight = Static<typeof MigrationPreflight>;
 
+const MigrationPush = named(
+  'MigrationPush',
+  Type.Object({
+    arrived: Count,
+    arrivedRefs: Type.Array(RefName, { maxItems: reportListLimit }),
+    refused: Count,
+    refusedRefs: Type.Array(Type.Object({ name: RefName, reason: Type.String({ maxLength: 1_000 }) }), {
+      maxItems: reportListLimit,
+    }),
+    notTried: Count,
+    notTriedRefs: Type.Array(RefName, { maxItems: reportListLimit }),
+  }),
+);
+
 export const MigrationReport = named(
   'MigrationReport',
   Type.Object({
@@ -88,6 +102,10 @@ export const MigrationReport = named(
         description: 'Whether the target took all refs at once, or in chunks. Absent without a push',
       }),
     ),
+    push: Type.Optional({
+      ...MigrationPush,
+      description: `Of a push that failed: which branches and tags the target has, refused, and was never sent. Each list has at most ${reportListLimit} names. Absent if the target could not be asked`,
+    }),
     skippedTotal: Count,
     skippedRefs: Type.Array(Type.Object({ name: RefName, reason: Type.String({ maxLength: 1_000 }) }), {
       maxItems: reportListLimit,

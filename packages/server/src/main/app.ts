@@ -22,6 +22,7 @@ import { protectAnswers } from './http/page-headers.ts';
 import { answerProblem, explainFailure, renderUnreadableRequest } from './http/problem-answers.ts';
 import { serveProblemPages } from './http/problem-pages.ts';
 import { readBodies, requireReadableBody } from './http/request-bodies.ts';
+import { trimScimSlash } from './http/scim-paths.ts';
 import { statusRoutes } from './http/status.routes.ts';
 import { createUnreadBodies, type UnreadBodies } from './http/unread-bodies.ts';
 import { referenceRoutes } from './reference/reference.routes.ts';
@@ -109,6 +110,7 @@ function createServerOptions(
     logger: false,
     bodyLimit: bodyLimitBytes,
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
+    rewriteUrl: ({ url = '/' }) => trimScimSlash(url),
     genReqId: () => deps.newId(),
     requestTimeout: requestTimeoutMilliseconds,
     keepAliveTimeout: keepAliveMilliseconds,

@@ -10,6 +10,7 @@ const server = await startTestServer();
 interface ScimList {
   Resources: { id: string }[];
 }
+const json = { headers: { accept: 'application/json' } };
 /** The same name in two forms of Unicode. */
 const [composed, decomposed] = ['Zoë'.normalize('NFC'), 'ZOË'.normalize('NFD')];
 
@@ -21,7 +22,7 @@ test('names that differ only in Unicode form or case are the same', async () => 
   ] as const) {
     const { userId } = (await admin.post<User>('/users', { userName: first })).body;
     requireProblem(await admin.post('/users', { userName: second }), 409, 'user-name-taken');
-    requireProblem(await admin.post(`${scimPath}/Users`, { userName: second }), 409, 'user-name-taken');
+    requireProblem(await admin.post(`${scimPath}/Users`, { userName: second }, json), 409, 'user-name-taken');
     const other = (await admin.post<User>('/users', { userName: 'other' })).body;
     requireProblem(await admin.patch(`/users/${other.userId}`, { userName: second }), 409, 'user-name-taken');
     const query = `userName=${encodeURIComponent(second)}`;
@@ -35,7 +36,8 @@ test('names that differ only in Unicode form or case are the same', async () => 
     for (const id of [userId, other.userId]) await admin.delete(`/users/${id}`);
     const { groupId } = (await admin.post<Group>('/groups', { displayName: first })).body;
     requireProblem(await admin.post('/groups', { displayName: second }), 409, 'group-name-taken');
-    requireProblem(await admin.post(`${scimPath}/Groups`, { displayName: second }), 409, 'group-name-taken');
+    const again = await admin.post(`${scimPath}/Groups`, { displayName: second }, json);
+    requireProblem(again, 409, 'group-name-taken');
     await admin.delete(`/groups/${groupId}`);
   }
 });

@@ -1,9 +1,9 @@
 /** The values of one attribute, changed by one operation of a PATCH. */
 import { problem } from '../../kernel/http/problems.ts';
 import type { PatchWork } from './patch-work.ts';
-import type { Located } from './scim-attribute.ts';
+import type { Attribute, Located } from './scim-attribute.ts';
 import { countComparisons, matchesValue } from './scim-filter.ts';
-import { createValueOfFilter, type PatchPath } from './scim-path.ts';
+import { createValueOfFilter, isDescription, type PatchPath } from './scim-path.ts';
 import {
   describeValue,
   type Fields,
@@ -32,8 +32,8 @@ export function setWhole(
   }
   if (attribute.type !== 'complex' || value === null || typeof value !== 'object') {
     const read = readValue(attribute, value);
-    if (read === undefined) requireRemovable({ attribute });
-    assign(holder, name, read);
+    if (read === undefined) unassign(holder, attribute);
+    else holder[name] = read;
     return;
   }
   // Sub-attributes that the value leaves out keep their values.
@@ -94,9 +94,10 @@ export function applyToMatches(
       ? (readValues(attribute, value, attribute.name)?.[0] ?? {})
       : { [sub.name]: readValue(sub, value, `${attribute.name}.${sub.name}`) };
   if (matching.size === 0) {
-    if (op === 'replace')
+    // Microsoft Entra ID replaces what is not there. Refused, the `active: False` beside it would be lost.
+    if (op === 'replace' && !isDescription(filter))
       throw problem('no-patch-target', {
-        reason: `No value of ${attribute.name} matches the filter of the path; use add to create one.`,
+        reason: `No value of ${attribute.name} matches the filter of the path, and only one of "eq" and "and" says which to create.`,
       });
     holder[attribute.name] = addValues(attribute.name, values, [
       { ...createValueOfFilter(attribute, filter), ...read },
@@ -120,10 +121,9 @@ export function removeAt(holder: Fields, path: PatchPath, value: unknown, work: 
     else assign(holder, attribute.name, listFields(old).map(drop));
     return;
   }
-  requireRemovable(path);
   const wanted = attribute.multiValued ? listValues(value ?? null) : [];
   if (wanted.length === 0) {
-    delete holder[attribute.name];
+    unassign(holder, attribute);
     return;
   }
   const gone = readValues(attribute, value, attribute.name) ?? [];
@@ -137,17 +137,12 @@ function isDescribedBy(value: Fields, description: Fields): boolean {
   return Object.entries(description).every(([name, wanted]) => name === 'primary' || value[name] === wanted);
 }
 
-function requireRemovable({ attribute }: Pick<PatchPath, 'attribute'>): void {
-  if (attribute.required)
-    throw problem('immutable-attribute', {
-      attribute: attribute.name,
-      reason: 'is required and cannot be removed.',
-    });
-  if (attribute.name === 'active')
-    throw problem('immutable-attribute', {
-      attribute: attribute.name,
-      reason: 'cannot be removed; replace it with true or false.',
-    });
+/** A user of whom nothing says that they are active is not. */
+function unassign(holder: Fields, { name, required }: Attribute): void {
+  if (required)
+    throw problem('immutable-attribute', { attribute: name, reason: 'is required and cannot be removed.' });
+  if (name === 'active') holder[name] = false;
+  else delete holder[name];
 }
 
 /** The added values replace those that are the same; a new primary value is the only one. */

@@ -84,11 +84,19 @@ export function findAttribute(
   attributes: readonly Attribute[] | undefined,
   name: string,
 ): Attribute | undefined {
-  const wanted = name.toLowerCase();
-  return attributes?.find(
-    (each) => each.name.toLowerCase() === wanted || (wanted === 'ref' && each.name === '$ref'),
-  );
+  if (attributes === undefined) return undefined;
+  let byName = namesOf.get(attributes);
+  if (byName === undefined) {
+    byName = new Map(attributes.map((each) => [each.name.toLowerCase(), each]));
+    const reference = byName.get('$ref');
+    if (reference !== undefined) byName.set('ref', reference);
+    namesOf.set(attributes, byName);
+  }
+  return byName.get(name.toLowerCase());
 }
+
+/** A body has up to 300,000 names, most of them unknown if it is hostile. */
+const namesOf = new WeakMap<readonly Attribute[], Map<string, Attribute>>();
 
 export function isReadOnly({ mutability }: Attribute): boolean {
   return mutability === 'readOnly';
@@ -112,7 +120,9 @@ export function locateAttribute(schema: ResourceSchema, path: string): Located |
   if (more.length > 0) return undefined;
   const { extension } = schema;
   const own = urn === undefined || urn === schema.urn;
-  let attribute = own ? findAttribute([...commonAttributes, ...schema.attributes], name) : undefined;
+  let attribute = own
+    ? (findAttribute(commonAttributes, name) ?? findAttribute(schema.attributes, name))
+    : undefined;
   let place: string | undefined;
   // Without a URN, an attribute of the extension is found by its name too.
   if (attribute === undefined && extension !== undefined && urn !== schema.urn) {

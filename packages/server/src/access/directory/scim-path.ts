@@ -64,7 +64,14 @@ function requireSubAttributes(attribute: Attribute, filter: Filter): void {
   }
 }
 
-/** The value that an add creates if nothing matches: what the filter says with `eq` and `and`. */
+/** Whether the filter is `eq` with a value, or some of these joined by `and`: it describes one value. */
+export function isDescription(filter: Filter): boolean {
+  const each = splitFilter(filter);
+  if (each.kind === 'and') return each.filters.every(isDescription);
+  return each.kind === 'compare' && each.op === 'eq' && each.value !== null;
+}
+
+/** The value that an add or replace creates if nothing matches: what the filter says with `eq` and `and`. */
 export function createValueOfFilter(attribute: Attribute, filter: Filter): Fields {
   const each = splitFilter(filter);
   if (each.kind === 'and')

@@ -37,7 +37,9 @@ function readNames(schema: ResourceSchema, member: string, given: unknown): Set<
       throw createValueProblem(
         `${member} has ${list.length} names; it may have ${mostNames}, and ${mostCharacters} characters.`,
       );
-    for (const name of item.split(',').map((each) => each.trim())) {
+    for (const part of item.split(',')) {
+      // Tests of Microsoft select values here too: `emails[type eq "work"]`. All values are returned.
+      const [name = ''] = part.trim().split('[', 1);
       const key = name === '' ? undefined : renderKey(schema, name);
       if (key !== undefined) names.add(key);
     }

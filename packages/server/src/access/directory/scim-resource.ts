@@ -33,12 +33,11 @@ export function readResource(schema: ResourceSchema, body: Fields): Resource {
   requireSchema(body, schema.urn);
   const resource: Resource = {};
   for (const [name, value] of Object.entries(body)) {
-    const extension = findExtension(schema, name);
-    if (extension !== undefined) {
+    const urn = findUrn(schema, name);
+    if (urn !== undefined) {
       if (value === null) continue;
-      if (!isFields(value)) throw createValueProblem(`${extension} must be an object.`);
-      for (const [inner, given] of Object.entries(value))
-        assign(schema, resource, `${extension}:${inner}`, given);
+      if (!isFields(value)) throw createValueProblem(`${urn} must be an object.`);
+      for (const [inner, given] of Object.entries(value)) assign(schema, resource, `${urn}:${inner}`, given);
     } else assign(schema, resource, name, value);
   }
   return resource;
@@ -46,6 +45,11 @@ export function readResource(schema: ResourceSchema, body: Fields): Resource {
 
 export function findExtension({ extension }: ResourceSchema, name: string): string | undefined {
   return extension?.urn.toLowerCase() === name.toLowerCase() ? extension.urn : undefined;
+}
+
+/** Some clients put the attributes of the core schema below its URN too. */
+function findUrn(schema: ResourceSchema, name: string): string | undefined {
+  return name.toLowerCase() === schema.urn.toLowerCase() ? schema.urn : findExtension(schema, name);
 }
 
 function assign(schema: ResourceSchema, resource: Resource, path: string, value: unknown): void {

@@ -66,7 +66,7 @@ export function listValues(value: unknown): unknown[] {
 /** Some clients send the JSON of an array as text. */
 function parseText(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return text;
-  const fault = findStructureFault(text);
+  const fault = findStructureFault(text, { isOpen: true });
   if (fault !== undefined) throw createValueProblem(`JSON as text is not valid: ${fault}.`);
   let parsed: unknown;
   try {

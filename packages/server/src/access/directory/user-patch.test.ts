@@ -62,6 +62,41 @@ test('PATCH as Microsoft Entra ID sends it', async () => {
   );
 });
 
+test('replacing a value that is not there creates it, so that a leaver beside it is deactivated', async () => {
+  const { id } = await directory.createUser('leaver@example.com');
+  const { body } = await directory.patchUser(
+    id,
+    { op: 'Replace', path: 'emails[type eq "work"].value', value: 'leaver@example.com' },
+    { op: 'Replace', path: 'addresses[type eq "work" and primary eq "True"].country', value: 'NO' },
+    { op: 'Replace', path: 'phoneNumbers[type eq "mobile"]', value: [{ value: '555' }] },
+    { op: 'Replace', path: 'active', value: 'False' },
+  );
+  assert.deepEqual(
+    [body.active, body.emails, body.addresses, body.phoneNumbers],
+    [
+      false,
+      [{ type: 'work', value: 'leaver@example.com' }],
+      [{ type: 'work', primary: true, country: 'NO' }],
+      [{ type: 'mobile', value: '555' }],
+    ],
+  );
+  const back = await directory.patchUser(id, { op: 'Replace', value: { active: 'True' } });
+  assert.equal(back.body.active, true);
+});
+
+test('a user without `active` is not active', async () => {
+  const operations = [
+    { op: 'Remove', path: 'active' },
+    { op: 'replace', path: 'active', value: null },
+    { op: 'replace', value: { active: null } },
+  ];
+  for (const [index, operation] of operations.entries()) {
+    const { id } = await directory.createUser(`removed-${index}@example.com`);
+    const { body } = await directory.patchUser(id, operation);
+    assert.equal(body.active, false, JSON.stringify(operation));
+  }
+});
+
 test('PATCH as Okta, OneLogin and GitHub document it, with a value object and no path', async () => {
   const { id } = await directory.createUser('okta@example.com');
   const off = await directory.send<ScimUser>('PATCH', `/Users/${id}`, {
@@ -85,7 +120,9 @@ test('all operations of a PATCH are applied, or none', async () => {
   const { id, meta } = await directory.createUser('none@example.com', { title: 'Guide' });
   const cases: [object, 400, Parameters<typeof requireScimError>[2]][] = [
     [{ op: 'remove' }, 400, 'noTarget'],
-    [{ op: 'replace', path: 'emails[type eq "work"].value', value: 'x' }, 400, 'noTarget'],
+    [{ op: 'replace', path: 'emails[type ne "work"].value', value: 'x' }, 400, 'noTarget'],
+    [{ op: 'replace', path: 'emails[type eq "a" or type eq "b"].value', value: 'x' }, 400, 'noTarget'],
+    [{ op: 'replace', path: 'emails[type eq null].value', value: 'x' }, 400, 'noTarget'],
     [{ op: 'replace', path: 'noSuchThing', value: 'x' }, 400, 'invalidPath'],
     [{ op: 'replace', path: 'emails[', value: 'x' }, 400, 'invalidPath'],
     [{ op: 'replace', path: 'emails[type zz "x"]', value: 'x' }, 400, 'invalidFilter'],

@@ -64,6 +64,22 @@ test('null is unassigned, also in the extension', async () => {
   assert.deepEqual(replaced.body[enterprise], { division: 'North' });
 });
 
+test('attributes of the core schema may be below its URN', async () => {
+  const made = await directory.send<ScimUser>('POST', '/Users', {
+    schemas: [scimUrns.user],
+    [scimUrns.user.toUpperCase()]: { userName: 'below@example.com', name: { givenName: 'Be' } },
+  });
+  assert.deepEqual(
+    [made.status, made.body.userName, made.body.name],
+    [201, 'below@example.com', { givenName: 'Be' }],
+  );
+  requireScimError(
+    await directory.send('POST', '/Users', { userName: 'x', [scimUrns.user]: ['title'] }),
+    400,
+    'invalidValue',
+  );
+});
+
 test('a userName in other case is taken', async () => {
   await directory.createUser('Case@Example.com');
   const again = await directory.send('POST', '/Users', { userName: 'cASE@example.COM' });
@@ -151,6 +167,14 @@ test('a list is filtered, sorted, paged by index and projected', async () => {
     excludedAttributes: ['emails', 'meta'],
   });
   assert.deepEqual([searched.body.totalResults, searched.body.Resources[0]?.emails], [1, undefined]);
+  const selected = await other.send<{ Resources: ScimUser[] }>(
+    'GET',
+    `/Users?filter=title%20eq%20%22Cook%22&attributes=${encodeURIComponent('emails[type eq "work"]')}`,
+  );
+  assert.deepEqual(
+    selected.body.Resources[0]?.emails?.map(({ value }) => value),
+    ['c@work.example', 'x@home.example'],
+  );
   const none = await other.send<{ Resources: unknown[]; totalResults: number }>(
     'GET',
     '/Users?count=0&startIndex=-3',
@@ -190,9 +214,16 @@ test('a bad filter is refused with its scimType, never with a 500', async () => 
   requireScimError(long, 400, 'invalidFilter');
 });
 
-test('errors are those of SCIM only for requests that name its media type', async () => {
-  const plain = await account.admin.get('/directory-integration/scim/v2/Users/nobody');
-  assert.equal(plain.problem.code, 'user-not-found');
+test('errors are those of SCIM, unless the client accepts only other JSON', async () => {
+  const nobody = (accept?: string) =>
+    account.admin.get('/directory-integration/scim/v2/Users/nobody', {
+      headers: accept === undefined ? {} : { accept },
+    });
+  for (const accept of [undefined, '*/*', 'application/*', 'application/json, application/scim+json'])
+    requireScimError(await nobody(accept), 404);
+  requireScimError(await nobody('text/plain'), 406);
+  for (const accept of ['application/json', 'Application/Problem+JSON', 'application/json;q=0.5, */*'])
+    assert.equal((await nobody(accept)).problem.code, 'user-not-found', accept);
   requireScimError(await directory.send('GET', '/Users/nobody'), 404);
   requireScimError(await directory.send('POST', '/Users', '{"userName": '), 400, 'invalidSyntax');
   requireScimError(await directory.send('POST', '/Users', '[]'), 400, 'invalidSyntax');
@@ -214,6 +245,23 @@ test('errors are those of SCIM only for requests that name its media type', asyn
     headers: { accept: 'application/json' },
   });
   assert.match(json.headers['content-type'] ?? '', /^application\/json/);
+});
+
+test('a slash at the end of a path changes nothing', async () => {
+  const made = await directory.send<ScimUser>('POST', '/Users/', { userName: 'slash@example.com' });
+  assert.equal(made.status, 201);
+  const path = `/Users/${made.body.id}/`;
+  assert.equal((await directory.send<ScimUser>('GET', path)).body.id, made.body.id);
+  const found = await directory.send<{ totalResults: number }>(
+    'GET',
+    `/Users/?filter=${encodeURIComponent('userName eq "slash@example.com"')}`,
+  );
+  assert.equal(found.body.totalResults, 1);
+  requireScimError(await directory.send('POST', path, {}), 405);
+  requireScimError(await directory.send('GET', '/'), 404);
+  requireScimError(await directory.send('GET', ''), 404);
+  assert.equal((await directory.send('DELETE', path)).status, 204);
+  assert.equal((await account.admin.get('/projects/')).status, 400);
 });
 
 test('a deleted user is gone, from its groups too, and its events keep the name', async () => {

@@ -48,7 +48,7 @@ export const userSchema: ResourceSchema = {
   type: 'User',
   endpoint: 'Users',
   urn: scimUrns.user,
-  description: 'A person.',
+  description: 'User Account',
   attributes: [
     text('userName', 'The name of the user, unique in the account. Case does not matter.', {
       required: true,

@@ -3,7 +3,7 @@ import { requireRow } from '../../kernel/database/database.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
-import type { Blobs } from '../blobs/index.ts';
+import { type Blobs, type BlobWriter, createDiscardingWriter } from '../blobs/index.ts';
 import {
   createVersionProblem,
   environmentToUploadTo,
@@ -11,6 +11,7 @@ import {
   isVersion,
   presentVersion,
   renderVersionEtag,
+  versionInEnvironment,
   versionPage,
   versionWithPaths,
 } from './artifact.store.ts';
@@ -20,6 +21,8 @@ import type { PipelineReader } from './pipeline-reader.ts';
 import { judgeReferences, listNamesBy, publishVersion } from './publication.ts';
 import { publishedPipelineRoutes } from './published-pipeline.routes.ts';
 import { readUpload, type UploadLimits } from './upload.ts';
+import { describeDryRun } from './upload-dry-run.ts';
+import { findUploadWarning } from './upload-warnings.ts';
 import { versionStateRoutes } from './version-state.routes.ts';
 
 export interface UploadServices {
@@ -41,10 +44,24 @@ function uploadRoute({ long }: Endpoints, store: UploadServices): void {
     const name = headers.environmentName;
     const found = await rows(environmentToUploadTo, { environment_name: name });
     const { newest_manifest: base } = requireRow(found, () => problem('environment-not-found', { name }));
-    return store.blobs.writeBlobs(scope.accountId, base, async (writer) => {
+    const read = async (writer: BlobWriter) => {
       const checks = createPipelineChecks(store.readPipeline, scope.accountId);
       const upload = await readUpload(request.raw, store.config.upload, writer, checks);
-      const checked = await judgeReferences(listNamesBy(rows), checks, upload);
+      const [checked, warning] = await Promise.all([
+        judgeReferences(listNamesBy(rows), checks, upload),
+        findUploadWarning(rows, base, upload),
+      ]);
+      return { upload, checked, warning: warning === undefined ? {} : { warning } };
+    };
+    if (query.dryRun) {
+      const { upload, checked, warning } = await read(createDiscardingWriter());
+      const { versionName } = headers;
+      const [there] = await rows(versionInEnvironment, { environment_name: name, version_name: versionName });
+      if (there !== undefined) throw problem('version-exists', { versionName, environmentName: name });
+      return describeDryRun({ versionName, upload, checked, isStrict: query.strict }, warning);
+    }
+    return store.blobs.writeBlobs(scope.accountId, base, async (writer) => {
+      const { upload, checked, warning } = await read(writer);
       const version = {
         projectId: params.projectId,
         environmentName: name,
@@ -55,7 +72,7 @@ function uploadRoute({ long }: Endpoints, store: UploadServices): void {
       const content = JSON.stringify([version, upload.manifest.digest, upload.ignored, query.strict]);
       return write(content, async (tx) => {
         const publication = { version, upload, checked, isStrict: query.strict };
-        return publishVersion(tx, scope, publication, now);
+        return { ...(await publishVersion(tx, scope, publication, now)), ...warning };
       });
     });
   });

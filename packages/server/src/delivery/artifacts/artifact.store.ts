@@ -88,6 +88,26 @@ export const environmentToUploadTo = guardedRead(
   from environment e where e.account_id = $account_id and e.project_id = $project_id and e.name = $environment_name`,
 );
 
+/** One row if the environment has the version. */
+export const versionInEnvironment = guardedRead(
+  { parameters: { environment_name: 'text', version_name: 'text' }, row: { version_name: 'text' } },
+  `select version_name from artifact_version where ${inEnvironment} and version_name = $version_name`,
+);
+
+/** How many pipelines a version has, and how many of them are among those of the parameters. */
+export const pipelinesAmong = guardedRead(
+  {
+    parameters: { digest: 'text', names: 'text[]', types: 'text[]' },
+    row: { total: 'integer', kept: 'integer' },
+  },
+  `
+  select count(*)::integer as total, count(given.name)::integer as kept
+  from manifest m cross join jsonb_array_elements(m.pipelines) as each (p)
+  left join unnest($names::text[], $types::text[]) as given (name, type)
+    on given.name = p ->> 'name' and given.type = p ->> 'type'
+  where m.account_id = $account_id and m.digest = $digest`,
+);
+
 /** One row if the environment exists, with or without a version. */
 export const versionWithPaths = guardedRead(
   {

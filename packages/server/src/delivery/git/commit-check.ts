@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { problem } from '../../kernel/http/problems.ts';
 import type { Git, GitCall } from './git.ts';
+import { strictOption } from './git-environment.ts';
 import type { FileWrite } from './git-repository.ts';
 import type { IncomingObjects } from './incoming-objects.ts';
 
@@ -13,7 +14,7 @@ export async function checkCommitObjects(
   files: readonly FileWrite[],
 ): Promise<void> {
   for (const pack of await incoming.listPacks()) {
-    const { code, stderr } = await git.run(['index-pack', '--verify', '--strict', pack], call);
+    const { code, stderr } = await git.run(['index-pack', '--verify', strictOption, pack], call);
     if (code !== 0) throw explainRefusal(stderr, files);
   }
 }

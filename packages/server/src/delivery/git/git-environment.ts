@@ -13,6 +13,25 @@ export interface EnvironmentOptions {
   protocols: '' | 'http' | 'file';
 }
 
+/**
+ * Faults that programs of twenty years ago made, in commits that cannot be changed any more. They endanger nobody: git
+ * only warns of them. What endangers a checkout is refused.
+ */
+const oldFaults = [
+  'badTimezone',
+  'zeroPaddedFilemode',
+  'missingSpaceBeforeDate',
+  'badEmail',
+  'missingEmail',
+  'missingNameBeforeEmail',
+  'badName',
+  'zeroPaddedDate',
+  'badDateOverflow',
+] as const;
+
+/** The option of `git index-pack` that checks all objects. */
+export const strictOption = `--strict=${oldFaults.map((fault) => `${fault}=warn`).join(',')}`;
+
 /** In force for every call. */
 const settings: readonly (readonly [key: string, value: string])[] = [
   ['safe.directory', '*'],
@@ -42,6 +61,9 @@ const settings: readonly (readonly [key: string, value: string])[] = [
   ['fetch.fsckObjects', 'true'],
   ['receive.fsckObjects', 'true'],
   ['transfer.fsckObjects', 'true'],
+  ...oldFaults.flatMap((fault) =>
+    ['fetch', 'receive'].map((program) => [`${program}.fsck.${fault}`, 'warn'] as const),
+  ),
   ['fetch.recurseSubmodules', 'false'],
   ['push.recurseSubmodules', 'no'],
   ['submodule.recurse', 'false'],

@@ -2,6 +2,7 @@ import type { Slice } from '../../kernel/slice/slice.ts';
 
 export { restoreDamagedRefs } from './damaged-refs.ts';
 export type { Git, GitCall, GitProcess, GitResult, RemoteAccess, Scratch } from './git.ts';
+export { strictOption } from './git-environment.ts';
 export type { GitUser } from './git-program.ts';
 export type {
   Commit,

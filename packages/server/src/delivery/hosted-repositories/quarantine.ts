@@ -13,6 +13,7 @@ import {
   makeIncomingObjects,
   measureObjects,
   openGitRepository,
+  strictOption,
 } from '../git/index.ts';
 
 /** Of the header of a pack: PACK, version, number of objects. */
@@ -131,7 +132,7 @@ async function unpack(
   if (count === 0) return readEmptyPack(head, content);
   const left = limits.bytes - (await measurePresent(git, call));
   if (left <= 0) throw createSizeRefusal(limits);
-  const args = ['index-pack', '--stdin', '--keep', '--fix-thin', '--strict', `--max-input-size=${left}`];
+  const args = ['index-pack', '--stdin', '--keep', '--fix-thin', strictOption, `--max-input-size=${left}`];
   const indexing = await git.spawn(args, {
     ...call,
     kind: 'long',

@@ -18,6 +18,9 @@ import {
   requireRevision,
 } from './revision.ts';
 
+/** Of a commit without `expectedHead`, while others commit on the branch too. */
+const attempts = 8;
+
 export function commitRoutes({ read, long }: Endpoints, repositories: RepositoryUse): void {
   read(listCommits, async ({ params, query, rows, scope }) => {
     const [row] = await rows(repositoryOfProject, {});
@@ -69,20 +72,31 @@ export function commitRoutes({ read, long }: Endpoints, repositories: Repository
     const { branch, message } = body;
     requireBranchName(branch);
     const files = prepareFiles(body.files);
-    const opened = await repositories.open({ ...scope, ...params }, row);
-    const head = await findExpectedHead(opened, branch, body.expectedHead);
-    await files.checkAgainst(opened.content, head);
-    const { commitId, isChange } = await opened.content.writeCommitObject({
-      expectedHead: head,
-      files: files.writes,
-      message,
-      author: { name: caller?.name ?? 'Headgate', email: `${scope.actorId}@noreply.headgate` },
-      at: now,
-    });
-    if (!isChange) throw problem('nothing-to-commit', { branch });
-    const change = { name: branchPrefix + branch, from: head, to: commitId };
-    if (!(await opened.move({ scope, requestId }, change)))
-      throw problem('branch-has-moved', { branch, head: undefined });
+    const commitOnce = async () => {
+      const opened = await repositories.open({ ...scope, ...params }, row);
+      const head = await findExpectedHead(opened, branch, body.expectedHead);
+      await files.checkAgainst(opened.content, head);
+      const { commitId, isChange } = await opened.content.writeCommitObject({
+        expectedHead: head,
+        files: files.writes,
+        message,
+        author: { name: caller?.name ?? 'Headgate', email: `${scope.actorId}@noreply.headgate` },
+        at: now,
+      });
+      if (!isChange) throw problem('nothing-to-commit', { branch });
+      const change = { name: branchPrefix + branch, from: head, to: commitId };
+      return (await opened.move({ scope, requestId }, change)) ? { commitId, head } : undefined;
+    };
+    // A caller who names no head wants the commit on whatever is there: it is made again on that.
+    let made = await commitOnce();
+    for (
+      let left = body.expectedHead === undefined ? attempts - 1 : 0;
+      made === undefined && left > 0;
+      left -= 1
+    )
+      made = await commitOnce();
+    if (made === undefined) throw problem('branch-has-moved', { branch, head: undefined });
+    const { commitId, head } = made;
     return write(content, () => {
       const subject = { type: 'commit', id: commitId, name: message.split('\n', 1)[0]?.slice(0, 255) };
       const { projectId } = params;

@@ -124,6 +124,24 @@ for (const [kind, makeProject] of Object.entries(kinds))
       );
     });
 
+    test('commits at once without an expected head all arrive', async () => {
+      const project = await makeProject();
+      const paths = ['a', 'b', 'c'].map((name) => `${name}.txt`);
+      await commit(project, { files: [{ path: 'first.txt', content: '' }] });
+      const made = await Promise.all(
+        paths.map((path) => commit(project, { files: [{ path, content: path }] })),
+      );
+      assert.deepEqual(
+        made.map(({ status }) => status),
+        [201, 201, 201],
+      );
+      const { results } = (await admin.get<Page<RepositoryFile>>(`${at(project)}/files`)).body;
+      assert.deepEqual(
+        results.map(({ path }) => path),
+        [...paths, 'first.txt'],
+      );
+    });
+
     test('a commit repeated with the same Idempotency-Key is made once', async () => {
       const project = await makeProject();
       const body = { branch: 'main', message: 'once', files: [{ path: 'a.txt', content: '1' }] };

@@ -69,16 +69,19 @@ test('what is pushed elsewhere is seen, and requests of two seconds share one fe
   );
 });
 
-test('a commit is refused when the branch has moved on the host since it was read', async () => {
+test('a commit is made again when the branch has moved on the host since it was read', async () => {
   const { repository, branches, commit } = await makeProject();
   commitFiles(repository.folder, { files: { a: '1' } });
   await branches();
   const theirs = commitFiles(repository.folder, { files: { a: '2' } });
-  const { problem } = await commit('mine');
-  assert.deepEqual([problem.status, problem.code], [409, 'branch-has-moved']);
-  assert.equal((await branches())[0]?.commitId, theirs, 'and read again at once');
-  const mine = (await commit('mine', { expectedHead: theirs })).body.commitId;
+  const mine = (await commit('mine')).body.commitId;
   assert.equal(repository.git('rev-parse', 'main').trim(), mine);
+  assert.equal(repository.git('rev-parse', 'main^').trim(), theirs);
+  await branches();
+  const later = commitFiles(repository.folder, { files: { a: '3' } });
+  const { problem } = await commit('stale', { expectedHead: mine });
+  assert.deepEqual([problem.status, problem.code], [409, 'branch-has-moved']);
+  assert.equal((await branches())[0]?.commitId, later, 'and read again at once');
 });
 
 test('what a host refuses is told in its words', async () => {

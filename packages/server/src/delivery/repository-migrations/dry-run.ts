@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { MigrationMode } from '@headgate/contract';
 import { problem } from '../../kernel/http/problems.ts';
 import { makePlace, openSource, openTarget, type Project, type TargetPlan } from './hosts.ts';
+import { hasPushedBefore } from './migration-work.store.ts';
 import type { MigrationServices } from './migration-work.ts';
 import { readSource } from './moved-repository.store.ts';
 import { checkBefore, type Preflight } from './preflight.ts';
@@ -60,8 +61,13 @@ async function checkOnce(
     const of = { accountId: project.accountId, signal, isBackground: false };
     const place = await makePlace(git, scratch, 'preflight', of);
     const { mode, overwrite } = plan;
+    const isContinued = await hasPushedBefore(database.read, {
+      account_id: project.accountId,
+      project_id: project.projectId,
+      target_clone_url: plan.cloneUrl,
+    });
     const { findings, refs } = await checkBefore(
-      { mode, overwrite, isResumed: false, mostRefs: limits.mostRefs },
+      { mode, overwrite, isResumed: false, isContinued, mostRefs: limits.mostRefs },
       {
         place,
         listSource: () => source.list(place),

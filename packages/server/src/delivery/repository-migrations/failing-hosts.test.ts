@@ -149,6 +149,27 @@ function breakObject({ folder }: HostedOnHost, id: string): void {
   rmSync(join(folder, 'objects', id.slice(0, 2), id.slice(2)));
 }
 
+test('a shallow source, and one with SHA-256, are named', async () => {
+  const full = host.addRepository('acme/full.git');
+  commitFiles(full.folder, { files: { a: '1' } });
+  commitFiles(full.folder, { files: { a: '2' } });
+  const shallow = await createMigrationScene(server, host);
+  runGit(shallow.source.folder, ['fetch', '-q', '--depth=1', `file://${full.folder}`, 'main:main']);
+  await requireFailure(shallow, await shallow.migrate(), 'source-shallow', /git fetch --unshallow/);
+  assert.deepEqual(listRefs(shallow.target), ['']);
+
+  for (const side of ['source', 'target'] as const) {
+    const scene = await createMigrationScene(server, host);
+    if (side === 'target') fillRepository(scene.source);
+    const { folder } = scene[side];
+    rmSync(folder, { recursive: true });
+    runGit('.', ['init', '-q', '--bare', '--object-format=sha256', folder]);
+    commitFiles(folder, { files: { a: 'a' } });
+    const name = new RegExp(`^The ${side} uses SHA-256`);
+    await requireFailure(scene, await scene.migrate(), 'unsupported-object-format', name);
+  }
+});
+
 test('a host without atomic pushes takes the refs in chunks', async () => {
   const scene = await createMigrationScene(server, host);
   const first = commitFiles(scene.source.folder, { files: { a: 'a' } });
@@ -159,6 +180,48 @@ test('a host without atomic pushes takes the refs in chunks', async () => {
   assert.equal(status, 'COMPLETED', detail);
   assert.deepEqual([report?.pushedAtomically, report?.verifiedRefs], [false, 451]);
   assert.deepEqual(listRefs(scene.target), listRefs(scene.source));
+});
+
+test('a push that fails in the middle says what arrived, and a second start goes on', async () => {
+  const scene = await createMigrationScene(server, host);
+  const { source, target } = scene;
+  const first = commitFiles(source.folder, { files: { a: 'a' } });
+  const number = (index: number) => String(index).padStart(3, '0');
+  const tags = Array.from({ length: 450 }, (_, index) => `create refs/tags/t${number(index)} ${first}\n`);
+  runGit(source.folder, ['update-ref', '--stdin'], tags.join(''));
+  target.git('config', 'receive.advertiseAtomic', 'false');
+  // The second of three chunks.
+  addHook(target, 'update', 'case $1 in refs/tags/t250) echo "release tags are locked" >&2; exit 1;; esac');
+  const failed = await scene.migrate();
+  await requireFailure(scene, failed, 'hook-declined', /It refused 1: t250 \(.*hook declined/);
+  assert.match(failed.detail ?? '', /399 of 451 branches and tags arrived .* 51 were not tried: t399, /);
+  const { arrived, arrivedRefs, refused, refusedRefs, notTried, notTriedRefs } =
+    failed.report?.push ?? assert.fail('no report of the push');
+  assert.deepEqual([arrived, refused, notTried], [399, 1, 51]);
+  assert.deepEqual([arrivedRefs.length, arrivedRefs[0]], [100, 'refs/heads/main']);
+  assert.equal(refusedRefs[0]?.name, 'refs/tags/t250');
+  assert.equal(notTriedRefs.at(-1), 'refs/tags/t449');
+  assert.equal(listRefs(target).length, 399);
+
+  rmSync(join(target.folder, 'hooks/update'));
+  const preflight = await scene.start({ query: '?dryRun=true' });
+  assert.match(preflight.text, /"canMigrate":true/);
+  const { status, detail } = await scene.migrate();
+  assert.equal(status, 'COMPLETED', detail);
+  assert.deepEqual(listRefs(target), listRefs(source));
+});
+
+test('an atomic push that is refused says that nothing arrived', async () => {
+  const scene = await createMigrationScene(server, host);
+  fillRepository(scene.source);
+  addHook(scene.target, 'update', 'case $1 in refs/heads/main) echo "protected branch" >&2; exit 1;; esac');
+  const { detail, report } = await scene.migrate();
+  assert.match(detail ?? '', /0 of 4 branches and tags arrived at the target\. It refused 1: main /);
+  assert.deepEqual(report?.push?.notTriedRefs.toSorted(), [
+    'refs/heads/dev',
+    'refs/tags/light',
+    'refs/tags/v1',
+  ]);
 });
 
 test('a credential is shown to its own origin only', async () => {

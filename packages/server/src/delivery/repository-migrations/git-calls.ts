@@ -4,12 +4,13 @@
  * Only branches and tags are fetched and pushed: providers keep others for themselves (refs/pull/*,
  * refs/merge-requests/*) and refuse them.
  */
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { basename, dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Git, GitCall, GitResult } from '../git/index.ts';
 import type { OpenedRemote, RemoteFailure } from '../git-remotes/index.ts';
-import { explainGitFailure, MigrationFailed, type Side } from './migration-failure.ts';
+import { explainGitFailure, MigrationFailed, refuseObjectFormat, type Side } from './migration-failure.ts';
 import { findGuiltyRefs, type PushResult, parsePushResult } from './push-result.ts';
 import { canBeArgument, nameSome, parseRemoteRefs, type RemoteRefs, showRef } from './remote-refs.ts';
 
@@ -57,6 +58,7 @@ async function runWithRemote(
 }
 
 const mostListBytes = 64 * 1024 * 1024;
+const sha256Digits = 64;
 const longMilliseconds = 6 * 3_600_000;
 const listMilliseconds = 120_000;
 
@@ -70,7 +72,10 @@ const buildCall = ({ folder, accountId, signal, isBackground }: Place): GitCall 
 export async function listRemoteRefs(place: Place, reached: Reached, mostRefs: number): Promise<RemoteRefs> {
   const result = await runWithRemote(place, reached, ['ls-remote', '--symref'], [], listMilliseconds);
   if (result.code !== 0) throw explainGitFailure(reached, result.failure, result);
-  return requireFewRefs(reached, parseRemoteRefs(result.stdout), mostRefs);
+  const found = parseRemoteRefs(result.stdout);
+  const [id = ''] = found.refs.values();
+  if (id.length === sha256Digits) throw refuseObjectFormat(reached);
+  return requireFewRefs(reached, found, mostRefs);
 }
 
 function requireFewRefs({ side }: Side, found: RemoteRefs, mostRefs: number): RemoteRefs {
@@ -111,6 +116,12 @@ export async function cloneRefs(place: Place, reached: Reached): Promise<void> {
   const args = ['-c', 'core.fsync=none', 'clone', '--bare', '--quiet'];
   const result = await runWithRemote(beside, reached, args, [basename(place.folder)], longMilliseconds);
   if (result.code !== 0) throw explainGitFailure(reached, result.failure, result);
+  // Git copies a shallow repository as one, which hosts refuse in words that nobody understands.
+  if (existsSync(join(place.folder, 'shallow')))
+    throw new MigrationFailed(
+      'source-shallow',
+      'The source is a shallow clone: its older commits are missing, and hosts refuse such a history. Run "git fetch --unshallow" in the source, then start again.',
+    );
 }
 
 /** Fetches all branches and tags, or those that are named. */
@@ -180,7 +191,9 @@ async function push(
   const answered = await runWithRemote(place, reached, args, refspecs, longMilliseconds);
   const result = parsePushResult(answered.stdout, answered.stderr);
   if (answered.code === 0 || result.lacksAtomic) return result;
-  throw explainRejection(reached, result, answered);
+  const failure = explainRejection(reached, result, answered);
+  failure.rejected = findGuiltyRefs(result.rejected);
+  throw failure;
 }
 
 function explainRejection(

@@ -241,7 +241,10 @@ export async function uploadObject(
       signal: host.signal,
     })
     .finally(() => body.destroy());
-  if (sent.status < 200 || sent.status > 299) return `the host answered ${sent.status}`;
+  if (sent.status < 200 || sent.status > 299) {
+    requireSpace(host, sent);
+    return `the host answered ${sent.status}`;
+  }
   if (verify === undefined) return undefined;
   const verified = await host.remotes.fetchText(verify.href, {
     method: 'POST',
@@ -254,6 +257,16 @@ export async function uploadObject(
     signal: host.signal,
   });
   return verified.status === 200 ? undefined : `the host did not verify it (${verified.status})`;
+}
+
+/** The other objects would be refused too. @throws MigrationFailed `quota-exceeded` */
+function requireSpace({ side, provider }: LfsHost, { status, body }: { status: number; body: string }): void {
+  const { code, detail } = provider.explainFailure({ status, text: body.slice(0, 1_000) });
+  if (code !== 'quota-exceeded') return;
+  throw new MigrationFailed(
+    code,
+    `Git LFS of the ${side}: ${detail} It answered ${status}. Raise its storage limit, and start again: the objects that it has are not sent again.`,
+  );
 }
 
 /** Counts what the request takes. A listener of the stream would let it flow before the host is connected. */

@@ -99,6 +99,35 @@ test('a source that misbehaves is named, gets no second request, and fills no di
   assert.deepEqual(await readdir(objects), []);
 });
 
+test('a target that is full is named so, whichever answer says it', async () => {
+  from.objects.set(pointer.oid, content);
+  const answers: [number, string][] = [
+    [507, ''],
+    [413, 'x'],
+    [403, '<Error><Code>QuotaExceeded</Code></Error>'],
+    [500, 'write: no space left on device'],
+  ];
+  for (const [status, text] of answers) {
+    to.serve = (_request, response) => response.writeHead(status).end(text);
+    assert.match(await copy(), /^quota-exceeded: Git LFS of the target: .* Raise /, `${status} ${text}`);
+  }
+  to.serve = (_request, response) => response.writeHead(500).end('out of luck');
+  assert.match(await copy(), /^lfs-objects-missing: .* the target does not take it: the host answered 500/);
+  to.serve = undefined;
+  for (const error of [
+    { code: 507, message: 'x' },
+    { code: 422, message: 'Your push failed because the account has exceeded its LFS storage quota' },
+  ]) {
+    to.alter = (answer) => ({ ...answer, actions: {}, error });
+    assert.match(await copy(), /^quota-exceeded: Git LFS of the target refuses the object/, error.message);
+  }
+  to.alter = (answer) => ({ ...answer, actions: {}, error: { code: 403, message: 'not for you' } });
+  assert.match(await copy(), /^lfs-refused: /);
+  to.alter = (answer) => answer;
+  assert.match(await copy(), /bytes$/);
+  to.objects.clear();
+});
+
 function sendForever(response: ServerResponse, taken: { bytes: number }): void {
   const write = () => {
     while (!response.destroyed) {

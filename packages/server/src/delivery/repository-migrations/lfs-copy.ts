@@ -154,7 +154,7 @@ async function copyBatch(copy: LfsCopy, batch: readonly FoundPointer[], lost: Lo
   const uploads = await askBatch(target, 'upload', batch);
   const missing: LfsAnswer[] = [];
   for (const answer of uploads) {
-    if (answer.error !== undefined) throw refuseUpload(answer);
+    if (answer.error !== undefined) throw refuseUpload(target, answer);
     if (answer.actions.upload !== undefined) missing.push(answer);
   }
   if (missing.length === 0) return 0;
@@ -181,10 +181,11 @@ function requireTime({ endsAt }: LfsCopy): void {
   );
 }
 
-function refuseUpload({ oid, error }: LfsAnswer): MigrationFailed {
-  const code = error?.code === 507 || error?.code === 413 ? 'quota-exceeded' : 'lfs-refused';
+function refuseUpload(target: LfsHost, { oid, error }: LfsAnswer): MigrationFailed {
+  const answered = { status: error?.code ?? 0, text: error?.message ?? '' };
+  const isFull = target.provider.explainFailure(answered).code === 'quota-exceeded';
   return new MigrationFailed(
-    code,
+    isFull ? 'quota-exceeded' : 'lfs-refused',
     `Git LFS of the target refuses the object ${oid}: ${error?.code} ${error?.message}. Allow LFS uploads for this credential, or raise the storage limit of LFS.`,
   );
 }

@@ -4,6 +4,14 @@ import { Problem } from '../../kernel/http/problems.ts';
 import type { GitProvider, ProviderFindingCode } from '../git-providers/index.ts';
 import { ProviderRefused } from '../git-providers/index.ts';
 import { RemoteFailed, type RemoteFailure, type RemoteFailureKind } from '../git-remotes/index.ts';
+import type { RejectedRef } from './push-result.ts';
+
+/** Names as in remote-refs.ts. */
+export interface PushOutcome {
+  arrived: readonly string[];
+  refused: readonly RejectedRef[];
+  notTried: readonly string[];
+}
 
 export type MigrationFailureCode =
   | ProviderFindingCode
@@ -17,6 +25,8 @@ export type MigrationFailureCode =
   | 'too-many-refs'
   | 'too-many-objects'
   | 'source-damaged'
+  | 'source-shallow'
+  | 'unsupported-object-format'
   | 'source-changed'
   | 'missing-branches'
   | 'target-not-empty'
@@ -37,6 +47,10 @@ export class MigrationFailed extends Error {
   readonly code: MigrationFailureCode;
   /** Another attempt may succeed: the connection, not the content, was at fault. */
   readonly isTransient: boolean;
+  /** The refs that the target refused. */
+  rejected: readonly RejectedRef[] = [];
+  /** What became of the refs of a push. */
+  push: PushOutcome | undefined;
   constructor(code: MigrationFailureCode, detail: string, isTransient = false) {
     super(detail);
     this.code = code;
@@ -100,6 +114,8 @@ export function explainGitFailure(
 ): MigrationFailed {
   if (failure !== undefined) return explainRemoteFailure(at, failure);
   const words = stderr.trim().slice(-1_000);
+  if (/mismatched algorithms|hash algorithm|unknown object format/i.test(words))
+    return refuseObjectFormat(at);
   if (at.side === 'source' && aboutDamage.test(words))
     return new MigrationFailed(
       'source-damaged',
@@ -109,6 +125,18 @@ export function explainGitFailure(
     return explainRemoteFailure(at, { kind: 'cut', reason: 'The connection was closed in the middle.' });
   const { code, detail, remedy } = at.provider.explainFailure({ text: words });
   return new MigrationFailed(code, `The ${at.side}: ${detail} ${remedy}`);
+}
+
+/** No provider of a target takes SHA-256, and git cannot translate. */
+export function refuseObjectFormat({ side }: Pick<Side, 'side'>): MigrationFailed {
+  const remedy =
+    side === 'source'
+      ? 'Convert it with "git fast-export" and "git fast-import" to a repository with SHA-1, and move that one.'
+      : 'Use a repository with SHA-1, which is the default of git.';
+  return new MigrationFailed(
+    'unsupported-object-format',
+    `The ${side} uses SHA-256 for its objects; only SHA-1 is supported. ${remedy}`,
+  );
 }
 
 /** Turns what the providers' adapters and the guarded client throw into a reason. */

@@ -67,6 +67,32 @@ const claim = statement(
     m.token_expires_at, m.bytes, m.started_at`,
 );
 
+const pushedBefore = statement(
+  {
+    parameters: { account_id: 'uuid', project_id: 'uuid', target_clone_url: 'text' },
+    row: { found: 'boolean' },
+    alone: true,
+  },
+  `
+  select exists (
+    select from repository_migration
+    where account_id = $account_id and project_id = $project_id and target_clone_url = $target_clone_url
+      and mode = 'MIRROR_PUSH' and status = 'FAILED' and phase in ('PUSHING', 'VERIFYING', 'SWITCHING')) as found`,
+);
+
+/** Whether a migration to this target failed after it had begun to push. */
+export async function hasPushedBefore(
+  read: Read,
+  {
+    account_id,
+    project_id,
+    target_clone_url,
+  }: Pick<MigrationJob, 'account_id' | 'project_id' | 'target_clone_url'>,
+): Promise<boolean> {
+  const [row] = await read(pushedBefore, { account_id, project_id, target_clone_url });
+  return row?.found ?? false;
+}
+
 /**
  * Claims a migration that waits, or whose server is silent.
  *

@@ -22,11 +22,18 @@ import {
   type Project,
 } from './hosts.ts';
 import { type EndOfMigration, endMigration, type MovedProject } from './migration-end.ts';
-import { isPassing, MigrationFailed, type MigrationFailureCode, toFailure } from './migration-failure.ts';
-import { extendLease, type MigrationJob } from './migration-work.store.ts';
+import {
+  isPassing,
+  MigrationFailed,
+  type MigrationFailureCode,
+  type PushOutcome,
+  toFailure,
+} from './migration-failure.ts';
+import { extendLease, hasPushedBefore, type MigrationJob } from './migration-work.store.ts';
 import { type Moved, moveRepository } from './move.ts';
 import { readSource, type SourceRow } from './moved-repository.store.ts';
 import { checkBefore, type Preflight } from './preflight.ts';
+import { describePush, presentPush } from './push-outcome.ts';
 import { compareDefaultBranches, countRefs } from './ref-rules.ts';
 import { showRef } from './remote-refs.ts';
 import { findProvider, openInterface } from './sign-in.ts';
@@ -115,6 +122,7 @@ export class MigrationWork {
       mode: job.mode,
       overwrite: job.overwrite,
       isResumed: this.#wasPushing,
+      isContinued: await hasPushedBefore(this.#services.database.read, job),
       mostRefs: limits.mostRefs,
     };
     const preflight = await checkBefore(plan, {
@@ -264,6 +272,7 @@ export class MigrationWork {
 
   #describeFailure(failure: unknown): EndOfMigration {
     const known = toFailure(failure);
+    const push = failure instanceof MigrationFailed ? failure.push : undefined;
     if (known.code === 'git-failed' && !(failure instanceof MigrationFailed))
       this.#services.log.error(
         { err: failure, migrationId: this.job.migration_id },
@@ -275,13 +284,13 @@ export class MigrationWork {
       percent: this.#percent,
       bytes: this.#bytes,
       code: known.code,
-      detail: known.message.slice(0, migrationDetailLimit),
-      report: this.#preflight === undefined ? undefined : this.#buildReport(undefined),
+      detail: describePush(known.message, push).slice(0, migrationDetailLimit),
+      report: this.#preflight === undefined ? undefined : this.#buildReport(undefined, push),
       project: undefined,
     };
   }
 
-  #buildReport(moved: Moved | undefined): MigrationReport {
+  #buildReport(moved: Moved | undefined, push?: PushOutcome): MigrationReport {
     const { findings = [], refs = {} } = this.#preflight ?? {};
     const source = moved?.refs ?? refs.source;
     const { branches, tags } = source === undefined ? { branches: 0, tags: 0 } : countRefs(source);
@@ -297,6 +306,7 @@ export class MigrationWork {
       lfsBytes: moved?.lfsBytes ?? 0,
       durationMilliseconds: Math.max(0, this.#services.clock.now().getTime() - began),
       ...(moved?.pushedAtomically === undefined ? {} : { pushedAtomically: moved.pushedAtomically }),
+      ...(push === undefined ? {} : { push: presentPush(push) }),
       skippedTotal: hidden.length,
       skippedRefs: hidden.slice(0, reportListLimit).map((name) => ({
         name: showRef(name).slice(0, 1_024),

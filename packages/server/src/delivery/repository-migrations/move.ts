@@ -17,7 +17,7 @@ import {
 } from './git-calls.ts';
 import type { Limits, Opened } from './hosts.ts';
 import { copyLfsObjects, findPointers, keepReachable, requireFewBytes, requireSmall } from './lfs-copy.ts';
-import { MigrationFailed } from './migration-failure.ts';
+import { MigrationFailed, type PushOutcome } from './migration-failure.ts';
 import { findUnverified } from './ref-rules.ts';
 import { nameSome, type RemoteRefs } from './remote-refs.ts';
 
@@ -153,7 +153,35 @@ async function moveLfs(mover: Mover, place: Place): Promise<Pick<Moved, 'lfsObje
 }
 
 /** @returns whether the target took all refs at once */
-async function pushAll(mover: Mover, place: Place, { refs }: RemoteRefs): Promise<boolean> {
+async function pushAll(mover: Mover, place: Place, refs: RemoteRefs): Promise<boolean> {
+  try {
+    return await pushInParts(mover, place, refs);
+  } catch (failure) {
+    if (failure instanceof MigrationFailed) failure.push = await findOutcome(mover, place, refs, failure);
+    throw failure;
+  }
+}
+
+/** What became of each ref; undefined if the target cannot be asked. */
+async function findOutcome(
+  { target, limits }: Mover,
+  place: Place,
+  { refs }: RemoteRefs,
+  { rejected }: MigrationFailed,
+): Promise<PushOutcome | undefined> {
+  const there = await listRemoteRefs(place, target.reached, limits.mostRefs * 2).catch(() => undefined);
+  if (there === undefined) return undefined;
+  const refusedNames = new Set(rejected.map(({ name }) => name));
+  const arrived: string[] = [];
+  const notTried: string[] = [];
+  for (const [name, id] of refs) {
+    if (there.refs.get(name) === id) arrived.push(name);
+    else if (!refusedNames.has(name)) notTried.push(name);
+  }
+  return { arrived, refused: rejected, notTried };
+}
+
+async function pushInParts(mover: Mover, place: Place, { refs }: RemoteRefs): Promise<boolean> {
   const { target, pushing } = mover;
   if (await retry(mover, () => pushAtOnce(place, target.reached, pushing))) return true;
   const all = [...refs];

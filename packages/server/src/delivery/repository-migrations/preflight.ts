@@ -29,6 +29,7 @@ export interface PreflightPlan {
   mode: MigrationMode;
   overwrite: boolean;
   isResumed: boolean;
+  isContinued: boolean;
   mostRefs: number;
 }
 

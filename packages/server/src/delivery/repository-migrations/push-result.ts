@@ -1,6 +1,6 @@
 /** What `git push --porcelain` says of each ref. */
 
-interface RejectedRef {
+export interface RejectedRef {
   name: string;
   /** In brackets: `remote rejected`, `rejected`; then the reason of git or of the host. */
   reason: string;

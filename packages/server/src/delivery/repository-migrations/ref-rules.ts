@@ -19,6 +19,8 @@ export interface MirrorRules extends RefsOfBoth {
   hasInitialCommitOnly: boolean;
   /** An earlier server has begun to push, so refs of the target that equal those of the source are ours. */
   isResumed: boolean;
+  /** An earlier migration to this target failed in its push, so the same holds. */
+  isContinued: boolean;
 }
 
 export const note = (message: string, level: 'info' | 'warning' = 'info'): Finding => ({
@@ -29,8 +31,9 @@ export const note = (message: string, level: 'info' | 'warning' = 'info'): Findi
 
 export function judgeMirror(rules: MirrorRules): Finding[] {
   const { source, target, overwrite, hasInitialCommitOnly, isResumed } = rules;
+  const mayBeOurs = isResumed || rules.isContinued;
   const findings = describeSource(source);
-  const kept = [...target.refs].filter(([name, id]) => !isResumed || source.refs.get(name) !== id);
+  const kept = [...target.refs].filter(([name, id]) => !mayBeOurs || source.refs.get(name) !== id);
   if (kept.length > 0 && !overwrite && !hasInitialCommitOnly)
     findings.push({
       level: 'error',

@@ -52,12 +52,14 @@ export function chooseScimType(accept: string | undefined): string {
   return json > scim ? 'application/json; charset=utf-8' : `${scimType}; charset=utf-8`;
 }
 
-/** Whether a request names the media type of SCIM, and so gets errors of SCIM. */
-export function namesScim(headers: {
-  accept?: string | undefined;
-  'content-type'?: string | undefined;
-}): boolean {
-  return [headers.accept, headers['content-type']].some((each) => each?.toLowerCase().includes(scimType));
+/**
+ * Whether an error on a path of SCIM is one of SCIM: always, unless the caller names plain JSON and not SCIM.
+ * Clients of SCIM send `Accept` with any type too (decisions.md E25).
+ */
+export function prefersScimErrors(accept: string | undefined): boolean {
+  const list = parseAccept(accept ?? '');
+  const names = (type: string) => (findWeight(list, [type]) ?? 0) > 0;
+  return names(scimType) || !(names('application/json') || names('application/problem+json'));
 }
 
 /** Whether the caller prefers server-sent events to JSON. */

@@ -27,9 +27,11 @@ const backslash = 0x5c;
 export function createBodyReading(operation: Operation): BodyReading {
   const validate = createBodyValidator(operation);
   const holdsSecret = operation.bodyHoldsSecret !== undefined;
+  const { additionalProperties, properties } = (operation.body ?? {}) as JsonSchema;
+  const options = { holdsSecret, isOpen: additionalProperties === true && properties === undefined };
   return (content) => {
     if (content.length === 0) return validate(undefined);
-    const value = readJson(content, holdsSecret);
+    const value = readJson(content, options);
     // Without escapes, valid UTF-8 JSON contains neither NUL nor lone surrogates.
     const fault = content.includes(backslash) ? findTextFault(value) : undefined;
     return fault === undefined ? validate(value) : { value, unknown: [], faults: [fault] };

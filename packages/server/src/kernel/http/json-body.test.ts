@@ -55,6 +55,35 @@ test('limits apply to objects and arrays, members per object, and distinct names
   assert.match(findStructureFault(makeMembers(10_001)) ?? '', /an object has more than 10,000 members/);
 });
 
+test('where no schema lists the members, limits apply to values and to different short texts', () => {
+  const open = { isOpen: true };
+  const makeList = (count: number, item: (index: number) => string) =>
+    `{"a":[${Array.from({ length: count }, (_, index) => item(index)).join(',')}]}`;
+  const numbers = makeList(300_001, () => '1');
+  assert.equal(findStructureFault(numbers), undefined);
+  assert.match(findStructureFault(numbers, open) ?? '', /more than 300,000 values; send less/);
+  assert.equal(
+    findStructureFault(
+      makeList(300_000, () => '"a,b"'),
+      open,
+    ),
+    undefined,
+  );
+  const texts = makeList(100_001, (index) => `"${index}"`);
+  assert.equal(findStructureFault(texts), undefined);
+  assert.match(
+    findStructureFault(texts, open) ?? '',
+    /more than 100,000 different texts of up to 10 characters/,
+  );
+  assert.equal(
+    findStructureFault(
+      makeList(200_000, (index) => `"longer than ten ${index}"`),
+      open,
+    ),
+    undefined,
+  );
+});
+
 test('invalid JSON is left to JSON.parse', () => {
   for (const text of ['"', '{"a', '{"a"', '{"a":1,"a', ']]]]', '}}}}', '{"\\x":1,"\\x":2}', '']) {
     assert.throws(() => readJson(Buffer.from(text)), /is not valid JSON/, text);
@@ -85,7 +114,7 @@ test('faults of a body with a secret quote nothing, but give the position if kno
   ];
   for (const [text, expected] of texts) {
     assert.throws(
-      () => readJson(Buffer.from(text), true),
+      () => readJson(Buffer.from(text), { holdsSecret: true }),
       (fault: Error) => {
         assert.match(fault.message, expected);
         assert.ok(!fault.message.includes(secret) && !fault.message.includes("'h'"), fault.message);

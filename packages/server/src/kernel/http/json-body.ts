@@ -15,12 +15,21 @@ const containerLimit = 200_000;
  * others.
  */
 const nameLimit = 20_000;
+/** Of a body whose members no schema lists. A group of 8 MiB has up to 270,000 values. */
+const openValueLimit = 300_000;
+/** The same: V8 looks up each text of this length in a table, which takes ten times as long as a number. */
+const shortText = 10;
+const openShortTextLimit = 100_000;
 
-/**
- * Throws `invalid-json`. Takes bytes, so that invalid UTF-8 is refused rather than replaced. With
- * `holdsSecret` the reason quotes nothing from the body.
- */
-export function readJson(bytes: Uint8Array, holdsSecret = false): unknown {
+export interface StructureOptions {
+  /** The fault quotes nothing from the body. */
+  holdsSecret?: boolean;
+  /** No schema lists the members or bounds the arrays: the number of values has a limit too. */
+  isOpen?: boolean;
+}
+
+/** Throws `invalid-json`. Takes bytes, so that invalid UTF-8 is refused rather than replaced. */
+export function readJson(bytes: Uint8Array, options: StructureOptions = {}): unknown {
   let text: string;
   try {
     text = utf8.decode(bytes);
@@ -28,13 +37,15 @@ export function readJson(bytes: Uint8Array, holdsSecret = false): unknown {
     throw problem('invalid-json', { reason: 'it is not valid UTF-8' });
   }
   // Checked before parsing, which would take time and memory for a structure that is over the limits.
-  const fault = findStructureFault(text, holdsSecret);
+  const fault = findStructureFault(text, options);
   if (fault !== undefined) throw problem('invalid-json', { reason: fault });
   try {
     return JSON.parse(text);
   } catch (failure) {
     const { message } = failure as Error;
-    throw problem('invalid-json', { reason: holdsSecret ? removeContent(message) : message.slice(0, 200) });
+    throw problem('invalid-json', {
+      reason: options.holdsSecret ? removeContent(message) : message.slice(0, 200),
+    });
   }
 }
 
@@ -44,19 +55,23 @@ function removeContent(message: string): string {
   return isPlain || message === 'Unexpected end of JSON input' ? message : 'it has an unexpected character';
 }
 
-const [quote, colon, backslash] = [0x22, 0x3a, 0x5c];
+const [quote, comma, colon, backslash] = [0x22, 0x2c, 0x3a, 0x5c];
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
 
 /**
  * Finds what `JSON.parse` accepts: duplicate members, and structures over the limits. Scans the text once.
  * Invalid JSON is left to `JSON.parse`.
  */
-export function findStructureFault(text: string, holdsSecret = false): string | undefined {
+export function findStructureFault(
+  text: string,
+  { holdsSecret = false, isOpen = false }: StructureOptions = {},
+): string | undefined {
   const around: (Set<string> | undefined)[] = [];
   let names: Set<string> | undefined;
   let depth = 0;
   let containers = 0;
   const allNames = new Set<string>();
+  const open = isOpen ? countOpenValues() : undefined;
   for (let at = 0; at < text.length; at++) {
     const character = text.charCodeAt(at);
     if (character === quote) {
@@ -72,7 +87,8 @@ export function findStructureFault(text: string, holdsSecret = false): string | 
         if (allNames.size > nameLimit)
           return `it has more than ${formatNumber(nameLimit)} different member names`;
         if (names.size > memberLimit) return `an object has more than ${formatNumber(memberLimit)} members`;
-      }
+      } else if (end - at <= shortText + 1 && open?.exceedsTexts(text.slice(at + 1, end)))
+        return `it has more than ${formatNumber(openShortTextLimit)} different texts of up to ${shortText} characters; send less data in one request`;
       at = end;
     } else if (character === openBrace) {
       depth++;
@@ -86,11 +102,23 @@ export function findStructureFault(text: string, holdsSecret = false): string | 
       depth++;
       containers++;
     } else if (character === closeBracket) depth--;
+    else if (character === comma && open?.exceedsValues())
+      return `it has more than ${formatNumber(openValueLimit)} values; send less data in one request`;
     if (depth > depthLimit) return `it is nested deeper than ${depthLimit} levels`;
     if (containers > containerLimit)
       return `it has more than ${formatNumber(containerLimit)} objects and arrays; send less data in one request`;
   }
   return undefined;
+}
+
+function countOpenValues() {
+  const shortTexts = new Set<string>();
+  let commas = 0;
+  return {
+    /** Each comma stands between two values. */
+    exceedsValues: () => ++commas >= openValueLimit,
+    exceedsTexts: (short: string) => shortTexts.add(short).size > openShortTextLimit,
+  };
 }
 
 /**

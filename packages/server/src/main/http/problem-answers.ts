@@ -1,16 +1,16 @@
 /** Sends every problem response: of handlers, the framework and the HTTP parser. */
-import { type ProblemDetail, problems, scimBase, statusTitles } from '@headgate/contract';
+import { type ProblemDetail, problems, statusTitles } from '@headgate/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { toProblem } from '../../kernel/endpoint/endpoint.ts';
-import { namesScim } from '../../kernel/http/accept.ts';
+import { prefersScimErrors } from '../../kernel/http/accept.ts';
 import { type Problem, problem, renderProblem, withHeaders } from '../../kernel/http/problems.ts';
 import { renderScimError } from '../../kernel/http/scim-error.ts';
 import type { Dependencies } from '../deps.ts';
 import { noSniffing } from './page-headers.ts';
+import { isScimPath } from './scim-paths.ts';
 
 const problemType = 'application/problem+json; charset=utf-8';
 const scimType = 'application/scim+json; charset=utf-8';
-const scimPrefix = `/dpc${scimBase}/`;
 const challenge = 'Bearer realm="headgate"';
 const longestInstance = 8_192;
 
@@ -26,7 +26,7 @@ export function answerProblem(
     answered = withHeaders(answered, { 'www-authenticate': challenge + error });
   }
   if (answered.status === 503) answered = withHeaders(answered, { 'retry-after': '1' });
-  const isScim = request.url.startsWith(scimPrefix) && namesScim(request.headers);
+  const isScim = isScimPath(request.url) && prefersScimErrors(request.headers.accept);
   const about = {
     typeBase: deps.config.problemTypeBase,
     instance: request.url.split('?', 1)[0]?.slice(0, longestInstance) ?? '',
