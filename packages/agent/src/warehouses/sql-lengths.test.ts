@@ -24,7 +24,9 @@ async function readRefusal(sql: SqlFixture, script: string): Promise<string> {
     () => undefined,
     (failure: unknown) => failure,
   );
-  return error === undefined ? 'no error' : explainError(error, { memoryMegabytes: 100, processMegabytes: 512 });
+  return error === undefined
+    ? 'no error'
+    : explainError(error, { memoryMegabytes: 100, processMegabytes: 512 });
 }
 
 const tooLong = (column: string, table: string, length: string, type: string) =>

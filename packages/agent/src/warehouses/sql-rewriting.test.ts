@@ -104,7 +104,7 @@ describe('a function of users', () => {
       "create function f(id int) returns varchar as 'select max(name) from fx where id = id'",
       /Conflicting column names for column id/,
     ],
-    ['create function f(x int) returns int as $$ 1 /* $$', /a comment without its end/],
+    ['create function f(x int) returns int as $$ 1 /* $$', /the ends of its texts and comments/],
     ['select larger(1, 2)', /larger/],
   ];
   for (const [script, message] of refused)

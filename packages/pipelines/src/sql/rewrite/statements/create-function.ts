@@ -31,6 +31,8 @@ interface Parameter {
   readonly preset: string | undefined;
 }
 
+const notOne =
+  'the body of the function is not one query or expression: check its parentheses, and the ends of its texts and comments';
 const translated = new Set(translatedFunctions);
 
 export function renderCreateFunction(
@@ -151,11 +153,7 @@ function readTokens(body: string, at: Node | undefined, frame: Frame): readonly 
   } catch (error) {
     if (!(error instanceof UnterminatedError)) throw error;
   }
-  refuse(
-    frame,
-    at,
-    'the body of the function is not one query or expression: check its parentheses and the ends of its texts',
-  );
+  refuse(frame, at, notOne);
 }
 
 function renderValue(inner: string, nodes: readonly Node[], returns: number, frame: Frame): string {
@@ -184,9 +182,8 @@ function renderRows(inner: string, columns: readonly Node[], at: Node | undefine
 /** SQL with the vendor's words, which is not a part of the script, in those of DuckDB. */
 function renderBody(sql: string, at: Node | undefined, frame: Frame): string {
   const { tokens, source } = tokenize(sql, lexicalRules[frame.script.names.vendor ?? 'snowflake']);
-  // A comment without an end hides the rest.
   const nodes = buildTree(tokens);
-  if (nodes === undefined) refuse(frame, at, 'the body of the function has a comment without its end');
+  if (nodes === undefined) refuse(frame, at, notOne);
   const own = createFrame(source, nodes, frame.script, frame.render);
   scanTables(nodes, own);
   const rendered = isQuery(nodes) ? frame.render.query(nodes, own) : frame.render.expression(nodes, own);
