@@ -4,8 +4,11 @@
  */
 import { countedRows, countRepeated, type DeclaredKey, keyedColumns, readKeys } from '@headgate/pipelines';
 import { getReason } from '../log.ts';
+import { readFirstWord } from '../warehouses/sql-words.ts';
 import type { Session } from './session.ts';
 import { findTarget } from './session-names.ts';
+
+const changesTables = new Set(['alter', 'create', 'drop']);
 
 /** A table as a statement names it. */
 export interface WrittenTable {
@@ -64,8 +67,8 @@ export function createRepeatedKeys(
   return {
     note(sql) {
       // Only a comment adds a key (pipelines/src/sql/keys.ts); the others may take one away or rename it.
-      if (/^\s*comment\b/i.test(sql) || (!isEmpty && /^\s*(?:alter|create|drop)\b/i.test(sql)))
-        known = undefined;
+      const first = readFirstWord(sql);
+      if (first === 'comment' || (!isEmpty && changesTables.has(first))) known = undefined;
       const { verb, name } = findTarget(sql) ?? {};
       return verb === 'delete' ? undefined : name;
     },
