@@ -1,6 +1,6 @@
 /**
- * Another project's empty run, behind 1,000 queued runs of one environment: these sleep in scripts, or compute. The agent
- * is the server's own, with its default number of places.
+ * Another project's empty run, behind 1,000 queued runs of one environment: these sleep in scripts, or compute. The
+ * agent is the server's own, with its default number of places.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { environmentName } from './agent-scene.ts';

@@ -1,4 +1,7 @@
-/** A task that takes its server down twice in a row is set aside by the next one, with an event; then others are worked on. */
+/**
+ * A task that takes its server down twice in a row is set aside by the next one, with an event; then others are
+ * worked on.
+ */
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';

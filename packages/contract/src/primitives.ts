@@ -46,8 +46,8 @@ export const EnvironmentName = named(
   }),
 );
 /**
- * How often an environment of this name was created in its project; absent means 1. The data of an environment on its agent
- * is named by it.
+ * How often an environment of this name was created in its project; absent means 1. The data of an environment on its
+ * agent is named by it.
  */
 export const Generation = Type.Optional(Type.Integer({ minimum: 1 }));
 export const VersionName = named(

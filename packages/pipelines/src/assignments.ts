@@ -1,4 +1,7 @@
-/** Assignments in expressions. An expression has variables of its own copy, so an assignment changes nothing and is its own value. */
+/**
+ * Assignments in expressions. An expression has variables of its own copy, so an assignment changes nothing and is
+ * its own value.
+ */
 
 /** A name and the members that follow it with a point. */
 const chain = /[\w$.]+/g;

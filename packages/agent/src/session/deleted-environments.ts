@@ -1,7 +1,7 @@
 /**
- * Deletes the data of deleted environments. The agent asks, at its start and every minute, because each instance has its own
- * data and may have been away when an environment was deleted (docs/adr/0084). Nobody waits for it: an environment that
- * is created again has data of another name.
+ * Deletes the data of deleted environments. The agent asks, at its start and every minute, because each instance has
+ * its own data and may have been away when an environment was deleted (docs/adr/0084). Nobody waits for it: an
+ * environment that is created again has data of another name.
  */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';

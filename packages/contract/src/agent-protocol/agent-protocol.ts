@@ -92,9 +92,9 @@
  *     that work gives the code once more as long as the work is held. Tokens go to the agent's vault only.
  *   - A run or test that uses an OAuth configuration asks the server for it by name. The instance that could
  *     not get a token reports why, and the configuration shows it.
- *   - `generation` of claimed work names the data of its environment: one that was deleted and created again has another
- *     one. Only an instance with the ability `environment-generations` gets work of one above 1. Each instance asks
- *     `POST /agent/v1/deleted-environments` from time to time, and deletes the data that it has of those.
+ *   - `generation` of claimed work names the data of its environment: one that was deleted and created again has
+ *     another one. Only an instance with the ability `environment-generations` gets work of one above 1. Each instance
+ *     asks `POST /agent/v1/deleted-environments` from time to time, and deletes the data that it has of those.
  *   - Both sides ignore unknown members.
  */
 import { Type } from 'typebox';

@@ -88,7 +88,9 @@ const shortNames: Readonly<Record<string, string>> = {
   'list aggregate': 'listagg',
 };
 
-/** The default name of a function's column: `Average` of `x` is `avg_x`, `Count Distinct` of `id` `count_distinct_id`. */
+/**
+ * The default name of a function's column: `Average` of `x` is `avg_x`, `Count Distinct` of `id` `count_distinct_id`.
+ */
 export function nameFunctionColumn(word: string, column: string): string {
   const words = toWords(word);
   const name = shortNames[words] ?? words.replaceAll(' ', '_');

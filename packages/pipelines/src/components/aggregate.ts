@@ -1,4 +1,7 @@
-/** Groups and aggregates rows. The aggregation `[Title, Count]` becomes the column `count_Title`, `[x, Average]` becomes `avg_x`. */
+/**
+ * Groups and aggregates rows. The aggregation `[Title, Count]` becomes the column `count_Title`, `[x, Average]`
+ * becomes `avg_x`.
+ */
 import { ParameterError, readCellText } from '../parameters.ts';
 import { aggregateWords, nameFunctionColumn, renderAggregate } from './aggregate-functions.ts';
 import { getOnlySource, type TransformationDefinition } from './component.ts';

@@ -17,7 +17,11 @@ export type Behaviour =
   | 'cut-body'
   | 'full'
   /** As a store without ranges. */
-  | 'whole-object';
+  | 'whole-object'
+  /** As a store that ignores the prefix of a list. */
+  | 'all-keys'
+  /** As a store that ignores the continuation token. */
+  | 'first-page';
 
 export interface FakeS3 {
   endpoint: string;
@@ -120,6 +124,12 @@ async function serve(
     case 'whole-object':
       response.writeHead(200).end(state.objects.get(key)?.bytes);
       return;
+    case 'all-keys':
+      received.url.searchParams.delete('prefix');
+      return answerList(state, received, response);
+    case 'first-page':
+      received.url.searchParams.delete('continuation-token');
+      return answerList(state, received, response);
     case 'serve':
       return answer(state, received, response, key);
   }

@@ -16,8 +16,8 @@ import { type Described, describePipeline } from './pipeline-description.ts';
 import type { PipelineReader } from './pipeline-reader.ts';
 
 /**
- * Limit of what is stored of the pipelines of one version, as JSON: PostgreSQL reads all of it for each start, 17 ms for
- * 8 MB. Ten thousand pipelines with ten variables each take 7 MB.
+ * Limit of what is stored of the pipelines of one version, as JSON: PostgreSQL reads all of it for each start, 17 ms
+ * for 8 MB. Ten thousand pipelines with ten variables each take 7 MB.
  */
 const mostDescriptionBytes = 8 * 1_048_576;
 const namedPipelines = 3;

@@ -183,6 +183,17 @@ describe('a bucket', async () => {
     });
   });
 
+  test('a bucket that lists keys of others, or the same keys again, fails the list', async () => {
+    const store = await open(openBucket());
+    const accountId = randomUUID();
+    for (let count = 0; count < 4; count += 1)
+      await store.put(accountId, randomUUID(), [Buffer.from('bytes')]);
+    s3.behave(() => 'all-keys');
+    await assert.rejects(listKeys(store, randomUUID()), /listed a key outside of/);
+    s3.behave(() => 'first-page');
+    await assert.rejects(listKeys(store, accountId), /repeats a continuation token/);
+  });
+
   test('that breaks off in the middle of an object fails the read', async () => {
     const key = randomUUID();
     await store.put(account, key, [Buffer.from('many bytes')]);

@@ -88,12 +88,19 @@ export function createS3ObjectStore(settings: Settings): ObjectStore {
     },
     async *list(accountId): AsyncGenerator<ListedObject> {
       const folder = buildName(accountId, '');
+      const pages = new Set<string | undefined>();
       let after: string | undefined;
       do {
+        pages.add(after);
         const found: ListObjectsV2CommandOutput = await listPage(folder, after).catch(throwProblem);
-        for (const { Key = '', LastModified } of found.Contents ?? [])
+        for (const { Key = '', LastModified } of found.Contents ?? []) {
+          // What is listed may be deleted. A store that ignores the prefix lists objects of others.
+          if (!Key.startsWith(folder)) throw new Error(`The bucket listed a key outside of ${folder}.`);
           if (LastModified !== undefined) yield { key: Key.slice(folder.length), modifiedAt: LastModified };
+        }
         after = found.NextContinuationToken;
+        if (after !== undefined && pages.has(after))
+          throw new Error('The bucket repeats a continuation token, so that its list has no end.');
       } while (after !== undefined);
     },
     async probe() {

@@ -23,7 +23,9 @@ export interface GitCall {
   accountId: string;
   /** `long`: it lasts as long as a client of a network; such calls take turns of their own. */
   kind?: 'short' | 'long';
-  /** Nobody waits for it: it gets the processors when requests leave them free. Other `long` calls get fewer of them. */
+  /**
+   * Nobody waits for it: it gets the processors when requests leave them free. Other `long` calls get fewer of them.
+   */
   isBackground?: boolean;
   stdin?: string | Uint8Array | Readable;
   timeoutMilliseconds?: number;
@@ -74,7 +76,10 @@ export interface Git {
   writeFile(path: string, content: string): Promise<void>;
   /** Creates an empty bare repository; an existing one is left as it is. */
   makeRepository(folder: string, options?: { defaultBranch?: string }): Promise<void>;
-  /** Creates an empty folder for temporary files, which is removed when git is first used after the next start, at the latest. */
+  /**
+   * Creates an empty folder for temporary files, which is removed when git is first used after the next start, at the
+   * latest.
+   */
   makeScratch(): Promise<Scratch>;
 }
 

@@ -37,7 +37,10 @@ async function listSmallBlobs(place: Place): Promise<Buffer[]> {
 
 const idBytes = 20;
 
-/** Finds the pointers among all objects of a repository: several may name one LFS object. @throws MigrationFailed `too-large` */
+/**
+ * Finds the pointers among all objects of a repository: several may name one LFS object. @throws MigrationFailed
+ * `too-large`
+ */
 export async function findPointers(
   place: Place,
   repository: GitRepository,

@@ -1,6 +1,6 @@
 /**
- * The limit of queued runs of an environment, so that nobody fills the queue of an agent. It is read before the start is
- * written: starts at the same moment may pass it by as many as there are of them.
+ * The limit of queued runs of an environment, so that nobody fills the queue of an agent. It is read before the start
+ * is written: starts at the same moment may pass it by as many as there are of them.
  */
 import { problem } from '../http/problems.ts';
 

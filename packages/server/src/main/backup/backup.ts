@@ -31,8 +31,8 @@ export interface BackupMade {
 }
 
 /**
- * @throws if the file exists, the database is that of a later version, a published file is missing or damaged, or the master key is not the
- * database's
+ * @throws if the file exists, the database is that of a later version, a published file is missing or damaged, or the
+ * master key is not the database's
  */
 export async function makeBackup(services: BackupServices, file: string): Promise<BackupMade> {
   const { client, sealer, clock, version, signal } = services;

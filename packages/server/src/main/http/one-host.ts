@@ -2,8 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { problem } from '../../kernel/http/problems.ts';
 
 /**
- * Throws `malformed-request` for a request with more than one `Host` (RFC 9112 §3.2): a proxy may have judged the one, and
- * Node takes the other.
+ * Throws `malformed-request` for a request with more than one `Host` (RFC 9112 §3.2): a proxy may have judged the
+ * one, and Node takes the other.
  */
 export function requireOneHost({ raw: { rawHeaders } }: FastifyRequest, reply: FastifyReply): void {
   let hosts = 0;

@@ -40,8 +40,8 @@ export function requireReadableBody(request: FastifyRequest): void {
 
 /**
  * Parses JSON bodies of operations and releases their bytes; a multipart form is left to its route. Other routes, such
- * as those of Git and of links in mails, take no JSON: it is neither decompressed nor parsed, because their callers may be
- * strangers.
+ * as those of Git and of links in mails, take no JSON: it is neither decompressed nor parsed, because their callers
+ * may be strangers.
  */
 export function readBodies(
   app: FastifyInstance,

@@ -118,8 +118,8 @@ const selectAfter = statement(
 const mostCharactersOfPart = 128 * 1_048_576;
 
 /**
- * Reads the next events that the reach and the filter select, fewer than `limit` if they are very large. It looks at `scannedEvents` at most, so it may
- * return none although there are more.
+ * Reads the next events that the reach and the filter select, fewer than `limit` if they are very large. It looks at
+ * `scannedEvents` at most, so it may return none although there are more.
  */
 export function readEventsAfter(database: Pick<Database, 'readBoth'>, read: LogRead): Promise<LogPart> {
   return readSmallerParts(read.limit, mostCharactersOfPart, (limit, most) =>

@@ -199,7 +199,10 @@ async function discardChanges(services: ChangeServices, call: DiscardCall): Prom
   });
 }
 
-/** @throws `ai-task-changes-committed`, `branch-is-protected`, and `branch-has-moved` if there are commits of others on it */
+/**
+ * @throws `ai-task-changes-committed`, `branch-is-protected`, and `branch-has-moved` if there are commits of others
+ * on it
+ */
 async function deleteOwnBranch(
   { repositories }: ChangeServices,
   row: CopyRow,

@@ -1,4 +1,7 @@
-/** A task that took its server down or blocked it twice in a row is set aside; those that were only held by the same server are not. */
+/**
+ * A task that took its server down or blocked it twice in a row is set aside; those that were only held by the same
+ * server are not.
+ */
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import type { AiTask, EventLogPart } from '@headgate/contract';

@@ -1,4 +1,6 @@
-/** The tables `mail_day` and `confirmation_day`: how many mails may still be written today. All servers count in them. */
+/**
+ * The tables `mail_day` and `confirmation_day`: how many mails may still be written today. All servers count in them.
+ */
 import { statement, type Transaction } from '../../kernel/database/database.ts';
 import { recordEvents } from '../../kernel/database/events.ts';
 import type { NewId } from '../../kernel/identifiers.ts';

@@ -39,7 +39,10 @@ const standings = {
   unasked: 'coalesce(p.asked_at, p.confirmed_at, p.refused_at, m.refused_at) is null',
 };
 
-/** SQL: the addresses of `emails`, an expression, whose owners refuse mails, have not confirmed them, or were never asked. */
+/**
+ * SQL: the addresses of `emails`, an expression, whose owners refuse mails, have not confirmed them, or were never
+ * asked.
+ */
 export const listEmails = (emails: string, which: keyof typeof standings) => `
     array(
       select g.email from unnest(${emails}) with ordinality as g (email, number)
@@ -105,7 +108,10 @@ const insertRecipients = statement(
   on conflict (account_id, address) do nothing`,
 );
 
-/** When the account may ask an address again. The wait doubles, so that few accounts cannot use up the asks of an address. */
+/**
+ * When the account may ask an address again. The wait doubles, so that few accounts cannot use up the asks of an
+ * address.
+ */
 function computeNextAsk(asked: Date, asks: number): number {
   return asked.getTime() + Math.min(2 ** (asks - 1), longestWaitDays) * dayMilliseconds;
 }
@@ -123,7 +129,9 @@ export interface Admission {
   unasked: Set<string>;
 }
 
-/** Chooses the recipients that may get mails of the account, and asks the owners of the others by a mail, within limits. */
+/**
+ * Chooses the recipients that may get mails of the account, and asks the owners of the others by a mail, within limits.
+ */
 export async function admitRecipients(
   tx: Transaction,
   accountId: string,

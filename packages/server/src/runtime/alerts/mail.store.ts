@@ -1,6 +1,6 @@
 /**
- * The tables `alert_mail` and `alert_mail_part`: mails are written with their alerts, taken with a lease, and ended under
- * its epoch.
+ * The tables `alert_mail` and `alert_mail_part`: mails are written with their alerts, taken with a lease, and ended
+ * under its epoch.
  */
 import { addSeconds } from '../../kernel/clock.ts';
 import {
@@ -92,7 +92,9 @@ export interface MailServices extends RecipientServices {
   config: RecipientServices['config'] & { publicUrl: string };
 }
 
-/** Writes a mail to each recipient of alerts that were just raised, one for all alerts of a run, or why there is none. */
+/**
+ * Writes a mail to each recipient of alerts that were just raised, one for all alerts of a run, or why there is none.
+ */
 export async function writeMails(
   tx: Transaction,
   accountId: string,

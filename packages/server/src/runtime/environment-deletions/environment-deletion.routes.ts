@@ -1,6 +1,6 @@
 /**
- * Deletes an environment with its data. Its agents delete that when they ask (deleted-environments.store.ts of agent-link);
- * here its tables are found out before, so that nobody loses them unawares.
+ * Deletes an environment with its data. Its agents delete that when they ask (deleted-environments.store.ts of
+ * agent-link); here its tables are found out before, so that nobody loses them unawares.
  */
 import { deleteEnvironment } from '@headgate/contract';
 import { requireRow } from '../../kernel/database/database.ts';

@@ -105,8 +105,8 @@ const selectVariables = statement(
 );
 
 /**
- * The steps of an execution in the order in which they were first reported, and the variables with which its pipelines started.
- * Undefined if they are too large.
+ * The steps of an execution in the order in which they were first reported, and the variables with which its
+ * pipelines started. Undefined if they are too large.
  */
 export async function readRecords(
   read: Read,

@@ -34,7 +34,8 @@ export function getLogKey(executionId: string): string {
 }
 
 /**
- * Checks the request, and returns the text of the stream. Undefined: the run has ended, and the client has its last line.
+ * Checks the request, and returns the text of the stream. Undefined: the run has ended, and the client has its last
+ * line.
  *
  * @throws `execution-not-found`, and the refusals of a read
  */

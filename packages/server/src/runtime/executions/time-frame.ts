@@ -12,7 +12,10 @@ const fixed = [
 ] as const;
 const earliest = Date.UTC(1970, 0, 1);
 
-/** The moment an ISO 8601 duration before `now`, in UTC; not before 1970. A month back from the 31st is the last day of a shorter one. */
+/**
+ * The moment an ISO 8601 duration before `now`, in UTC; not before 1970. A month back from the 31st is the last day
+ * of a shorter one.
+ */
 export function goBack(now: Date, duration: string): Date {
   const read = (pattern: RegExp) => Number(pattern.exec(duration)?.[1] ?? 0);
   const back = new Date(now);

@@ -23,8 +23,8 @@ function isWholeMinute({ cron_expression: expression }: ScheduleRow): boolean {
 }
 
 /**
- * The shortest interval in seconds among the next ticks, or one that is shorter than `least`. The search is bounded by a
- * number of ticks and by time. Infinity with fewer than two ticks.
+ * The shortest interval in seconds among the next ticks, or one that is shorter than `least`. The search is bounded
+ * by a number of ticks and by time. Infinity with fewer than two ticks.
  */
 export function findShortestInterval(row: ScheduleRow, first: Date | undefined, least: number): number {
   const { timetable } = readTimetable(row);

@@ -44,8 +44,8 @@ export const environmentByName = guardedRead(
 );
 
 /**
- * SQL: the generation of the environment of a row. Null if it was deleted: its work is cancelled, and holders have learned the
- * generation before.
+ * SQL: the generation of the environment of a row. Null if it was deleted: its work is cancelled, and holders have
+ * learned the generation before.
  */
 export const selectGeneration = (of: string) => `(select n.generation from environment n
   where n.account_id = ${of}.account_id and n.project_id = ${of}.project_id and n.name = ${of}.environment_name)`;
