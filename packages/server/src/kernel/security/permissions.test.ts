@@ -58,7 +58,9 @@ for (const callerKind of callers) {
         const { place, request } = await findRequest(operation, expected, findChanged);
         const { path, ...asked } = request;
         const { actor } = await callerIn(place);
-        const answer = await actor.send(operation.method, path, asked);
+        // Errors of SCIM have no codes.
+        const headers = { accept: 'application/json', ...asked.headers };
+        const answer = await actor.send(operation.method, path, { ...asked, headers });
         const elsewhere =
           standing.in === 'prod' &&
           findRow(operation).environment?.includes(standing.role as EnvironmentRole) === true &&

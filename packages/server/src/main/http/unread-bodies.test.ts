@@ -63,6 +63,9 @@ interface Sent {
   body?: Buffer;
 }
 
+/** Errors of SCIM have no codes. */
+const acceptJson = { accept: 'application/json' };
+
 /** Checks that the client gets the refusal, and that the next request on the connection works. */
 async function requireRefusal(
   connection: BlockingConnection,
@@ -71,7 +74,8 @@ async function requireRefusal(
 ): Promise<void> {
   const what = `${method} ${path}: ${code}`;
   try {
-    requireRawProblem(await connection.exchange(method, path, headers, body), problems[code].status, code);
+    const sent = { ...acceptJson, ...headers };
+    requireRawProblem(await connection.exchange(method, path, sent, body), problems[code].status, code);
     assert.equal((await connection.exchange('GET', '/livez', {})).status, 200);
   } catch (failure) {
     throw new Error(what, { cause: failure });
@@ -228,7 +232,8 @@ test('every operation of a stopping server', async (t) => {
   for (const operation of operations.filter(({ surface }) => surface === 'dpc')) {
     const connection = await BlockingConnection.open(stopping);
     const body = operation.mediaType === 'multipart/form-data' ? large : small;
-    const answer = await connection.exchange(operation.method, pathOf(operation), uploadHeaders, body);
+    const headers = { ...uploadHeaders, ...acceptJson };
+    const answer = await connection.exchange(operation.method, pathOf(operation), headers, body);
     requireRawProblem(answer, 503, 'shutting-down');
     await connection.ended(withinMilliseconds);
     connection.close();
