@@ -59,7 +59,7 @@ describe('a run', () => {
       ...lines.map(
         (line: object, index: number) => `id: ${index + 1}\nevent: line\ndata: ${JSON.stringify(line)}`,
       ),
-      'event: end\ndata: {"reason":"ended","status":"SUCCESS"}',
+      'id: 2\nevent: end\ndata: {"reason":"ended","status":"SUCCESS"}',
     ]);
     const { results: variables } = await client.ask('GET', `${run}/variables`);
     assert.deepEqual(variables, [
