@@ -1,5 +1,5 @@
 /** Statements as DuckDB reads them: the tokens of the one reader of SQL, by DuckDB's rules, as words. */
-import { lexicalRules, type Token, TokenReader, UnterminatedError } from '@headgate/pipelines';
+import { lexicalRules, type Token, TokenReader, UnterminatedError } from '@headgate/pipelines/sql-tokens';
 
 export interface Word {
   /** quoted: a name in double quotes. text: a string literal of any spelling. */

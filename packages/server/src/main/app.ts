@@ -96,7 +96,8 @@ function logFailure(
   { status, code }: Problem,
   err: unknown,
 ): void {
-  if (status === 503 && err instanceof Problem) log.warn({ requestId, code }, 'a request was refused');
+  const isChosen = err instanceof Problem && err.cause === undefined;
+  if (status === 503 && isChosen) log.warn({ requestId, code }, 'a request was refused');
   else if (status >= 500) log.error({ err, requestId, code }, 'a request failed');
 }
 
