@@ -121,7 +121,9 @@ const forms = operations.map((operation) => ({
  * parameter.
  */
 export function operationAt(method: string, url: string): Described | undefined {
-  const path = url.split('?', 1)[0] ?? '';
+  const [written = ''] = url.split('?', 1);
+  // Of SCIM, a slash at the end counts for nothing.
+  const path = written.includes('/scim/v2/') ? written.replace(/\/$/, '') : written;
   const asked = method === 'HEAD' ? 'GET' : method;
   const found = forms.filter(({ operation, form }) => operation.method === asked && form.test(path));
   return found.toSorted((one, other) => one.parameters - other.parameters)[0]?.operation;
