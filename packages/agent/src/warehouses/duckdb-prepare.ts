@@ -4,7 +4,9 @@ import { convertOperands } from '@headgate/pipelines';
 import { getReason } from '../log.ts';
 
 /** Conversions in one statement. Each costs another attempt to prepare it. */
-const attempts = 200;
+const mostAttempts = 200;
+/** Characters that all conversions of a statement read again: nothing else of the process goes on meanwhile. */
+const mostRead = 10_000_000;
 
 /**
  * @param statements of `sql`, of which there is one
@@ -15,6 +17,7 @@ export async function prepareConverted(
   sql: string,
   statements: DuckDBExtractedStatements,
 ): Promise<{ statement: DuckDBPreparedStatement; sql: string }> {
+  const attempts = Math.min(mostAttempts, mostRead / sql.length);
   let attempt = { sql, statements };
   for (let count = 0; ; count += 1) {
     try {

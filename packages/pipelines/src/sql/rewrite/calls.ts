@@ -1,8 +1,10 @@
 /** Calls of functions: their arguments, and WITHIN GROUP, FILTER and OVER after them. */
+
 import { SqlError } from '../dialect.ts';
 import { castTo, isSameCast } from './casts.ts';
 import { copyNodes, copyText, type Frame, type Operand, refuse } from './frame.ts';
 import { type FunctionCall, type TranslatedCall, translateFunction } from './functions/index.ts';
+import { vendorOf } from './names.ts';
 import { readType } from './sql-types.ts';
 import { placeTable } from './table-names.ts';
 import {
@@ -156,7 +158,7 @@ function readCall(name: string, group: Group, clauses: Clauses, frame: Frame): F
     source,
     distinct,
     named,
-    dialect: frame.script.names.vendor ?? 'snowflake',
+    dialect: vendorOf(frame.script.names),
     ...(orderBy === undefined ? {} : { orderBy }),
     ...(clauses.over === undefined ? {} : { over: clauses.over }),
     ...(clauses.filter === undefined ? {} : { filter: clauses.filter }),

@@ -1,6 +1,8 @@
 /** Casts in a statement. */
+
 import { SqlError } from '../dialect.ts';
 import { type Frame, refuse } from './frame.ts';
+import { vendorOf } from './names.ts';
 import type { Node } from './tree.ts';
 import { type Cast, type CastType, renderCast } from './variants.ts';
 
@@ -11,7 +13,7 @@ export function castTo(
   node: Node | undefined,
   frame: Frame,
 ): Cast {
-  const dialect = frame.script.names.vendor ?? 'snowflake';
+  const dialect = vendorOf(frame.script.names);
   try {
     return renderCast(operand, type, { safe, dialect, looks: frame.hasVariants });
   } catch (error) {

@@ -24,6 +24,8 @@ export interface SqlRules {
   readonly catalog?: string;
 }
 
+export const vendorOf = ({ vendor }: SqlRules) => vendor ?? 'snowflake';
+
 /** What a name without database or schema means. */
 export interface NameMapping extends SqlRules {
   /** Undefined: the default database. */

@@ -7,7 +7,7 @@ import { parseCase } from './cases.ts';
 import { castTo, isSameCast } from './casts.ts';
 import { copyNodes, copyText, type Frame, type Operand, refuse, startsPath, writtenText } from './frame.ts';
 import { translateFunction } from './functions/index.ts';
-import { defaultDatabase, placeSchema } from './names.ts';
+import { defaultDatabase, placeSchema, vendorOf } from './names.ts';
 import { readType } from './sql-types.ts';
 import { placeTable } from './table-names.ts';
 import { quoteName, quoteNames, quoteText, readText, type Token, translateText } from './tokens.ts';
@@ -144,7 +144,7 @@ function renderColumn(chain: readonly Node[], frame: Frame): Omit<Operand, 'next
   const bare = names.length === 1 && chain[0]?.kind === 'word' ? chain[0].value : '';
   // The only function of Redshift and Oracle that stands without parentheses and is no word of DuckDB.
   if (bare === 'SYSDATE') {
-    const dialect = frame.script.names.vendor ?? 'snowflake';
+    const dialect = vendorOf(frame.script.names);
     const call = translateFunction({ name: bare, args: [], source: [], distinct: false, dialect });
     return { sql: call?.sql ?? written, isVariant: 'no' };
   }

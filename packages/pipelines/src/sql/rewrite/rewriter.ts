@@ -4,7 +4,7 @@
  */
 import { type RewrittenExpression, type RewrittenStatement, SqlError, type UserSql } from '../dialect.ts';
 import { createFrame, type Frame, type ScriptState } from './frame.ts';
-import type { NameMapping, SqlRules } from './names.ts';
+import { type NameMapping, type SqlRules, vendorOf } from './names.ts';
 import { scanTables } from './scan.ts';
 import { render } from './sequences.ts';
 import { renderStatement } from './statements/statement.ts';
@@ -39,8 +39,8 @@ interface Part {
  *
  * @throws SqlError with the line of a text, a name or a comment without an end
  */
-function readParts(sql: string, vendor: SqlRules['vendor']): { source: string; parts: Part[] } {
-  const { tokens, source } = tokenizeWhole(sql, vendor);
+function readParts(sql: string, rules: SqlRules): { source: string; parts: Part[] } {
+  const { tokens, source } = tokenizeWhole(sql, rules);
   const parts: Part[] = [];
   let from = 0;
   let part: Token[] = [];
@@ -56,9 +56,9 @@ function readParts(sql: string, vendor: SqlRules['vendor']): { source: string; p
   return { source, parts };
 }
 
-function tokenizeWhole(sql: string, vendor: SqlRules['vendor']): Tokens {
+function tokenizeWhole(sql: string, rules: SqlRules): Tokens {
   try {
-    return tokenize(sql, lexicalRules[vendor ?? 'snowflake']);
+    return tokenize(sql, lexicalRules[vendorOf(rules)]);
   } catch (error) {
     if (error instanceof UnterminatedError)
       throw new SqlError(`${error.message} (line ${findLine(sql, error.from)})`);
@@ -136,8 +136,8 @@ function passThrough({ tokens: [first], from, to }: Part, source: string, line: 
 }
 
 /** The statements of a script as they were written. */
-function passScript(sql: string, vendor: SqlRules['vendor']): RewrittenStatement[] {
-  const { source, parts } = readParts(sql, vendor);
+function passScript(sql: string, rules: SqlRules): RewrittenStatement[] {
+  const { source, parts } = readParts(sql, rules);
   const lineOf = createLineCounter(source);
   return parts.map((part) => passThrough(part, source, lineOf(part.tokens[0]?.from ?? part.from)));
 }
@@ -145,7 +145,7 @@ function passScript(sql: string, vendor: SqlRules['vendor']): RewrittenStatement
 export const sqlRewriter: SqlRewriter = {
   rewriteScript: (sql, names) =>
     guard(sql, () => {
-      const { source, parts } = readParts(sql, names.vendor);
+      const { source, parts } = readParts(sql, names);
       const script = createScript(names);
       const lineOf = createLineCounter(source);
       return parts.map((part) => {
@@ -161,7 +161,7 @@ export const sqlRewriter: SqlRewriter = {
   rewriteQuery: (sql, names) => requireOne(sqlRewriter.rewriteScript(sql, names)),
   rewriteExpression: (sql, names) =>
     guard(sql, () => {
-      const { source, parts } = readParts(sql, names.vendor);
+      const { source, parts } = readParts(sql, names);
       const [only, ...more] = parts;
       if (only === undefined) return { sql, notes: [] };
       if (more.length > 0) throw new SqlError('the expression contains a semicolon: remove it');
@@ -178,7 +178,7 @@ export const sqlRewriter: SqlRewriter = {
 /** The rewriter with what names mean. */
 export function createUserSql(names: NameMapping): UserSql {
   return {
-    lexical: lexicalRules[names.vendor ?? 'snowflake'],
+    lexical: lexicalRules[vendorOf(names)],
     script: (sql) => sqlRewriter.rewriteScript(sql, names),
     query: (sql) => sqlRewriter.rewriteQuery(sql, names),
     expression: (sql) => sqlRewriter.rewriteExpression(sql, names),
@@ -201,7 +201,7 @@ export const unchangedSql: UserSql = {
 function passByEither(sql: string): readonly RewrittenStatement[] {
   const readings = (['snowflake', 'redshift'] as const).map((vendor) => {
     try {
-      return passScript(sql, vendor);
+      return passScript(sql, { vendor });
     } catch (error) {
       if (error instanceof SqlError) return error;
       throw error;

@@ -2,11 +2,13 @@
  * Walks the tokens of a query or an expression and renders what DuckDB writes otherwise. What it does not
  * know stays as it was written, so that DuckDB's own SQL comes out unchanged.
  */
+
 import { SqlError } from '../dialect.ts';
 import { listCommonTables } from './common-tables.ts';
 import { Cursor } from './cursor.ts';
 import { copyNodes, copyText, type Frame, type Render, refuse } from './frame.ts';
 import { refuseZero, renderDivision } from './functions/index.ts';
+import { vendorOf } from './names.ts';
 import { parseOperand } from './operands.ts';
 import { renderPivot } from './pivots.ts';
 import { renderName } from './select-names.ts';
@@ -117,7 +119,7 @@ function stepDivision(walk: Walk, { piece, gap }: NonNullable<Walk['factors']>):
   if (divisor === undefined || /--|\/\*/.test(dividend)) return false;
   const right = renderInContext(nodes, sign, divisor, frame);
   const signed = isSymbol(nodes[at + 1], '-') ? `-${right}` : right;
-  const dialect = frame.script.names.vendor ?? 'snowflake';
+  const dialect = vendorOf(frame.script.names);
   walk.pieces.length = piece;
   walk.pieces.push(`${written.slice(0, gap)}${renderDivision(dividend, signed, dialect)}`);
   walk.at = divisor.next;

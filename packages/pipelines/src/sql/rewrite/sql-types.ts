@@ -1,6 +1,8 @@
 /** Reads a type in a statement, such as `NUMBER(10, 2)`, `DOUBLE PRECISION` or `VARCHAR[]`. */
+
 import { SqlError } from '../dialect.ts';
 import { copyNodes, copyText, type Frame, refuse } from './frame.ts';
+import { vendorOf } from './names.ts';
 import { hasWords, isGroup, isWord, type Node, splitByComma } from './tree.ts';
 import { translateType } from './types.ts';
 
@@ -72,7 +74,7 @@ function isSameType(translated: string | undefined, written: string): boolean {
 
 function translate(name: string, args: readonly string[], node: Node, frame: Frame): string | undefined {
   try {
-    return translateType(name, args, frame.script.names.vendor ?? 'snowflake');
+    return translateType(name, args, vendorOf(frame.script.names));
   } catch (error) {
     if (error instanceof SqlError) refuse(frame, node, error.message);
     throw error;

@@ -2,8 +2,10 @@
  * CREATE FUNCTION … RETURNS, with SQL in its body: a macro of DuckDB. A parameter is cast to its type where it
  * stands, and the value to the type of the function.
  */
+
 import { copyNodes, createFrame, type Frame, refuse } from '../frame.ts';
 import { translatedFunctions } from '../functions/index.ts';
+import { vendorOf } from '../names.ts';
 import { scanTables } from '../scan.ts';
 import { readType } from '../sql-types.ts';
 import { makeSchema, placeTable } from '../table-names.ts';
@@ -148,7 +150,7 @@ function replaceParameters(
 
 function readTokens(body: string, at: Node | undefined, frame: Frame): readonly Token[] {
   try {
-    const { tokens } = tokenize(body, lexicalRules[frame.script.names.vendor ?? 'snowflake']);
+    const { tokens } = tokenize(body, lexicalRules[vendorOf(frame.script.names)]);
     if (buildTree(tokens) !== undefined && !tokens.some((token) => isSymbol(token, ';'))) return tokens;
   } catch (error) {
     if (!(error instanceof UnterminatedError)) throw error;
@@ -181,7 +183,7 @@ function renderRows(inner: string, columns: readonly Node[], at: Node | undefine
 
 /** SQL with the vendor's words, which is not a part of the script, in those of DuckDB. */
 function renderBody(sql: string, at: Node | undefined, frame: Frame): string {
-  const { tokens, source } = tokenize(sql, lexicalRules[frame.script.names.vendor ?? 'snowflake']);
+  const { tokens, source } = tokenize(sql, lexicalRules[vendorOf(frame.script.names)]);
   const nodes = buildTree(tokens);
   if (nodes === undefined) refuse(frame, at, notOne);
   const own = createFrame(source, nodes, frame.script, frame.render);

@@ -2,8 +2,10 @@
  * VARCHAR(n) and CHAR(n) of tables. DuckDB knows no lengths of texts, so each such column has a CHECK, which says what
  * is wrong. DuckDB does not change the type of a column with a CHECK: then the table is made again.
  */
+
 import type { Frame } from '../frame.ts';
 import { readTextLength } from '../functions/index.ts';
+import { vendorOf } from '../names.ts';
 import { readType } from '../sql-types.ts';
 import { quoteName, quoteText } from '../tokens.ts';
 import { isName, isWord, type Node } from '../tree.ts';
@@ -17,7 +19,7 @@ export function renderLengthCheck(part: readonly Node[], frame: Frame): string {
   const name = part[0];
   if (!isName(name) || isWord(part[1], 'AS', 'GENERATED')) return '';
   const type = readType(part, 1, frame);
-  const dialect = frame.script.names.vendor ?? 'snowflake';
+  const dialect = vendorOf(frame.script.names);
   const length = type === undefined ? undefined : readTextLength(type.name, type.args, dialect, 'column');
   if (type === undefined || length === undefined) return '';
   const column = quoteName(name.text);
