@@ -27,6 +27,10 @@ const cases: readonly (readonly [script: string, rows: unknown[][]])[] = [
     'select case when n > 1 then d + n else d end, coalesce(d + n, d), max(d + n) from t group by 1, 2',
     [['2024-03-01', '2024-03-01', '2024-03-01']],
   ],
+  [
+    'select case when s + 1 = 6 then v[0] * 2 else case s when 0 then 1 else s - 1 end end, case when true then 1 end + s from t',
+    [[24, 6]],
+  ],
   // A text is a number.
   [
     "select '5' + 1, 1 + '5', '2.5' * 2, n * '2.5', s + 1, s * n, s - s, -s, s % 3, s || 1 from t",

@@ -137,12 +137,22 @@ function listTighter(node: Node | undefined, orEqual: boolean): readonly string[
   return orEqual ? [...tighter, ...(isSum ? sums : products)] : tighter;
 }
 
+/** Where the innermost CASE around `at` begins, as what reads an operand would pass `at` by. */
+function findBranch(nodes: readonly Node[], at: number): number {
+  const begun: number[] = [];
+  for (const [index, node] of nodes.slice(0, at).entries()) {
+    if (isWord(node, 'CASE')) begun.push(index + 1);
+    else if (isWord(node, 'END')) begun.pop();
+  }
+  return begun.at(-1) ?? 0;
+}
+
 /** What the operator at `at` takes on its left: `a - b * c` of `a - b * c + d`. */
 function readLeft(nodes: readonly Node[], at: number, frame: Frame): Span | undefined {
   const joining = listTighter(nodes[at], true);
-  let start = 0;
+  let start = findBranch(nodes, at);
   let end = -1;
-  for (let index = 0; index < at; ) {
+  for (let index = start; index < at; ) {
     const operand = frame.render.operand(nodes, index, frame);
     if (operand === undefined) {
       index += 1;
