@@ -112,12 +112,13 @@ const markRunning = statement(
   where account_id = $account_id and streaming_pipeline_id = $streaming_pipeline_id`,
 );
 
+/** Its number is one that no answer of the assistant reaches, which may propose calls at the same moment. */
 const addWaitingCall = statement(
   { parameters: { account_id: 'uuid', task_id: 'uuid', call_id: 'uuid', now: 'timestamptz' } },
   `
   insert into ai_call (account_id, task_id, call_id, turn, number, group_id, tool_name, input, input_digest, status,
     sender_id, permission_message, expires_at)
-  select $account_id, $task_id, $call_id, 1, 0, $call_id, 'run_pipeline', '{"pipelineName":"main"}', '', 'WAITING',
+  select $account_id, $task_id, $call_id, 1, 1000, $call_id, 'run_pipeline', '{"pipelineName":"main"}', '', 'WAITING',
     t.sender_id, '{"title":"Run a pipeline","body":"Run main in dev."}', $now::timestamptz + interval '1 day'
   from ai_task t where t.account_id = $account_id and t.task_id = $task_id`,
 );
