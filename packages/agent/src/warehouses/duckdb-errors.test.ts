@@ -53,6 +53,14 @@ describe('errors of DuckDB', () => {
     );
   });
 
+  it('leave out the candidates for an operator, which are fifty, and keep a few of a function', async () => {
+    assert.match(
+      await explain("select now() + 'a'::blob"),
+      /types '\+\(TIMESTAMP WITH TIME ZONE, BLOB\)'\. You might need to add explicit type casts\.\n\nLINE/,
+    );
+    assert.match(await explain('select year(true)'), /Candidate functions:\n\tyear\(/);
+  });
+
   it('say what ON CONFLICT needs', async () => {
     await connection.run('create table unkeyed (a int)');
     for (const sql of [

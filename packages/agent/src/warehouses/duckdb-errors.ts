@@ -37,8 +37,11 @@ export function explainError(
   if (/^Constraint Error: CHECK/.test(reason)) return explainLength(reason) ?? reason;
   if (/^Invalid Input Error: Error when sniffing file/.test(reason)) return explainUnknownFormat(reason);
   if (/CSV Error on Line: \d/.test(reason)) return explainWrongLine(reason);
-  return showNames(reason).replace(/\n{1,3}Did you mean "(?:pg_|pragma_|duckdb_|sqlite_)\w*"\?/, '');
+  return showNames(reason.replace(manyCandidates, '')).replace(/\n{1,3}Did you mean "(?:pg_|pragma_|duckdb_|sqlite_)\w*"\?/, '');
 }
+
+/** An operator has up to sixty. */
+const manyCandidates = /\n\tCandidate functions:(?:\n\t[^\n]*){6,}\n?/;
 
 /** Names as they were written. Messages of these kinds quote names so; other kinds quote values. */
 function showNames(reason: string): string {
