@@ -109,6 +109,14 @@ describe('the weather project', () => {
     );
     assert.equal(details.assets.length, Object.keys(exampleFiles('weather')).length + 1);
   });
+
+  it('is asked before its tables go with an environment', async () => {
+    const path = `${project.path}/environments/prod`;
+    const refused = await client.call('DELETE', path);
+    assert.equal(refused.status, 409);
+    assert.match(refused.body.detail, /"monthly_weather"/);
+    assert.equal((await client.call('DELETE', `${path}?confirm=true`)).status, 204);
+  });
 });
 
 function query(sql: string) {

@@ -37,7 +37,10 @@ export function explainError(
   if (/^Constraint Error: CHECK/.test(reason)) return explainLength(reason) ?? reason;
   if (/^Invalid Input Error: Error when sniffing file/.test(reason)) return explainUnknownFormat(reason);
   if (/CSV Error on Line: \d/.test(reason)) return explainWrongLine(reason);
-  return showNames(reason.replace(manyCandidates, '')).replace(/\n{1,3}Did you mean "(?:pg_|pragma_|duckdb_|sqlite_)\w*"\?/, '');
+  return showNames(reason.replace(manyCandidates, '')).replace(
+    /\n{1,3}Did you mean "(?:pg_|pragma_|duckdb_|sqlite_)\w*"\?/,
+    '',
+  );
 }
 
 /** An operator has up to sixty. */

@@ -34,6 +34,13 @@ describe('a schema with the name of the environment', () => {
       await run(fixture.real, "select table_name from information_schema.tables where table_schema = 'dev'"),
       [['orders']],
     );
+    assert.deepEqual(
+      await run(
+        fixture.real,
+        "select table_name, current_database() from information_schema.tables where table_catalog = current_database() and table_schema = 'dev'",
+      ),
+      [['orders', 'warehouse']],
+    );
     const reference = { schema: 'dev', table: 'Orders' };
     assert.deepEqual((await fixture.real.query(dialect.tableExists(reference), 1)).rows, [['orders']]);
     const test = await fixture.connect();

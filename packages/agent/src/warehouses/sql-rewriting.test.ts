@@ -148,6 +148,10 @@ check('names', [
     [[1]],
   ],
   ['use schema other2.s; with u as (select 9 x) select x from u', [[9]]],
+  [
+    'use schema other2.s; select table_name, current_schema(), CURRENT_DATABASE() from information_schema.tables where table_catalog = current_database() and table_schema = current_schema()',
+    [['u', 's', 'other2']],
+  ],
   ["set t = 'd.s.t3'; select x from identifier($t)", [[7]]],
   ["select x from table('d.s.t3')", [[7]]],
   [

@@ -1,12 +1,12 @@
 /** Calls of functions: their arguments, and WITHIN GROUP, FILTER and OVER after them. */
-
 import { SqlError } from '../dialect.ts';
 import { castTo, isSameCast } from './casts.ts';
 import { copyNodes, copyText, type Frame, type Operand, refuse } from './frame.ts';
 import { type FunctionCall, type TranslatedCall, translateFunction } from './functions/index.ts';
-import { vendorOf } from './names.ts';
+import { defaultDatabase, vendorOf } from './names.ts';
 import { readType } from './sql-types.ts';
 import { placeTable } from './table-names.ts';
+import { quoteText } from './tokens.ts';
 import {
   type Group,
   hasWords,
@@ -115,7 +115,15 @@ function renderArgument(name: string, part: readonly Node[], frame: Frame): stri
   return numericFunctions.has(name) ? `CAST(${text} AS DOUBLE)` : text;
 }
 
+/** As the information schema shows it. DuckDB would answer with the name of its file. */
+function nameCurrent(name: string, { script: { names } }: Frame): string | undefined {
+  if (name === 'CURRENT_DATABASE') return quoteText(names.database ?? defaultDatabase);
+  return name === 'CURRENT_SCHEMA' && names.schema !== undefined ? quoteText(names.schema) : undefined;
+}
+
 function translate(name: string, group: Group, clauses: Clauses, frame: Frame): TranslatedCall | undefined {
+  const current = group.nodes.length === 0 ? nameCurrent(name, frame) : undefined;
+  if (current !== undefined) return { sql: current, append: true, isJson: false };
   const call = readCall(name, group, clauses, frame);
   try {
     const translated = translateFunction(call);

@@ -39,7 +39,7 @@ const listTables = `
   select case when table_schema = 'main' then table_name else table_schema || '.' || table_name end as name,
     (count(*) over ())::integer as total
   from information_schema.tables
-  where table_catalog = current_database() and table_type = 'BASE TABLE'
+  where table_type = 'BASE TABLE'
   order by 1 limit ${namedInEvent}`;
 
 /** What is known of the tables of an environment. `unknown`: why its agent could not be asked. */
