@@ -18,7 +18,7 @@ import { decidePlacesFor, explainDatabase, startDatabase } from './host/installa
 import { takeInstanceLock } from './host/instance-lock.ts';
 import { type LogOutput, openLogOutput } from './host/log-output.ts';
 import type { Places } from './host/places.ts';
-import { checkFiles, checkPort, explainListen, StartError } from './host/startup-checks.ts';
+import { checkArguments, checkFiles, checkPort, explainListen, StartError } from './host/startup-checks.ts';
 import { catchUncaught, withOrigin } from './host/uncaught.ts';
 import { followCertificate, readCertificate } from './http/certificate.ts';
 import { listenOnLoopback } from './http/loopback-listener.ts';
@@ -35,6 +35,7 @@ import {
 import { startSweeper } from './sweeper.ts';
 
 async function main(): Promise<void> {
+  checkArguments(process.argv.slice(2));
   const config = loadConfig();
   // After the settings, which may name files by them.
   closeInheritedDescriptors();

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { loadConfig } from '../config.ts';
-import { checkFiles, checkPort, hasEndedWithin, StartError } from './startup-checks.ts';
+import { checkArguments, checkFiles, checkPort, hasEndedWithin, StartError } from './startup-checks.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-checks-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -24,6 +24,12 @@ async function faultOf(work: Promise<void>): Promise<string> {
 function filesOf(settings: Record<string, string>): Promise<void> {
   return checkFiles(loadConfig({ HEADGATE_DATA_DIR: join(folder, 'data'), ...settings }));
 }
+
+test('arguments are refused, and settings named', async () => {
+  const fault = await faultOf((async () => checkArguments(['--port', '8081']))());
+  assert.match(fault, /no arguments, and got "--port"\. .* HEADGATE_PORT=8081 npm start/);
+  checkArguments([]);
+});
 
 test('a data directory is created, and the check leaves nothing in it', async () => {
   const data = join(folder, 'new', 'data');

@@ -14,6 +14,14 @@ export class StartError extends Error {
 
 const answerMilliseconds = 5_000;
 
+/** @throws StartError if the command line has arguments, which would have no effect */
+export function checkArguments([argument]: readonly string[]): void {
+  if (argument !== undefined)
+    throw new StartError(
+      `npm start takes no arguments, and got ${JSON.stringify(argument)}. Settings are environment variables, as in HEADGATE_PORT=8081 npm start: docs/configuration.md`,
+    );
+}
+
 /**
  * Checks that the data directory and the log file are writable and that their file systems respond.
  * @throws StartError
