@@ -4,8 +4,12 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type ModelServer, startModelServer } from '../../packages/server/src/testing/model-server.ts';
-import { nameModel, Talk } from './harness/ai-talk.ts';
+import {
+  type ModelServer,
+  nameModel,
+  startModelServer,
+} from '../../packages/server/src/testing/model-server.ts';
+import { Talk } from './harness/ai-talk.ts';
 import {
   commit,
   edit,

@@ -13,8 +13,7 @@ import { roundsOr, testSeed as seed } from '@headgate/contract/testing/rounds';
 import {
   type ModelRequest,
   type ModelServer,
-  modelKey,
-  modelName,
+  nameModel,
   type ScriptedAnswer,
   startModelServer,
 } from '../../packages/server/src/testing/model-server.ts';
@@ -48,10 +47,7 @@ describe(`a server killed around a call (TEST_SEED=${seed})`, { timeout: 600_000
     model = await startModelServer('openai');
     headgate = await Installation.create({
       environment: {
-        HEADGATE_AI_PROVIDER: 'openai',
-        HEADGATE_AI_BASE_URL: model.address,
-        HEADGATE_AI_MODEL: modelName,
-        HEADGATE_AI_API_KEY: modelKey,
+        ...nameModel(model),
         // The run ends soon after its agent.
         HEADGATE_LEASE_SECONDS: '2',
         HEADGATE_HEARTBEAT_SECONDS: '1',

@@ -9,8 +9,7 @@ import type { AiMessageData, AiTask } from '@headgate/contract';
 import {
   type ModelRequest,
   type ModelServer,
-  modelKey,
-  modelName,
+  nameModel,
   startModelServer,
 } from '../../packages/server/src/testing/model-server.ts';
 import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
@@ -30,10 +29,7 @@ describe('a server killed twice while it works on a task', { timeout: 600_000 },
     model = await startModelServer('openai');
     headgate = await Installation.create({
       environment: {
-        HEADGATE_AI_PROVIDER: 'openai',
-        HEADGATE_AI_BASE_URL: model.address,
-        HEADGATE_AI_MODEL: modelName,
-        HEADGATE_AI_API_KEY: modelKey,
+        ...nameModel(model),
       },
     });
     start = await headgate.start();

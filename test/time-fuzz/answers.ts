@@ -5,8 +5,11 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { nameModel } from '../../packages/server/src/testing/ai-task-scene.ts';
-import { type ScriptedAnswer, startModelServer } from '../../packages/server/src/testing/model-server.ts';
+import {
+  nameModel,
+  type ScriptedAnswer,
+  startModelServer,
+} from '../../packages/server/src/testing/model-server.ts';
 import type { OwnPlace } from './server-process.ts';
 import { shapes } from './shapes.ts';
 import { type Measured, type Probe, startTimeFuzzServer, type TimeFuzzServer } from './time-fuzz.ts';

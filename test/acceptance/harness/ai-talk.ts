@@ -1,21 +1,13 @@
 /** Talks to an AI task whose model follows a script, one call a turn. */
 import assert from 'node:assert/strict';
 import type { AiMessageData, AiTask, AiTaskChanges } from '@headgate/contract';
-import { type ModelServer, modelKey, modelName } from '../../../packages/server/src/testing/model-server.ts';
+import type { ModelServer } from '../../../packages/server/src/testing/model-server.ts';
 import { waitUntil } from '../../../packages/server/src/testing/waiting.ts';
 import type { Call } from './ai-transcripts.ts';
 import type { ApiClient } from './client.ts';
 
 const tasksPath = '/v1/ai/agents/tasks';
 const granted = ['write_file', 'delete_file', 'run_pipeline', 'run_tests', 'commit'];
-
-/** Settings of the installation. */
-export const nameModel = (model: ModelServer) => ({
-  HEADGATE_AI_PROVIDER: 'openai',
-  HEADGATE_AI_BASE_URL: model.address,
-  HEADGATE_AI_MODEL: modelName,
-  HEADGATE_AI_API_KEY: modelKey,
-});
 
 interface Told {
   calls: readonly Call[];

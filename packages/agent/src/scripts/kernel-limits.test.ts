@@ -1,7 +1,7 @@
 /** What the kernel could give scripts beyond the bounds of the sandbox. Each is followed by a script that works. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { attempt, createScriptsFixture, requireWorking } from './script-fixture.ts';
+import { attempt, call, createScriptsFixture, requireWorking } from './script-fixture.ts';
 
 const fixture = createScriptsFixture();
 after(() => fixture.close());
@@ -11,13 +11,7 @@ describe('a script', () => {
     const { stdout } = await fixture.run(
       `${attempt}
 import ctypes, os
-libc = ctypes.CDLL(None, use_errno=True)
-def call(name, *arguments):
-    result = getattr(libc, name)(*arguments)
-    if result < 0:
-        raise OSError(ctypes.get_errno(), name)
-    return result
-attempt("unshare", lambda: call("unshare", 0x10000000))
+${call}attempt("unshare", lambda: call("unshare", 0x10000000))
 attempt("setns", lambda: call("setns", 0, 0))
 attempt("mount", lambda: call("mount", b"tmpfs", b"/tmp", b"tmpfs", 0, None))
 attempt("memfd", lambda: os.memfd_create("x"))
@@ -122,13 +116,7 @@ attempt("of a process", lambda: lock(file, 0))
     const { stdout, stderr } = await fixture.run(
       `${attempt}
 import asyncio, ctypes, platform, select, selectors, subprocess
-libc = ctypes.CDLL(None, use_errno=True)
-def call(name, *arguments):
-    result = getattr(libc, name)(*arguments)
-    if result < 0:
-        raise OSError(ctypes.get_errno(), name)
-    return result
-attempt("epoll", lambda: select.epoll())
+${call}attempt("epoll", lambda: select.epoll())
 attempt("inotify", lambda: call("inotify_init1", 0))
 attempt("fanotify", lambda: call("fanotify_init", 0x200, 0))
 attempt("asynchronous input", lambda: call("syscall", {"x86_64": 206, "aarch64": 0}[platform.machine()], 1, ctypes.byref(ctypes.c_ulong())))

@@ -138,3 +138,14 @@ def attempt(name, work):
     except BaseException as error:
         print(name, "refused:", type(error).__name__)
 `;
+
+/** Python: calls a function of the C library, and raises its error. */
+export const call = `
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+def call(name, *arguments):
+    result = getattr(libc, name)(*arguments)
+    if result < 0:
+        raise OSError(ctypes.get_errno(), name)
+    return result
+`;

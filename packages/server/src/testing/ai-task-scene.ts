@@ -6,7 +6,7 @@ import { Type } from 'typebox';
 import { createRunner, type Runner } from '../runtime/ai-tasks/index.ts';
 import type { Tool, ToolContext, ToolInput, ToolResult } from '../runtime/ai-tools/index.ts';
 import type { Account, Actor } from './account.ts';
-import { type ModelServer, modelKey, modelName, startModelServer } from './model-server.ts';
+import { type ModelServer, nameModel, startModelServer } from './model-server.ts';
 import type { TestServer } from './open-server.ts';
 import type { TestProject } from './project.ts';
 import { startTestServer } from './server.ts';
@@ -141,18 +141,6 @@ export async function startAiScene({
     },
   };
   return scene;
-}
-
-export function nameModel(
-  model: ModelServer,
-  provider: 'openai' | 'anthropic' = 'openai',
-): Record<string, string> {
-  return {
-    HEADGATE_AI_PROVIDER: provider,
-    HEADGATE_AI_BASE_URL: model.address,
-    HEADGATE_AI_MODEL: modelName,
-    HEADGATE_AI_API_KEY: modelKey,
-  };
 }
 
 async function isDue({ database, clock }: TestServer): Promise<boolean> {

@@ -48,6 +48,14 @@ export interface ModelServer {
 export const modelKey = 'a key of the model server';
 export const modelName = 'scripted-1';
 
+/** Settings of a server that uses it. */
+export const nameModel = ({ address }: ModelServer, provider: 'openai' | 'anthropic' = 'openai') => ({
+  HEADGATE_AI_PROVIDER: provider,
+  HEADGATE_AI_BASE_URL: address,
+  HEADGATE_AI_MODEL: modelName,
+  HEADGATE_AI_API_KEY: modelKey,
+});
+
 export async function startModelServer(provider: 'openai' | 'anthropic' = 'openai'): Promise<ModelServer> {
   const shape = provider === 'openai' ? openAi : anthropic;
   const state: Pick<ModelServer, 'requests' | 'faults'> & { script: Script; index: number } = {

@@ -33,7 +33,16 @@ export async function createStartable(server: TestServer, account?: Account) {
 
 export async function createStartableWithAgent(server: TestServer) {
   const found = await createStartable(server);
-  const { agent, instance } = found;
-  assert.ok(agent && instance);
-  return { ...found, agent, instance };
+  const { agent, instance = assert.fail() } = found;
+  assert.ok(agent);
+  /** Starts a run, which fails; returns its id. */
+  async function fail(message = 'no such table'): Promise<string> {
+    const id = await found.started();
+    const [work] = (await instance.claim()).work;
+    assert.ok(work);
+    await instance.report(work, { type: 'started' });
+    await instance.report(work, { type: 'completed', outcome: { status: 'FAILED', message } });
+    return id;
+  }
+  return { ...found, agent, instance, fail };
 }

@@ -47,14 +47,6 @@ async function createScene() {
         emails,
       })
     ).body;
-  async function fail(message = 'no such table'): Promise<string> {
-    const id = await scene.started();
-    const [work] = (await scene.instance.claim()).work;
-    assert.ok(work);
-    await scene.instance.report(work, { type: 'started' });
-    await scene.instance.report(work, { type: 'completed', outcome: { status: 'FAILED', message } });
-    return id;
-  }
   const readRule = async ({ alertRuleId }: AlertRule) =>
     (await admin.get<AlertRule>(`${rules}/${alertRuleId}`)).body;
   const readMails = async ({ alertRuleId }: AlertRule) =>
@@ -62,7 +54,7 @@ async function createScene() {
   const listEvents = async (name: string) =>
     (await admin.get<EventLogPart>(`/events?after=oldest&eventName=${name}`)).body.results;
   receiver.received.length = 0;
-  return { ...scene, rules, addRule, fail, readRule, readMails, listEvents };
+  return { ...scene, rules, addRule, readRule, readMails, listEvents };
 }
 
 /** The decoded mails to an address. */

@@ -38,21 +38,13 @@ async function createScene(emails: string[] = ['on-call@example.com']) {
   const rules = `/projects/${made.projectId}/alert-rules`;
   const wanted = { name: 'failed', condition: { type: 'FAILED' }, emails };
   const rule = (await admin.post<AlertRule>(rules, wanted)).body;
-  async function fail(message = 'no such table'): Promise<string> {
-    const id = await scene.started();
-    const [work] = (await scene.instance.claim()).work;
-    assert.ok(work);
-    await scene.instance.report(work, { type: 'started' });
-    await scene.instance.report(work, { type: 'completed', outcome: { status: 'FAILED', message } });
-    return id;
-  }
   const readAlert = async () =>
     (await admin.get<Page<Alert>>(`${rules}/${rule.alertRuleId}/alerts`)).body.results[0];
   const listFailures = async () =>
     (await admin.get<EventLogPart>('/events?after=oldest&eventName=alert-mail-failed')).body.results;
   receiver.received.length = 0;
   receiver.refuseWith = undefined;
-  return { ...scene, rules, rule, fail, readAlert, listFailures };
+  return { ...scene, rules, rule, readAlert, listFailures };
 }
 
 test('each recipient gets a mail of its own, once, that says what failed and where', async () => {
