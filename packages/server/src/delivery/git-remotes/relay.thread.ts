@@ -1,7 +1,7 @@
 /** The thread of the relay: what passes between git and other hosts is kept out of the server's own heap. */
-import { constants, getPriority, platform, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { EgressRefused, EgressUnresolved } from '../../kernel/security/egress.ts';
+import { lowerPriority } from '../../kernel/threads/thread-priority.ts';
 import { createRelay, type RelayedRemote } from './relay.ts';
 import type {
   Checked,
@@ -15,9 +15,7 @@ import type {
 const bytesMilliseconds = 200;
 
 const { trustedOrigins, ca } = workerData as RelayThreadOptions;
-// On Linux this is the priority of the calling thread only: packs that pass leave the processors to requests.
-const low = constants.priority.PRIORITY_BELOW_NORMAL;
-if (platform() === 'linux' && getPriority() < low) setPriority(low);
+lowerPriority();
 
 const report = (message: RelayReport) => parentPort?.postMessage(message);
 const remotes = new Map<string, RelayedRemote & { reportBytes(): void }>();

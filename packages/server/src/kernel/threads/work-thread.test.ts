@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { getPriority, platform } from 'node:os';
 import { test } from 'node:test';
 import type { Worker } from 'node:worker_threads';
 import { createWorkThread } from './work-thread.ts';
@@ -39,4 +40,16 @@ test('a thread that ends while it is idle gets no order', async () => {
   assert.equal(await run('answer, then exit'), 'answer, then exit');
   await once(await begun, 'exit');
   assert.equal(await run('next'), 'next');
+});
+
+test('the work of a thread has a lower priority than requests', async (t) => {
+  if (platform() !== 'linux') return t.skip('only Linux has a priority for each thread');
+  const served = new URL('serve-thread.ts', import.meta.url);
+  const run = createThread(`
+    import { getPriority } from 'node:os';
+    import { serveThread } from ${JSON.stringify(served.href)};
+    serveThread(() => String(getPriority()));`);
+  const own = getPriority();
+  assert.ok(Number(await run('any')) > own);
+  assert.equal(getPriority(), own);
 });
