@@ -42,6 +42,8 @@ const values: Readonly<Record<string, string>> = {
   'agent_certificate.key_type': "'EC'",
   'agent_allowed_place.agent_id': 'md5((n / 100)::text)::uuid',
   'agent_allowed_place.project_id': 'md5((n % 100)::text)::uuid',
+  'agent_request.request': "'{}'",
+  'agent_request.state': "'ANSWERED'",
   'ai_call.input': "'{}'",
   'ai_call.outcome': "case when n % 100 > 0 then 'DONE' end",
   'ai_call.status': "case when n % 100 = 0 then 'WAITING' else 'ENDED' end",
@@ -88,8 +90,6 @@ const values: Readonly<Record<string, string>> = {
   // An account has 500 of a kind at most.
   'connector_profile.account_id': 'case when n <= 500 then $1 else md5((n / 500)::text) end::uuid',
   'connector_profile.kind': "'flex'",
-  'connector_test.state': "'ANSWERED'",
-  'connector_test.request': "'{}'",
   'directory_role.role': "'VIEWER'",
   // An account has 100 at most.
   'enterprise_oauth.account_id': 'case when n <= 100 then $1 else md5((n / 100)::text) end::uuid',
@@ -117,8 +117,6 @@ const values: Readonly<Record<string, string>> = {
   'schedule.interval_length': 'null',
   'schedule.interval_unit': 'null',
   'schedule.next_tick_at': "now() + n * interval '1 second'",
-  'secret_check_part.state': "'ANSWERED'",
-  'warehouse_query.state': "'ANSWERED'",
   'secret_write.sealed_value': 'null',
   'secret_write.status': "'WRITTEN'",
   'streaming_pipeline.status': "'stopped'",

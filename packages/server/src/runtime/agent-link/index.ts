@@ -1,4 +1,6 @@
+import { createRemovalJob } from '../../kernel/retention/periodic-job.ts';
 import type { Slice } from '../../kernel/slice/slice.ts';
+import { removeExpiredRequests, requestBatch } from '../../kernel/work/agent-request.ts';
 import { type AgentLinkServices, agentLinkRoutes } from './agent-link.routes.ts';
 import { agentSweepJob } from './agent-sweep.ts';
 
@@ -8,5 +10,12 @@ export { type CallingAgent, createSecretRefreshed as secretRefreshed } from './k
 export const agentLink: Slice<AgentLinkServices> = {
   name: 'agent-link',
   routes: agentLinkRoutes,
-  periodic: (services) => [agentSweepJob(services)],
+  periodic: (services) => [
+    agentSweepJob(services),
+    createRemovalJob(services, {
+      kind: 'agent-requests',
+      batch: requestBatch,
+      remove: removeExpiredRequests,
+    }),
+  ],
 };

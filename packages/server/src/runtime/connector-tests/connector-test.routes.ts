@@ -10,9 +10,7 @@ import type { Endpoints, LongCall, Services } from '../../kernel/endpoint/endpoi
 import { problem } from '../../kernel/http/problems.ts';
 import { isUuid, toUuid } from '../../kernel/identifiers.ts';
 import { explainForbidden } from '../../kernel/security/guard.ts';
-import { type Looked, waitForEnd } from '../../kernel/work/awaited-end.ts';
-import { enqueueWork } from '../../kernel/work/work.ts';
-import { type ConnectorTestEnd, insertConnectorTest, readConnectorTest } from './connector-test.store.ts';
+import { type AgentAnswer, askAgent, waitForAnswer } from '../../kernel/work/agent-request.ts';
 import { findTestedEndpoint, requireTestAgent, type TestedEndpoint } from './connector-test.ts';
 import { namedByConnection, testedProfile, testPlace } from './connector-test-place.store.ts';
 
@@ -23,6 +21,9 @@ export interface ConnectorTestServices extends Services {
   stopping: AbortSignal;
 }
 
+/** Longer than an Idempotency-Key is valid. */
+const keptHours = 48;
+
 type TestCall = LongCall<typeof testFlexConnector | typeof testCustomConnector>;
 
 export function connectorTestRoutes({ long }: Endpoints, services: ConnectorTestServices): void {
@@ -31,18 +32,14 @@ export function connectorTestRoutes({ long }: Endpoints, services: ConnectorTest
 }
 
 async function testEndpoint(kind: ConnectorKind, call: TestCall, services: ConnectorTestServices) {
-  const { accountId } = call.scope;
   const profile = await readTestedProfile(kind, call, services);
   const earlier = await call.awaited.findEarlier();
   const begun = earlier ?? (await begin(kind, call, services, profile));
   if ('answer' in begun) return begun.answer;
   const { workId } = begun.pending;
-  const look = async (): Promise<Looked<ConnectorTestEnd | undefined>> => {
-    const found = await readConnectorTest(services.database.read, accountId, workId);
-    return found?.state === 'PENDING' ? { waitsFor: workId } : { ended: found };
-  };
   const seconds = services.secretWaitSeconds;
-  const ended = await waitForEnd(services, seconds, workId, look);
+  const place = { accountId: call.scope.accountId, projectId: call.body.projectId };
+  const ended = await waitForAnswer(services, seconds, workId, place);
   if (ended === undefined) throw problem('connector-test-timeout', { profileName: profile.name, seconds });
   const result = readResult(ended);
   if ('refusal' in result) {
@@ -90,20 +87,20 @@ async function begin(
     const timeoutSeconds = Math.max(1, Math.floor(services.secretWaitSeconds * 0.8));
     const asked = { endpoint, parameters, connection, timeoutSeconds };
     const request = { ...place, profileName: profile.name, ...asked };
-    insertConnectorTest(tx, { accountId, workId, projectId, profileName: profile.name, request }, now);
-    const work = {
-      account_id: accountId,
-      work_id: workId,
-      project_id: projectId,
-      environment_name: environmentName,
-      agent_id: agentId,
+    const toAgent = {
+      accountId,
+      requestId: workId,
+      agentId,
       kind: 'connector-test',
+      projectId,
+      environmentName,
       name: profile.name,
-      requested_by: scope.actorId,
+      request,
+      until,
+      keptHours,
+      requestedBy: scope.actorId,
     };
-    enqueueWork(tx, work, now, { claimableUntil: until });
-    // Wake all waiting instances: some may be too old for this work.
-    tx.afterCommit(() => services.wakes.wake(agentId, 'all'));
+    askAgent(tx, services.wakes, toAgent, now);
     const subject = { type: 'connector-test', id: workId, name: profile.name };
     const { connectorProfileId } = call.params;
     const after = { connectorKind: kind, connectorProfileId, endpoint: tested.name, agentId };
@@ -145,7 +142,7 @@ async function readAgent({ rows, body }: TestCall) {
   return requireTestAgent(place, environmentName, agentId);
 }
 
-function readResult({ state, result, message }: ConnectorTestEnd) {
+function readResult({ state, result, message }: AgentAnswer) {
   if (state === 'ANSWERED' && result !== null) return { body: JSON.parse(result) as ConnectorTestResult };
   const reason = message ?? 'it gave no result';
   if (state === 'FORBIDDEN') return { refusal: problem('connector-agent-unavailable', { reason }) };

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccountEventItem, ConnectorOauth, ConnectorTestResult, Page } from '@headgate/contract';
 import { addSeconds } from '../../kernel/clock.ts';
+import { removeExpiredRequests } from '../../kernel/work/agent-request.ts';
 import { requireProblem } from '../../testing/client.ts';
 import { connectorTestResult, createConnectorAgent } from '../../testing/connector-agent.ts';
 import { patientRequests, startTestServer } from '../../testing/server.ts';
 import { buildConnectorProfile } from '../../workspace/connector-profiles/connector-profile.examples.ts';
-import { removeOldConnectorTests } from './connector-test.store.ts';
 
 const server = await startTestServer(patientRequests);
 const impatient = await startTestServer({
@@ -225,6 +225,6 @@ test('old tests are removed', async () => {
   const agent = await createConnectorAgent(account);
   await Promise.all([agent.answerTest(connectorTestResult), send()]);
   const { read } = server.deps.database;
-  assert.equal(await removeOldConnectorTests(read, server.clock.now()), 0);
-  assert.ok((await removeOldConnectorTests(read, addSeconds(server.clock.now(), 49 * 3_600))) > 0);
+  assert.equal(await removeExpiredRequests(read, server.clock.now()), 0);
+  assert.ok((await removeExpiredRequests(read, addSeconds(server.clock.now(), 49 * 3_600))) > 0);
 });

@@ -1,46 +1,22 @@
-/** Tests of endpoints as work: the payload for the agent, and what its response means. */
+/** Tests of endpoints as work: what the response of the agent means. Its payload is a ConnectorTestWork. */
 import { ConnectorTestResult, type WorkOutcome } from '@headgate/contract';
 import { bodySchemas, compileOnUse } from '../../kernel/http/schemas.ts';
-import type { WorkEnd, WorkOwner, WorkServices } from '../../kernel/work/work.ts';
-import { type ConnectorTestEnd, endConnectorTest } from './connector-test.store.ts';
+import { type AgentAnswer, createRequestOwner, readFailure } from '../../kernel/work/agent-request.ts';
+import type { WorkEnd, WorkServices } from '../../kernel/work/work.ts';
 
-/** The payload, a ConnectorTestWork. */
-const payload = `
-  select t.request::json
-  from connector_test t where t.account_id = claimed.account_id and t.work_id = claimed.work_id`;
-
-export function createConnectorTestOwner(services: WorkServices): WorkOwner {
-  const nothing = () => undefined;
-  return {
-    claimed: { with: [], payload },
-    onStarted: nothing,
-    onSilent: nothing,
-    onCameBack: nothing,
-    onRequeued: nothing,
-    onEnded(moment, ends) {
-      const tests = ends.map((end) => ({ id: end.workId, end: readEnd(end) }));
-      for (const { id, end } of tests) endConnectorTest(moment, id, end);
-      moment.tx.afterCommit(() => {
-        for (const { id, end } of tests) {
-          services.metrics.countEndedWork('connector-test', end.state);
-          services.wakes.wake(id, 'all');
-        }
-      });
-    },
-  };
-}
+export const createConnectorTestOwner = (services: WorkServices) =>
+  createRequestOwner(services, { kind: 'connector-test', showsMessage: true, readEnd });
 
 const validator = compileOnUse(bodySchemas, ConnectorTestResult);
 
-function readEnd({ status, result, message }: WorkEnd): ConnectorTestEnd {
+function readEnd(end: WorkEnd): AgentAnswer {
   // The schema of the agent protocol has validated the members of a report.
-  const { connectorTest } = (result ?? {}) as Pick<WorkOutcome, 'connectorTest'>;
-  if (status === 'SUCCESS' && connectorTest !== undefined)
-    return isResult(connectorTest)
-      ? { state: 'ANSWERED', result: connectorTest, message: null }
-      : { state: 'FAILED', result: null, message: 'its result cannot be read; upgrade the agent' };
-  const state = status === 'FORBIDDEN' ? 'FORBIDDEN' : 'FAILED';
-  return { state, result: null, message: message?.slice(0, 2_000) ?? 'it gave no result' };
+  const { connectorTest } = (end.result ?? {}) as Pick<WorkOutcome, 'connectorTest'>;
+  if (end.status !== 'SUCCESS' || connectorTest === undefined)
+    return readFailure(end, { otherwise: 'it gave no result', mostCharacters: 2_000 });
+  return isResult(connectorTest)
+    ? { state: 'ANSWERED', result: connectorTest, message: null }
+    : { state: 'FAILED', result: null, message: 'its result cannot be read; upgrade the agent' };
 }
 
 function isResult(text: string): boolean {

@@ -4,11 +4,17 @@ import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Endpoints, LongCall, Services } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
-import { type Looked, waitForEnd } from '../../kernel/work/awaited-end.ts';
-import { enqueueWork } from '../../kernel/work/work.ts';
+import { type AgentAnswer, askAgent, readAnswers } from '../../kernel/work/agent-request.ts';
+import { waitForEnd } from '../../kernel/work/awaited-end.ts';
 import { askedAgents, checkedEnvironments, type EnvironmentRow, namedSecrets } from './secret-check.asked.ts';
-import { type CheckRow, insertCheck, readCheck, subjectName } from './secret-check.store.ts';
-import { composeAnswer, type Planned, pairSecretsWithAgents, planCheck } from './secret-check.ts';
+import { insertCheck, keptHours, readPlanOf } from './secret-check.store.ts';
+import {
+  composeAnswer,
+  type PartEnd,
+  type Planned,
+  pairSecretsWithAgents,
+  planCheck,
+} from './secret-check.ts';
 
 export interface SecretCheckServices extends Services {
   wakes: Wakes;
@@ -22,6 +28,8 @@ type CheckCall = LongCall<typeof checkSecretReferences>;
 /** The limit for the secrets of one project. */
 const secretLimit = 5_000;
 const toldReasons = 5;
+/** The subject's name in events. */
+const subjectName = 'secrets';
 
 export function secretCheckRoutes({ long }: Endpoints, services: SecretCheckServices): void {
   long(checkSecretReferences, async (call) => {
@@ -36,15 +44,19 @@ export function secretCheckRoutes({ long }: Endpoints, services: SecretCheckServ
     if ('answer' in begun) return begun.answer;
     const { workId: checkId } = begun.pending;
     const { accountId } = call.scope;
-    const look = () => readCheck(services.database.read, accountId, checkId);
+    const { read } = services.database;
+    const look = () => readAnswers(read, accountId, checkId);
     const seconds = services.secretWaitSeconds;
-    await waitForEnd(services, seconds, checkId, async () => findPending(await look()));
-    const check = await look();
-    if (check === undefined) throw problem('project-not-found', { projectId: call.params.projectId });
-    const { planned, unchecked } = check.kept;
-    const ends = new Map(check.parts.map((part) => [part.work_id, part]));
-    const isSilent = check.parts.length > 0 && check.parts.every(({ state }) => state === 'PENDING');
+    await waitForEnd(services, seconds, checkId, async () => {
+      const pending = (await look()).find(({ state }) => state === 'PENDING');
+      return pending === undefined ? { ended: true } : { waitsFor: pending.request_id };
+    });
+    const [plan, answers] = await Promise.all([readPlanOf(read, accountId, checkId), look()]);
+    if (plan === undefined) throw problem('project-not-found', { projectId: call.params.projectId });
+    const { planned, unchecked } = plan;
+    const isSilent = answers.length > 0 && answers.every(({ state }) => state === 'PENDING');
     if (isSilent) throw problem('secret-check-timeout', { names: listAgentNames(planned), seconds });
+    const ends = new Map(answers.map((answer) => [answer.request_id, readFindings(answer)]));
     return call.awaited.finish(checkId, { body: composeAnswer(planned, ends, unchecked) });
   });
 }
@@ -78,20 +90,22 @@ function begin(call: CheckCall, services: SecretCheckServices, plan: ReturnType<
   const checkId = call.newId();
   const until = new Date(call.now.getTime() + services.secretWaitSeconds * 1_000);
   return call.awaited.begin({ workId: checkId, until }, (tx) => {
-    insertCheck(tx, { accountId, checkId, projectId, ...plan }, call.now);
-    for (const { workId, agentId, environmentName } of parts) {
-      const work = {
-        account_id: accountId,
-        work_id: workId,
-        project_id: projectId,
-        environment_name: environmentName,
-        agent_id: agentId,
-        kind: 'secret-check' as const,
+    insertCheck(tx, { accountId, checkId, projectId }, plan, call.now);
+    for (const { workId, agentId, environmentName, secrets } of parts) {
+      const asked = {
+        accountId,
+        requestId: workId,
+        groupId: checkId,
+        agentId,
+        kind: 'secret-check',
+        projectId,
+        environmentName,
         name: subjectName,
+        request: { secrets },
+        until,
+        keptHours,
       };
-      enqueueWork(tx, work, call.now, { claimableUntil: until });
-      // Wake all waiting instances: some may be too old for this work.
-      tx.afterCommit(() => services.wakes.wake(agentId, 'all'));
+      askAgent(tx, services.wakes, asked, call.now);
     }
     const subject = { type: 'secret-check', id: checkId, name: subjectName };
     const after = { ...call.body, secrets: planned.length, agentIds: parts.map(({ agentId }) => agentId) };
@@ -99,10 +113,11 @@ function begin(call: CheckCall, services: SecretCheckServices, plan: ReturnType<
   });
 }
 
-function findPending(check: CheckRow | undefined): Looked<true> {
-  const pending = check?.parts.find(({ state }) => state === 'PENDING');
-  return pending === undefined ? { ended: true } : { waitsFor: pending.work_id };
-}
+const readFindings = ({ state, result, message }: AgentAnswer): PartEnd => ({
+  state,
+  findings: result === null ? null : JSON.parse(result),
+  message,
+});
 
 function listReasons(planned: readonly Planned[]): string[] {
   const reasons = planned.flatMap((each) => ('outcome' in each && each.message ? [each.message] : []));

@@ -250,7 +250,7 @@ test('old checks are removed', async () => {
   const rows = async () => (await read(all, { account_id: account.accountId }))[0]?.count;
   const all = statement(
     { parameters: { account_id: 'uuid' }, row: { count: 'integer' } },
-    'select count(*)::integer as count from secret_check_part where account_id = $account_id',
+    'select count(*)::integer as count from secret_check where account_id = $account_id',
   );
   await removeOldSecretChecks(read, new Date(now + 47 * 3_600_000));
   assert.equal(await rows(), 1);

@@ -1,7 +1,5 @@
-import { createRemovalJob } from '../../kernel/retention/periodic-job.ts';
 import type { Slice } from '../../kernel/slice/slice.ts';
 import { type WarehouseQueryServices, warehouseQueryRoutes } from './warehouse-query.routes.ts';
-import { removedQueriesAtOnce, removeOldQueries } from './warehouse-query.store.ts';
 import { createQueryOwner } from './warehouse-query.work.ts';
 
 export {
@@ -16,11 +14,4 @@ export const warehouseQueries: Slice<WarehouseQueryServices> = {
   name: 'warehouse-queries',
   routes: warehouseQueryRoutes,
   workKinds: { 'warehouse-query': createQueryOwner },
-  periodic: (services) => [
-    createRemovalJob(services, {
-      kind: 'warehouse-queries',
-      batch: removedQueriesAtOnce,
-      remove: removeOldQueries,
-    }),
-  ],
 };

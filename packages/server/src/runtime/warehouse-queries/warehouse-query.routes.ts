@@ -1,13 +1,18 @@
 /** Runs a query by the agent of an environment. The request waits for the agent. */
-import { queryBytesLimit, queryDefaultRows, querySecondsLimit, queryWarehouse } from '@headgate/contract';
+import {
+  queryBytesLimit,
+  queryDefaultRows,
+  querySecondsLimit,
+  queryWarehouse,
+  type WarehouseRows,
+} from '@headgate/contract';
 import { requireRow } from '../../kernel/database/database.ts';
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { AwaitedWork, Call, Endpoints, LongCall, Services } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
-import { waitForEnd } from '../../kernel/work/awaited-end.ts';
-import { enqueueWork } from '../../kernel/work/work.ts';
-import { findQuery, insertQuery, type QueriedPlaceRow, queriedPlace } from './warehouse-query.store.ts';
+import { askAgent, waitForAnswer } from '../../kernel/work/agent-request.ts';
+import { type QueriedPlaceRow, queriedPlace } from './warehouse-query.store.ts';
 
 export interface WarehouseQueryServices extends Services {
   wakes: Wakes;
@@ -20,6 +25,8 @@ type QueryCall = LongCall<typeof queryWarehouse>;
 export type QueriedAgent = QueriedPlaceRow & { agent_id: string; agent_name: string };
 
 const subjectName = 'query';
+/** The rows of a result are needed only while the request waits. */
+const keptHours = 1;
 
 export function warehouseQueryRoutes({ long }: Endpoints, services: WarehouseQueryServices): void {
   long(queryWarehouse, async (call) => {
@@ -79,17 +86,15 @@ interface Asked {
 }
 
 /** @returns undefined if the agent did not answer in time */
-export function waitForQuery(
+export async function waitForQuery(
   { scope, params }: Pick<Asking, 'scope' | 'params'>,
   services: WarehouseQueryServices,
   queryId: string,
-) {
+): Promise<{ result: WarehouseRows | null; message: string | null } | undefined> {
   const seconds = services.secretWaitSeconds + querySecondsLimit;
-  return waitForEnd(services, seconds, queryId, async () => {
-    const found = await findQuery(services.database.read, scope.accountId, queryId);
-    if (found === undefined) throw problem('project-not-found', params);
-    return found.state === 'PENDING' ? { waitsFor: queryId } : { ended: found };
-  });
+  const place = { accountId: scope.accountId, ...params };
+  const ended = await waitForAnswer(services, seconds, queryId, place);
+  return ended && { ...ended, result: ended.result === null ? null : JSON.parse(ended.result) };
 }
 
 export function beginQuery(
@@ -104,29 +109,20 @@ export function beginQuery(
   const until = new Date(now.getTime() + services.secretWaitSeconds * 1_000);
   const pendingUntil = new Date(until.getTime() + querySecondsLimit * 1_000);
   return call.awaited.begin({ workId: queryId, until: pendingUntil }, (tx) => {
-    insertQuery(tx, {
-      account_id: scope.accountId,
-      query_id: queryId,
-      project_id: projectId,
-      environment_name: environmentName,
-      sql,
-      max_rows: maxRows,
-      max_bytes: queryBytesLimit,
-      seconds: querySecondsLimit,
-      created_at: now,
-    });
-    const work = {
-      account_id: scope.accountId,
-      work_id: queryId,
-      project_id: projectId,
-      environment_name: environmentName,
-      agent_id: agentId,
+    const asked = {
+      accountId: scope.accountId,
+      requestId: queryId,
+      agentId,
       kind: 'warehouse-query',
+      projectId,
+      environmentName,
       name: subjectName,
-      ...(requestedBy === undefined ? {} : { requested_by: requestedBy }),
+      request: { sql, maxRows, maxBytes: queryBytesLimit, seconds: querySecondsLimit },
+      until,
+      keptHours,
+      requestedBy,
     };
-    enqueueWork(tx, work, now, { claimableUntil: until });
-    tx.afterCommit(() => services.wakes.wake(agentId, 'all'));
+    askAgent(tx, services.wakes, asked, now);
     const subject = { type: 'warehouse-query', id: queryId, name: subjectName };
     const after = { environmentName, maxRows, agentId, sql: sql.slice(0, 2_000).toWellFormed() };
     return [{ name: 'warehouse-query-requested', projectId, environmentName, subject, after }];

@@ -99,7 +99,7 @@ test('a query that the agent does not take in time ends without it', async () =>
     body: JSON.stringify({ environmentName: 'dev', sql: 'select 1' }),
   });
   while (
-    (await server.database.query('select 1 from warehouse_query where state = $1', ['PENDING'])).length === 0
+    (await server.database.query('select 1 from agent_request where state = $1', ['PENDING'])).length === 0
   )
     await new Promise((resolve) => setImmediate(resolve));
   server.clock.advance(3_600);

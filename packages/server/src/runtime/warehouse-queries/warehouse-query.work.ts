@@ -1,44 +1,27 @@
 /** Queries as work: the payload for the agent, and what its response means. */
 import type { WorkOutcome } from '@headgate/contract';
-import type { WorkEnd, WorkOwner, WorkServices } from '../../kernel/work/work.ts';
+import { type AgentAnswer, createRequestOwner, readFailure } from '../../kernel/work/agent-request.ts';
+import type { WorkEnd, WorkServices } from '../../kernel/work/work.ts';
 import { selectGeneration } from '../../workspace/environments/index.ts';
 import { projectWarehouse } from '../../workspace/projects/index.ts';
-import { endQueries, type QueryEnd } from './warehouse-query.store.ts';
 
-/** The payload, a WarehouseQueryWork. */
+const asked = (member: string) => `'${member}', r.request::json -> '${member}'`;
+
+/** A WarehouseQueryWork. */
 const payload = `
-  select json_build_object('projectId', q.project_id, 'environmentName', q.environment_name,
-    'generation', ${selectGeneration('q')}, 'sql', q.sql,
-    'maxRows', q.max_rows, 'maxBytes', q.max_bytes, 'seconds', q.seconds,
-    'warehouse', ${projectWarehouse('p')})
-  from warehouse_query q
-  join project p on p.account_id = q.account_id and p.project_id = q.project_id
-  where q.account_id = claimed.account_id and q.query_id = claimed.work_id`;
+  select json_build_object('projectId', r.project_id, 'environmentName', r.environment_name,
+    'generation', ${selectGeneration('r')}, ${['sql', 'maxRows', 'maxBytes', 'seconds'].map(asked).join(', ')},
+    'warehouse', (select ${projectWarehouse('p')} from project p
+      where p.account_id = r.account_id and p.project_id = r.project_id))`;
 
-export function createQueryOwner(services: WorkServices): WorkOwner {
-  const nothing = () => undefined;
-  return {
-    claimed: { with: [], payload },
-    onStarted: nothing,
-    onSilent: nothing,
-    onCameBack: nothing,
-    onRequeued: nothing,
-    onEnded(moment, ends) {
-      const queries = ends.map(createQueryEnd);
-      endQueries(moment, queries);
-      moment.tx.afterCommit(() => {
-        for (const { id, result } of queries) {
-          services.metrics.countEndedWork('warehouse-query', result === undefined ? 'FAILED' : 'ANSWERED');
-          services.wakes.wake(id, 'all');
-        }
-      });
-    },
-  };
-}
+export const createQueryOwner = (services: WorkServices) =>
+  // A message may quote a row.
+  createRequestOwner(services, { kind: 'warehouse-query', payload, showsMessage: false, readEnd });
 
-function createQueryEnd({ workId: id, status, result, message }: WorkEnd): QueryEnd {
+function readEnd(end: WorkEnd): AgentAnswer {
   // The schema of the agent protocol has validated the members of a report.
-  const { queryResult } = (result ?? {}) as Pick<WorkOutcome, 'queryResult'>;
-  if (status === 'SUCCESS' && queryResult !== undefined) return { id, result: queryResult, message: null };
-  return { id, result: undefined, message: message?.slice(0, 5_000) ?? 'the agent gave no answer' };
+  const { queryResult } = (end.result ?? {}) as Pick<WorkOutcome, 'queryResult'>;
+  if (end.status === 'SUCCESS' && queryResult !== undefined)
+    return { state: 'ANSWERED', result: JSON.stringify(queryResult), message: null };
+  return readFailure(end, { otherwise: 'the agent gave no answer', mostCharacters: 5_000 });
 }

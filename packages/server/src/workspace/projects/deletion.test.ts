@@ -150,8 +150,8 @@ async function fillTables(place: Place): Promise<void> {
     [task.body.taskId],
   );
   await server.database.query(
-    `insert into connector_test (account_id, work_id, project_id, profile_name, request, state, created_at)
-     select account_id, gen_random_uuid(), project_id, 'x', '{}', 'ANSWERED', now() from project where project_id = $1`,
+    `insert into agent_request (account_id, request_id, kind, project_id, name, request, state, created_at, expires_at)
+     select account_id, gen_random_uuid(), 'connector-test', project_id, 'x', '{}', 'ANSWERED', now(), now() from project where project_id = $1`,
     [project.projectId],
   );
   const ofRepository = [
