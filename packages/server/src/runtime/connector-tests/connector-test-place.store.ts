@@ -2,7 +2,7 @@
 import { type ConnectorOauthState, permissions, testFlexConnector } from '@headgate/contract';
 import { type ColumnTypes, type RowOf, typed } from '../../kernel/database/database.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
-import { connectedSeconds } from '../../workspace/agents/index.ts';
+import { allowedInEnvironment, answeringColumns, answeringOf } from '../../workspace/agents/index.ts';
 
 /** The roles that may read profiles. */
 const readers = permissions[testFlexConnector.alsoRequires].account.map((role) => `'${role}'`).join(', ');
@@ -28,27 +28,16 @@ const placeRow = {
   /** The one that is asked, the environment's default agent, or the account's only agent. */
   agent_id: 'uuid?',
   agent_name: 'text?',
-  paused: 'boolean?',
-  connected: 'boolean',
-  able: 'boolean',
+  ...answeringColumns,
   allowed: 'boolean',
 } satisfies ColumnTypes;
 export type TestPlaceRow = RowOf<typeof placeRow>;
 
-const instance = (condition: string) => `exists (
-    select from agent_instance i
-    where i.account_id = a.account_id and i.agent_id = a.agent_id and not i.stopping
-      and i.last_seen_at > $now::timestamptz - interval '${connectedSeconds} seconds' and ${condition})`;
-
 export const testPlace = guardedRead(
   { parameters: { environment_name: 'text', agent_id: 'uuid?' }, row: placeRow },
   `
-  select e.name as environment_name, a.agent_id, a.name as agent_name, a.paused, ${instance('true')} as connected,
-    ${instance("not i.restart_requested and 'connector-test' = any (i.abilities)")} as able,
-    a.restricted_access is not true or exists (
-      select from agent_allowed_place p
-      where p.account_id = $account_id and p.agent_id = a.agent_id and p.project_id = $project_id
-        and (p.environment_name is null or p.environment_name = $environment_name)) as allowed
+  select e.name as environment_name, a.agent_id, a.name as agent_name, ${answeringOf('connector-test')},
+    ${allowedInEnvironment} as allowed
   from (select) one
   left join environment e on e.account_id = $account_id and e.project_id = $project_id and e.name = $environment_name
   left join agent a on a.account_id = $account_id and a.agent_id = coalesce($agent_id::uuid, e.default_agent_id,

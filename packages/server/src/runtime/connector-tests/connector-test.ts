@@ -10,6 +10,7 @@ import {
 } from '@headgate/pipelines';
 import { isPlainObject } from '../../kernel/http/json-schema.ts';
 import { problem } from '../../kernel/http/problems.ts';
+import { findObstacle } from '../../workspace/agents/index.ts';
 import type { TestPlaceRow } from './connector-test-place.store.ts';
 
 export interface TestedEndpoint {
@@ -103,17 +104,10 @@ export function requireTestAgent(
     const reason = `the environment ${JSON.stringify(environmentName)} has no agent: give it a default agent, or pass agentId`;
     throw problem('connector-agent-unavailable', { reason });
   }
-  const obstacle = describeObstacle(place);
-  if (obstacle !== undefined)
-    throw problem('connector-agent-unavailable', { reason: `the agent ${JSON.stringify(name)} ${obstacle}` });
+  const obstacle = findObstacle(place, 'to test connectors');
+  if (obstacle !== undefined) {
+    const reason = `the agent ${JSON.stringify(name)} ${obstacle.words}`;
+    throw problem('connector-agent-unavailable', { reason });
+  }
   return { agentId: found, agentName: name };
-}
-
-function describeObstacle({ connected, paused, able, allowed }: TestPlaceRow): string | undefined {
-  if (!connected) return 'is not connected: start it';
-  if (paused) return 'is paused: resume it';
-  if (!able) return 'is too old to test connectors: upgrade it';
-  return allowed
-    ? undefined
-    : 'is restricted, and its allowlist does not include this project and environment';
 }

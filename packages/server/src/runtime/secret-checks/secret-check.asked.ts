@@ -5,7 +5,7 @@
 import type { SecretProvider, SecretReference } from '@headgate/contract';
 import { type ColumnTypes, type RowOf, typed } from '../../kernel/database/database.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
-import { connectedSeconds } from '../../workspace/agents/index.ts';
+import { answeringColumns, answeringOf } from '../../workspace/agents/index.ts';
 import { secretPlaces } from '../../workspace/connections/index.ts';
 
 const namedSecretRow = {
@@ -75,10 +75,7 @@ export const checkedEnvironments = guardedRead(
 const askedAgentRow = {
   agent_id: 'uuid',
   name: 'text',
-  paused: 'boolean',
-  connected: 'boolean',
-  /** Whether a connected instance supports this kind of work. */
-  able: 'boolean',
+  ...answeringColumns,
   restricted: 'boolean',
   /** The environments of the project on its allowlist; '' for all. */
   allowed: 'text[]',
@@ -87,16 +84,10 @@ const askedAgentRow = {
 } satisfies ColumnTypes;
 export type AskedAgentRow = RowOf<typeof askedAgentRow>;
 
-const instance = (condition: string) => `exists (
-    select from agent_instance i
-    where i.account_id = a.account_id and i.agent_id = a.agent_id and not i.stopping
-      and i.last_seen_at > $now::timestamptz - interval '${connectedSeconds} seconds' and ${condition})`;
-
 export const askedAgents = guardedRead(
   { parameters: { agent_ids: 'uuid[]', secret_names: 'text[]' }, row: askedAgentRow },
   `
-  select a.agent_id, a.name, a.paused, a.restricted_access as restricted, ${instance('true')} as connected,
-    ${instance("not i.restart_requested and 'secret-check' = any (i.abilities)")} as able,
+  select a.agent_id, a.name, ${answeringOf('secret-check')}, a.restricted_access as restricted,
     array(select coalesce(p.environment_name, '') from agent_allowed_place p
       where p.account_id = $account_id and p.agent_id = a.agent_id and p.project_id = $project_id order by 1) as allowed,
     array(select named.name from unnest($secret_names::text[]) as named (name)

@@ -14,6 +14,7 @@ import {
   type SecretCoordinates,
   secretCheckLimit,
 } from '@headgate/contract';
+import { findObstacle } from '../../workspace/agents/index.ts';
 import { buildCoordinates } from '../../workspace/secret-references/index.ts';
 import type { AskedAgentRow, EnvironmentRow, NamedSecretRow } from './secret-check.asked.ts';
 
@@ -125,9 +126,9 @@ export function planCheck(
   const planned = askings.map((asking): Planned => {
     const agent = asking.agentId === undefined ? undefined : byId.get(asking.agentId);
     const told = describeAsking(asking, agent);
-    const obstacle = findObstacle(asking, agent);
-    if (agent === undefined || obstacle !== undefined)
-      return { told, ...obstacle, outcome: obstacle?.outcome ?? 'NO_AGENT' };
+    const reason = findReason(asking, agent);
+    if (agent === undefined || reason !== undefined)
+      return { told, ...reason, outcome: reason?.outcome ?? 'NO_AGENT' };
     const part = findPart(parts, agent, newId);
     part.secrets.push(asking.at);
     return { told, part: part.workId, position: part.secrets.length - 1 };
@@ -158,28 +159,29 @@ function listFirst(names: ReadonlySet<string>, most: number): string[] {
   return first;
 }
 
+const outcomeOf = {
+  away: 'AGENT_NOT_CONNECTED',
+  old: 'AGENT_TOO_OLD',
+  forbidden: 'AGENT_NOT_ALLOWED',
+} as const;
+
 /** The reason why the agent cannot be asked; undefined if it can. */
-function findObstacle(
+function findReason(
   { at, environmentNames }: Asking,
   agent: AskedAgentRow | undefined,
 ): { outcome: SecretCheckOutcome; message: string } | undefined {
   if (agent === undefined)
     return { outcome: 'NO_AGENT', message: 'no environment has an agent: give one a default agent' };
-  const name = `the agent ${JSON.stringify(agent.name)}`;
-  if (!agent.connected || agent.paused) {
-    const why = agent.connected ? 'is paused: resume it' : 'is not connected: start it';
-    return { outcome: 'AGENT_NOT_CONNECTED', message: `${name} ${why}` };
-  }
-  if (!agent.able)
-    return { outcome: 'AGENT_TOO_OLD', message: `${name} is too old for this check: upgrade it` };
-  const { restricted, allowed } = agent;
-  const isAllowed =
-    !restricted ||
-    allowed.includes('') ||
-    (environmentNames.size === 0 ? allowed.length > 0 : allowed.some((each) => environmentNames.has(each)));
-  if (isAllowed) return describeUngranted(at, agent);
-  const message = `${name} is restricted, and its allowlist does not include this project and environment`;
-  return { outcome: 'AGENT_NOT_ALLOWED', message };
+  const allowed = isAllowedInOne(agent, environmentNames);
+  const obstacle = findObstacle({ ...agent, allowed }, 'for this check');
+  if (obstacle === undefined) return describeUngranted(at, agent);
+  const message = `the agent ${JSON.stringify(agent.name)} ${obstacle.words}`;
+  return { outcome: outcomeOf[obstacle.kind], message };
+}
+
+function isAllowedInOne({ restricted, allowed }: AskedAgentRow, names: ReadonlySet<string>): boolean {
+  if (!restricted || allowed.includes('')) return true;
+  return names.size === 0 ? allowed.length > 0 : allowed.some((each) => names.has(each));
 }
 
 function describeUngranted(

@@ -12,6 +12,7 @@ import type { AwaitedWork, Call, Endpoints, LongCall, Services } from '../../ker
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { askAgent, waitForAnswer } from '../../kernel/work/agent-request.ts';
+import { findObstacle } from '../../workspace/agents/index.ts';
 import { type QueriedPlaceRow, queriedPlace } from './warehouse-query.store.ts';
 
 export interface WarehouseQueryServices extends Services {
@@ -66,11 +67,8 @@ async function requireAgent({ rows, body }: QueryCall): Promise<QueriedAgent> {
   return { ...place, agent_id, agent_name };
 }
 
-export function findHindrance({ paused, connected, able }: QueriedPlaceRow): string | undefined {
-  if (paused === true) return 'is paused; resume it';
-  if (connected !== true) return 'is not connected; start it';
-  return able === true ? undefined : 'cannot run queries; install a newer version of it';
-}
+/** Why the agent cannot be asked, after its name. */
+export const findHindrance = (place: QueriedPlaceRow) => findObstacle(place, 'to run queries')?.words;
 
 type Asking = Pick<Call<never>, 'scope' | 'now' | 'newId'> & {
   params: { projectId: string };

@@ -1,29 +1,22 @@
 /** Which agent is asked. */
 import type { ColumnTypes, RowOf } from '../../kernel/database/database.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
-import { connectedSeconds } from '../../workspace/agents/index.ts';
+import { allowedInEnvironment, answeringColumns, answeringOf } from '../../workspace/agents/index.ts';
 
 const placeRow = {
   agent_id: 'uuid?',
   agent_name: 'text?',
-  paused: 'boolean?',
-  connected: 'boolean?',
-  /** Whether a connected instance supports this kind of work. */
-  able: 'boolean?',
+  ...answeringColumns,
+  allowed: 'boolean',
 } satisfies ColumnTypes;
 export type QueriedPlaceRow = RowOf<typeof placeRow>;
-
-const instance = (condition: string) => `exists (
-    select from agent_instance i
-    where i.account_id = a.account_id and i.agent_id = a.agent_id and not i.stopping
-      and i.last_seen_at > $now::timestamptz - interval '${connectedSeconds} seconds' and ${condition})`;
 
 /** The named agent, or that of the environment: its default agent, or else the account's only one. */
 export const queriedPlace = guardedRead(
   { parameters: { environment_name: 'text', agent_id: 'uuid?' }, row: placeRow },
   `
-  select a.agent_id, a.name as agent_name, a.paused, ${instance('true')} as connected,
-    ${instance("'warehouse-query' = any (i.abilities)")} as able
+  select a.agent_id, a.name as agent_name, ${answeringOf('warehouse-query')},
+    ${allowedInEnvironment} as allowed
   from environment e
   left join agent a on a.account_id = e.account_id and a.agent_id = coalesce($agent_id::uuid, e.default_agent_id, (
     select min(agent_id::text)::uuid from agent where account_id = $account_id having count(*) = 1))

@@ -80,10 +80,20 @@ test('a query without an agent that can run it is refused with the reason', asyn
   assert.match(requireProblem(await query(), 409, 'no-agent-for-query').detail, /is not connected/);
   const hello = { protocolVersions: [1], agentVersion: '0.1.0', abilities: ['secret-check'], concurrency: 1 };
   await agent.client.post('/hello', { ...hello, instanceId: '0199a4b0-0000-7000-8000-000000000001' });
-  assert.match(requireProblem(await query(), 409, 'no-agent-for-query').detail, /newer version/);
+  assert.match(requireProblem(await query(), 409, 'no-agent-for-query').detail, /is too old to run queries/);
   requireProblem(await query({ environmentName: 'none' }), 404, 'environment-not-found');
   requireProblem(await query({ agentId: '0199a4b0-0000-7000-8000-000000000002' }), 422, 'unknown-agent');
   assert.equal((await account.admin.post(`${path}/warehouse-queries`, {})).status, 400);
+});
+
+test('a query to a restricted agent whose allowlist lacks the environment is refused at once', async () => {
+  const { account, query } = await scene();
+  const { agentId } = await createQueryingAgent(account);
+  assert.equal((await account.admin.patch(`/agents/${agentId}`, { restrictedAccess: true })).status, 202);
+  assert.match(
+    requireProblem(await query(), 409, 'no-agent-for-query').detail,
+    /its allowlist does not include/,
+  );
 });
 
 test('a query that the agent does not take in time ends without it', async () => {

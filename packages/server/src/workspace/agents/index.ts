@@ -5,6 +5,12 @@ export { hasLiveInstance, lockAgentStatus, updateStatus } from './agent.status.t
 export { findOnlyAgent, requireAgent } from './agent.store.ts';
 export { agentStates, connectedSeconds } from './agent.ts';
 export { findCurrentSecret, parseSecretWakeKey, renderSecretWakeKey } from './agent-secret.store.ts';
+export {
+  allowedInEnvironment,
+  answeringColumns,
+  answeringOf,
+  findObstacle,
+} from './answering-agent.ts';
 export { type RegisteredAgent, registerLocalAgent } from './local-agent.store.ts';
 export { listVaultNames, requireVaultNames } from './vault-names.ts';
 
