@@ -26,6 +26,10 @@ const checks: Record<string, string[]> = {
     ],
   ],
   'dead code': [program('knip', 'bin', 'knip.js'), '--no-progress'],
+  'code for tests only': [
+    program('knip', 'bin', 'knip.js'),
+    ...['--no-progress', '--production', '--config', 'knip.production.json'],
+  ],
   generated: [join(checkout, 'scripts', 'generate.ts'), '--check'],
 };
 

@@ -6,11 +6,11 @@
 import pg from 'pg';
 import type {
   Database,
-  PreparedStatement,
   Read,
   Statement,
   Transaction,
 } from '../../packages/server/src/kernel/database/database.ts';
+import type { PreparedStatement } from '../../packages/server/src/kernel/database/statement.ts';
 
 export interface ModelRow {
   work_id: string;

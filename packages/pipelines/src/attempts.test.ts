@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { parsePipeline } from './parse.ts';
-import { validateProject } from './validate-project.ts';
+import { validateProject } from './validate-project-fixture.ts';
 
 const script = { type: 'sql-script', parameters: { sqlScript: 'SELECT 1' } };
 

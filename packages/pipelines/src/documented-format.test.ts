@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { findingCodes, pipelineTypeOf, validateProject } from './index.ts';
+import { findingCodes, pipelineTypeOf } from './index.ts';
+import { validateProject } from './validate-project-fixture.ts';
 
 const docs = new URL('../../../docs/', import.meta.url);
 const page = readFileSync(new URL('pipelines.md', docs), 'utf8');

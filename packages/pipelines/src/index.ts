@@ -201,7 +201,6 @@ export {
 export { shorten, TemplateError } from './template.ts';
 export { type PlannedOutput, planTransformation, type TransformationPlan } from './transformation-plan.ts';
 export { trimBoth, trimEnd } from './trims.ts';
-export { type ProjectFile, validateProject } from './validate-project.ts';
 export {
   createDeclaredVariable,
   createProjectVariable,

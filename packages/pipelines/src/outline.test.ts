@@ -5,7 +5,7 @@ import { callCycleLimit, findingMessageLimit } from './bounds.ts';
 import type { Finding } from './finding.ts';
 import { linkProject, listAskedVariables } from './link.ts';
 import { outlineFile, type PipelineOutline } from './outline.ts';
-import { validateProject } from './validate-project.ts';
+import { validateProject } from './validate-project-fixture.ts';
 
 interface Sources {
   [path: string]: { components: Record<string, object>; variables?: object };

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { outlineFile } from './outline.ts';
-import { validateProject } from './validate-project.ts';
+import { validateProject } from './validate-project-fixture.ts';
 
 const file = (type: string, components: object) =>
   JSON.stringify({ type, version: '1.0', pipeline: { components } });

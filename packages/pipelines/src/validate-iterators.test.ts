@@ -1,7 +1,7 @@
 /** What the check before a run finds in iterators, grids and calls. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { validateProject } from './validate-project.ts';
+import { validateProject } from './validate-project-fixture.ts';
 
 const scalar = (scope = 'COPIED') => ({ metadata: { type: 'TEXT', scope }, defaultValue: '' });
 const grid = (...columns: string[]) => ({

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { validateProject } from './validate-project.ts';
+import { validateProject } from './validate-project-fixture.ts';
 
 type Components = Record<string, object>;
 const file = (path: string, components: Components, variables: object = {}) => ({

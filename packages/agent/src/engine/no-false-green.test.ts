@@ -13,10 +13,10 @@ import {
   text,
   update,
 } from './pipeline-fixture.ts';
-import { wrongOrders } from './wrong-orders.ts';
-import { wrongParameters } from './wrong-parameters.ts';
+import { wrongOrders } from './wrong-orders-fixture.ts';
+import { wrongParameters } from './wrong-parameters-fixture.ts';
 import type { WrongPipeline } from './wrong-pipeline-fixture.ts';
-import { wrongReferences } from './wrong-references.ts';
+import { wrongReferences } from './wrong-references-fixture.ts';
 
 const wrongPipelines = [...wrongOrders, ...wrongParameters, ...wrongReferences];
 

@@ -87,6 +87,7 @@ const databricks: Readonly<Record<string, string>> = {
   rand: 'UNIFORM(0, 1000, RANDOM()) / 1000',
 };
 
+/** @internal for tests */
 export const foreignFunctions: readonly string[] = [...Object.keys(bigQuery), ...Object.keys(databricks)];
 
 /** Undefined if it is no function of another vendor. */

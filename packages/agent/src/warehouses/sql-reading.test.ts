@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { validateProject } from '@headgate/pipelines';
 import fc from 'fast-check';
+import { validateProject } from '../../../pipelines/src/validate-project-fixture.ts';
 import { createSqlFixture, type SqlFixture } from './sql-rewriting-fixture.ts';
 import { readStatements, splitStatements } from './sql-words.ts';
 

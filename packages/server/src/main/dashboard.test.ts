@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { fireDueSchedules } from '../runtime/schedules/index.ts';
+import { fireDueSchedules } from '../runtime/schedules/schedule-ticks.ts';
 import { examples } from '../testing/guards.ts';
 import { createPlace } from '../testing/place.ts';
 import { startTestServer } from '../testing/server.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { AiMessageData, AiTask, AiTaskMessage } from '@headgate/contract';
 import { Type } from 'typebox';
-import { createRunner, type Runner } from '../runtime/ai-tasks/index.ts';
+import { createRunner, type Runner } from '../runtime/ai-tasks/runner.ts';
 import type { Tool, ToolContext, ToolInput, ToolResult } from '../runtime/ai-tools/index.ts';
 import type { Account, Actor } from './account.ts';
 import { type ModelServer, nameModel, startModelServer } from './model-server.ts';

@@ -2,11 +2,8 @@
 import assert from 'node:assert/strict';
 import type { RepositoryMigration, RepositoryProvider } from '@headgate/contract';
 import { createCredential, sealCredential } from '../delivery/git-remotes/index.ts';
-import {
-  createMigrationSettings,
-  createMigrator,
-  type Migrator,
-} from '../delivery/repository-migrations/index.ts';
+import { createMigrationSettings } from '../delivery/repository-migrations/index.ts';
+import { createMigrator, type Migrator } from '../delivery/repository-migrations/migrator.ts';
 import { Secret } from '../kernel/security/sealed.ts';
 import type { Account } from './account.ts';
 import type { Answer } from './client.ts';

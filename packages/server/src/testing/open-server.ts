@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import type { S3Patience } from '../delivery/blobs/index.ts';
+import type { S3Patience } from '../delivery/blobs/object-store.ts';
 import { createLog } from '../kernel/log.ts';
 import type { Resolve } from '../kernel/security/egress.ts';
 import { endForbiddenWork } from '../kernel/work/forbidden-work.ts';

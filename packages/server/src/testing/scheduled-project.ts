@@ -1,7 +1,7 @@
 /** A project with schedules, for tests. */
 import { randomUUID } from 'node:crypto';
 import type { AccountEventItem, Page, PipelineExecution, Schedule } from '@headgate/contract';
-import { fireDueSchedules } from '../runtime/schedules/index.ts';
+import { fireDueSchedules } from '../runtime/schedules/schedule-ticks.ts';
 import type { TestServer } from './open-server.ts';
 import { createStartableWithAgent } from './startable-project.ts';
 

@@ -1,8 +1,8 @@
 /** TO_*, TRY_TO_* and casts, by their results. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Case, describeCases, openSample } from './sample-data.ts';
-import { translateCastOf } from './translate-expression.ts';
+import { type Case, describeCases, openSample } from './sample-data-fixture.ts';
+import { translateCastOf } from './translate-expression-fixture.ts';
 
 const toText: readonly Case[] = [
   ["TO_CHAR(255, '000x')", '00ff'],

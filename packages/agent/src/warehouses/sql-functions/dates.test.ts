@@ -1,5 +1,5 @@
 /** Dates and times of Snowflake and Redshift, by their results. */
-import { type Case, describeCases } from './sample-data.ts';
+import { type Case, describeCases } from './sample-data-fixture.ts';
 
 const arithmetic: readonly Case[] = [
   ["DATEADD(month, 1, DATE '2024-01-31')", '2024-02-29'],

@@ -9,8 +9,8 @@ import {
   translateFunction,
 } from '../../../../pipelines/src/sql/rewrite/functions/index.ts';
 import { translateType } from '../../../../pipelines/src/sql/rewrite/types.ts';
-import { openSample } from './sample-data.ts';
-import { translateExpression } from './translate-expression.ts';
+import { openSample } from './sample-data-fixture.ts';
+import { translateExpression } from './translate-expression-fixture.ts';
 
 const refused: readonly (readonly [expression: string, message: RegExp])[] = [
   ['DATEADD(fortnight, 1, d)', /^DATEADD: "fortnight" is not a unit of time: write one such as year/],

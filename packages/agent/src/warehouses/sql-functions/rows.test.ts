@@ -1,5 +1,5 @@
 /** Aggregates and window functions, by their results. */
-import { type Case, describeCases } from './sample-data.ts';
+import { type Case, describeCases } from './sample-data-fixture.ts';
 
 const whole: readonly Case[] = [
   ["LISTAGG(g, '') WITHIN GROUP (ORDER BY g)", 'aaabc'],

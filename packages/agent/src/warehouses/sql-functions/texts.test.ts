@@ -1,5 +1,5 @@
 /** Texts, patterns, checksums, by their results. */
-import { type Case, describeCases } from './sample-data.ts';
+import { type Case, describeCases } from './sample-data-fixture.ts';
 
 const parts: readonly Case[] = [
   ['LEFT(s, 5)', 'Hello'],

@@ -1,5 +1,5 @@
 /** Choices, numbers, JSON, objects and arrays, by their results. */
-import { type Case, describeCases } from './sample-data.ts';
+import { type Case, describeCases } from './sample-data-fixture.ts';
 
 const choices: readonly Case[] = [
   ["IFF(i > 1, 'yes', 'no')", 'yes'],

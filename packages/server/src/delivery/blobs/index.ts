@@ -9,7 +9,6 @@ export {
   buildSingleBlobKey,
   type ObjectStore,
   type ObjectStoreSettings,
-  type S3Patience,
 } from './object-store.ts';
 export { openObjectStore } from './object-stores.ts';
 export { type KeptBlobs, requireListed, takeBlobs } from './taking.store.ts';

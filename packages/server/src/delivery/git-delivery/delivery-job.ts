@@ -49,7 +49,7 @@ export function createDeliveryJob(services: DeliveryJobServices): PeriodicJob {
   };
 }
 
-/** Handles what is due now, to its end. Returns whether there may be more. */
+/** Handles what is due now, to its end. Returns whether there may be more. @internal for tests */
 export async function deliverDue(services: DeliveryJobServices): Promise<boolean> {
   const underWay: UnderWay = new Map();
   const isMore = await beginDue(services, underWay);

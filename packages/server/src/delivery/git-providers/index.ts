@@ -8,7 +8,6 @@ export {
   type ProviderCall,
   type ProviderFinding,
   type ProviderFindingCode,
-  type ProviderName,
   ProviderRefused,
   type RepositoryDescription,
   type RotatedToken,

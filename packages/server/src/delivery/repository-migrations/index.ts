@@ -10,7 +10,6 @@ import { repositoryMigrationRoutes } from './repository-migration.routes.ts';
 import { removeSeenTokens, tokenRemovalBatch } from './seen-token.store.ts';
 import { createRenewalJob } from './token-renewal.ts';
 
-export { createMigrator, type Migrator } from './migrator.ts';
 export { createMigrationSettings };
 
 type Given = Omit<MigratorServices, 'limits' | 'retryMilliseconds' | 'config'>;

@@ -10,8 +10,9 @@ import {
   loopbackHosts,
 } from '../../testing/migration-scene.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { createMigrationSettings, createMigrator } from './index.ts';
+import { createMigrationSettings } from './index.ts';
 import { claimMigration, releaseMigration } from './migration-work.store.ts';
+import { createMigrator } from './migrator.ts';
 
 const server = await startTestServer(loopbackHosts);
 const host = await startGitHost();

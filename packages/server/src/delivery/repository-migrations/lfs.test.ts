@@ -13,9 +13,10 @@ import { type LfsHost, startLfsHost } from '../../testing/lfs-host.ts';
 import { createMigrationScene, loopbackHosts } from '../../testing/migration-scene.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { openGitRepository } from '../git/index.ts';
-import { createMigrationSettings, createMigrator } from './index.ts';
+import { createMigrationSettings } from './index.ts';
 import { findPointers, keepReachable } from './lfs-copy.ts';
 import { parsePointer } from './lfs-pointer.ts';
+import { createMigrator } from './migrator.ts';
 
 const server = await startTestServer(loopbackHosts);
 const host = await startGitHost();

@@ -10,7 +10,8 @@ import { startFakeProvider } from '../../testing/git-providers/fake-provider.ts'
 import { createMigrationScene, fillRepository, loopbackHosts } from '../../testing/migration-scene.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { unsealCredential } from '../git-remotes/index.ts';
-import { createMigrationSettings, createMigrator } from './index.ts';
+import { createMigrationSettings } from './index.ts';
+import { createMigrator } from './migrator.ts';
 import { renewTokens } from './token-renewal.ts';
 
 const server = await startTestServer(loopbackHosts);

@@ -6,7 +6,8 @@ import { startGitHost } from '../../testing/git-host.ts';
 import { createMigrationScene, fillRepository, loopbackHosts } from '../../testing/migration-scene.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { waitUntil } from '../../testing/waiting.ts';
-import { createMigrationSettings, createMigrator } from './index.ts';
+import { createMigrationSettings } from './index.ts';
+import { createMigrator } from './migrator.ts';
 
 const server = await startTestServer(loopbackHosts);
 const host = await startGitHost();

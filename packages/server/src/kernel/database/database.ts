@@ -36,8 +36,6 @@ export type { Hearing } from './own-connection.ts';
 export { type ColumnTypes, type ParametersOf, type ParameterTypes, type RowOf, typed } from './sql-types.ts';
 export {
   insertStatement,
-  listStatements,
-  type PreparedStatement,
   passingStatement,
   type Statement,
   statement,

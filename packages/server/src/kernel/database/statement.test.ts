@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import pg from 'pg';
 import { startTestServer } from '../../testing/server.ts';
 import { guardedPage, guardedRead } from '../security/guarded-read.ts';
-import { listStatements, type PreparedStatement, statement } from './database.ts';
 import { type ColumnType, nameSqlType, type ParameterType } from './sql-types.ts';
+import { listStatements, type PreparedStatement, statement } from './statement.ts';
 
 const server = await startTestServer();
 const { database } = server.deps;

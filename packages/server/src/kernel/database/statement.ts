@@ -159,7 +159,7 @@ export function insertStatement<const Columns extends ParameterTypes>(
   );
 }
 
-/** Used by the test that prepares each statement on the migrated database. */
+/** For the test that prepares each statement on the migrated database. @internal */
 export function listStatements(): Iterable<PreparedStatement> {
   return everyStatement.values();
 }

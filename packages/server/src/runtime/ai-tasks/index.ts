@@ -11,7 +11,6 @@ import { tasksKey } from './task-state.ts';
 export type { AiSettings, ModelSettings } from './ai-settings.ts';
 export { createPlaceFinder } from './ai-task.routes.ts';
 export { type AiTasks, createAiTasks } from './ai-tasks.ts';
-export { createRunner, type Runner } from './runner.ts';
 export { buildTaskEvent, describeTask } from './task-event.ts';
 
 interface Needs extends Omit<RunServices & RouteServices, keyof AiTasks> {

@@ -118,7 +118,7 @@ export function createAlertTurns(
 
 const nil = '00000000-0000-0000-0000-000000000000';
 
-/** Judges all that is new. */
+/** Judges all that is new. @internal for tests */
 export async function raiseDueAlerts(services: AlertServices): Promise<void> {
   const turns = createAlertTurns(services);
   while (await turns.takeTurns());

@@ -13,7 +13,7 @@ import {
 import { requireProblem } from '../../testing/client.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { createStartableWithAgent } from '../../testing/startable-project.ts';
-import { fireDueSchedules } from '../schedules/index.ts';
+import { fireDueSchedules } from '../schedules/schedule-ticks.ts';
 import { createAlertRetention } from './alert.retention.ts';
 import { raiseDueAlerts } from './alert-turns.ts';
 

@@ -13,7 +13,7 @@ export {
   scheduleRow,
 } from './schedule.store.ts';
 export { createWantedStart, haveSameTimes, requireTimetable } from './schedule.ts';
-export { fireDueSchedules, type TickServices } from './schedule-ticks.ts';
+export type { TickServices } from './schedule-ticks.ts';
 export { requireRunnable } from './schedule-write.ts';
 export { createScheduledRun } from './scheduled-run.ts';
 export { lateCode } from './tick.ts';

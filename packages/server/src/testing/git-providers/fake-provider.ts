@@ -4,7 +4,8 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { Secret } from '@headgate/contract';
-import type { ProviderAddresses, ProviderName } from '../../delivery/git-providers/index.ts';
+import type { ProviderName } from '../../delivery/git-providers/git-provider.ts';
+import type { ProviderAddresses } from '../../delivery/git-providers/index.ts';
 import { listenOnLoopback } from '../webhook-receiver.ts';
 
 export type FakeRole = 'none' | 'read' | 'write' | 'admin';
