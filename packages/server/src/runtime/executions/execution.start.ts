@@ -5,38 +5,21 @@ import {
   createVersionProblem,
   type PipelineDescription,
   renderPipelinePath,
-  selectChosenVersion,
 } from '../../delivery/artifacts/index.ts';
-
-import {
-  type ColumnTypes,
-  type ParametersOf,
-  type ParameterTypes,
-  type RowOf,
-  typed,
-} from '../../kernel/database/database.ts';
+import type { ColumnTypes, ParametersOf, ParameterTypes, RowOf } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
-import { countQueuedRuns, type QueueLimit } from '../../kernel/work/queued-runs.ts';
-import { joinStartPipelines, renderNames, startPipelineColumns } from './start-pipelines.ts';
+import type { QueueLimit } from '../../kernel/work/queued-runs.ts';
+import { joinStart, renderNames, selectStart, startColumns } from './start-needs.ts';
 
 export type StartRequest = BodyOf<typeof startPipelineExecution>;
 
 const startRow = {
-  default_agent_id: 'uuid?',
+  ...startColumns,
   user_name: 'text',
   /** The agent of the request, if it exists. */
   named_agent_id: 'uuid?',
-  only_agent_id: 'text?',
-  /** Null if the environment has no such version. */
-  version_name: 'text?',
-  enabled: 'boolean?',
-  manifest_digest: 'text?',
-  ...startPipelineColumns,
-  variable_types: typed<Record<string, VariableType>>('json'),
-  /** Counted up to the limit. */
-  queued_runs: 'integer',
 } satisfies ColumnTypes;
 /** What a start needs of its place. */
 export type StartRow = RowOf<typeof startRow>;
@@ -60,22 +43,11 @@ export const whatStartNeeds = guardedRead(
     row: startRow,
   },
   `
-  select e.default_agent_id, (select name from principal where account_id = $account_id
-    and principal_id = $principal_id) as user_name, v.version_name, v.enabled, v.manifest_digest,
-    found.pipelines, more.known_paths, more.uses, more.ignored,
-    (select coalesce(json_object_agg(name, type), '{}') from variable
-      where account_id = $account_id and project_id = $project_id
-        and name = any ($variable_names::text[])) as variable_types,
-    ${countQueuedRuns('$account_id', '$project_id', '$environment_name', '$queue_limit')} as queued_runs,
-    (select agent_id from agent where account_id = $account_id and agent_id = $agent_id::uuid) as named_agent_id,
-    case when $agent_id is null and e.default_agent_id is null then (
-      select case when count(*) = 1 then min(agent_id::text) end from (select agent_id from agent
-        where account_id = $account_id order by agent_id limit 2) two
-    ) end as only_agent_id
+  select ${selectStart}, (select name from principal
+    where account_id = $account_id and principal_id = $principal_id) as user_name,
+    (select agent_id from agent where account_id = $account_id and agent_id = $agent_id::uuid) as named_agent_id
   from environment e
-  left join lateral (${selectChosenVersion('version_name, enabled, manifest_digest, ignored_pipelines')}) v on true
-  left join manifest m on m.account_id = $account_id and m.digest = v.manifest_digest
-  ${joinStartPipelines('$pipeline_names::jsonb')}
+  ${joinStart('$', '$pipeline_names::jsonb')}
   where e.account_id = $account_id and e.project_id = $project_id and e.name = $environment_name`,
 );
 

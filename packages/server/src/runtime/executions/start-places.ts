@@ -1,13 +1,12 @@
 /** What several starts need, read at once: each place and each agent is read only once. */
-import type { SharedArtifact, VariableType } from '@headgate/contract';
-import { selectChosenVersion } from '../../delivery/artifacts/index.ts';
+import type { SharedArtifact } from '@headgate/contract';
 import { chooseVersions } from '../../delivery/shared-pipelines/index.ts';
 import { type ColumnTypes, type Read, type RowOf, statement, typed } from '../../kernel/database/database.ts';
 import { Problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
-import { countQueuedRuns, type QueueLimit } from '../../kernel/work/queued-runs.ts';
+import type { QueueLimit } from '../../kernel/work/queued-runs.ts';
 import { requireStart, type Start, type StartRequest } from './execution.start.ts';
-import { joinStartPipelines, renderNames, startPipelineColumns } from './start-pipelines.ts';
+import { joinStart, renderNames, selectStart, startColumns } from './start-needs.ts';
 
 /** A start in any account. */
 export interface WantedStart extends StartRequest {
@@ -20,20 +19,9 @@ export type FoundStart =
   | { start: Omit<Start, 'userName'>; sharedArtifacts: readonly SharedArtifact[]; problem?: undefined }
   | { problem: Problem };
 
-const placeRow = {
-  index: 'integer',
-  default_agent_id: 'uuid?',
-  only_agent_id: 'text?',
-  version_name: 'text?',
-  enabled: 'boolean?',
-  manifest_digest: 'text?',
-  ...startPipelineColumns,
-  variable_types: typed<Record<string, VariableType>>('json'),
-  queued_runs: 'integer',
-} satisfies ColumnTypes;
+const placeRow = { index: 'integer', ...startColumns } satisfies ColumnTypes;
 type PlaceRow = RowOf<typeof placeRow>;
 
-// The same as `whatStartNeeds`, for many places and without a check of rights.
 const selectPlaces = statement(
   {
     parameters: {
@@ -49,21 +37,11 @@ const selectPlaces = statement(
     row: placeRow,
   },
   `
-  select w.index::integer as index, e.default_agent_id, (
-      select case when count(*) = 1 then min(agent_id::text) end from (
-        select agent_id from agent a where a.account_id = w.account_id order by agent_id limit 2) two) as only_agent_id,
-    v.version_name, v.enabled, v.manifest_digest,
-    found.pipelines, more.known_paths, more.uses, more.ignored,
-    (select coalesce(json_object_agg(name, type), '{}') from variable
-      where account_id = w.account_id and project_id = w.project_id
-        and name = any ($variable_names::text[])) as variable_types,
-    ${countQueuedRuns('w.account_id', 'w.project_id', 'w.environment_name', '$queue_limit')} as queued_runs
+  select w.index::integer as index, ${selectStart}
   from unnest($account_ids::uuid[], $project_ids::uuid[], $environment_names::text[], $version_names::text[],
     $pipeline_names::text[]) with ordinality as w (account_id, project_id, environment_name, version_name, pipeline_names, index)
   join environment e on e.account_id = w.account_id and e.project_id = w.project_id and e.name = w.environment_name
-  left join lateral (${selectChosenVersion('version_name, enabled, manifest_digest, ignored_pipelines', 'w.')}) v on true
-  left join manifest m on m.account_id = w.account_id and m.digest = v.manifest_digest
-  ${joinStartPipelines('w.pipeline_names::jsonb')}`,
+  ${joinStart('w.', 'w.pipeline_names::jsonb')}`,
 );
 
 const selectAgents = statement(

@@ -1,21 +1,29 @@
 /**
- * SQL that reads of a version's pipelines only what a start needs: a version may have megabytes of descriptions,
- * which the server does not parse for each start.
+ * SQL that reads what a start needs. Of a version's pipelines it reads only that: a version may have megabytes of
+ * descriptions, which the server does not parse for each start.
  */
-import { type IgnoredPipeline, sharedArtifactLimit } from '@headgate/contract';
+import { type IgnoredPipeline, sharedArtifactLimit, type VariableType } from '@headgate/contract';
 import {
   listCandidatePaths,
   pipelineExtensions,
   pipelineNameOf,
   type SharedPipelineUse,
 } from '@headgate/pipelines';
-import type { PipelineDescription } from '../../delivery/artifacts/index.ts';
+import { type PipelineDescription, selectChosenVersion } from '../../delivery/artifacts/index.ts';
 import { type ColumnTypes, typed } from '../../kernel/database/database.ts';
+import { countQueuedRuns } from '../../kernel/work/queued-runs.ts';
 
 /** Enough to find the nearest name of an ordinary version. */
 const knownPathLimit = 2_000;
 
-export const startPipelineColumns = {
+export const startColumns = {
+  default_agent_id: 'uuid?',
+  /** Of an account with one agent, if the environment has no default agent. */
+  only_agent_id: 'text?',
+  /** Null if the environment has no such version. */
+  version_name: 'text?',
+  enabled: 'boolean?',
+  manifest_digest: 'text?',
   /** The pipelines with the requested names, of either type. Null if there is no such version. */
   pipelines: typed<PipelineDescription[] | null>('jsonb'),
   /** Some paths of the version, if a requested name is missing. */
@@ -24,7 +32,27 @@ export const startPipelineColumns = {
   uses: typed<SharedPipelineUse[] | null>('jsonb'),
   /** The files with the requested names that the upload ignored. */
   ignored: typed<IgnoredPipeline[] | null>('jsonb'),
+  /** Of the project's variables that are named. */
+  variable_types: typed<Record<string, VariableType>>('json'),
+  /** Counted up to the limit. */
+  queued_runs: 'integer',
 } satisfies ColumnTypes;
+
+/**
+ * SQL: `startColumns` of the environment `e`, of what `joinStart` joins to it. It takes the parameters `variable_names`
+ * and `queue_limit`.
+ */
+export const selectStart = `
+    e.default_agent_id, v.version_name, v.enabled, v.manifest_digest,
+    case when e.default_agent_id is null then (
+      select case when count(*) = 1 then min(agent_id::text) end from (
+        select agent_id from agent a where a.account_id = e.account_id order by agent_id limit 2) two
+    ) end as only_agent_id,
+    found.pipelines, more.known_paths, more.uses, more.ignored,
+    (select coalesce(json_object_agg(name, type), '{}') from variable
+      where account_id = e.account_id and project_id = e.project_id
+        and name = any ($variable_names::text[])) as variable_types,
+    ${countQueuedRuns('e.account_id', 'e.project_id', 'e.name', '$queue_limit')} as queued_runs`;
 
 /** The names that `joinStartPipelines` takes. */
 export function renderNames(pipelineNames: readonly string[]): string {
@@ -33,11 +61,14 @@ export function renderNames(pipelineNames: readonly string[]): string {
 }
 
 /**
- * For a `from` in which `m` is the manifest, and `v` the version.
+ * SQL that follows `from environment e`.
  *
+ * @param of what stands before the names of the place: `$`, or the alias of a table and a dot
  * @param names SQL for the requested names without extension, a jsonb array
  */
-export const joinStartPipelines = (names: string) => `
+export const joinStart = (of: string, names: string) => `
+  left join lateral (${selectChosenVersion('version_name, enabled, manifest_digest, ignored_pipelines', of)}) v on true
+  left join manifest m on m.account_id = e.account_id and m.digest = v.manifest_digest
   left join lateral (
     select jsonb_path_query_array(m.pipelines, '$[*] ? (@.name == $"names"[*])', jsonb_build_object('names', ${names})) as pipelines
     offset 0
