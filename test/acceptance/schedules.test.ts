@@ -99,12 +99,18 @@ describe(`schedules on two servers, one of which is killed (TEST_SEED=${testSeed
     const range = { from: '2026-01-01T00:00:00Z', to: '2026-02-01T00:00:00Z', concurrency: 4 };
     const backfills = `${project.path}/schedules/${scheduleId}/backfills`;
     const { backfillId } = await client.ask('POST', backfills, range);
-    await delay(700);
-    await one.kill((await one.process('server')).pid);
+    const path = `/v1/pipeline-executions?backfillId=${backfillId}&limit=100`;
+    const server = (await one.process('server')).pid;
+    let started = 0;
+    await waitUntil('the first runs', 120, async () => {
+      started = (await client.ask('GET', path)).results.length;
+      return started > 0;
+    });
+    await one.kill(server);
+    assert.ok(started < 31, 'it was killed before the last run');
     await one.start('node');
     const read = () => client.ask('GET', `${backfills}/${backfillId}`);
     await waitUntil('the end of the backfill', 300, async () => (await read()).status === 'COMPLETED');
-    const path = `/v1/pipeline-executions?backfillId=${backfillId}&limit=100`;
     const { body } = await client.call('GET', path);
     const { results } = body as {
       results: { pipelineExecutionId: string; status: string; scheduleTick: string }[];
