@@ -7,25 +7,29 @@ export interface TestSelection {
   parts: string[];
   /** Options of `node --test`, passed on as they are. */
   nodeOptions: string[];
+  /** Only the tests that concern what differs from this revision. */
+  changedSince?: string;
   /** Print the files that took longest. */
   showsSlowest: boolean;
 }
 
 const TIER_OPTIONS = TIERS.map((tier) => `[--${tier}]`).join(' ');
-const USAGE = `npm test -- ${TIER_OPTIONS} [--slowest] [--test-…=…] [part-of-a-path …]`;
+const USAGE = `npm test -- ${TIER_OPTIONS} [--changed[=revision]] [--slowest] [--test-…=…] [part-of-a-path …]`;
 
 /** @throws when an option is unknown */
 export function readTestSelection(args: readonly string[]): TestSelection {
   const options = args.filter((arg) => arg.startsWith('-'));
   const tiers = TIERS.filter((tier) => options.includes(`--${tier}`));
   const nodeOptions = options.filter((option) => option.startsWith('--test-'));
-  const known = new Set([...tiers.map((tier) => `--${tier}`), ...nodeOptions, '--slowest']);
+  const changed = options.find((option) => /^--changed(=.+)?$/.test(option));
+  const known = new Set([...tiers.map((tier) => `--${tier}`), ...nodeOptions, '--slowest', changed]);
   const unknown = options.find((option) => !known.has(option));
   if (unknown !== undefined) throw new Error(`There is no option ${unknown}. Usage: ${USAGE}`);
   return {
     tiers: tiers.length === 0 ? TIERS : tiers,
     parts: args.filter((arg) => !arg.startsWith('-')),
     nodeOptions,
+    ...(changed === undefined ? {} : { changedSince: changed.slice('--changed='.length) || 'HEAD' }),
     showsSlowest: options.includes('--slowest'),
   };
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { readTestSelection, selectTestFiles } from './test-selection.ts';
-import { createTierSorter, type Tier } from './test-tiers.ts';
+import { createModuleReader, createTierSorter, type Tier } from './test-tiers.ts';
 
 const folders: string[] = [];
 after(() => {
@@ -19,7 +19,7 @@ function tierOf(path: string, text: string, others: Record<string, string> = {})
     mkdirSync(dirname(join(checkout, file)), { recursive: true });
     writeFileSync(join(checkout, file), content);
   }
-  return createTierSorter(checkout)(path);
+  return createTierSorter(createModuleReader(checkout))(path);
 }
 
 const path = 'packages/server/src/kernel/a.test.ts';

@@ -22,23 +22,25 @@ const OUTSIDE_PACKAGE = /^(pg|fastify|undici|recheck|@duckdb\/.*)$/;
 const SOURCE_FILE = /\.(ts|mjs|cjs|js)$/;
 
 /** The imports of a source file, without type imports, which do not exist at run time. */
-interface LoadedModules {
+export interface LoadedModules {
   /** Paths from the checkout. */
   files: string[];
   /** Names of npm packages and of Node's modules. */
   packages: string[];
 }
 
-/** Sorts test files into tiers. It reads each source file once, so sort all files with one sorter. */
-export function createTierSorter(checkout: string): (testFile: string) => Tier {
+/** Reads what source files import, each of them once. */
+export function createModuleReader(checkout: string): (path: string) => LoadedModules {
   const known = new Map<string, LoadedModules>();
-
-  function modulesOf(path: string): LoadedModules {
+  return (path) => {
     const found = known.get(path) ?? readLoadedModules(checkout, path);
     known.set(path, found);
     return found;
-  }
+  };
+}
 
+/** Sorts test files into tiers. */
+export function createTierSorter(modulesOf: (path: string) => LoadedModules): (testFile: string) => Tier {
   function reachesOutsideWorld(testFile: string): boolean {
     const reached = new Set([testFile]);
     // A set's iteration also visits what is added on the way.

@@ -7,13 +7,14 @@ import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { prepareRunCode } from '../packages/agent/src/pool/run-code.ts';
+import { findConcernedTests, listChangedFiles } from './changed-tests.ts';
 import { createOutputTurns, type OutputTurn } from './output-turns.ts';
 import { onOwnPostgres, prepareCluster, THROWAWAY_SETTINGS } from './own-postgres.ts';
 import { inRunFolder } from './run-folder.ts';
 import { groupTestFiles } from './test-groups.ts';
 import { runTests } from './test-run.ts';
-import { readTestSelection, selectTestFiles } from './test-selection.ts';
-import { createTierSorter, TIERS } from './test-tiers.ts';
+import { readTestSelection, selectTestFiles, type TestSelection } from './test-selection.ts';
+import { createModuleReader, createTierSorter, TIERS } from './test-tiers.ts';
 import type { TestTotals } from './test-totals.ts';
 
 const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -32,8 +33,9 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 
 async function main(args: readonly string[]): Promise<TestTotals> {
   const selection = readTestSelection(args);
-  const files = globSync(TEST_FILES, { cwd: checkout });
-  const selected = selectTestFiles(selection, files, createTierSorter(checkout));
+  const modulesOf = createModuleReader(checkout);
+  const files = chooseFiles(selection, modulesOf);
+  const selected = selectTestFiles(selection, files, createTierSorter(modulesOf));
   const chosen = TIERS.filter((tier) => selected[tier].length > 0);
   const others = chosen.filter((tier) => tier !== 'unit');
   const isTurned = chosen.includes('unit') && others.length > 0;
@@ -81,6 +83,23 @@ async function main(args: readonly string[]): Promise<TestTotals> {
   const totals = sumOf((await settleAll(running)).flat());
   if (selection.showsSlowest) printSlowest(totals);
   return totals;
+}
+
+function chooseFiles(
+  { changedSince }: TestSelection,
+  modulesOf: ReturnType<typeof createModuleReader>,
+): string[] {
+  const files = globSync(TEST_FILES, { cwd: checkout });
+  if (changedSince === undefined) return files;
+  const changed = listChangedFiles(checkout, changedSince);
+  const concerned = findConcernedTests(files, changed, modulesOf);
+  for (const path of concerned.unknown) console.log(`${path}: no import tells which tests it concerns`);
+  console.log(
+    `${concerned.files.length} of ${files.length} test files concern what changed since ${changedSince}`,
+  );
+  if (concerned.files.length === 0)
+    throw new Error(`No test file concerns what changed since ${changedSince}.`);
+  return concerned.files;
 }
 
 /** The agents of installations run as another user, and keep what they compile there too. */
