@@ -57,6 +57,65 @@ describe('lengths of texts', () => {
     assert.deepEqual(await snowflake.rows(script), [['abc', 'a', '12', 'abc', 'ab', 'ab']]);
   });
 
+  it('are kept by tables that are made like others, with defaults, NOT NULL and keys', async () => {
+    await snowflake.rows(`create or replace table origin (id int primary key, code varchar(2) not null default 'zz', note varchar);
+      insert into origin values (1, 'ab', 'n');
+      create or replace table cloned clone origin; create or replace table empty like origin;
+      create or replace temporary table brief clone origin; create table if not exists cloned clone empty;
+      create schema originals; create table originals.t clone origin; create schema copies clone originals;
+      insert into cloned (id) values (2); insert into copies.t (id) values (3)`);
+    for (const table of ['cloned', 'empty', 'brief', 'copies.t'])
+      assert.match(
+        await readRefusal(snowflake, `insert into ${table} (id, code) values (9, 'abc')`),
+        /has 3 characters, and the column is VARCHAR\(2\)/,
+        table,
+      );
+    assert.match(await readRefusal(snowflake, 'insert into cloned (id, code) values (9, null)'), /NOT NULL/);
+    assert.deepEqual(
+      await snowflake.rows(
+        'select id, code from cloned union all select id, code from copies.t order by 1, 2',
+      ),
+      [
+        [1, 'ab'],
+        [1, 'ab'],
+        [2, 'zz'],
+        [3, 'zz'],
+      ],
+    );
+    assert.deepEqual(await snowflake.rows('select count(*) from empty'), [[0]]);
+    const keys =
+      "select table_name from information_schema.table_constraints where constraint_type = 'PRIMARY KEY' and table_name in ('CLONED', 'EMPTY') order by 1";
+    assert.deepEqual(await snowflake.rows(keys), [['cloned'], ['empty']]);
+    assert.match(
+      await readRefusal(snowflake, 'create table past clone origin at (offset => -60)'),
+      /CLONE of an earlier state \(AT, BEFORE\) is not supported here/,
+    );
+    assert.match(
+      await readRefusal(snowflake, 'create or replace table cloned clone cloned'),
+      /cannot be made from itself/,
+    );
+    assert.match(await readRefusal(snowflake, 'create table x clone nowhere'), /there is no table nowhere/);
+    await redshift.rows(`create table origin (id int primary key, code varchar(2) default 'zz');
+      create table plain (like origin); create table full_copy (like origin including defaults);
+      insert into plain (id) values (1); insert into full_copy (id) values (2)`);
+    assert.deepEqual(
+      await redshift.rows(
+        'select code from plain union all select code from full_copy order by 1 nulls first',
+      ),
+      [[null], ['zz']],
+    );
+    assert.match(await readRefusal(redshift, "insert into plain values (1, 'abc')"), /VARCHAR\(2\)/);
+  });
+
+  it('hold for columns that are added', async () => {
+    await snowflake.rows(`create or replace table grown (id int); insert into grown values (1);
+      alter table grown add column code varchar(2) default 'ab', note varchar(3), free varchar`);
+    assert.deepEqual(await snowflake.rows('select * from grown'), [[1, 'ab', null, null]]);
+    for (const script of ["insert into grown values (2, 'abc', 'n', 'x')", "update grown set note = 'abcd'"])
+      assert.match(await readRefusal(snowflake, script), /and the column is VARCHAR\([23]\)/, script);
+    await snowflake.rows("insert into grown values (2, 'cd', 'abc', repeat('x', 100))");
+  });
+
   it('can be changed, and the rest of the table stays', async () => {
     await snowflake.rows(`create table parts (id int autoincrement, name varchar(2) not null, note varchar(1) default 'n');
       insert into parts (name) values ('ab'); create index parts_by_id on parts (id);
@@ -98,9 +157,9 @@ describe('lengths of texts', () => {
   });
 
   it('are named if a column is added, where they cannot be kept', async () => {
-    await snowflake.rows('create table grown (a int)');
-    assert.deepEqual(await snowflake.notes('alter table grown add column b varchar(2)'), [
-      'the length of an added column is not checked here',
+    await snowflake.rows('create or replace table grown (a int)');
+    assert.deepEqual(await snowflake.notes('alter table grown add column if not exists b varchar(2)'), [
+      'with IF NOT EXISTS, the length of an added column is not checked here',
     ]);
   });
 

@@ -25,7 +25,7 @@ import {
   type NamedTable,
   type StatementSql,
 } from './statement-sql.ts';
-import { listTypeChange, renderLengthCheck } from './text-lengths.ts';
+import { listAddedChecks, listTypeChange, renderLengthCheck } from './text-lengths.ts';
 
 const kind = 'ALTER TABLE';
 
@@ -164,23 +164,20 @@ function renderChanges(head: string, table: NamedTable, rest: readonly Node[], f
   if (isWord(verb, 'ADD') && !isWord(rest[1], 'CONSTRAINT', 'PRIMARY', 'UNIQUE', 'FOREIGN', 'CHECK')) {
     const exists = hasWords(rest, start, 'IF', 'NOT', 'EXISTS') ? 3 : 0;
     const columns: TableColumns = { table, temporary: false, replaces: false, ifNotExists: true, keys: [] };
-    const added = splitByComma(rest.slice(start + exists));
-    if (
-      added.some((part) => renderLengthCheck(isWord(part[0], 'COLUMN') ? part.slice(1) : part, frame) !== '')
-    )
-      frame.notes.add('the length of an added column is not checked here');
-    const parts = added.map((part) =>
-      renderColumnDefinition(
-        part[0] !== undefined && isWord(part[0], 'COLUMN') ? part.slice(1) : part,
-        columns,
-        frame,
-      ),
+    const added = splitByComma(rest.slice(start + exists)).map((part) =>
+      isWord(part[0], 'COLUMN') ? part.slice(1) : part,
     );
+    const checks = added.map((part) => renderLengthCheck(part, frame)).filter((check) => check !== '');
+    const isChecked = checks.length > 0 && exists === 0;
+    if (checks.length > 0 && exists > 0)
+      frame.notes.add('with IF NOT EXISTS, the length of an added column is not checked here');
+    const parts = added.map((part) => renderColumnDefinition(part, columns, frame));
     addKeys(table.sql, columns.keys, frame);
-    return chain(
-      parts.map((part) => `${head} ADD COLUMN ${exists > 0 ? 'IF NOT EXISTS ' : ''}${part}`),
-      frame,
-    );
+    const statements = parts.map((part) => `${head} ADD COLUMN ${exists > 0 ? 'IF NOT EXISTS ' : ''}${part}`);
+    return {
+      ...chain(statements, frame),
+      ...(isChecked ? { listed: listAddedChecks(table, checks) } : {}),
+    };
   }
   if (isWord(verb, 'ADD')) return renderAddConstraint(head, table, rest, frame);
   if (isWord(verb, 'DROP') && isWord(rest[1], 'CONSTRAINT', 'PRIMARY', 'UNIQUE', 'FOREIGN'))

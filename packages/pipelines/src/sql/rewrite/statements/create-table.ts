@@ -1,6 +1,7 @@
 /** CREATE TABLE: columns, options, AS, LIKE and CLONE. */
 import { Cursor } from '../cursor.ts';
 import { copyNodes, copyText, type Frame, refuse } from '../frame.ts';
+import { vendorOf } from '../names.ts';
 import { readType } from '../sql-types.ts';
 import { keyOf } from '../table-names.ts';
 import { quoteName, quoteNames } from '../tokens.ts';
@@ -16,6 +17,7 @@ import {
 } from '../tree.ts';
 import { addKeys, readKey, renderColumnDefinition, type TableColumns } from './columns.ts';
 import { keepIfNotExists, type Modifiers } from './creation.ts';
+import { nothing } from './schemas.ts';
 import {
   ignoreAccess,
   type NamedTable,
@@ -23,6 +25,7 @@ import {
   renderExists,
   type StatementSql,
 } from './statement-sql.ts';
+import { listTableCopy, refuseEarlierState } from './table-copies.ts';
 import { renderLengthCheck } from './text-lengths.ts';
 
 const kind = 'CREATE TABLE';
@@ -52,8 +55,8 @@ export function renderCreateTable(
     refuse(frame, cursor.node, 'CREATE TABLE … USING TEMPLATE is not supported here: list the columns');
   const group = cursor.node;
   if (isGroup(group) && isWord(group.nodes[0], 'LIKE')) {
-    const source = readTableName(group.nodes, 1, frame, { writes: false });
-    if (source !== undefined) return { sql: `${cursor.sql}${renderCopy(source, false, frame)}`, kind };
+    const copy = renderCopy(group.nodes, cursor.sql, columns, frame);
+    if (copy !== undefined) return copy;
   }
   const definitions = isGroup(group) ? group : undefined;
   const head = cursor.sql;
@@ -63,9 +66,8 @@ export function renderCreateTable(
   dropOptions(body, frame);
   const { rest } = body;
   if (isWord(rest[0], 'LIKE', 'CLONE')) {
-    const source = readTableName(rest, 1, frame, { writes: false });
-    if (source !== undefined)
-      return { sql: `${head}${renderCopy(source, isWord(rest[0], 'CLONE'), frame)}`, kind };
+    const copy = renderCopy(rest, head, columns, frame);
+    if (copy !== undefined) return copy;
   }
   if (isWord(rest[0], 'AS')) {
     const query = frame.render.query(rest.slice(1), frame);
@@ -83,11 +85,17 @@ function declareAfter(
   frame: Frame,
 ): Pick<StatementSql, 'onlyIf'> {
   if (keys.length === 0) return {};
+  const made = findPlace(table, temporary);
+  addKeys(made.sql, keys, frame);
+  return ifNotExists ? { onlyIf: made.isMissing } : {};
+}
+
+/** Where the new table is, and a query for a row if there is none yet. */
+function findPlace(table: NamedTable, temporary: boolean) {
   const place = temporary ? ['temp', 'main', table.place.at(-1) ?? ''] : table.place;
-  addKeys(temporary ? quoteNames(place) : table.sql, keys, frame);
-  if (!ifNotExists) return {};
   const exists = `${renderExists(place)}${temporary ? " AND table_catalog = 'temp'" : ''}`;
-  return { onlyIf: `SELECT 1 WHERE NOT EXISTS (${exists})` };
+  const sql = temporary ? quoteNames(place) : table.sql;
+  return { place, sql, isMissing: `SELECT 1 WHERE NOT EXISTS (${exists})` };
 }
 
 /** A temporary table has no schema: the other statements of the script find it by its name. */
@@ -105,9 +113,34 @@ function addName(cursor: Cursor, temporary: boolean, frame: Frame): NamedTable {
   return table;
 }
 
-function renderCopy(source: NamedTable, hasRows: boolean, frame: Frame): string {
-  frame.notes.add(`the constraints and defaults of ${source.names.join('.')} are not copied here`);
-  return ` AS SELECT * FROM ${source.sql}${hasRows ? '' : ' LIMIT 0'}`;
+/**
+ * LIKE and CLONE. Redshift's LIKE has defaults only if it says so, and no keys.
+ *
+ * @param nodes with LIKE or CLONE, the name and the options
+ */
+function renderCopy(
+  nodes: readonly Node[],
+  head: string,
+  { table, temporary, ifNotExists }: TableColumns,
+  frame: Frame,
+): StatementSql | undefined {
+  const source = readTableName(nodes, 1, frame, { writes: false });
+  if (source === undefined) return undefined;
+  const clones = isWord(nodes[0], 'CLONE');
+  const made = findPlace(table, temporary);
+  if (keyOf(source.place) === keyOf(made.place))
+    refuse(frame, nodes[0], 'a table cannot be made from itself: give the new one another name');
+  if (clones) refuseEarlierState(nodes, source.next, frame);
+  const isRedshift = vendorOf(frame.script.names) === 'redshift';
+  const listed = listTableCopy({
+    head: head.trimEnd(),
+    target: made.sql,
+    source,
+    rows: clones,
+    defaults: !isRedshift || hasWords(nodes, source.next, 'INCLUDING', 'DEFAULTS'),
+    keys: !isRedshift,
+  });
+  return { sql: nothing, kind, listed, ...(ifNotExists ? { onlyIf: made.isMissing } : {}) };
 }
 
 /** `CREATE TABLE t (a int, b text) AS SELECT …`: DuckDB takes only names there. */

@@ -7,6 +7,7 @@ import { defaultDatabase, encodeDatabase, type PlacedSchema, placeSchema } from 
 import { quoteNames, quoteText } from '../tokens.ts';
 import { findChainEnd, hasWords, isWord, type Node, readChain } from '../tree.ts';
 import { ignore, type StatementSql } from './statement-sql.ts';
+import { quoteSql, refuseEarlierState, tableBodies } from './table-copies.ts';
 
 interface NamedObject {
   readonly names: readonly string[];
@@ -31,12 +32,7 @@ function readSchemaPlace(names: readonly string[], frame: Frame): PlacedSchema {
 function readClone(nodes: readonly Node[], at: number, frame: Frame): NamedObject | undefined {
   if (!isWord(nodes[at], 'CLONE')) return undefined;
   const source = readName(nodes, at + 1, frame);
-  if (nodes[source.end] !== undefined && !isWord(nodes[source.end], 'DATA_RETENTION_TIME_IN_DAYS', 'COPY'))
-    refuse(
-      frame,
-      nodes[source.end],
-      'CLONE of an earlier state (AT, BEFORE) is not supported here: the warehouse keeps only the present state',
-    );
+  refuseEarlierState(nodes, source.end, frame);
   return source;
 }
 
@@ -191,9 +187,6 @@ function inDatabase(database: string): string | undefined {
 
 const describeMissing = ({ written }: NamedObject) => `there is no ${written} to clone`;
 
-/** SQL that quotes the name that other SQL gives. */
-const quoteSql = (sql: string) => `'"' || replace(${sql}, '"', '""') || '"'`;
-
 const orderSteps = (steps: string) => `SELECT statement FROM (${steps}) ORDER BY step`;
 
 const listDrops = (condition: string) =>
@@ -203,7 +196,7 @@ const listCopies = (condition: string, target: string, missing: string) =>
   orderSteps(listCopySteps(condition, target, missing));
 
 /**
- * The statements that copy the tables of schemas, with their rows, defaults, NOT NULL, keys and sequences. A view is
+ * The statements that copy the tables of schemas, with their rows, lengths, defaults, NOT NULL, keys and sequences. A view is
  * refused: its query names the tables of the schema that it was written in.
  *
  * @param condition for `schema_name` of the source
@@ -220,9 +213,10 @@ function listCopySteps(condition: string, target: string, missing: string): stri
     `SELECT 0 AS step, error(${quoteText(missing)}) AS statement WHERE NOT EXISTS (SELECT 1 FROM duckdb_schemas() WHERE ${here})`,
     `SELECT 0, error('the view ' || view_name || ' cannot be cloned here: drop it, and create it in the new schema') FROM duckdb_views() WHERE ${here} AND NOT internal`,
     `SELECT 3, 'CREATE SEQUENCE ' || ${target} || '.' || ${quoteSql('sequence_name')} || ' START WITH ' || coalesce(last_value + increment_by, start_value) || ' INCREMENT BY ' || increment_by || ' MINVALUE ' || min_value || ' MAXVALUE ' || max_value || CASE WHEN cycle THEN ' CYCLE' ELSE '' END FROM duckdb_sequences() WHERE ${here}`,
-    `SELECT 4, 'CREATE TABLE ' || ${target} || '.' || ${table} || ' AS FROM ' || ${source} || '.' || ${table} FROM duckdb_tables() WHERE ${here}`,
-    `SELECT 5, ${alter} || ' SET DEFAULT ' || replace(column_default, ${source} || '.', ${target} || '.') ${ofTables} AND column_default IS NOT NULL`,
-    `SELECT 6, ${alter} || ' SET NOT NULL' ${ofTables} AND NOT is_nullable`,
-    `SELECT 7, 'COMMENT ON COLUMN ' || ${target} || '.' || ${table} || '.' || ${column} || ' IS ''' || replace(comment, '''', '''''') || '''' ${ofTables} AND comment IS NOT NULL`,
+    `SELECT 4, 'CREATE TABLE ' || ${target} || '.' || ${table} || body FROM duckdb_tables() JOIN ${tableBodies} USING (database_name, table_oid) WHERE ${here}`,
+    `SELECT 5, 'INSERT INTO ' || ${target} || '.' || ${table} || ' SELECT * FROM ' || ${source} || '.' || ${table} FROM duckdb_tables() WHERE ${here}`,
+    `SELECT 6, ${alter} || ' SET DEFAULT ' || replace(column_default, ${source} || '.', ${target} || '.') ${ofTables} AND column_default IS NOT NULL`,
+    `SELECT 7, ${alter} || ' SET NOT NULL' ${ofTables} AND NOT is_nullable`,
+    `SELECT 8, 'COMMENT ON COLUMN ' || ${target} || '.' || ${table} || '.' || ${column} || ' IS ''' || replace(comment, '''', '''''') || '''' ${ofTables} AND comment IS NOT NULL`,
   ].join(' UNION ALL ');
 }
