@@ -82,6 +82,10 @@ describe('errors of DuckDB', () => {
     assert.match(await explain('select * from loop_1'), /^Catalog Error: .* does not exist!\n\nLINE 1: /);
     await connection.run('create table invoices (id integer)');
     assert.match(await explain('insert into invoice values (1)'), /Did you mean "invoices"\?$/);
+    // DuckDB proposes "pg_enum or pgenums" here.
+    await connection.run('create table pgenums (id integer)');
+    assert.match(await explain('select * from pgenum'), /Did you mean "pgenums"\?/);
+    await connection.run('drop table pgenums');
   });
 
   it('show names with dots as they were written', async () => {

@@ -37,10 +37,15 @@ export function explainError(
   if (/^Constraint Error: CHECK/.test(reason)) return explainLength(reason) ?? reason;
   if (/^Invalid Input Error: Error when sniffing file/.test(reason)) return explainUnknownFormat(reason);
   if (/CSV Error on Line: \d/.test(reason)) return explainWrongLine(reason);
-  return showNames(reason.replace(manyCandidates, '')).replace(
-    /\n{1,3}Did you mean "(?:pg_|pragma_|duckdb_|sqlite_)\w*"\?/,
-    '',
-  );
+  return showNames(reason.replace(manyCandidates, '')).replace(proposal, leaveOutSystem);
+}
+
+const proposal = /\n{1,3}Did you mean "([^"\n]{1,1000})"\?/;
+
+/** Of the names that DuckDB proposes, those that people made. */
+function leaveOutSystem(whole: string, names: string): string {
+  const own = names.split(' or ').filter((name) => !/^(?:pg_|pragma_|duckdb_|sqlite_)/.test(name));
+  return own.length === 0 ? '' : whole.replace(names, () => own.join(' or '));
 }
 
 /** An operator has up to sixty. */

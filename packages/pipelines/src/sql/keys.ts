@@ -37,7 +37,9 @@ const isOf = ({ columns }: DeclaredKey, column: string) =>
 /** The comment of a column of a new table: the marks of its keys, and what people wrote. */
 export function createComment(column: string, keys: readonly DeclaredKey[], written = ''): string {
   const marks = keys.filter((key) => isOf(key, column)).map(createMark);
-  return marks.length === 0 ? written : `${marks.join('')}${written === '' ? '' : ` ${written}`}`;
+  // What people wrote is no mark.
+  const text = written !== '' && (marks.length > 0 || mark.test(written)) ? ` ${written}` : written;
+  return `${marks.join('')}${text}`;
 }
 
 /** The statements that declare the keys of a new table. `quote`: how the dialect writes a name. */
