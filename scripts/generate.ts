@@ -66,8 +66,9 @@ async function removeOtherPages(known: readonly string[]): Promise<void> {
 /** Runs the test that compares them, with the option that updates them. */
 function recordExamples(): void {
   const tests = fileURLToPath(new URL('test.ts', import.meta.url));
-  const { status } = spawnSync(process.execPath, [tests, 'published-examples', '--test-update-snapshots'], {
+  const names = ['published-examples', 'database/schema'];
+  const { status } = spawnSync(process.execPath, [tests, ...names, '--test-update-snapshots'], {
     stdio: 'inherit',
   });
-  if (status !== 0) throw new Error('the examples could not be recorded');
+  if (status !== 0) throw new Error('the examples and schema.sql could not be recorded');
 }

@@ -82,8 +82,8 @@ async function ensureTemplate(client: pg.Client): Promise<string> {
 
 async function digestMigrations(): Promise<string> {
   const digest = createHash('sha256');
-  for (const file of (await readdir(migrations)).sort())
-    digest.update(await readFile(join(migrations, file)));
+  const files = (await readdir(migrations, { recursive: true })).filter((file) => file.endsWith('.sql'));
+  for (const file of files.sort()) digest.update(await readFile(join(migrations, file)));
   return digest.digest('hex').slice(0, 16);
 }
 

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import pg from 'pg';
 
 const folder = join(import.meta.dirname, '../../../migrations');
+/** What the database has of each function, view and trigger today; migrations made the first ones. */
+const functionsFolder = join(folder, 'functions');
 /**
  * Servers that start on the same database take this lock: the first migrates, the others wait and find
  * nothing to do.
@@ -23,8 +25,9 @@ interface Migration extends AppliedMigration {
 
 /**
  * Applies the numbered files of `migrations/` that are missing, each in its own transaction, forward only.
- * Refuses PostgreSQL before 15, and a file that changed after it was applied. Returns the names of the
- * applied migrations.
+ * Refuses PostgreSQL before 15, and a file that changed after it was applied. The functions are replaced in the
+ * transaction of the last one, or in their own if they alone changed: no server sees new tables with old functions.
+ * Returns the names of the applied migrations.
  */
 export async function migrate(connection: pg.ClientConfig): Promise<string[]> {
   const client = new pg.Client(connection);
@@ -37,11 +40,19 @@ export async function migrate(connection: pg.ClientConfig): Promise<string[]> {
     await client.query('select pg_advisory_lock($1)', [migrationLock]);
     const applied = await refuseNewerSchema(client);
     await client.query(createMigrationTable);
-    const done: string[] = [];
-    for (const migration of await readMigrations()) {
-      if (await applyOnce(client, migration, applied.get(migration.name))) done.push(migration.name);
-    }
-    return done;
+    const missing = (await readMigrations()).filter((migration) => isMissing(migration, applied));
+    const functions = await readFunctions();
+    for (const migration of missing.slice(0, -1))
+      await inTransaction(client, () => applyMigration(client, migration));
+    const last = missing.at(-1);
+    if (last !== undefined)
+      await inTransaction(client, async () => {
+        await applyMigration(client, last);
+        await replaceFunctions(client, functions);
+      });
+    else if ((await readFunctionsMark(client)) !== functions.mark)
+      await inTransaction(client, () => replaceFunctions(client, functions));
+    return missing.map(({ name }) => name);
   } finally {
     await client.end();
   }
@@ -93,7 +104,7 @@ export async function applyMigrations(client: pg.Client, wanted: readonly Applie
   const names = new Set(wanted.map(({ name }) => name));
   await client.query(createMigrationTable);
   for (const migration of await readMigrations())
-    if (names.has(migration.name)) await apply(client, migration);
+    if (names.has(migration.name)) await applyMigration(client, migration);
 }
 
 async function refuseOldServer(client: pg.Client): Promise<void> {
@@ -117,28 +128,51 @@ async function readMigrations(): Promise<Migration[]> {
   );
 }
 
-async function applyOnce(
-  client: pg.Client,
-  migration: Migration,
-  before: string | undefined,
-): Promise<boolean> {
-  if (before === migration.checksum) return false;
-  if (before !== undefined)
-    throw new Error(`The migration ${migration.name} was modified after it was applied to this database.`);
+function isMissing({ name, checksum }: Migration, applied: ReadonlyMap<string, string>): boolean {
+  const before = applied.get(name);
+  if (before === undefined || before === checksum) return before === undefined;
+  throw new Error(`The migration ${name} was modified after it was applied to this database.`);
+}
+
+async function inTransaction(client: pg.Client, apply: () => Promise<void>): Promise<void> {
   await client.query('begin');
   try {
-    await apply(client, migration);
+    await apply();
     await client.query('commit');
-    return true;
   } catch (failure) {
     await client.query('rollback');
     throw failure;
   }
 }
 
-async function apply(client: pg.Client, { name, text, checksum }: Migration): Promise<void> {
+async function applyMigration(client: pg.Client, { name, text, checksum }: Migration): Promise<void> {
   await client.query(text);
   await client.query('insert into schema_migration (name, checksum) values ($1, $2)', [name, checksum]);
+}
+
+interface Functions {
+  text: string;
+  /** As stored in the database: the comment of `schema_migration`, which no backup has. */
+  mark: string;
+}
+
+async function readFunctions(): Promise<Functions> {
+  const names = (await readdir(functionsFolder)).filter((file) => file.endsWith('.sql')).sort();
+  const texts = await Promise.all(names.map((name) => readFile(join(functionsFolder, name), 'utf8')));
+  const text = texts.join('\n');
+  return { text, mark: `functions ${createHash('sha256').update(text).digest('hex')}` };
+}
+
+async function readFunctionsMark(client: pg.Client): Promise<string | undefined> {
+  const { rows } = await client.query<{ mark: string | null }>(
+    "select obj_description('schema_migration'::regclass, 'pg_class') as mark",
+  );
+  return rows[0]?.mark ?? undefined;
+}
+
+async function replaceFunctions(client: pg.Client, { text, mark }: Functions): Promise<void> {
+  await client.query(text);
+  await client.query(`comment on table schema_migration is '${mark}'`);
 }
 
 /**
