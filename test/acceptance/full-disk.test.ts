@@ -109,8 +109,11 @@ describe('a full disk', { skip: refusal ?? false }, () => {
 
   it('survives a panic of PostgreSQL, which starts again once there is space', async () => {
     const postmaster = (await headgate.process('postmaster')).pid;
+    // PostgreSQL panics when it cannot create a file of the write-ahead log. With a slot it cannot use old files again.
+    await onDatabaseOf(headgate, (query) =>
+      query("select pg_create_physical_replication_slot('held', true)"),
+    );
     disk.fill();
-    // The write-ahead log needs a new file; PostgreSQL panics when it cannot create one.
     await waitUntil('the end of PostgreSQL', 120, async () => {
       disk.fill();
       await onDatabaseOf(headgate, (query) => query('select pg_switch_wal()')).catch(() => undefined);
@@ -127,6 +130,7 @@ describe('a full disk', { skip: refusal ?? false }, () => {
     assert.equal(live.status, 200);
     disk.free();
     await waitUntil('a write', recoverySeconds, writesWork);
+    await onDatabaseOf(headgate, (query) => query("select pg_drop_replication_slot('held')"));
     await requireNothingLost();
     assert.equal((await project.run('short')).status, 'SUCCESS');
   });
