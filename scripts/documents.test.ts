@@ -39,6 +39,26 @@ test('every link from one document to another leads somewhere', () => {
   assert.deepEqual(broken, []);
 });
 
+test('comments and documents name only documents that the repository has', () => {
+  const pattern = '{packages,scripts,test,bench}/**/*.{ts,mjs,cjs}';
+  const code = globSync(pattern, { cwd: checkout, exclude: ['**/node_modules/**'] });
+  const known = new Set(
+    [...documents, ...globSync('packages/**/*.md', { cwd: checkout })].map((path) => basename(path)),
+  );
+  const listUnknown = (path: string, text: string) =>
+    [...text.matchAll(/(?<=[\s(`])([a-z][\w-]*\.md)\b|design law \d/g)]
+      .map(([found]) => found)
+      .filter((found) => !known.has(found))
+      .map((found) => `${path}: ${found}`);
+  const unknown = [
+    ...code.flatMap((path) =>
+      listUnknown(path, (read(path).match(/^ *(?:\/\*\*|\*|\/\/).*$/gm) ?? []).join('\n')),
+    ),
+    ...documents.flatMap((path) => listUnknown(path, prose(read(path)))),
+  ];
+  assert.deepEqual(unknown, []);
+});
+
 test('every path of the API is written with its /dpc', () => {
   const bare = documents.flatMap((document) =>
     [...prose(read(document)).matchAll(/(?<![\w./])\/v1\/[\w{}/-]*/g)].map(

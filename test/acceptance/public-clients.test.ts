@@ -1,5 +1,5 @@
 /**
- * The exact requests of public clients of this interface (decisions.md, shapes.md): a client that declares
+ * The exact requests of public clients of this interface: a client that declares
  * resources, and a deployment script. The first must read back exactly what it wrote; otherwise its next plan
  * shows a change.
  */

@@ -1,5 +1,5 @@
 /**
- * Wrong pipelines end FAILED before the first step, with file, line and remedy (decisions.md §5 Pipelines).
+ * Wrong pipelines end FAILED before the first step, with file, line and remedy.
  */
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';

@@ -169,7 +169,7 @@ function randomString({ format, pattern, minLength = 0, maxLength = 100 }: Schem
   return fc.oneof({ weight: 9, arbitrary: short.filter(fits) }, { weight: 1, arbitrary: long.filter(fits) });
 }
 
-/** Rules for strings that the document states only in words (decisions.md §2). */
+/** Rules for strings that the document states only in words. */
 function isPlainText(value: unknown): boolean {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return !text.includes('\0') && !text.includes('\\u0000') && !text.includes('\\ud') && text.isWellFormed();

@@ -186,7 +186,7 @@ export function problemsOf(declared: Operation): ProblemCode[] {
   return [...codes];
 }
 
-/** interface.md, ProblemDetail, with the extension members of decisions.md §2. */
+/** ProblemDetail (RFC 9457), with extension members. */
 export const ProblemDetail = named(
   'ProblemDetail',
   Type.Object({

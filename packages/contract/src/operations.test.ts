@@ -131,7 +131,7 @@ test('what an operation names in its path is declared, and nothing more', () => 
 
 const writes = ({ method }: Operation) => method !== 'GET';
 
-/** Who has seen a secret is to be known (shapes.md, Agents). */
+/** Who has seen a secret is to be known. */
 const readsOfSecrets = ['getAgentCredentials'];
 
 test('a write declares the events that it leaves, or says why it leaves none; a read declares none', () => {

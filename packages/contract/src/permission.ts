@@ -1,5 +1,5 @@
 /**
- * The permissions and the roles that have them (decisions.md §3). The server enforces this table, and the
+ * The permissions and the roles that have them. The server enforces this table, and the
  * OpenAPI document shows it.
  *
  * A caller has one account role, and any number of roles in projects and in environments. An operation names

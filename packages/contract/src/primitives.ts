@@ -1,17 +1,14 @@
 /**
  * The building blocks of every shape: identifiers, names, times and pages, each with its bound. `x-form` says
- * in words what a pattern asks for. Requests and responses use the same primitives but never the same objects
- * (design law 1).
+ * in words what a pattern asks for. Requests and responses use the same primitives but never the same objects.
  */
 import { type Static, type TSchema, Type } from 'typebox';
 import { descriptionLimit, nameLimit } from './limits.ts';
 import { named, namedOnce, nameOf } from './named-schema.ts';
 
-/** interface.md, Conventions: the form of a project's identifier. */
+/** The form of a project's identifier. */
 export const projectIdPattern = '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$';
-/** interface.md, Project variable: path parameter constraints. */
 export const variableNamePattern = '^(?!\\$$)[a-zA-Z_$][a-zA-Z0-9_$]*$';
-/** interface.md, Project variable: path parameter constraints. */
 export const environmentNameForm = /^(?!-)[\w() -]{1,255}(?<!-)$/;
 
 export const pageSizeLimit = 100;
@@ -80,7 +77,7 @@ export const DateTime = named(
 );
 export const Uuid = Type.String({ format: 'uuid', maxLength: 36 });
 
-/** decisions.md §2, paging: a larger `size` is capped at 100, not refused. */
+/** A larger `size` is capped at 100, not refused. */
 export const pageQuery = {
   page: Type.Integer({
     minimum: 0,
@@ -95,7 +92,7 @@ export const pageQuery = {
   }),
 };
 
-/** The paged list wrapper of interface.md, Conventions. */
+/** The paged list wrapper. */
 export function pageOf<Item extends TSchema>(item: Item) {
   return namedPage(item, () =>
     Type.Object({
@@ -120,7 +117,7 @@ export interface Page<Item> {
   total: number;
 }
 
-/** decisions.md §2, token paging: `limit` is capped at 100; `more` is sent next as `paginationToken`. */
+/** `limit` is capped at 100; `more` is sent next as `paginationToken`. */
 export const tokenQuery = {
   limit: Type.Integer({
     minimum: 1,

@@ -1,5 +1,5 @@
 /**
- * Every problem that the service answers, as one table (decisions.md §2, ProblemDetail): those of all
+ * Every problem that the service answers, as one table: those of all
  * resources. `type` and `title` follow from the status; `code` is the exact reason; `detail` explains it to
  * the caller and names the input.
  */

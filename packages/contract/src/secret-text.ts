@@ -1,4 +1,4 @@
-/** A plain secret in memory (design law 7). */
+/** A plain secret in memory. */
 const masked = '[secret]';
 /** What Node's inspect looks for; named here because it runs elsewhere too. */
 const inspectCustom = Symbol.for('nodejs.util.inspect.custom');

@@ -1,4 +1,4 @@
-/** The events of an account: shapes.md Events, decisions.md §5 Audit events. */
+/** The events of an account. */
 import { type Static, Type } from 'typebox';
 import { eventNames } from '../event.ts';
 import { named } from '../named-schema.ts';
@@ -15,7 +15,7 @@ import {
   Uuid,
 } from '../primitives.ts';
 
-/** Beyond this many an account-wide log's `total` is this number: an estimate (decisions.md §2, paging). */
+/** Beyond this many an account-wide log's `total` is this number: an estimate. */
 export const countedEventLimit = 10_000;
 
 export const EventWord = named('EventName', oneOf(eventNames));

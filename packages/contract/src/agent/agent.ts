@@ -1,4 +1,4 @@
-/** Agents as the management interface shows them: interface.md E18, shapes.md Agents. */
+/** Agents as the management interface shows them. */
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
@@ -91,7 +91,6 @@ const shares = {
   }),
 };
 
-/** interface.md, Agent summary. */
 export const AgentSummary = named('AgentSummary', Type.Object(summary));
 export type AgentSummary = Static<typeof AgentSummary>;
 

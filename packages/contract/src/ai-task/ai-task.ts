@@ -1,4 +1,4 @@
-/** AI agent tasks: interface.md E20 and E21, shapes.md AI tasks. */
+/** AI agent tasks. */
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';

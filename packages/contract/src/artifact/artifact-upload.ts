@@ -1,4 +1,4 @@
-/** Uploads of a version's files: interface.md E10, decisions.md E10. */
+/** Uploads of a version's files. */
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
@@ -40,7 +40,7 @@ export const UploadWarning = named(
 );
 export type UploadWarning = Static<typeof UploadWarning>;
 
-/** interface.md, Artifact creation result; with what is wrong with pipelines that were stored. */
+/** The result of an upload, with what is wrong with pipelines that were stored. */
 export const UploadResult = named(
   'UploadResult',
   Type.Object({

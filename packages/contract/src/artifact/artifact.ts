@@ -1,7 +1,4 @@
-/**
- * Artifacts: versioned uploads of a project's files. interface.md E10–E12, decisions.md E10–E12 and §5
- * Artifacts.
- */
+/** Artifacts: versioned uploads of a project's files. */
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
@@ -19,7 +16,6 @@ import {
 import { projectPath } from '../project/project.ts';
 import { AssetPaths, assetNameLimitBytes, Digest } from './asset-path.ts';
 
-/** interface.md, Artifact details item. */
 export const ArtifactDetails = named(
   'ArtifactDetails',
   Type.Object({

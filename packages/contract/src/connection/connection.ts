@@ -1,7 +1,4 @@
-/**
- * Project connections: named references to secrets held in a vault. interface.md E1, E2; decisions.md E1, E2;
- * shapes.md Connections.
- */
+/** Project connections: named references to secrets held in a vault. */
 import { type Static, Type } from 'typebox';
 import { vaultNameProblems } from '../agent/vault-access.ts';
 import { named } from '../named-schema.ts';
@@ -20,7 +17,6 @@ import {
 } from '../primitives.ts';
 import { projectPath } from '../project/project.ts';
 
-/** interface.md, UpdateConnectionRequest. */
 export const authTypes = [
   'GENERIC_SECRET',
   'CLOUD_PROVIDER_SECRET',
@@ -38,7 +34,7 @@ export const PlatformConnectionType = named('PlatformConnectionType', oneOf(plat
 
 /**
  * Every spelling of a kind is a member; the one that was written is given back, so that a client sees no
- * drift (decisions.md §1).
+ * drift.
  */
 export const awsVaultTypes = ['CLOUD_A_SECRET_MANAGER', 'AWS_SECRET_MANAGER'] as const;
 export const azureVaultTypes = ['CLOUD_B_SECRET_MANAGER', 'AZURE_SECRET_MANAGER'] as const;
@@ -117,7 +113,6 @@ const connectionMembers = {
   platformConnectionType: PlatformConnectionType,
   projectId: ProjectId,
 };
-/** interface.md, ProjectConnectionResponse. */
 export const ProjectConnection = named('ProjectConnection', Type.Object(connectionMembers));
 export const IdentifiedConnection = named('Connection', Type.Object({ id: Uuid, ...connectionMembers }));
 export type IdentifiedConnection = Static<typeof IdentifiedConnection>;
@@ -216,7 +211,6 @@ const ConnectionOverrides = named(
   }),
 );
 
-/** shapes.md, Connections: environment override item. */
 export const ConnectionOverride = named(
   'ConnectionOverride',
   Type.Object({

@@ -1,4 +1,4 @@
-/** Connections to data warehouses: shapes.md, Projects; decisions.md §5, Data platform connections. */
+/** Connections to data warehouses. */
 import { type Static, Type } from 'typebox';
 import { vaultNameProblems } from '../agent/vault-access.ts';
 import { ConnectionPropertyMap } from '../environment/environment-connection.ts';
@@ -14,7 +14,7 @@ export const dataPlatformWords = {
   authType: ['KEY_PAIR', 'PASSWORD', 'NONE'],
 } as const;
 
-/** Properties that must be references to secrets, never values (shapes.md, Projects). */
+/** Properties that must be references to secrets, never values. */
 export const secretProperties: readonly string[] = ['password', 'privateKey', 'passphrase'];
 
 const Properties = Type.Unsafe<Static<typeof ConnectionPropertyMap>>({

@@ -1,4 +1,4 @@
-/** OAuth configurations of a project, with which connectors authenticate: decisions.md §5, E24. */
+/** OAuth configurations of a project, with which connectors authenticate. */
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';

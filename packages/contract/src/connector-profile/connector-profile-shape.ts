@@ -1,5 +1,5 @@
 /**
- * What a connector profile looks like: interface.md, Connector profile. Every object is open, because what was
+ * What a connector profile looks like. Every object is open, because what was
  * written comes back as it was. The rules between members, and which words there are, are those of
  * `readProfile` in the package `pipelines`, which agents use too.
  */

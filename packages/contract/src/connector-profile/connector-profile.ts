@@ -1,4 +1,4 @@
-/** Connector profiles of the account: interface.md E24; decisions.md §5, E24; shapes.md, Connector profiles. */
+/** Connector profiles of the account. */
 import { Type } from 'typebox';
 import { operation } from '../operation.ts';
 import { ifMatchHeader, OpaqueId } from '../primitives.ts';

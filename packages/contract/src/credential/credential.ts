@@ -1,4 +1,4 @@
-/** API credentials: shapes.md Credentials, decisions.md §3. */
+/** API credentials. */
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';

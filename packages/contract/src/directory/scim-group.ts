@@ -1,4 +1,4 @@
-/** Groups by SCIM: interface.md Directory integration, E25; RFC 7643 §4.2. */
+/** Groups by SCIM: RFC 7643 §4.2. */
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';

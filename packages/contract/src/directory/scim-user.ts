@@ -1,4 +1,4 @@
-/** Users by SCIM: interface.md Directory integration, E26; RFC 7643 §4.1 and §4.3. */
+/** Users by SCIM: RFC 7643 §4.1 and §4.3. */
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';

@@ -1,4 +1,4 @@
-/** Enterprise OAuth connections of the account: decisions.md E28. */
+/** Enterprise OAuth connections of the account. */
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';

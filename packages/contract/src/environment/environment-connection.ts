@@ -1,4 +1,4 @@
-/** What a request says of connections of an environment: shapes.md, Environments. */
+/** What a request says of connections of an environment. */
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { mapOf, Name } from '../primitives.ts';

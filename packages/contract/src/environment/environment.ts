@@ -26,7 +26,6 @@ export const defaultUserAccessLevels = ['default', 'admin', 'runner', 'readOnly'
 
 export const environmentPath = { ...projectPath, environmentName: EnvironmentName };
 
-/** shapes.md, Environments. */
 export const Environment = named(
   'Environment',
   Type.Object({

@@ -1,4 +1,4 @@
-/** Delivery from Git: decisions.md §5 Repositories, and issue 11 of the specification. */
+/** Delivery from Git. */
 import { type Static, Type } from 'typebox';
 import { UploadResult, uploadOperation } from '../artifact/artifact-upload.ts';
 import { named } from '../named-schema.ts';

@@ -1,4 +1,4 @@
-/** Pipeline executions: interface.md E23, shapes.md Executions. */
+/** Pipeline executions. */
 import { type Static, Type } from 'typebox';
 import { stepSqlLimit } from '../agent-protocol/protocol-constants.ts';
 import { StepAttempt, StepProgress, StepStatus } from '../agent-protocol/report.ts';

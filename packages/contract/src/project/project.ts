@@ -26,7 +26,6 @@ const sqlMembers = {
   ),
 };
 
-/** shapes.md, Projects. */
 export const Project = named(
   'Project',
   Type.Object({

@@ -1,4 +1,4 @@
-/** The move of a project's repository to another address: interface.md E28 and E29. */
+/** The move of a project's repository to another address. */
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';

@@ -1,4 +1,4 @@
-/** Branches of a repository: shapes.md Repositories. */
+/** Branches of a repository. */
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';

@@ -1,4 +1,4 @@
-/** Commits of a repository: shapes.md Repositories. */
+/** Commits of a repository. */
 import { type Static, Type } from 'typebox';
 import { assetNameLimitBytes } from '../artifact/asset-path.ts';
 import { named } from '../named-schema.ts';

@@ -1,6 +1,6 @@
-/** decisions.md §1 and §5: where the repository of a project can be. */
+/** Where the repository of a project can be. */
 
-/** Those that a migration can have as a target (interface.md E28). */
+/** Those that a migration can have as a target. */
 export const gitProviders = ['github', 'gitlab', 'azure-devops'] as const;
 export type GitProviderName = (typeof gitProviders)[number];
 

@@ -1,4 +1,4 @@
-/** The Git repository of a project: shapes.md Repositories, decisions.md §5. */
+/** The Git repository of a project. */
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
@@ -114,7 +114,6 @@ export const Repository = named(
 export type Repository = Static<typeof Repository>;
 
 export const gitTokenLimit = 8_192;
-/** interface.md, Authentication. */
 const GitProviderToken = Type.String({
   minLength: 1,
   maxLength: gitTokenLimit,

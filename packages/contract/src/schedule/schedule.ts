@@ -1,4 +1,4 @@
-/** Schedules: decisions.md §5, shapes.md Schedules. */
+/** Schedules. */
 import { type Static, Type } from 'typebox';
 import { gridRowLimit, nameLimit } from '../limits.ts';
 import { named } from '../named-schema.ts';

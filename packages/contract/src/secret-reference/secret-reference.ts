@@ -1,6 +1,5 @@
 /**
- * Names for secrets that a customer's vault holds: interface.md E16, E17; decisions.md §1, E16, E17;
- * shapes.md, Secret reference.
+ * Names for secrets that a customer's vault holds.
  */
 import { type Static, Type } from 'typebox';
 import { vaultNameProblems } from '../agent/vault-access.ts';
@@ -10,7 +9,6 @@ import { operation } from '../operation.ts';
 import { Description, Name, OpaqueId, oneOf, pageOf, pageQuery, Uuid } from '../primitives.ts';
 import { projectPath } from '../project/project.ts';
 
-/** interface.md, Secret reference: type values. */
 export const secretReferenceTypes = [
   'PASSWORD',
   'OAUTH_USER_TOKENS',
@@ -23,7 +21,7 @@ export const secretReferenceTypes = [
 export const secretProviders = ['AWS', 'AZURE', 'GCP', 'HEADGATE'] as const;
 export type SecretProvider = (typeof secretProviders)[number];
 const SecretProvider = named('SecretProvider', oneOf(secretProviders));
-/** Both names of the hosted agent are accepted; responses have the one that was written (decisions.md §1). */
+/** Both names of the hosted agent are accepted; responses have the one that was written. */
 export const secretAgentTypes = ['AWS', 'Azure', 'GCP', 'Headgate hosted', 'Matillion hosted'] as const;
 export const secretVaultTypes = [
   ...awsVaultTypes,
@@ -60,7 +58,7 @@ const kept = {
   ),
 };
 
-/** interface.md, Secret reference; `agentType` and `agentId` are those of the request. */
+/** `agentType` and `agentId` are those of the request. */
 export const SecretReference = named(
   'SecretReference',
   Type.Object({

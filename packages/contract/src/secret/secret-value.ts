@@ -1,5 +1,5 @@
 /**
- * Secret values on their way into a customer's vault: interface.md and decisions.md E15.
+ * Secret values on their way into a customer's vault.
  *
  * Terminology
  *   value     the members of a secret of some type, as `{"password": "…"}`; it exists in plain text with the
@@ -55,8 +55,7 @@ export const VaultName = Type.String({
   'x-form': 'a name of letters, digits, _, . and -, such as team-vault',
 });
 /**
- * The schema takes what is longer, malformed or empty as well: a malformed value is 422 with its own reason
- * (decisions.md E15).
+ * The schema takes what is longer, malformed or empty as well: a malformed value is 422 with its own reason.
  */
 export const unreadSealedLimit = 10_000_000;
 const SealedValue = Type.String({

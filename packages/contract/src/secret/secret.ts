@@ -1,4 +1,4 @@
-/** Writing secrets into a vault of an agent: interface.md and decisions.md E15. */
+/** Writing secrets into a vault of an agent. */
 import { Type } from 'typebox';
 import { operation } from '../operation.ts';
 import { DateTime, mapOf, OpaqueId, oneOf, ProjectId } from '../primitives.ts';

@@ -1,7 +1,4 @@
-/**
- * Shared pipelines: groups of pipelines that every project of the account may run. interface.md E13–E14,
- * decisions.md, Artifacts.
- */
+/** Shared pipelines: groups of pipelines that every project of the account may run. */
 import { type Static, Type } from 'typebox';
 import { commitHeaders, uploadOperation } from '../artifact/artifact-upload.ts';
 import { assetNameLimitBytes } from '../artifact/asset-path.ts';

@@ -1,4 +1,4 @@
-/** Streaming pipelines of a project: interface.md E19; decisions.md §5; shapes.md, Streaming. */
+/** Streaming pipelines of a project. */
 import { type Static, Type } from 'typebox';
 import { vaultNameProblems } from '../agent/vault-access.ts';
 import { named } from '../named-schema.ts';

@@ -1,4 +1,4 @@
-/** Sources of streaming pipelines: interface.md E19; shapes.md, Streaming. */
+/** Sources of streaming pipelines. */
 import { type TObject, type TSchema, Type } from 'typebox';
 import { Name } from '../primitives.ts';
 import { answerParts, type Parts, requestParts } from './streaming-parts.ts';

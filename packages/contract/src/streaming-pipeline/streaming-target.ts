@@ -1,4 +1,4 @@
-/** Targets of streaming pipelines: interface.md E19; shapes.md, Streaming. */
+/** Targets of streaming pipelines. */
 import { type TObject, type TSchema, Type } from 'typebox';
 import { Name, oneOfAnyCase } from '../primitives.ts';
 import { answerParts, type Parts, requestParts } from './streaming-parts.ts';

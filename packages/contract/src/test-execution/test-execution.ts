@@ -1,4 +1,4 @@
-/** Test executions: interface.md E22, shapes.md Tests. */
+/** Test executions. */
 import { type Static, Type } from 'typebox';
 import { testTextLimit } from '../agent-protocol/protocol-constants.ts';
 import { TestStatus, testExecutionLimit } from '../agent-protocol/test-execution-work.ts';

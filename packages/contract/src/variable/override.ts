@@ -1,4 +1,4 @@
-/** Overrides of variables in environments: interface.md E6–E9, decisions.md E6–E9. */
+/** Overrides of variables in environments. */
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';

@@ -1,5 +1,5 @@
 /**
- * A variable's value by its type (decisions.md E3): TEXT a string, NUMBER a finite number, GRID columns and rows.
+ * A variable's value by its type: TEXT a string, NUMBER a finite number, GRID columns and rows.
  */
 import { type Static, Type } from 'typebox';
 import { gridColumnLimit, gridRowLimit, textLimit } from '../limits.ts';

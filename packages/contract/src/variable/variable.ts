@@ -1,4 +1,4 @@
-/** Project variables and their overrides: interface.md E3–E5, decisions.md E3–E5. */
+/** Project variables and their overrides. */
 import { type Static, Type } from 'typebox';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';

@@ -1,4 +1,4 @@
-/** The deliveries of a webhook: shapes.md Webhooks. */
+/** The deliveries of a webhook. */
 import { type Static, Type } from 'typebox';
 import { EventWord } from '../account-event/account-event.ts';
 import { named } from '../named-schema.ts';

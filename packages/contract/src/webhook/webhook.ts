@@ -1,4 +1,4 @@
-/** Webhooks of the account: shapes.md Webhooks, decisions.md §5. */
+/** Webhooks of the account. */
 import { type Static, Type } from 'typebox';
 import { EventWord } from '../account-event/account-event.ts';
 import { eventNames } from '../event.ts';

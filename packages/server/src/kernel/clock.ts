@@ -1,4 +1,4 @@
-/** Time as an argument (design law 9): the server uses the system clock, a test one that it moves. */
+/** Time as an argument: the server uses the system clock, a test one that it moves. */
 export interface Clock {
   now(): Date;
 }

@@ -1,5 +1,5 @@
 /**
- * The permission table of decisions.md §3, row by row. It deliberately repeats the table in the code, so that
+ * The permission table, row by row. It deliberately repeats the table in the code, so that
  * a test can compare the two. The guards of each slice assign its operations to rows.
  */
 import type { AccountRole, EnvironmentRole, ProjectRole } from '@headgate/contract';

@@ -5,7 +5,7 @@ import addFormats from 'ajv-formats';
 const formats = addFormats as unknown as (ajv: Ajv) => Ajv;
 const options = { allErrors: true, strict: false } as const;
 const ofAnswers = formats(new Ajv(options)).addFormat('id', true);
-// decisions.md §2: UTC with milliseconds and Z.
+// UTC with milliseconds and Z.
 ofAnswers.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const ofRequests = formats(new Ajv(options)).addFormat('id', true);
 

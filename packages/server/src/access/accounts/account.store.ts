@@ -1,4 +1,4 @@
-/** The table `account`: tenants, created by an operator's command (decisions.md §3). */
+/** The table `account`: tenants, created by an operator's command. */
 import { statement, type Transaction } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 

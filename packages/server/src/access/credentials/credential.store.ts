@@ -1,4 +1,4 @@
-/** API credentials. Secrets are generated and stored as keyed digests (decisions.md §3). */
+/** API credentials. Secrets are generated and stored as keyed digests. */
 import { randomBytes } from 'node:crypto';
 import type { AccountRole, Credential, ScopedRole } from '@headgate/contract';
 import {

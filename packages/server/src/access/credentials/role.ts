@@ -1,4 +1,4 @@
-/** Role names in requests, and the scopes in which each is allowed (decisions.md §3). */
+/** Role names in requests, and the scopes in which each is allowed. */
 import {
   type AccountRole,
   accountRoles,

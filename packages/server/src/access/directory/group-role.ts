@@ -1,4 +1,4 @@
-/** What a group gives: its role, and the project and environment where it applies (decisions.md §3). */
+/** What a group gives: its role, and the project and environment where it applies. */
 import { problem } from '../../kernel/http/problems.ts';
 import { findWord } from '../../kernel/http/words.ts';
 import { isUuid } from '../../kernel/identifiers.ts';

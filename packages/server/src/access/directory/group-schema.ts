@@ -1,4 +1,4 @@
-/** The schema of groups: RFC 7643 §4.2, and what a group gives (interface.md, Directory integration). */
+/** The schema of groups: RFC 7643 §4.2, and what a group gives. */
 import { scimUrns } from '@headgate/contract';
 import type { ResourceSchema } from './scim-attribute.ts';
 

@@ -1,4 +1,4 @@
-/** The role of a group: a word, and the place where the members have it (decisions.md §3). */
+/** The role of a group: a word, and the place where the members have it. */
 import { accountRoles, environmentRoles, projectRoles } from '@headgate/contract';
 import { problem } from '../../kernel/http/problems.ts';
 import { findWord } from '../../kernel/http/words.ts';

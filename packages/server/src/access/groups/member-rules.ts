@@ -1,4 +1,4 @@
-/** What a change of the members of a group may do, and how events list them (decisions.md, E25). */
+/** What a change of the members of a group may do, and how events list them. */
 import { problem } from '../../kernel/http/problems.ts';
 import type { LockedGroup } from './group.store.ts';
 import type { ChangedMembers, Forecast, Link } from './group-member.store.ts';

@@ -1,7 +1,7 @@
 /**
  * `POST /oauth/dpc/token`: the client credentials grant (RFC 6749 §4.4) with the errors of §5.2, the
  * published keys (RFC 7517) and the metadata (RFC 8414). These paths are outside `/dpc` and respond in
- * OAuth's format, not with ProblemDetail (decisions.md, exceptions).
+ * OAuth's format, not with ProblemDetail.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Endpoints, Services } from '../../kernel/endpoint/endpoint.ts';

@@ -1,4 +1,4 @@
-/** An account that has Super Admins among its users keeps one (decisions.md, E25). */
+/** An account that has Super Admins among its users keeps one. */
 import { statement, type Transaction } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';

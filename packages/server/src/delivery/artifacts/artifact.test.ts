@@ -1,4 +1,4 @@
-/** E10 to E12: versions of a project's files. */
+/** Versions of a project's files. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';

@@ -2,7 +2,7 @@ import { assetNameLimitBytes } from '@headgate/contract';
 import { problem } from '../../kernel/http/problems.ts';
 
 /**
- * Returns why a part's name cannot be a file path (decisions.md E10), or undefined if it can. Refused names
+ * Returns why a part's name cannot be a file path, or undefined if it can. Refused names
  * would be dangerous or ambiguous when the artifact is unpacked.
  */
 export function findAssetNameFault(name: string): string | undefined {

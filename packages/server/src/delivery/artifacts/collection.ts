@@ -1,6 +1,6 @@
 /**
  * Collects the files of a version: whatever they come from, the same rules decide which are stored, which are
- * ignored, and which refuse the whole (decisions.md E10).
+ * ignored, and which refuse the whole.
  *
  * Terminology
  *   batch  files that are looked up with one query. While one batch is stored the next one fills, and then the
@@ -96,7 +96,7 @@ export function createCollection(writer: BlobWriter, checks: PipelineChecks): Co
       if (names.has(key))
         throw problem('invalid-asset-name', { name, reason: 'another part has the same name.' });
       names.add(key);
-      // The bytes decide whether a file is text, not its content type (decisions.md E10).
+      // The bytes decide whether a file is text, not its content type.
       if (!isUtf8(bytes) || bytes.includes(0)) {
         ignored.push({
           name,

@@ -1,6 +1,6 @@
 /**
  * Clients upload a whole working copy with its .git folder. Those files are ignored and do not count for
- * the limits (decisions.md E10).
+ * the limits.
  */
 import { type IgnoredResource, listedGitResourceLimit } from '@headgate/contract';
 

@@ -1,5 +1,5 @@
 /**
- * The checks of pipelines at upload (decisions.md E10): readable pipelines are stored, and their faults are
+ * The checks of pipelines at upload: readable pipelines are stored, and their faults are
  * reported.
  */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: expressions of the pipeline format

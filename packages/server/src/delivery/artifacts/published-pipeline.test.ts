@@ -1,4 +1,4 @@
-/** The pipelines that can be started in an environment: shapes.md, Published pipelines. */
+/** The pipelines that can be started in an environment. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page, PublishedPipeline } from '@headgate/contract';

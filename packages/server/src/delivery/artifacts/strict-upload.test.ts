@@ -1,4 +1,4 @@
-/** `?strict=true`: an upload with errors in pipelines is refused as a whole (decisions.md E10). */
+/** `?strict=true`: an upload with errors in pipelines is refused as a whole. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from '@headgate/contract';

@@ -1,6 +1,5 @@
 /**
- * Uploads that are refused as a whole: strict ones with errors in pipelines, and those without a file
- * (decisions.md E10).
+ * Uploads that are refused as a whole: strict ones with errors in pipelines, and those without a file.
  */
 import { problem, type Violation, withViolations } from '../../kernel/http/problems.ts';
 import type { Upload } from './collection.ts';

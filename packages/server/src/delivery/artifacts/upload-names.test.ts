@@ -1,4 +1,4 @@
-/** E10: the names of an upload's parts. */
+/** The names of an upload's parts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ArtifactDetails } from '@headgate/contract';

@@ -1,4 +1,4 @@
-/** Promoting, enabling and disabling versions. decisions.md §5 Artifacts. */
+/** Promoting, enabling and disabling versions. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccountEventItem, ArtifactDetails, Page } from '@headgate/contract';

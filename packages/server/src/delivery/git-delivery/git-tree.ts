@@ -1,4 +1,4 @@
-/** The files of a commit as those of a version, by the rules of an upload (decisions.md E10). */
+/** The files of a commit as those of a version, by the rules of an upload. */
 import { Problem, problem } from '../../kernel/http/problems.ts';
 import type { Collection, UploadLimits } from '../artifacts/index.ts';
 import type { GitRepository, TreeEntry } from '../git/index.ts';

@@ -1,4 +1,4 @@
-/** The files of a commit by the API. Their paths are judged as those of uploads (decisions.md E10). */
+/** The files of a commit by the API. Their paths are judged as those of uploads. */
 import type { FileOfCommit } from '@headgate/contract';
 import { type Problem, problem } from '../../kernel/http/problems.ts';
 import { findAssetNameFault, normalizeName } from '../artifacts/index.ts';

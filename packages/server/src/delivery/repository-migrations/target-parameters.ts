@@ -1,4 +1,4 @@
-/** `providerParameters` of a target: what a request omits is read from the clone address (decisions.md E28). */
+/** `providerParameters` of a target: what a request omits is read from the clone address. */
 import type { MigrationProvider } from '@headgate/contract';
 
 const requiredKeys: Readonly<Record<MigrationProvider, readonly string[]>> = {

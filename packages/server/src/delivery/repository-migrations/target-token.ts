@@ -1,5 +1,5 @@
 /**
- * The single-use token of a GitLab target (interface.md E28).
+ * The single-use token of a GitLab target.
  *
  * GitLab revokes the whole family of a token that is rotated twice. So the order is fixed:
  *   1. the start of the migration notes the fingerprint of the token, and refuses one that is noted already

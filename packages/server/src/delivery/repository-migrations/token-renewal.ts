@@ -1,5 +1,5 @@
 /**
- * Renews the rotated tokens of projects before they expire (decisions.md E28).
+ * Renews the rotated tokens of projects before they expire.
  *
  * A renewal is a rotation, so it must not happen twice: one server at a time does it, notes it before, and
  * stores the new token only over the one that was rotated.

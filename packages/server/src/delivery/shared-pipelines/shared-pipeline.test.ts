@@ -1,4 +1,4 @@
-/** E13, E14: publishing, listing, reading, enabling and disabling versions of shared pipelines. */
+/** Publishing, listing, reading, enabling and disabling versions of shared pipelines. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: expressions of the pipeline format
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -79,8 +79,7 @@ export interface LongCall<Op extends Operation> extends ReadCall<Op> {
    */
   findEarlierAnswer(content: string): Promise<Answered | undefined>;
   /**
-   * For an operation that waits for work: two transactions, with a pending record under the key between them
-   * (design law 2).
+   * For an operation that waits for work: two transactions, with a pending record under the key between them.
    */
   awaited: AwaitedWork<Op>;
 }

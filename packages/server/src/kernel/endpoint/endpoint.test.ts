@@ -1,4 +1,4 @@
-/** Behaviour that all operations share over HTTP (decisions.md §2, Conventions). */
+/** Behaviour that all operations share over HTTP. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

@@ -1,4 +1,4 @@
-/** Retries of a POST under an Idempotency-Key (decisions.md §2). */
+/** Retries of a POST under an Idempotency-Key. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page, Variable } from '@headgate/contract';

@@ -1,5 +1,5 @@
 /**
- * Idempotent retries (decisions.md §2): the response to a POST is stored under its Idempotency-Key in the
+ * Idempotent retries: the response to a POST is stored under its Idempotency-Key in the
  * transaction of its effect, and returned for the same request. Keys and requests are stored as keyed
  * digests.
  */
@@ -137,8 +137,7 @@ const insertPending = statement(
 );
 
 /**
- * Records that a request waits for work: the first of the two transactions of a long operation (design law
- * 2).
+ * Records that a request waits for work: the first of the two transactions of a long operation.
  */
 export function storePending(
   tx: Transaction,

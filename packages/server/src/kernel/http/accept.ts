@@ -45,7 +45,7 @@ export function acceptsJson(accept: string | undefined, orScim = false): boolean
 
 const scimType = 'application/scim+json';
 
-/** The type of a successful SCIM response: its own, unless the caller asks for plain JSON (decisions.md E25). */
+/** The type of a successful SCIM response: its own, unless the caller asks for plain JSON. */
 export function chooseScimType(accept: string | undefined): string {
   const list = parseAccept(accept ?? '');
   const [json, scim] = [findWeight(list, ['application/json']) ?? 0, findWeight(list, [scimType]) ?? 0];
@@ -54,7 +54,7 @@ export function chooseScimType(accept: string | undefined): string {
 
 /**
  * Whether an error on a path of SCIM is one of SCIM: always, unless the caller names plain JSON and not SCIM.
- * Clients of SCIM send `Accept` with any type too (decisions.md E25).
+ * Clients of SCIM send `Accept` with any type too.
  */
 export function prefersScimErrors(accept: string | undefined): boolean {
   const list = parseAccept(accept ?? '');

@@ -23,7 +23,7 @@ export function createHeaderReader({
 }
 
 /**
- * decisions.md E10: a value that is invalid as sent, but valid when URL-decoded (`My+Env`, `My%20Env`), is
+ * A value that is invalid as sent, but valid when URL-decoded (`My+Env`, `My%20Env`), is
  * taken as URL-encoded.
  */
 function readHeader(header: string, isValid: (text: string) => boolean): string {

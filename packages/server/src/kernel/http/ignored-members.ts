@@ -1,6 +1,6 @@
 /**
  * Unknown members of a request are ignored. The response names those similar to a known member, and strict
- * handling refuses them (decisions.md §2).
+ * handling refuses them.
  */
 import type { Operation } from '@headgate/contract';
 import type { FastifyReply } from 'fastify';

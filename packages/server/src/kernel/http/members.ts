@@ -1,4 +1,4 @@
-/** Finds unknown members, and removes `null` for optional members (decisions.md §2). */
+/** Finds unknown members, and removes `null` for optional members. */
 import { nearestName } from '@headgate/contract';
 import { isPlainObject, type JsonSchema, listAlternatives, type Path, renderPointer } from './json-schema.ts';
 

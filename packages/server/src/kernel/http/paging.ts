@@ -5,7 +5,7 @@ export interface PageRequest {
   size: number;
 }
 
-/** decisions.md §2: larger sizes are reduced to the limit, not refused. */
+/** Larger sizes are reduced to the limit, not refused. */
 export function computePageBounds({ page, size }: PageRequest): { limit: number; offset: number } {
   const limit = Math.min(size, pageSizeLimit);
   return { limit, offset: page * limit };

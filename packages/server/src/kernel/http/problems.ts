@@ -67,7 +67,6 @@ export function withViolations(base: Problem, violations: readonly Violation[]):
   return new Problem(base.code, base.message, { violations, headers: base.headers });
 }
 
-/** interface.md, ProblemDetail; decisions.md §2. */
 export function renderProblem(
   failure: Problem,
   about: { typeBase: string; instance: string; traceId: string },

@@ -1,4 +1,4 @@
-/** decisions.md §2: strings are valid Unicode, without NUL and lone surrogates. */
+/** Strings are valid Unicode, without NUL and lone surrogates. */
 import type { Fault } from './faults.ts';
 import { type Path, renderPointer } from './json-schema.ts';
 

@@ -1,6 +1,6 @@
 /**
  * Checks every operation with every role, in the caller's own and in another account, against the table of
- * decisions.md §3, which testing/permission-rows.ts repeats.
+ * testing/permission-rows.ts.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -14,7 +14,7 @@ export interface Place {
 type Parts = Readonly<Record<'params' | 'query' | 'headers' | 'body', unknown>>;
 
 /**
- * Creates a function that reads the declared members and nothing else (decisions.md §3). The request must be
+ * Creates a function that reads the declared members and nothing else. The request must be
  * validated.
  */
 export function createPlaceReader(operation: Operation): (request: Parts) => Place {

@@ -1,5 +1,5 @@
 /**
- * Secrets of the server (design law 7).
+ * Secrets of the server.
  *
  * Terminology
  *   secret      a plain text in memory, in a type that cannot be printed, serialized or compared by accident

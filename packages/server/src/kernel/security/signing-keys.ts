@@ -23,7 +23,7 @@ import type { Log } from '../log.ts';
 import { type Sealer, Secret } from './sealed.ts';
 
 export const signingAlgorithm = 'ES256';
-/** decisions.md §3: 30 minutes. */
+/** 30 minutes. */
 export const tokenLifetimeSeconds = 1_800;
 /** How long clients may cache the JWKS; sent as Cache-Control. */
 export const jwksSeconds = 300;

@@ -1,5 +1,5 @@
 /**
- * Waits for the end of work (design law 2). It is woken when the work ends, and also checks periodically,
+ * Waits for the end of work. It is woken when the work ends, and also checks periodically,
  * because a wake-up may be lost.
  */
 

@@ -1,4 +1,4 @@
-/** State machines (design law 5): a table of allowed moves. */
+/** State machines: a table of allowed moves. */
 export type Moves<State extends string> = Readonly<Record<State, readonly NoInfer<State>[]>>;
 
 export interface Machine<State extends string> {

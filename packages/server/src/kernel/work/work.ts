@@ -1,5 +1,5 @@
 /**
- * Leased work (design law 6): everything that an agent has to do is a row in `work`.
+ * Leased work: everything that an agent has to do is a row in `work`.
  *
  * Terminology
  *   work      one task; its id is the id of the resource that it is about

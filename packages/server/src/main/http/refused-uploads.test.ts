@@ -1,6 +1,6 @@
 /**
  * An upload that is refused before it is read still gets its response, from 1 KB to 50 MB, with several
- * kinds of clients (decisions.md E10).
+ * kinds of clients.
  */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';

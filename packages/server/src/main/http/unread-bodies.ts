@@ -1,8 +1,7 @@
 /**
  * A request may get its response before its body is read, for example a refused upload. Many clients send
  * the whole body before they read. If the server closed the connection, they would see a reset instead of
- * the response. So the server keeps reading and discards the data, within limits (decisions.md E10,
- * docs/adr/0032).
+ * the response. So the server keeps reading and discards the data, within limits (docs/adr/0032).
  *
  * Terminology
  *   drain  read and discard the rest of a request that has its response
@@ -19,7 +18,7 @@ export interface DrainBounds {
   atOnce: number;
 }
 
-/** decisions.md E10. Drains are shorter during the shutdown, which waits at most 25 s for the HTTP server. */
+/** Drains are shorter during the shutdown, which waits at most 25 s for the HTTP server. */
 const drainBounds: DrainBounds = {
   bytes: 64 * 1_048_576,
   milliseconds: 30_000,

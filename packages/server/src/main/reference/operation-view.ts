@@ -21,7 +21,7 @@ export function getAnchor({ id }: Operation): string {
   return id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/** The summary without the operation's number in interface.md. */
+/** The summary without the operation's number. */
 export function getTitle({ summary }: Operation): string {
   return summary.replace(/ \(E\d+\)$/, '');
 }

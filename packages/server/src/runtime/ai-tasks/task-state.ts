@@ -1,4 +1,4 @@
-/** The states of an AI task: interface.md, States and transitions. */
+/** The states of an AI task. */
 import type { AiTaskStatus } from '@headgate/contract';
 
 /** From a state to those that it can move to. */

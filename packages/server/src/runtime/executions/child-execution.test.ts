@@ -1,5 +1,5 @@
 /**
- * A child pipeline can be read as an execution by its id (decisions.md §5 Pipelines), and what an execution
+ * A child pipeline can be read as an execution by its id, and what an execution
  * returns about itself.
  */
 import assert from 'node:assert/strict';

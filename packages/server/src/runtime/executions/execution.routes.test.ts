@@ -1,4 +1,4 @@
-/** Starting and listing pipeline executions: E23, and shapes.md, Executions. */
+/** Starting and listing pipeline executions. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';

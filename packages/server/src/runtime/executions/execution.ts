@@ -1,4 +1,4 @@
-/** The states of a pipeline execution (interface.md, States). */
+/** The states of a pipeline execution. */
 import type { ExecutionStatus } from '@headgate/contract';
 import { createMachine } from '../../kernel/work/machine.ts';
 

@@ -1,4 +1,4 @@
-/** Executions whose caller has lost its permission when an agent claims them: FORBIDDEN of E23. */
+/** Executions whose caller has lost its permission when an agent claims them: FORBIDDEN. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer } from '../../testing/server.ts';

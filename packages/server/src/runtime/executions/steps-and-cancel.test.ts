@@ -1,4 +1,4 @@
-/** The steps of executions, and cancelling them: E23. */
+/** The steps of executions, and cancelling them. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Creating, reading, changing and deleting schedules: shapes.md, Schedules. */
+/** Creating, reading, changing and deleting schedules. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
 /**
- * E15: passes a value from the caller into a vault of an agent. contract/secret.ts has the formats and says
+ * Passes a value from the caller into a vault of an agent. contract/secret.ts has the formats and says
  * where the plain value exists.
  */
 import {

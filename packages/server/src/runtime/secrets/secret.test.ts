@@ -1,4 +1,4 @@
-/** E15: a secret on its way into a vault, with an agent played by the test. */
+/** A secret on its way into a vault, with an agent played by the test. */
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { test } from 'node:test';

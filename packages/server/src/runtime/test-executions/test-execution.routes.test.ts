@@ -1,4 +1,4 @@
-/** Test executions: E22, shapes.md Tests. */
+/** Test executions. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';

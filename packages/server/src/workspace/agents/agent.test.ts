@@ -1,4 +1,4 @@
-/** E18: the agents of an account. */
+/** The agents of an account. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
 /**
- * The states of an agent (shapes.md, Agents).
+ * The states of an agent.
  *
  *   pending   no instance has ever connected
  *   running   at least one instance is connected and takes work
@@ -29,5 +29,5 @@ export const agentStates = createMachine<AgentStatus>({
  */
 export const connectedSeconds = 13;
 
-/** The states in which an agent may be deleted (decisions.md §5). */
+/** The states in which an agent may be deleted. */
 export const deletableStatuses: readonly AgentStatus[] = ['stopped', 'pending', 'unknown'];

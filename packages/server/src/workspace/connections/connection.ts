@@ -1,5 +1,5 @@
 /**
- * Which connections are valid (decisions.md E1): the allowed triples and the shape of their properties.
+ * Which connections are valid: the allowed triples and the shape of their properties.
  * Pure.
  */
 import type {

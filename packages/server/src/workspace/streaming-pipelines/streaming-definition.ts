@@ -90,7 +90,7 @@ function readMembers(
   return members;
 }
 
-/** `key` is another name of `secretKey`; both are shown (decisions.md §5). */
+/** `key` is another name of `secretKey`; both are shown. */
 function readSecret({ key, secretKey, ...rest }: Record<string, unknown>, field: string) {
   if (key !== undefined && secretKey !== undefined && key !== secretKey)
     throw problem('streaming-definition', {

@@ -1,4 +1,4 @@
-/** E7 to E9: the overrides of a variable. */
+/** The overrides of a variable. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EnvironmentOverride, FailedOverride, Variable } from '@headgate/contract';

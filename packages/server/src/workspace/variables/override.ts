@@ -1,4 +1,4 @@
-/** Decides for each override of a request whether it can be written (E8). Pure. */
+/** Decides for each override of a request whether it can be written. Pure. */
 import {
   type EnvironmentOverride,
   environmentNameForm,

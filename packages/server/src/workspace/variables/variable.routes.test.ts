@@ -1,4 +1,4 @@
-/** E3 to E6: the variables of a project. */
+/** The variables of a project. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page, Variable } from '@headgate/contract';

@@ -1,4 +1,4 @@
-/** The rules of variables: which values a type allows (decisions.md E3). Pure. */
+/** The rules of variables: which values a type allows. Pure. */
 import type { GridValue, VariableType, VariableValue } from '@headgate/contract';
 import { gridColumnLimit, gridRowLimit, textLimit } from '@headgate/contract';
 
