@@ -17,7 +17,7 @@ const ofDueWork = '0020_due_work.sql';
 test('the first sweep sets due_at of all work, and moves overdue work', async () => {
   await database.query('drop schema public cascade');
   await database.query('create schema public');
-  const names = (await readdir(migrations)).sort();
+  const names = (await readdir(migrations)).filter((name) => name.endsWith('.sql')).sort();
   const apply = async (name: string) => database.query(await readFile(join(migrations, name), 'utf8'));
   for (const name of names.filter((each) => each < ofDueWork)) await apply(name);
   const [account, project, agent] = [randomUUID(), randomUUID(), randomUUID()];
