@@ -31,7 +31,7 @@ const ofPacks = '0009_blob_objects.sql';
 test('the migration records their place and the manifest that lists them', async () => {
   await database.query('drop schema public cascade');
   await database.query('create schema public');
-  const names = (await readdir(migrations)).sort();
+  const names = (await readdir(migrations)).filter((name) => name.endsWith('.sql')).sort();
   const apply = async (name: string) => database.query(await readFile(join(migrations, name), 'utf8'));
   for (const name of names.filter((each) => each < ofPacks)) await apply(name);
   const accountId = randomUUID();

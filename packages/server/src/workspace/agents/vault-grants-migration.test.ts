@@ -14,7 +14,7 @@ const ofGrants = '0070_vault_grants.sql';
 test('the names of references, connections, overrides and definitions are granted to their projects', async () => {
   await database.query('drop schema public cascade');
   await database.query('create schema public');
-  const names = (await readdir(migrations)).sort();
+  const names = (await readdir(migrations)).filter((name) => name.endsWith('.sql')).sort();
   const apply = async (name: string) => database.query(await readFile(join(migrations, name), 'utf8'));
   for (const name of names.filter((each) => each < ofGrants)) await apply(name);
   const [account, a, b, agent] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
