@@ -1,6 +1,7 @@
 export { escapedPattern } from './escaped-pattern.ts';
 export * from './event.ts';
 export * from './example.ts';
+export { headings, type Tag } from './headings.ts';
 export * from './limits.ts';
 export { nearestName } from './nearest-name.ts';
 export { openApiDocument } from './openapi/document.ts';

@@ -10,26 +10,33 @@ import { startTestServer } from '../../testing/server.ts';
 const server = await startTestServer({});
 const get = (url: string) => server.transport({ method: 'GET', url, headers: {}, body: undefined });
 
-test('every link from a page leads to a page', async () => {
-  const seen = new Set<string>();
-  const open = ['/docs/pipelines'];
+test('every link from a page leads to a place on a page', async () => {
+  const pages = new Map<string, string>();
+  const links: [page: string, href: string, target: URL][] = [];
+  const open = ['/docs'];
   for (let path = open.pop(); path !== undefined; path = open.pop()) {
-    if (seen.has(path)) continue;
-    seen.add(path);
+    if (pages.has(path)) continue;
     const { status, text } = await get(path);
     assert.equal(status, 200, path);
-    // The reference and the schemas have no links to documents.
-    if (path === '/docs' || path.includes('/schemas/') || path.endsWith('.css')) continue;
-    for (const [, href = ''] of text.matchAll(/href="([^"]+)"/g)) {
-      const url = new URL(href.replaceAll('&amp;', '&'), `http://host${path}`);
-      if (url.host !== 'host') continue;
-      open.push(url.pathname);
-      if (url.hash === '' || url.pathname !== path) continue;
-      assert.ok(text.includes(`id="${decodeURIComponent(url.hash.slice(1))}"`), `${path}: ${href}`);
+    pages.set(path, text);
+    if (/\.(?:css|js|json)$/.test(path)) continue;
+    for (const [, href = ''] of text.matchAll(/<(?:a|link) [^>]*href="([^"]+)"/g)) {
+      const target = new URL(href.replaceAll('&amp;', '&'), `http://host${path}`);
+      if (target.host !== 'host') continue;
+      links.push([path, href, target]);
+      open.push(target.pathname);
     }
   }
+  const broken = links.filter(
+    ([, , { pathname, hash }]) =>
+      hash !== '' && pages.get(pathname)?.includes(`id="${decodeURIComponent(hash.slice(1))}"`) !== true,
+  );
+  assert.deepEqual(
+    broken.map(([page, href]) => `${page}: ${href}`),
+    [],
+  );
   const types = [...listComponentTypes('orchestration'), ...listComponentTypes('transformation')];
-  for (const type of types) assert.ok(seen.has(`/docs/pipelines/components/${type}`), type);
+  for (const type of types) assert.ok(pages.has(`/docs/pipelines/components/${type}`), type);
 });
 
 const examples = new URL('../../../../../examples/', import.meta.url);

@@ -48,7 +48,7 @@ ${example === undefined ? undefined : renderExample(operation, example)}
 function renderPermission({ permission }: Operation): Markup | undefined {
   if (permission === undefined) return undefined;
   return html`<h4>Permission</h4>
-<p class="permission"><a href="#permissions"><code>${permission}</code></a>: ${renderRoles(permissions[permission])}</p>`;
+<p class="permission"><a href="../../docs#permissions"><code>${permission}</code></a>: ${renderRoles(permissions[permission])}</p>`;
 }
 
 /** `SUPER_ADMIN of the account; or OWNER of the project`. */
@@ -121,7 +121,7 @@ function renderProblems(operation: Operation): Markup {
   const own = codes.filter((code) => !common.includes(code));
   return html`<h4>Problems</h4>
 ${renderProblemTable(own)}
-<p class="common">And <a href="#problems">those that every operation can answer</a>.</p>`;
+<p class="common">And <a href="../../docs#problems">those that every operation can answer</a>.</p>`;
 }
 
 export function renderProblemTable(codes: readonly ProblemCode[], anchored = false): Markup {

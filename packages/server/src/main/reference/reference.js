@@ -1,5 +1,5 @@
 // @ts-nocheck: this runs in a browser; the types of this checkout are those of Node.
-// What the page can do beyond being read: search, the scheme, copying, and marking where one is. Without it everything is there all the same.
+// What a page can do beyond being read: search, the scheme, copying, and marking where one is. Without it everything is there all the same.
 
 const root = document.documentElement;
 root.classList.add('scripted');
@@ -27,6 +27,7 @@ const chosen = kept.get();
 if (chosen === 'light' || chosen === 'dark') root.dataset.scheme = chosen;
 
 document.addEventListener('DOMContentLoaded', () => {
+  if (goOn()) return;
   setUpScheme(document.querySelector('#scheme'));
   const contents = setUpContents(document.querySelector('#contents-button'));
   const search = setUpSearch(document.querySelector('#search'));
@@ -34,6 +35,14 @@ document.addEventListener('DOMContentLoaded', () => {
   markPlace();
   offerCopies();
 });
+
+/** Links to operations were once places on the start page. */
+function goOn() {
+  if (location.hash === '' || document.getElementById(location.hash.slice(1)) !== null) return false;
+  const link = document.querySelector(`.operations a[href$="${CSS.escape(location.hash)}"]`);
+  if (link !== null) location.replace(link.href);
+  return link !== null;
+}
 
 function setUpScheme(button) {
   const system = () => (dark.matches ? 'dark' : 'light');
@@ -69,65 +78,90 @@ function setUpContents(button) {
 }
 
 function setUpSearch(input) {
-  const links = new Map(
-    [...document.querySelectorAll('#contents li a')].map((link) => [link.hash.slice(1), link]),
-  );
-  const sections = [...document.querySelectorAll('section')].map((element) => ({
-    element,
-    item: links.get(element.id).parentElement,
-    title: `${element.querySelector('h2, h3').textContent} ${element.id}`.toLowerCase(),
-    text: `${element.textContent} ${element.id}`.toLowerCase(),
-  }));
+  const panel = document.querySelector('#results');
+  const list = panel.querySelector('ul');
   const found = document.querySelector('#found');
+  const folder = new URL(root.dataset.root, location.href);
+  const most = 30;
+  let loading;
 
-  function run() {
-    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let count = 0;
-    for (const { element, item, text } of sections) {
-      const matches = words.every((word) => text.includes(word));
-      element.hidden = item.hidden = !matches;
-      if (matches) count++;
+  /** The index is loaded when somebody searches. */
+  async function load() {
+    const [{ default: MiniSearch }, answer] = await Promise.all([
+      import('./minisearch.js'),
+      fetch(new URL('search.json', folder)),
+    ]);
+    const { options, index } = await answer.json();
+    return MiniSearch.loadJS(index, options);
+  }
+
+  function getIndex() {
+    loading ??= load().catch((failure) => {
+      loading = undefined;
+      throw failure;
+    });
+    return loading;
+  }
+
+  const searching = {
+    boost: { title: 4, place: 1.5 },
+    prefix: (term) => term.length > 1,
+    combineWith: 'AND',
+  };
+
+  function find(index, words) {
+    const exact = index.search(words, searching);
+    return exact.length > 0 ? exact : index.search(words, { ...searching, fuzzy: 0.2 });
+  }
+
+  async function run() {
+    const words = input.value.trim();
+    if (words === '') return clear();
+    const index = await getIndex().catch(() => undefined);
+    // Typed on meanwhile.
+    if (words !== input.value.trim()) return;
+    const results = index === undefined ? [] : find(index, words);
+    list.replaceChildren(...results.slice(0, most).map(renderResult));
+    const count = results.length;
+    found.textContent =
+      index === undefined ? 'The search cannot be loaded.' : `${count === 0 ? 'Nothing' : count} found`;
+    panel.hidden = false;
+  }
+
+  function renderResult({ title, place, path }) {
+    const item = document.createElement('li');
+    const link = document.createElement('a');
+    link.href = new URL(path, folder);
+    link.textContent = title;
+    if (place !== '') {
+      const note = document.createElement('span');
+      note.textContent = place;
+      link.append(' ', note);
     }
-    for (const [areas, part] of [
-      ['#contents .area', 'li'],
-      ['main .area', 'section'],
-    ]) {
-      for (const area of document.querySelectorAll(areas)) {
-        area.hidden = area.querySelector(`${part}:not([hidden])`) === null;
-      }
-    }
-    found.textContent = words.length === 0 ? '' : `${count === 0 ? 'Nothing' : count} found`;
-    if (words.length > 0) scrollTo(0, 0);
+    item.append(link);
+    return item;
   }
 
   function clear() {
     input.value = '';
-    run();
+    found.textContent = '';
+    list.replaceChildren();
+    panel.hidden = true;
   }
 
-  /** The link of what fits best: by its title, else the first that is left. */
-  function best() {
-    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const left = sections.filter(({ element }) => !element.hidden);
-    const fitting = left.find(({ title }) => words.every((word) => title.includes(word))) ?? left[0];
-    return fitting?.item.querySelector('a');
-  }
-
+  input.addEventListener('focus', () => getIndex().catch(() => undefined), { once: true });
   input.addEventListener('input', run);
-  // A link from within the page to what the search has put aside.
-  addEventListener('hashchange', () => {
-    const target = document.getElementById(location.hash.slice(1));
-    if (target?.closest('[hidden]')) {
-      clear();
-      target.scrollIntoView();
-    }
+  list.addEventListener('click', (event) => {
+    if (event.target.closest('a')) clear();
+  });
+  document.addEventListener('click', (event) => {
+    if (!event.target.closest('.search')) panel.hidden = true;
   });
   input.disabled = false;
-  return { input, clear, best };
+  return { input, clear, isOpen: () => !panel.hidden, listLinks: () => [...list.querySelectorAll('a')] };
 }
 
-function setUpKeys({ input, clear, best }, contents) {
-  const visible = () => [...document.querySelectorAll('#contents li:not([hidden]) a')];
+function setUpKeys({ input, clear, isOpen, listLinks }, contents) {
   document.addEventListener('keydown', (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     const at = document.activeElement;
@@ -136,32 +170,33 @@ function setUpKeys({ input, clear, best }, contents) {
       input.select();
       input.focus();
     } else if (event.key === 'Escape') {
-      if (at === input || input.value !== '') clear();
+      if (isOpen()) input.focus();
+      clear();
       contents.open(false);
     } else if (event.key === 'Enter' && at === input) {
       contents.open(false);
-      best()?.click();
-      best()?.focus();
+      listLinks()[0]?.click();
     } else if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
-      const list = visible();
-      const index = at === input ? -1 : list.indexOf(at);
+      const links = listLinks();
+      const index = at === input ? -1 : links.indexOf(at);
       if (at !== input && index < 0) return;
       event.preventDefault();
       const next = index + (event.key === 'ArrowDown' ? 1 : -1);
-      (next < 0 ? input : list[Math.min(next, list.length - 1)])?.focus();
+      (next < 0 ? input : links[Math.min(next, links.length - 1)])?.focus();
     }
   });
 }
 
 /** Marks in the contents what is being read. */
 function markPlace() {
-  const links = new Map([...document.querySelectorAll('#contents li a')].map((link) => [link.hash, link]));
+  const own = document.querySelectorAll('#contents li li a');
+  const links = new Map([...own].map((link) => [link.hash, link]));
   let current;
   const seen = new IntersectionObserver(
     (entries) => {
       for (const { isIntersecting, target } of entries) {
         const link = links.get(`#${target.id}`);
-        if (!isIntersecting || link === current) continue;
+        if (!isIntersecting || link === undefined || link === current) continue;
         current?.removeAttribute('aria-current');
         link.setAttribute('aria-current', 'location');
         current = link;
@@ -170,7 +205,7 @@ function markPlace() {
     },
     { rootMargin: '-15% 0px -80% 0px' },
   );
-  for (const section of document.querySelectorAll('section')) seen.observe(section);
+  for (const place of document.querySelectorAll('section, .guide h2')) seen.observe(place);
 }
 
 /** Only the list moves; the page is being read. */

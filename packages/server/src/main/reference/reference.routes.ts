@@ -1,18 +1,23 @@
 /**
- * The reference at `/docs`, to which `/` redirects: a page rendered from the contract, with its own style
- * sheet and script, and the pages about pipeline files. It needs no token and loads nothing from other origins.
+ * The documentation at `/docs`, to which `/` redirects: the reference, rendered from the contract, the guides, and the
+ * JSON Schemas of pipeline files. It needs no token and loads nothing from other origins.
  */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { gzipSync } from 'node:zlib';
+import { globSync, readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
+import { createWorkThread } from '../../kernel/threads/work-thread.ts';
 import type { Dependencies } from '../deps.ts';
-import { renderReference } from './page.ts';
-import { listDocumentationFiles } from './pipeline-pages.ts';
+import { makeAreaPage } from './area-page.ts';
+import { areas, getAreaPath, type Page, renderFrame } from './frame.ts';
+import { docs, listGuideFiles, toPagePath } from './guide-files.ts';
+import { makeGuidePage } from './guide-pages.ts';
+import { makeStartPage } from './start-page.ts';
 
 const headers = {
   'content-security-policy':
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src data:; " +
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; " +
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'referrer-policy': 'no-referrer',
   // Revalidated at each request, so that a new version shows at once.
@@ -21,17 +26,37 @@ const headers = {
 };
 
 export function referenceRoutes(app: FastifyInstance, { config, version }: Dependencies): void {
-  serve(app, '/docs', 'text/html', () => renderReference({ version, publicUrl: config.publicUrl }));
+  const { publicUrl } = config;
+  const servePage = (path: string, make: () => Page) =>
+    serve(app, path === '' ? '/docs' : `/docs/${path}`, 'text/html', () => renderFrame(version, make()));
+  servePage('', () => makeStartPage(publicUrl));
+  for (const tag of areas.keys()) servePage(getAreaPath(tag), () => makeAreaPage(tag, publicUrl));
+  for (const file of listGuideFiles()) servePage(toPagePath(file), () => makeGuidePage(file));
+  for (const path of globSync('schemas/*.json', { cwd: docs }))
+    serve(app, `/docs/${path}`, 'application/schema+json', () => readFileSync(new URL(path, docs), 'utf8'));
+  for (const [name, type] of [
+    ['reference.css', 'text/css'],
+    ['reference.js', 'text/javascript'],
+  ] as const)
+    serve(app, `/docs/${name}`, type, () => readFileSync(new URL(name, import.meta.url), 'utf8'));
+  serve(app, '/docs/minisearch.js', 'text/javascript', () =>
+    readFileSync(new URL(import.meta.resolve('minisearch')), 'utf8'),
+  );
+  serve(app, '/docs/search.json', 'application/json', makeSearchIndex);
   // Relative, so that it works behind a proxy that serves this below a path.
   app.get('/', (_request, reply) => reply.redirect('docs', 302));
   app.get('/docs/', (_request, reply) => reply.redirect('../docs', 308));
-  serve(app, '/docs/reference.css', 'text/css', () => readFileBeside('reference.css'));
-  for (const { path, type, make } of listDocumentationFiles()) serve(app, `/docs/${path}`, type, make);
-  serve(app, '/docs/reference.js', 'text/javascript', () => readFileBeside('reference.js'));
 }
 
-function readFileBeside(name: string): string {
-  return readFileSync(new URL(name, import.meta.url), 'utf8');
+/** In a thread, because it takes about half a second. */
+function makeSearchIndex(): Promise<string> {
+  const thread = createWorkThread<null, string>({
+    module: new URL('search-index.thread.ts', import.meta.url),
+    megabytes: 256,
+    waiting: { ofOne: 1, inAll: 1 },
+    refuse: () => new Error('the index of the search is made once'),
+  });
+  return thread.run('search', null, { milliseconds: 60_000 });
 }
 
 interface Content {
@@ -40,24 +65,34 @@ interface Content {
   digest: string;
 }
 
-function createContent(text: string): Content {
+const zip = promisify(gzip);
+
+async function createContent(made: string | Promise<string>): Promise<Content> {
+  const text = await made;
   const digest = createHash('sha256').update(text).digest('base64url').slice(0, 22);
-  return { text, zipped: gzipSync(text), digest };
+  return { text, zipped: await zip(text), digest };
 }
 
 /** Rendered at the first request, so that it does not delay the start. */
-function serve(app: FastifyInstance, path: string, type: string, make: () => string): void {
-  let made: Content | undefined;
-  app.get(path, (request, reply) => {
-    made ??= createContent(make());
+function serve(app: FastifyInstance, path: string, type: string, make: () => string | Promise<string>): void {
+  let making: Promise<Content> | undefined;
+  function getContent(): Promise<Content> {
+    making ??= createContent(make()).catch((failure: unknown) => {
+      // The next request tries again.
+      making = undefined;
+      throw failure;
+    });
+    return making;
+  }
+  app.get(path, async (request, reply) => {
+    const { text, zipped, digest } = await getContent();
     const zips = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
     // Two encodings of one text are two representations (RFC 9110 §8.8.3).
-    const etag = `"${made.digest}${zips ? '-gzip' : ''}"`;
+    const etag = `"${digest}${zips ? '-gzip' : ''}"`;
     reply.headers({ ...headers, etag, 'content-type': `${type}; charset=utf-8` });
     const known = request.headers['if-none-match'];
-    if (known?.split(',').some((each) => each.trim().replace(/^W\//, '') === etag)) {
+    if (known?.split(',').some((each) => each.trim().replace(/^W\//, '') === etag))
       return reply.code(304).send();
-    }
-    return zips ? reply.header('content-encoding', 'gzip').send(made.zipped) : reply.send(made.text);
+    return zips ? reply.header('content-encoding', 'gzip').send(zipped) : reply.send(text);
   });
 }

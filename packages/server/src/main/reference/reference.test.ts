@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { operations, problemsOf } from '@headgate/contract';
+import MiniSearch from 'minisearch';
 import { startTestServer } from '../../testing/server.ts';
 import { html } from './html.ts';
 
@@ -20,11 +21,18 @@ test('the server’s root redirects to the reference', async () => {
 });
 
 const page = (await get('/docs')).text;
+const areaPath = (tag: string) => `/docs/reference/${tag.toLowerCase().replaceAll(' ', '-')}`;
+const tags = [...new Set(shown.map(({ tag }) => tag))];
+const areaPages = new Map(
+  await Promise.all(tags.map(async (tag) => [tag, (await get(areaPath(tag))).text] as const)),
+);
 const anchor = (id: string) => id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 /** The visible text of an operation's section. */
-function textOf(id: string): string {
-  const [, section] = page.split(`<section class="operation" id="${anchor(id)}"`);
+function textOf({ id, tag }: { id: string; tag: string }): string {
+  const [, section] = (areaPages.get(tag as (typeof tags)[number]) ?? '').split(
+    `<section class="operation" id="${anchor(id)}"`,
+  );
   const markup = section?.split('</section>', 1)[0] ?? assert.fail(`${id} has no section`);
   return markup
     .replaceAll(/<[^>]*>/g, '')
@@ -60,20 +68,20 @@ test('it needs no token, and its policy allows nothing from other origins', asyn
 
 test('the page and its files name no other origin, and the page has no inline script or style', async () => {
   for (const [, address = ''] of page.matchAll(/(?:href|src)="([^"]*)"/g)) {
-    assert.match(address, /^(#|docs\/reference\.|openapi\.json$|data:image\/svg)/);
+    assert.match(address, /^(#|docs$|docs\/[a-z]|openapi\.json$|data:image\/svg)/);
   }
   assert.doesNotMatch(page, /<script(?! src="docs\/reference\.js")|<style|\sstyle=|\son\w+=/);
   for (const file of ['/docs/reference.css', '/docs/reference.js']) {
     const { status, text, headers } = await get(file);
     assert.equal(status, 200);
     assert.match(headers['content-type'] ?? '', /^text\/(css|javascript)\b/);
-    assert.doesNotMatch(text, /https?:|@import|url\(|import\(/);
+    assert.doesNotMatch(text, /https?:|@import|url\(|import\((?!'\.\/minisearch\.js'\))/);
   }
 });
 
 test('it has every operation with its request, permission, problems, members and example', () => {
   for (const operation of shown) {
-    const text = textOf(operation.id);
+    const text = textOf(operation);
     const { params, query, headers, body, success } = operation;
     const parts = [params, query, headers, body, success.body] as (Json | undefined)[];
     const expected = [
@@ -91,20 +99,33 @@ test('it has every operation with its request, permission, problems, members and
   }
 });
 
-test('every link within the page has a target, and every anchor is unique', () => {
-  const ids = [...page.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id);
-  assert.equal(new Set(ids).size, ids.length);
-  const links = [...page.matchAll(/href="#([^"]*)"/g)].map(([, id]) => id);
-  assert.ok(links.includes('create-variable'));
-  assert.deepEqual(
-    links.filter((link) => !ids.includes(link)),
-    [],
-  );
+test('the start page names every operation, and its page is small', () => {
+  for (const { id, tag } of shown)
+    assert.ok(page.includes(`href="${areaPath(tag).slice(1)}#${anchor(id)}"`), id);
+  for (const [tag, text] of areaPages) {
+    assert.ok(text.length < 600_000, `${tag}: ${text.length} characters`);
+    const ids = [...text.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id);
+    assert.equal(new Set(ids).size, ids.length, tag);
+  }
+});
+
+test('the search finds operations and sections of guides', async () => {
+  const { options, index } = JSON.parse((await get('/docs/search.json')).text);
+  const search = MiniSearch.loadJS(index, options);
+  const find = (words: string) =>
+    search.search(words, { boost: { title: 4 }, prefix: true, combineWith: 'AND' }).map(({ path }) => path);
+  assert.equal(find('create variable')[0], 'reference/variables#create-variable');
+  assert.equal(find('createVariable')[0], 'reference/variables#create-variable');
+  assert.ok(find('cron expression').some((path) => path.startsWith('schedules')));
+  assert.match((await get('/docs/minisearch.js')).text, /export \{[^}]*MiniSearch/);
 });
 
 test('the examples use this server’s public URL', () => {
   assert.match(page, /BASE=https:\/\/headgate\.example\n/);
-  assert.match(textOf('createVariable'), /Location: https:\/\/headgate\.example\/dpc\/v1\/projects\//);
+  assert.match(
+    textOf({ id: 'createVariable', tag: 'Variables' }),
+    /Location: https:\/\/headgate\.example\/dpc\/v1\/projects\//,
+  );
 });
 
 test('it is sent again only after a change, and compressed', async () => {
@@ -116,7 +137,7 @@ test('it is sent again only after a change, and compressed', async () => {
   assert.equal(answer.headers.get('content-encoding'), 'gzip');
   assert.notEqual(answer.headers.get('etag'), etag);
   assert.equal(await answer.text(), page);
-  assert.ok(gzipSync(page).length < 160_000, `${gzipSync(page).length} bytes`);
+  assert.ok(gzipSync(page).length < 40_000, `${gzipSync(page).length} bytes`);
 });
 
 test('values in markup are escaped, unless they are markup', () => {
