@@ -24,7 +24,7 @@ async function explain(sql: string): Promise<string> {
     () => assert.fail('it did not fail'),
     (reason: unknown) => reason,
   );
-  return explainError(error, { memoryMegabytes: 64, processMegabytes: 512 });
+  return explainError(error, { memoryMegabytes: 64, processMegabytes: 512 }, sql);
 }
 
 function explainFile(text: string, options: string): Promise<string> {
@@ -82,10 +82,21 @@ describe('errors of DuckDB', () => {
     assert.match(await explain('select * from loop_1'), /^Catalog Error: .* does not exist!\n\nLINE 1: /);
     await connection.run('create table invoices (id integer)');
     assert.match(await explain('insert into invoice values (1)'), /Did you mean "invoices"\?$/);
-    // DuckDB proposes "pg_enum or pgenums" here.
-    await connection.run('create table pgenums (id integer)');
-    assert.match(await explain('select * from pgenum'), /Did you mean "pgenums"\?/);
-    await connection.run('drop table pgenums');
+  });
+
+  it('name the schema in which a table was looked for', async () => {
+    await connection.run('create schema gold; create schema "db.gold"');
+    for (const sql of ['select * from gold.Nothing', 'insert into "db.gold"."NOTHING" values (1)']) {
+      const place = sql.includes('db') ? 'db.gold.NOTHING' : 'gold.Nothing';
+      assert.match(
+        await explain(sql),
+        new RegExp(`^Catalog Error: Table with name ${place} does not exist!`),
+      );
+    }
+    assert.match(
+      await explain("select 'gold.nothing', nothing.a from nothing"),
+      /^Catalog Error: Table with name nothing does not exist!/,
+    );
   });
 
   it('show names with dots as they were written', async () => {

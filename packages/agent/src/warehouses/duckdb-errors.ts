@@ -2,6 +2,7 @@
 import { decodeNames } from '@headgate/pipelines';
 import { getReason } from '../log.ts';
 import { explainForeignFunction } from './foreign-functions.ts';
+import { readWords } from './sql-words.ts';
 
 /**
  * Characters of a message, which may quote a value of any size. It is longer than what is searched for secrets
@@ -9,9 +10,11 @@ import { explainForeignFunction } from './foreign-functions.ts';
  */
 const messageLimit = 200_000;
 
+/** @param sql the statement that failed */
 export function explainError(
   error: unknown,
   { memoryMegabytes, processMegabytes }: { memoryMegabytes: number; processMegabytes: number },
+  sql = '',
 ): string {
   // The stack trace of an internal error contains addresses and paths of this machine.
   const reason = cutAt(getReason(error).slice(0, messageLimit), /\nStack Trace:/);
@@ -37,7 +40,23 @@ export function explainError(
   if (/^Constraint Error: CHECK/.test(reason)) return explainLength(reason) ?? reason;
   if (/^Invalid Input Error: Error when sniffing file/.test(reason)) return explainUnknownFormat(reason);
   if (/CSV Error on Line: \d/.test(reason)) return explainWrongLine(reason);
-  return showNames(reason.replace(manyCandidates, '')).replace(proposal, leaveOutSystem);
+  const named = nameSchema(reason.replace(manyCandidates, ''), sql);
+  return showNames(named).replace(proposal, leaveOutSystem);
+}
+
+/** DuckDB names a table that does not exist without the schema in which it was looked for. */
+function nameSchema(reason: string, sql: string): string {
+  const [, table] =
+    /^Catalog Error: (?:Table|View) with name ([^\s"!.]{1,300}) does not exist!/.exec(reason) ?? [];
+  if (table === undefined || sql.length > messageLimit) return reason;
+  let before: [string, string] = ['', ''];
+  for (const { value, kind, from, to } of readWords(sql)) {
+    const isName = kind === 'name' || kind === 'quoted';
+    if (isName && value === table.toLowerCase() && before[1] === '.' && before[0] !== '')
+      return reason.replace(`with name ${table} `, () => `with name ${before[0]}.${table} `);
+    before = [before[1], isName ? sql.slice(from, to).replaceAll('"', '') : value];
+  }
+  return reason;
 }
 
 const proposal = /\n{1,3}Did you mean "([^"\n]{1,1000})"\?/;

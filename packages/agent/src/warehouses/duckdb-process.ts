@@ -187,6 +187,9 @@ process.on('message', (request: DatabaseRequest) => {
   if (request.type === 'leave') return void close(request.connection);
   answer(request).then(
     (value) => send({ type: 'answer', id: request.id, value }),
-    (error: unknown) => send({ type: 'refusal', id: request.id, message: explainError(error, memory) }),
+    (error: unknown) => {
+      const sql = 'sql' in request ? request.sql : '';
+      send({ type: 'refusal', id: request.id, message: explainError(error, memory, sql) });
+    },
   );
 });
