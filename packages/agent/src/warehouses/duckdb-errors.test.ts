@@ -86,8 +86,12 @@ describe('errors of DuckDB', () => {
 
   it('name the schema in which a table was looked for', async () => {
     await connection.run('create schema gold; create schema "db.gold"');
-    for (const sql of ['select * from gold.Nothing', 'insert into "db.gold"."NOTHING" values (1)']) {
-      const place = sql.includes('db') ? 'db.gold.NOTHING' : 'gold.Nothing';
+    const cases = {
+      'select * from gold.Nothing': 'gold.Nothing',
+      'insert into "db.gold"."NOTHING" values (1)': 'db.gold.NOTHING',
+      'select * from memory.gold.nothing': 'memory.gold.nothing',
+    };
+    for (const [sql, place] of Object.entries(cases)) {
       assert.match(
         await explain(sql),
         new RegExp(`^Catalog Error: Table with name ${place} does not exist!`),

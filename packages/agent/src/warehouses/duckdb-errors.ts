@@ -49,12 +49,17 @@ function nameSchema(reason: string, sql: string): string {
   const [, table] =
     /^Catalog Error: (?:Table|View) with name ([^\s"!.]{1,300}) does not exist!/.exec(reason) ?? [];
   if (table === undefined || sql.length > messageLimit) return reason;
-  let before: [string, string] = ['', ''];
+  /** The names of a reference so far: `db.schema.table`. */
+  let path: string[] = [];
+  let isJoined = false;
   for (const { value, kind, from, to } of readWords(sql)) {
-    const isName = kind === 'name' || kind === 'quoted';
-    if (isName && value === table.toLowerCase() && before[1] === '.' && before[0] !== '')
-      return reason.replace(`with name ${table} `, () => `with name ${before[0]}.${table} `);
-    before = [before[1], isName ? sql.slice(from, to).replaceAll('"', '') : value];
+    if (kind === 'name' || kind === 'quoted') {
+      const name = sql.slice(from, to).replaceAll('"', '');
+      path = isJoined ? [...path, name] : [name];
+      if (path.length > 1 && value === table.toLowerCase())
+        return reason.replace(`with name ${table} `, () => `with name ${path.join('.')} `);
+    } else if (value !== '.') path = [];
+    isJoined = value === '.' && path.length > 0;
   }
   return reason;
 }
