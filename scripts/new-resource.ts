@@ -68,7 +68,8 @@ function newFiles(names: Names): [path: string, template: string][] {
 }
 
 function nextMigration(): string {
-  const newest = Math.max(...readdirSync(join(checkout, migrations)).map((file) => Number(file.slice(0, 4))));
+  const files = readdirSync(join(checkout, migrations)).filter((file) => file.endsWith('.sql'));
+  const newest = Math.max(...files.map((file) => Number(file.slice(0, 4))));
   return String(newest + 1).padStart(4, '0');
 }
 
