@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import manifest from '../package.json' with { type: 'json' };
+import { renderDecisionIndex } from './adr-index.ts';
 import { writeSafePatterns } from './pattern-check.ts';
 import { resourceLists } from './resource-lists.ts';
 
@@ -29,6 +30,7 @@ await writeOrCompare({
   ...Object.fromEntries([...pages, ...schemas]),
   'openapi.json': `${JSON.stringify(document, null, 2)}\n`,
   'docs/permissions.md': permissionsDocument(),
+  'docs/adr/README.md': renderDecisionIndex(fileURLToPath(new URL('../docs/adr', import.meta.url))),
 });
 await removeOtherPages(pages.map(([path]) => path));
 if (!checking) await writeSafePatterns();
