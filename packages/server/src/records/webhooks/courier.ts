@@ -18,7 +18,7 @@ import {
   listWaitingAccounts,
   readOldestWaiting,
 } from './courier.store.ts';
-import { createPlaces } from './places.ts';
+import { createPlaces } from '../../kernel/work/places.ts';
 import { releaseWebhook } from './sending.store.ts';
 import { computeLeaseSeconds, type SendingServices, sendForWebhook } from './sending.ts';
 

@@ -1,0 +1,297 @@
+/**
+ * Work that servers hold: the table `server_work` (docs/adr/0087). Work of agents is in work.ts.
+ *
+ * Terminology
+ *   subject  the row that the work is about: a mail, a delivery rule. Its id is that of the work, and its deletion
+ *            deletes the work
+ *   lease    a server holds the work until `lease_until`, unless it extends that. Then another one may take it
+ *   epoch    counts the leases. Who does not have the last one may not write a result
+ *   wake     makes work due. If it comes while the work is held, the work is due again after the lease
+ *
+ * A transaction locks the subject first, then the work; claims lock only the work. Otherwise two of them can wait for
+ * each other.
+ */
+import { addSeconds } from '../clock.ts';
+import {
+  type ColumnTypes,
+  insertStatement,
+  type Read,
+  type RowOf,
+  statement,
+  type Transaction,
+} from '../database/database.ts';
+
+const keyTypes = { account_id: 'uuid', work_id: 'uuid', epoch: 'bigint' } as const;
+const heldRow = {
+  ...keyTypes,
+  /** Claims since the last success, with this one. */
+  attempts: 'integer',
+  /** Leases in a row that ran out. */
+  interruptions: 'integer',
+} satisfies ColumnTypes;
+/** Work that this server holds until the end of the lease. */
+export type HeldWork = RowOf<typeof heldRow>;
+export type HeldKey = Pick<HeldWork, keyof typeof keyTypes>;
+
+/** Another server has the work, or its subject was deleted: nothing more may be written for it. */
+export class LeaseLost extends Error {
+  override name = 'LeaseLost';
+}
+
+/** SQL: whether the work of the row `subject` is held by $epoch. It locks nothing: for reads. */
+export const isHeldWork = (subject: string, id = 'work_id') => `exists (
+    select from server_work s
+    where s.account_id = ${subject}.account_id and s.work_id = ${subject}.${id} and s.epoch = $epoch)`;
+
+export const insertWork = insertStatement('server_work', {
+  account_id: 'uuid',
+  work_id: 'uuid',
+  kind: 'text',
+  due_at: 'timestamptz?',
+});
+
+const wake = statement(
+  { parameters: { account_id: 'uuid', work_id: 'uuid', due_at: 'timestamptz' } },
+  'update server_work set due_at = $due_at where account_id = $account_id and work_id = $work_id',
+);
+
+/** After the statements that lock the subject. */
+export function wakeWork(tx: Transaction, accountId: string, workId: string, dueAt: Date): void {
+  tx.send(wake, { account_id: accountId, work_id: workId, due_at: dueAt });
+}
+
+// A server that dies interrupts all that it holds. One at a time, only the work that is done at the second death is
+// set aside, and what is innocent passes.
+const mayTakeInterrupted = `(w.lease_until is null or $most_interrupted > (
+      select count(*) from server_work other
+      where other.kind = $kind and other.interruptions > 0 and other.lease_until > $now))`;
+
+const listDue = statement(
+  {
+    parameters: {
+      kind: 'text',
+      after: 'uuid',
+      full_accounts: 'uuid[]',
+      held: 'uuid[]',
+      limit: 'bigint',
+      most_interrupted: 'bigint',
+      now: 'timestamptz',
+    },
+    row: { account_id: 'uuid', work_id: 'uuid', is_interrupted: 'boolean' },
+    alone: true,
+  },
+  // The first part finds one account after the other in the index, so the work of one is not read for the others.
+  `
+  with recursive waiting (account_id, number) as (
+    (select account_id, 1 from server_work
+     where kind = $kind and claimable_at <= $now and account_id > $after and account_id <> all ($full_accounts::uuid[])
+     order by account_id limit 1)
+    union all
+    select next.account_id, waiting.number + 1 from waiting cross join lateral (
+      select account_id from server_work
+      where kind = $kind and claimable_at <= $now and account_id > waiting.account_id
+        and account_id <> all ($full_accounts::uuid[])
+      order by account_id limit 1) next
+    where waiting.number < $limit::bigint
+  )
+  select due.account_id, due.work_id, due.is_interrupted from waiting cross join lateral (
+    select w.account_id, w.work_id, w.lease_until is not null as is_interrupted, w.claimable_at from server_work w
+    where w.kind = $kind and w.account_id = waiting.account_id and w.claimable_at <= $now
+      and w.work_id <> all ($held::uuid[]) and ${mayTakeInterrupted}
+    order by w.claimable_at limit 1 + $limit::bigint / (select count(*) from waiting)) due
+  order by waiting.number, due.claimable_at`,
+);
+
+export interface DueWork {
+  account_id: string;
+  work_id: string;
+  is_interrupted: boolean;
+}
+
+export interface Look {
+  kind: string;
+  /** The last account of the look before; the look goes on after it. */
+  after: string;
+  /** Accounts that get nothing now. */
+  fullAccounts: readonly string[];
+  /** What this server holds: a clock that is moved forward must not take it from itself. */
+  held: readonly string[];
+  /** How many accounts are looked at, and about how many works. */
+  limit: number;
+  /** How many works that were interrupted may be held at once. */
+  mostInterrupted: number;
+  now: Date;
+}
+
+/** Lists due work, account by account, of each about the same number; of an account what has waited longest. */
+export function listDueWork(read: Read, look: Look): Promise<DueWork[]> {
+  return read(listDue, {
+    kind: look.kind,
+    after: look.after,
+    full_accounts: look.fullAccounts,
+    held: look.held,
+    limit: look.limit,
+    most_interrupted: look.mostInterrupted,
+    now: look.now,
+  });
+}
+
+const claim = statement(
+  {
+    parameters: {
+      kind: 'text',
+      account_ids: 'uuid[]',
+      work_ids: 'uuid[]',
+      lease_until: 'timestamptz',
+      most_interrupted: 'bigint',
+      now: 'timestamptz',
+    },
+    row: heldRow,
+    alone: true,
+  },
+  `
+  with chosen as materialized (
+    select w.account_id, w.work_id
+    from unnest($account_ids::uuid[], $work_ids::uuid[]) as wanted (account_id, work_id)
+    join server_work w on w.account_id = wanted.account_id and w.work_id = wanted.work_id
+    where w.claimable_at <= $now and ${mayTakeInterrupted} for update of w skip locked
+  )
+  update server_work w set epoch = w.epoch + 1, lease_until = $lease_until, due_at = null, attempts = w.attempts + 1,
+    interruptions = w.interruptions + (w.lease_until is not null)::integer, touched_at = $now
+  from chosen where w.account_id = chosen.account_id and w.work_id = chosen.work_id
+  returning w.account_id, w.work_id, w.epoch, w.attempts, w.interruptions`,
+);
+
+/** Claims what is still due and no other server claims. */
+export function claimWork(
+  read: Read,
+  due: readonly Pick<DueWork, 'account_id' | 'work_id'>[],
+  claiming: { kind: string; leaseSeconds: number; mostInterrupted: number; now: Date },
+): Promise<HeldWork[]> {
+  const { kind, leaseSeconds, mostInterrupted, now } = claiming;
+  return read(claim, {
+    kind,
+    account_ids: due.map((each) => each.account_id),
+    work_ids: due.map((each) => each.work_id),
+    lease_until: addSeconds(now, leaseSeconds),
+    most_interrupted: mostInterrupted,
+    now,
+  });
+}
+
+const isHeld = 'account_id = $account_id and work_id = $work_id and epoch = $epoch';
+const pickKey = ({ account_id, work_id, epoch }: HeldKey): HeldKey => ({ account_id, work_id, epoch });
+
+const lock = statement(
+  { parameters: keyTypes, row: { is_woken: 'boolean' } },
+  `select due_at is not null as is_woken from server_work where ${isHeld} for no key update`,
+);
+
+/**
+ * Keeps the lease until the end of the transaction. Returns whether something has come since the claim.
+ * @throws LeaseLost
+ */
+export async function requireHeld(tx: Transaction, held: HeldKey): Promise<{ is_woken: boolean }> {
+  const [row] = await tx.query(lock, pickKey(held));
+  if (row === undefined) throw new LeaseLost();
+  return row;
+}
+
+/**
+ * How a lease ends. `done`: attempts and interruptions count from zero again. `failed`: the attempt counts. `unfinished`:
+ * it does not, because the work is not the reason.
+ */
+export type LeaseEnd = 'done' | 'failed' | 'unfinished';
+
+const release = statement(
+  {
+    parameters: { ...keyTypes, outcome: 'text', due_at: 'timestamptz?', now: 'timestamptz' },
+    row: { work_id: 'uuid' },
+  },
+  `
+  update server_work set lease_until = null, due_at = coalesce(due_at, $due_at), interruptions = 0, touched_at = $now,
+    attempts = case $outcome when 'done' then 0 when 'failed' then attempts else greatest(0, attempts - 1) end
+  where ${isHeld} returning work_id`,
+);
+
+/**
+ * Ends the lease, after the statements that write the result. A wake that came meanwhile counts more than `dueAt`.
+ * @throws LeaseLost; then the transaction must write nothing
+ */
+export async function releaseWork(
+  query: Read,
+  held: HeldKey,
+  end: { outcome: LeaseEnd; dueAt: Date | null; now: Date },
+): Promise<void> {
+  const { outcome, dueAt, now } = end;
+  const rows = await query(release, { ...pickKey(held), outcome, due_at: dueAt, now });
+  if (rows.length === 0) throw new LeaseLost();
+}
+
+const remove = statement(
+  { parameters: keyTypes, row: { work_id: 'uuid' } },
+  `delete from server_work where ${isHeld} returning work_id`,
+);
+
+/** Ends the lease and the work, for a subject that never has work again. @throws LeaseLost */
+export async function removeWork(tx: Transaction, held: HeldKey): Promise<void> {
+  const rows = await tx.query(remove, pickKey(held));
+  if (rows.length === 0) throw new LeaseLost();
+}
+
+const extend = statement(
+  {
+    parameters: {
+      account_ids: 'uuid[]',
+      work_ids: 'uuid[]',
+      epochs: 'bigint[]',
+      leases: 'timestamptz[]',
+      now: 'timestamptz',
+    },
+    row: { work_id: 'uuid', epoch: 'bigint' },
+    alone: true,
+  },
+  `
+  update server_work w set lease_until = held.lease_until, touched_at = $now
+  from unnest($account_ids::uuid[], $work_ids::uuid[], $epochs::bigint[], $leases::timestamptz[])
+    as held (account_id, work_id, epoch, lease_until)
+  where w.account_id = held.account_id and w.work_id = held.work_id and w.epoch = held.epoch and w.lease_until is not null
+  returning w.work_id, w.epoch`,
+);
+
+/** Extends leases, and returns those that this server still has. */
+export function extendLeases(
+  read: Read,
+  held: readonly (HeldKey & { leaseUntil: Date })[],
+  now: Date,
+): Promise<Pick<HeldKey, 'work_id' | 'epoch'>[]> {
+  return read(extend, {
+    account_ids: held.map((each) => each.account_id),
+    work_ids: held.map((each) => each.work_id),
+    epochs: held.map((each) => each.epoch),
+    leases: held.map((each) => each.leaseUntil),
+    now,
+  });
+}
+
+/** Clocks of servers may differ by this. */
+const clockDifferenceSeconds = 60;
+/** A server that lives extends its lease before. */
+const graceSeconds = 20;
+
+const hasten = statement(
+  { parameters: { now: 'timestamptz', latest: 'timestamptz', grace: 'timestamptz' }, alone: true },
+  `
+  update server_work set due_at = case when due_at > $now then $now else due_at end,
+    lease_until = case when lease_until > $grace then $grace else lease_until end, touched_at = $now
+  where touched_at > $latest and claimable_at is not null`,
+);
+
+/** Makes work due that was touched in the future: the clock was moved back. */
+export async function hastenAfterClockChange(read: Read, now: Date): Promise<void> {
+  await read(hasten, {
+    now,
+    latest: addSeconds(now, clockDifferenceSeconds),
+    grace: addSeconds(now, graceSeconds),
+  });
+}
