@@ -34,7 +34,9 @@ interface Ended extends Held {
 // Rules of a hosted repository wait for pushes to it. At another host they must be polled.
 const wakeRules = statement(
   { parameters: { account_id: 'uuid', project_id: 'uuid', now: 'timestamptz' } },
-  'update delivery_rule set due_at = $now where account_id = $account_id and project_id = $project_id',
+  `
+  update server_work w set due_at = $now from delivery_rule r
+  where r.account_id = $account_id and r.project_id = $project_id and w.account_id = r.account_id and w.work_id = r.work_id`,
 );
 
 /** @throws LeaseLost; then nothing has changed */

@@ -62,7 +62,7 @@ export function wakeWork(tx: Transaction, accountId: string, workId: string, due
 
 // A server that dies interrupts all that it holds. One at a time, only the work that is done at the second death is
 // set aside, and what is innocent passes.
-const mayTakeInterrupted = `(w.lease_until is null or $most_interrupted > (
+const interruptedPlaces = `greatest(0, $most_interrupted::bigint - (
       select count(*) from server_work other
       where other.kind = $kind and other.interruptions > 0 and other.lease_until > $now))`;
 
@@ -77,7 +77,7 @@ const listDue = statement(
       most_interrupted: 'bigint',
       now: 'timestamptz',
     },
-    row: { account_id: 'uuid', work_id: 'uuid', is_interrupted: 'boolean' },
+    row: { account_id: 'uuid', work_id: 'uuid' },
     alone: true,
   },
   // The first part finds one account after the other in the index, so the work of one is not read for the others.
@@ -94,10 +94,10 @@ const listDue = statement(
       order by account_id limit 1) next
     where waiting.number < $limit::bigint
   )
-  select due.account_id, due.work_id, due.is_interrupted from waiting cross join lateral (
-    select w.account_id, w.work_id, w.lease_until is not null as is_interrupted, w.claimable_at from server_work w
+  select due.account_id, due.work_id from waiting cross join lateral (
+    select w.account_id, w.work_id, w.claimable_at from server_work w
     where w.kind = $kind and w.account_id = waiting.account_id and w.claimable_at <= $now
-      and w.work_id <> all ($held::uuid[]) and ${mayTakeInterrupted}
+      and w.work_id <> all ($held::uuid[]) and (w.lease_until is null or ${interruptedPlaces} > 0)
     order by w.claimable_at limit 1 + $limit::bigint / (select count(*) from waiting)) due
   order by waiting.number, due.claimable_at`,
 );
@@ -105,7 +105,6 @@ const listDue = statement(
 export interface DueWork {
   account_id: string;
   work_id: string;
-  is_interrupted: boolean;
 }
 
 export interface Look {
@@ -150,11 +149,16 @@ const claim = statement(
     alone: true,
   },
   `
-  with chosen as materialized (
-    select w.account_id, w.work_id
-    from unnest($account_ids::uuid[], $work_ids::uuid[]) as wanted (account_id, work_id)
-    join server_work w on w.account_id = wanted.account_id and w.work_id = wanted.work_id
-    where w.claimable_at <= $now and ${mayTakeInterrupted} for update of w skip locked
+  with wanted as materialized (
+    select account_id, work_id from unnest($account_ids::uuid[], $work_ids::uuid[]) as w (account_id, work_id)
+  ), waiting as materialized (
+    select w.account_id, w.work_id from wanted join server_work w using (account_id, work_id)
+    where w.claimable_at <= $now and w.lease_until is null for update of w skip locked
+  ), interrupted as materialized (
+    select w.account_id, w.work_id from wanted join server_work w using (account_id, work_id)
+    where w.lease_until <= $now order by w.lease_until limit ${interruptedPlaces} for update of w skip locked
+  ), chosen as (
+    select account_id, work_id from waiting union all select account_id, work_id from interrupted
   )
   update server_work w set epoch = w.epoch + 1, lease_until = $lease_until, due_at = null, attempts = w.attempts + 1,
     interruptions = w.interruptions + (w.lease_until is not null)::integer, touched_at = $now
@@ -165,7 +169,7 @@ const claim = statement(
 /** Claims what is still due and no other server claims. */
 export function claimWork(
   read: Read,
-  due: readonly Pick<DueWork, 'account_id' | 'work_id'>[],
+  due: readonly DueWork[],
   claiming: { kind: string; leaseSeconds: number; mostInterrupted: number; now: Date },
 ): Promise<HeldWork[]> {
   const { kind, leaseSeconds, mostInterrupted, now } = claiming;
@@ -211,7 +215,7 @@ const release = statement(
   `
   update server_work set lease_until = null, due_at = coalesce(due_at, $due_at), interruptions = 0, touched_at = $now,
     attempts = case $outcome when 'done' then 0 when 'failed' then attempts else greatest(0, attempts - 1) end
-  where ${isHeld} returning work_id`,
+  where ${isHeld} and lease_until is not null returning work_id`,
 );
 
 /**

@@ -123,7 +123,7 @@ export function createServerWorker(services: WorkerServices, about: ServerWorkKi
       mostInterrupted,
       now: canWork ? now : addSeconds(now, -(about.silentSeconds ?? 0)),
     });
-    const chosen = chooseWork(due, places, mostInterrupted);
+    const chosen = chooseWork(due, places);
     const accounts = new Set(due.map((each) => each.account_id));
     const isWhole = accounts.size < free && chosen.length === due.length;
     isMore = chosen.length < due.length;
@@ -177,16 +177,13 @@ export function createServerWorker(services: WorkerServices, about: ServerWorkKi
 }
 
 /** Takes one of each account, then a second one, and so on, as far as there are places. */
-function chooseWork(due: readonly DueWork[], places: Places, mostInterrupted: number): DueWork[] {
+function chooseWork(due: readonly DueWork[], places: Places): DueWork[] {
   const queues = [...Map.groupBy(due, (each) => each.account_id).values()];
   const chosen: DueWork[] = [];
-  let interrupted = 0;
   for (let round = 0; queues.some((queue) => round < queue.length); round += 1)
     for (const queue of queues) {
       const next = queue[round];
       if (next === undefined || places.countFree(next.account_id) === 0) continue;
-      if (next.is_interrupted && interrupted === mostInterrupted) continue;
-      interrupted += next.is_interrupted ? 1 : 0;
       places.take(next.account_id);
       chosen.push(next);
     }

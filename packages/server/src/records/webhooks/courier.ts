@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { getEventsKey } from '../../kernel/database/event-news.ts';
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Log } from '../../kernel/log.ts';
+import { createPlaces } from '../../kernel/work/places.ts';
 import { numberNextEvents } from '../events/index.ts';
 import {
   advanceIdleWebhooks,
@@ -18,7 +19,6 @@ import {
   listWaitingAccounts,
   readOldestWaiting,
 } from './courier.store.ts';
-import { createPlaces } from '../../kernel/work/places.ts';
 import { releaseWebhook } from './sending.store.ts';
 import { computeLeaseSeconds, type SendingServices, sendForWebhook } from './sending.ts';
 
