@@ -13,3 +13,6 @@ create or replace trigger git_review_work after delete on git_review
 
 create or replace trigger delivery_rule_work after delete on delivery_rule
   referencing old table as gone for each statement execute function delete_server_work('work_id');
+
+create or replace trigger repository_migration_work after delete on repository_migration
+  referencing old table as gone for each statement execute function delete_server_work('migration_id');

@@ -1,6 +1,7 @@
 /** Work that servers hold, for tests. */
 import type { Clock } from '../kernel/clock.ts';
 import type { Database } from '../kernel/database/database.ts';
+import type { Leases } from '../kernel/work/lease.ts';
 import { claimWork, type HeldWork, listDueWork } from '../kernel/work/server-work.ts';
 import {
   createServerWorker,
@@ -26,3 +27,9 @@ export async function doDueWork(services: WorkerServices, about: ServerWorkKind)
   const worker = createServerWorker(services, about);
   while (await worker.look()) await worker.wait();
 }
+
+/** The leases of a server that cannot extend them, nor notices that it lost one. */
+export const silentLeases: Leases = {
+  hold: () => ({ lost: new AbortController().signal, end: () => undefined }),
+  listHeld: () => [],
+};

@@ -14,6 +14,7 @@
 import { addSeconds } from '../clock.ts';
 import {
   type ColumnTypes,
+  type Database,
   insertStatement,
   type Read,
   type RowOf,
@@ -199,6 +200,19 @@ export async function requireHeld(tx: Transaction, held: HeldKey): Promise<{ is_
   const [row] = await tx.query(lock, pickKey(held));
   if (row === undefined) throw new LeaseLost();
   return row;
+}
+
+/** Runs a transaction of the holder; nothing is written if the lease is lost. @throws LeaseLost */
+export function writeAsHolder<Result>(
+  { transaction }: Pick<Database, 'transaction'>,
+  held: HeldKey,
+  write: (tx: Transaction) => Result | Promise<Result>,
+): Promise<Result> {
+  return transaction(async (tx) => {
+    const result = await write(tx);
+    await requireHeld(tx, held);
+    return result;
+  });
 }
 
 /**
