@@ -16,3 +16,6 @@ create or replace trigger delivery_rule_work after delete on delivery_rule
 
 create or replace trigger repository_migration_work after delete on repository_migration
   referencing old table as gone for each statement execute function delete_server_work('migration_id');
+
+create or replace trigger ai_task_work after delete on ai_task
+  referencing old table as gone for each statement execute function delete_server_work('task_id');

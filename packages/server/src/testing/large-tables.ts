@@ -54,8 +54,6 @@ const values: Readonly<Record<string, string>> = {
   'ai_message.task_id': 'md5((n / 50)::text)::uuid',
   'ai_run.kind': "'PIPELINE'",
   'ai_run.task_id': 'md5((n / 10)::text)::uuid',
-  'ai_task.due_at': "case when n % 100 = 0 then now() + n * interval '1 second' end",
-  'ai_task.lease_until': 'null',
   'ai_task.status': "case when n % 100 = 0 then 'RUNNING' else 'STOPPED' end",
   'ai_turn.status': "'ANSWERED'",
   'ai_turn.task_id': 'md5((n / 10)::text)::uuid',

@@ -18,7 +18,7 @@ export interface Lease {
 export interface Leases {
   /** @param sentAt when the claim was sent, by `performance.now()` and by the clock */
   hold(work: HeldWork, seconds: number, sentAt: { milliseconds: number; now: Date }): Lease;
-  /** The ids of the work that this server holds. */
+  /** The ids of the work that this server holds, without what it has lost. */
   listHeld(): string[];
 }
 
@@ -93,6 +93,6 @@ export function createLeases({ database, clock }: { database: Database; clock: C
         },
       };
     },
-    listHeld: () => [...all].map(({ work }) => work.work_id),
+    listHeld: () => [...all].flatMap(({ work, lost }) => (lost.signal.aborted ? [] : work.work_id)),
   };
 }

@@ -216,34 +216,38 @@ export function writeAsHolder<Result>(
 }
 
 /**
- * How a lease ends. `done`: attempts and interruptions count from zero again. `failed`: the attempt counts. `unfinished`:
- * it does not, because the work is not the reason.
+ * How a lease ends. `done`: attempts and interruptions count from zero again. `ended`: so too, and what has woken the
+ * work counts no more; the transaction has locked the subject and knows all of it. `failed`: the attempt counts.
+ * `unfinished`: it does not, because the work is not the reason.
  */
-export type LeaseEnd = 'done' | 'failed' | 'unfinished';
+export type LeaseEnd = 'done' | 'ended' | 'failed' | 'unfinished';
 
 const release = statement(
   {
     parameters: { ...keyTypes, outcome: 'text', due_at: 'timestamptz?', now: 'timestamptz' },
-    row: { work_id: 'uuid' },
+    row: { due_at: 'timestamptz?' },
   },
   `
-  update server_work set lease_until = null, due_at = coalesce(due_at, $due_at), interruptions = 0, touched_at = $now,
-    attempts = case $outcome when 'done' then 0 when 'failed' then attempts else greatest(0, attempts - 1) end
-  where ${isHeld} and lease_until is not null returning work_id`,
+  update server_work set lease_until = null, interruptions = 0, touched_at = $now,
+    due_at = case $outcome when 'ended' then $due_at else coalesce(due_at, $due_at) end,
+    attempts = case $outcome when 'failed' then attempts when 'unfinished' then greatest(0, attempts - 1) else 0 end
+  where ${isHeld} and lease_until is not null returning due_at`,
 );
 
 /**
  * Ends the lease, after the statements that write the result. A wake that came meanwhile counts more than `dueAt`.
+ * @returns whether the work is due already
  * @throws LeaseLost; then the transaction must write nothing
  */
 export async function releaseWork(
   query: Read,
   held: HeldKey,
   end: { outcome: LeaseEnd; dueAt: Date | null; now: Date },
-): Promise<void> {
+): Promise<boolean> {
   const { outcome, dueAt, now } = end;
-  const rows = await query(release, { ...pickKey(held), outcome, due_at: dueAt, now });
-  if (rows.length === 0) throw new LeaseLost();
+  const [row] = await query(release, { ...pickKey(held), outcome, due_at: dueAt, now });
+  if (row === undefined) throw new LeaseLost();
+  return row.due_at !== null && row.due_at <= now;
 }
 
 const remove = statement(

@@ -215,9 +215,9 @@ async function doWork(
       );
       return;
     }
-    const giveBack = (outcome: 'failed' | 'unfinished', seconds: number) => {
+    const giveBack = async (outcome: 'failed' | 'unfinished', seconds: number) => {
       const now = clock.now();
-      return releaseWork(database.read, held, { outcome, dueAt: addSeconds(now, seconds), now });
+      await releaseWork(database.read, held, { outcome, dueAt: addSeconds(now, seconds), now });
     };
     try {
       if (stopping.aborted) return await giveBack('unfinished', 0);

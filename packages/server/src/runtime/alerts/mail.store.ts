@@ -244,9 +244,9 @@ export function recordRetry(
   error: string,
   { dueAt, now }: { dueAt: Date; now: Date },
 ): Promise<void> {
-  return database.transaction((tx) => {
+  return database.transaction(async (tx) => {
     tx.send(writeRetry, { ...pickMail(held), error });
-    return releaseWork(tx.query, held, { outcome: 'failed', dueAt, now });
+    await releaseWork(tx.query, held, { outcome: 'failed', dueAt, now });
   });
 }
 
