@@ -37,13 +37,15 @@ alter table alert_mail drop column due_at;
 alter table alert_mail drop column next_attempt_at, drop column lease_until, drop column epoch, drop column attempts;
 -- A mail that is deleted needs no work (migrations/functions/server-work.sql).
 
-alter table git_review add column work_id uuid not null default gen_random_uuid();
+alter table git_review add column work_id uuid not null default gen_random_uuid(),
+  add constraint git_review_work unique (account_id, work_id);
 insert into server_work (account_id, work_id, kind, due_at, lease_until, epoch, attempts, interruptions, touched_at)
 select account_id, work_id, 'git-review', due_at, lease_until, epoch, attempts, interruptions, looked_at from git_review;
 alter table git_review drop column due_at, drop column lease_until, drop column epoch, drop column attempts,
   drop column interruptions, drop column looked_at;
 
-alter table delivery_rule add column work_id uuid not null default gen_random_uuid();
+alter table delivery_rule add column work_id uuid not null default gen_random_uuid(),
+  add constraint delivery_rule_work unique (account_id, work_id);
 insert into server_work (account_id, work_id, kind, due_at, lease_until, epoch, interruptions, touched_at)
 select account_id, work_id, 'git-delivery', case when due_at < '9999-01-01' then due_at end, lease_until, epoch, interruptions,
   looked_at

@@ -19,3 +19,6 @@ create or replace trigger repository_migration_work after delete on repository_m
 
 create or replace trigger ai_task_work after delete on ai_task
   referencing old table as gone for each statement execute function delete_server_work('task_id');
+
+create or replace trigger webhook_work after delete on webhook
+  referencing old table as gone for each statement execute function delete_server_work('webhook_id');

@@ -144,6 +144,7 @@ const claim = statement(
       work_ids: 'uuid[]',
       lease_until: 'timestamptz',
       most_interrupted: 'bigint',
+      is_ready: 'boolean',
       now: 'timestamptz',
     },
     row: heldRow,
@@ -154,7 +155,7 @@ const claim = statement(
     select account_id, work_id from unnest($account_ids::uuid[], $work_ids::uuid[]) as w (account_id, work_id)
   ), waiting as materialized (
     select w.account_id, w.work_id from wanted join server_work w using (account_id, work_id)
-    where w.claimable_at <= $now and w.lease_until is null for update of w skip locked
+    where w.lease_until is null and ($is_ready or w.due_at <= $now) for update of w skip locked
   ), interrupted as materialized (
     select w.account_id, w.work_id from wanted join server_work w using (account_id, work_id)
     where w.lease_until <= $now order by w.lease_until limit ${interruptedPlaces} for update of w skip locked
@@ -167,19 +168,25 @@ const claim = statement(
   returning w.account_id, w.work_id, w.epoch, w.attempts, w.interruptions`,
 );
 
+export interface Claiming {
+  kind: string;
+  leaseSeconds: number;
+  mostInterrupted: number;
+  /** The slice knows that it can be done now, whenever it is due. */
+  isReady?: boolean;
+  now: Date;
+}
+
 /** Claims what is still due and no other server claims. */
-export function claimWork(
-  read: Read,
-  due: readonly DueWork[],
-  claiming: { kind: string; leaseSeconds: number; mostInterrupted: number; now: Date },
-): Promise<HeldWork[]> {
-  const { kind, leaseSeconds, mostInterrupted, now } = claiming;
+export function claimWork(read: Read, due: readonly DueWork[], claiming: Claiming): Promise<HeldWork[]> {
+  const { kind, leaseSeconds, mostInterrupted, isReady = false, now } = claiming;
   return read(claim, {
     kind,
     account_ids: due.map((each) => each.account_id),
     work_ids: due.map((each) => each.work_id),
     lease_until: addSeconds(now, leaseSeconds),
     most_interrupted: mostInterrupted,
+    is_ready: isReady,
     now,
   });
 }
@@ -248,6 +255,16 @@ export async function releaseWork(
   const [row] = await query(release, { ...pickKey(held), outcome, due_at: dueAt, now });
   if (row === undefined) throw new LeaseLost();
   return row.due_at !== null && row.due_at <= now;
+}
+
+const recordSuccessSql = statement(
+  { parameters: { ...keyTypes, interruptions: 'integer' } },
+  `update server_work set attempts = 1, interruptions = $interruptions where ${isHeld}`,
+);
+
+/** After a part of the work that succeeded: what failed before was not in a row. The lease goes on. */
+export async function recordSuccess(read: Read, held: HeldKey, interruptions = 0): Promise<void> {
+  await read(recordSuccessSql, { ...pickKey(held), interruptions });
 }
 
 const remove = statement(

@@ -66,6 +66,8 @@ export interface ServerWorkKind {
 export interface ServerWorker {
   /** Begins what is due, up to the places. Returns whether it began something. */
   look(): Promise<boolean>;
+  /** Begins these, which the slice found, as far as no server holds them. The caller has asked for their places. */
+  take(ready: readonly DueWork[]): Promise<void>;
   /** Waits until what was begun has ended, or was given back. */
   wait(): Promise<void>;
   /** How much work this server holds. */
@@ -135,14 +137,24 @@ export function createServerWorker(services: WorkerServices, about: ServerWorkKi
           .toSorted()
           .at(-1) ?? noAccount);
     if (chosen.length === 0) return began === noAccount ? 0 : lookOnce();
+    return claim(chosen, now, { isAside: !canWork });
+  }
+
+  async function claim(
+    due: readonly DueWork[],
+    now: Date,
+    { isReady = false, isAside = false },
+  ): Promise<number> {
+    const { kind, leaseSeconds } = about;
     const sentAt = { milliseconds: performance.now(), now };
-    const claimed = await claimWork(database.read, chosen, {
-      kind: about.kind,
-      leaseSeconds: about.leaseSeconds,
+    const claimed = await claimWork(database.read, due, {
+      kind,
+      leaseSeconds,
       mostInterrupted,
+      isReady,
       now,
     });
-    for (const held of claimed) begin(held, sentAt, !canWork);
+    for (const held of claimed) begin(held, sentAt, isAside);
     return claimed.length;
   }
 
@@ -169,6 +181,9 @@ export function createServerWorker(services: WorkerServices, about: ServerWorkKi
 
   return {
     look,
+    async take(ready) {
+      if (ready.length > 0) await claim(ready, clock.now(), { isReady: true });
+    },
     async wait() {
       while (underWay.size > 0 || isLooking !== undefined) await Promise.all([...underWay, isLooking]);
     },

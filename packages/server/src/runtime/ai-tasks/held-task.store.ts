@@ -146,18 +146,6 @@ export async function countFailures(read: Read, key: HeldKey): Promise<number> {
   return row.attempts;
 }
 
-const resetAttempts = statement(
-  { parameters: { ...keyTypes, epoch: 'bigint', interruptions: 'integer' } },
-  `
-  update server_work set attempts = 1, interruptions = $interruptions
-  where account_id = $account_id and work_id = $task_id and epoch = $epoch`,
-);
-
-/** After a step that succeeded: failures are not in a row any more, and interruptions only if it blocked its server. */
-export async function forgetFailures(read: Read, key: HeldKey, interruptions: number): Promise<void> {
-  await read(resetAttempts, { ...pickTask(key), epoch: key.epoch, interruptions });
-}
-
 export const endTask = statement(
   { parameters: { ...keyTypes, status: 'text' } },
   `

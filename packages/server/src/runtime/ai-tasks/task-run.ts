@@ -12,16 +12,9 @@ import { createOccupant, occupyLoop, takeLongestGap } from '../../kernel/event-l
 import type { NewId } from '../../kernel/identifiers.ts';
 import type { Log } from '../../kernel/log.ts';
 import { longestBlockMilliseconds } from '../../kernel/work/interruption.ts';
-import { releaseWork } from '../../kernel/work/server-work.ts';
+import { recordSuccess, releaseWork } from '../../kernel/work/server-work.ts';
 import type { AiSettings } from './ai-settings.ts';
-import {
-  endTask,
-  forgetFailures,
-  type HeldKey,
-  type HeldTask,
-  readHeld,
-  requireTask,
-} from './held-task.store.ts';
+import { endTask, type HeldKey, type HeldTask, readHeld, requireTask } from './held-task.store.ts';
 import type { LiveTexts } from './live-text.ts';
 import { appendMessages, type NewMessage } from './message.store.ts';
 import type { Model } from './model.ts';
@@ -180,7 +173,7 @@ export async function runTask(
       if (next === 'ended') return;
       const interruptions = countBlock(step, Math.round(takeLongestGap(occupant)));
       if (task.attempts > 1 || interruptions !== task.interruptions)
-        await forgetFailures(services.database.read, key, interruptions);
+        await recordSuccess(services.database.read, key, interruptions);
       if (next === 'again') continue;
       const end = { outcome: 'done', dueAt: next, now: services.clock.now() } as const;
       // Something new came after the task was read.
