@@ -27,8 +27,8 @@ create table server_work (
 create index server_work_due on server_work (kind, account_id, claimable_at) where claimable_at is not null;
 -- Serves: whether work that was interrupted is held now.
 create index server_work_interrupted on server_work (kind, lease_until) where interruptions > 0;
--- Serves: what a server touched before its clock was moved back.
-create index server_work_touched on server_work (touched_at) where claimable_at is not null;
+-- Serves: what a server touched before its clock was moved back. Not partial: looks for due work shall not take it.
+create index server_work_touched on server_work (touched_at);
 
 -- A server of the release before finds no columns of leases, and writes that into its log until it is replaced.
 insert into server_work (account_id, work_id, kind, due_at, lease_until, epoch, attempts)

@@ -67,6 +67,11 @@ const interruptedPlaces = `greatest(0, $most_interrupted::bigint - (
       select count(*) from server_work other
       where other.kind = $kind and other.interruptions > 0 and other.lease_until > $now))`;
 
+const mayTake = `(w.lease_until is null or ${interruptedPlaces} > 0)`;
+
+/** Of one account in a look. Written into the statement: the planner must know that it is small. */
+const mostOfAccount = 64;
+
 const listDue = statement(
   {
     parameters: {
@@ -84,22 +89,22 @@ const listDue = statement(
   // The first part finds one account after the other in the index, so the work of one is not read for the others.
   `
   with recursive waiting (account_id, number) as (
-    (select account_id, 1 from server_work
-     where kind = $kind and claimable_at <= $now and account_id > $after and account_id <> all ($full_accounts::uuid[])
-     order by account_id limit 1)
+    (select w.account_id, 1 from server_work w
+     where w.kind = $kind and w.claimable_at <= $now and w.account_id > $after and ${mayTake} order by w.account_id limit 1)
     union all
     select next.account_id, waiting.number + 1 from waiting cross join lateral (
-      select account_id from server_work
-      where kind = $kind and claimable_at <= $now and account_id > waiting.account_id
-        and account_id <> all ($full_accounts::uuid[])
-      order by account_id limit 1) next
-    where waiting.number < $limit::bigint
+      select w.account_id from server_work w
+      where w.kind = $kind and w.claimable_at <= $now and w.account_id > waiting.account_id and ${mayTake}
+      order by w.account_id limit 1) next
+    where waiting.number < $limit::bigint + cardinality($full_accounts::uuid[])
   )
-  select due.account_id, due.work_id from waiting cross join lateral (
+  select due.account_id, due.work_id from waiting cross join lateral (select account_id, work_id, claimable_at from (
     select w.account_id, w.work_id, w.claimable_at from server_work w
     where w.kind = $kind and w.account_id = waiting.account_id and w.claimable_at <= $now
-      and w.work_id <> all ($held::uuid[]) and (w.lease_until is null or ${interruptedPlaces} > 0)
-    order by w.claimable_at limit 1 + $limit::bigint / (select count(*) from waiting)) due
+      and w.work_id <> all ($held::uuid[]) and ${mayTake}
+    order by w.claimable_at limit ${mostOfAccount}) each
+    limit 1 + $limit::bigint / (select count(*) from waiting)) due
+  where waiting.account_id <> all ($full_accounts::uuid[])
   order by waiting.number, due.claimable_at`,
 );
 

@@ -87,14 +87,20 @@ export async function listWaitingAccounts(read: Read): Promise<string[]> {
   return (await read(selectWaiting, {})).map((row) => row.account_id);
 }
 
+/** In one look; those that are left come with the next one. */
+const mostHastened = 100;
+
 const hasten = statement(
   { parameters: { now: 'timestamptz', latest: 'timestamptz' }, alone: true },
   `
-  with hastened as (
-    update webhook set retry_at = case when retry_at > $now then $now else retry_at end,
+  with future as materialized (
+    select account_id, webhook_id from webhook
+    where touched_at > $latest and (retry_at is not null or redelivery_at is not null) limit ${mostHastened}
+  ), hastened as (
+    update webhook w set retry_at = case when retry_at > $now then $now else retry_at end,
       redelivery_at = case when redelivery_at > $now then $now else redelivery_at end, touched_at = $now
-    where touched_at > $latest and (retry_at is not null or redelivery_at is not null)
-    returning account_id, webhook_id, state
+    from future where w.account_id = future.account_id and w.webhook_id = future.webhook_id
+    returning w.account_id, w.webhook_id, w.state
   )
   update server_work s set due_at = $now from hastened h
   where s.account_id = h.account_id and s.work_id = h.webhook_id and h.state = 'active'`,
