@@ -91,8 +91,9 @@ export function createServerWorker(services: WorkerServices, about: ServerWorkKi
   let isMore = false;
 
   function lookAfterEnd(): void {
+    const hasRoomForMore = isMore || isLooking !== undefined;
     // A failure comes again at the next look.
-    if (isMore && !stopping.aborted) void look().catch(() => undefined);
+    if (hasRoomForMore && !stopping.aborted) void look().catch(() => undefined);
   }
 
   function begin(held: HeldWork, sentAt: { milliseconds: number; now: Date }, isAside: boolean): void {
@@ -116,10 +117,11 @@ export function createServerWorker(services: WorkerServices, about: ServerWorkKi
     if (isMore) return 0;
     const canWork = (await about.canWork?.()) ?? true;
     const now = clock.now();
+    const fullAccounts = places.listFull();
     const due = await listDueWork(database.read, {
       kind: about.kind,
       after,
-      fullAccounts: places.listFull(),
+      fullAccounts,
       held: leases.listHeld(),
       limit: free,
       mostInterrupted,
@@ -128,7 +130,7 @@ export function createServerWorker(services: WorkerServices, about: ServerWorkKi
     const chosen = chooseWork(due, places);
     const accounts = new Set(due.map((each) => each.account_id));
     const isWhole = accounts.size < free && chosen.length === due.length;
-    isMore = chosen.length < due.length;
+    isMore = chosen.length < due.length || fullAccounts.length > 0;
     const began = after;
     after = isWhole
       ? noAccount
