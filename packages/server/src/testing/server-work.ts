@@ -1,8 +1,9 @@
 /** Work that servers hold, for tests. */
 import type { Clock } from '../kernel/clock.ts';
 import type { Database } from '../kernel/database/database.ts';
+import { claimWork, listDueWork } from '../kernel/work/due-work.ts';
 import type { Leases } from '../kernel/work/lease.ts';
-import { claimWork, type HeldWork, listDueWork } from '../kernel/work/server-work.ts';
+import type { HeldWork } from '../kernel/work/server-work.ts';
 import {
   createServerWorker,
   type ServerWorkKind,

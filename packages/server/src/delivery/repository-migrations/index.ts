@@ -7,8 +7,8 @@ import { createMigrationSettings } from './migration-settings.ts';
 import type { MigrationServices } from './migration-work.ts';
 import { repositoryMigrationRoutes } from './repository-migration.routes.ts';
 import { createMigrationWork } from './repository-migration.work.ts';
-import { removeSeenTokens, tokenRemovalBatch } from './seen-token.store.ts';
-import { createRenewalJob } from './token-renewal.ts';
+import { removeSeenTokens, tokenRemovalBatch } from './store/seen-token.store.ts';
+import { createRenewalJob } from './tokens/token-renewal.ts';
 
 export { createMigrationSettings };
 

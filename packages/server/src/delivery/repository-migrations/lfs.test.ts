@@ -14,8 +14,8 @@ import { createMigrationScene, createMigrator, loopbackHosts } from '../../testi
 import { startTestServer } from '../../testing/server.ts';
 import { openGitRepository } from '../git/index.ts';
 import { createMigrationSettings } from './index.ts';
-import { findPointers, keepReachable } from './lfs-copy.ts';
-import { parsePointer } from './lfs-pointer.ts';
+import { findPointers, keepReachable } from './lfs/lfs-copy.ts';
+import { parsePointer } from './lfs/lfs-pointer.ts';
 
 const server = await startTestServer(loopbackHosts);
 const host = await startGitHost();

@@ -3,9 +3,9 @@ import type { Clock } from '../../kernel/clock.ts';
 import { type Database, statement } from '../../kernel/database/database.ts';
 import { type AccountEvent, recordEvents } from '../../kernel/database/events.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
-import { MigrationFailed } from './migration-failure.ts';
-import { endMigrationRow, type MigrationEnd, type MigrationJob } from './migration-work.store.ts';
-import { type MovedRepository, moveRepositoryRow, type SourceRow } from './moved-repository.store.ts';
+import { MigrationFailed } from './git/migration-failure.ts';
+import { endMigrationRow, type MigrationEnd, type MigrationJob } from './store/migration-work.store.ts';
+import { type MovedRepository, moveRepositoryRow, type SourceRow } from './store/moved-repository.store.ts';
 
 export interface MovedProject extends MovedRepository {
   source: SourceRow;

@@ -2,10 +2,8 @@
 import type { MigrationStatus, RepositoryMigration } from '@headgate/contract';
 import { invalidRequest } from '../../kernel/http/problems.ts';
 import { CloneAddressRefused, parseCloneAddress } from './clone-address.ts';
-import type { MigrationRow } from './migration.store.ts';
+import type { MigrationRow } from './store/migration.store.ts';
 
-/** The kind of work that a migration is. */
-export const migrationKind = 'repository-migration';
 /** The key of the wakes: a migration was started. */
 export const migrationsKey = 'repository-migrations';
 

@@ -3,11 +3,12 @@ import { addSeconds } from '../../kernel/clock.ts';
 import { createPlaces } from '../../kernel/work/places.ts';
 import { type HeldWork, releaseWork } from '../../kernel/work/server-work.ts';
 import type { ServerWorkKind } from '../../kernel/work/server-worker.ts';
-import { migrationKind, migrationsKey } from './migration.ts';
+import { isPassing } from './git/migration-failure.ts';
+import { migrationsKey } from './migration.ts';
 import { giveUp } from './migration-end.ts';
-import { isPassing } from './migration-failure.ts';
-import { beginMigration, type MigrationJob } from './migration-work.store.ts';
 import { type MigrationServices, MigrationWork } from './migration-work.ts';
+import { migrationKind } from './store/migration.store.ts';
+import { beginMigration, type MigrationJob } from './store/migration-work.store.ts';
 
 /** Those of a host that hardly answers last for hours, so one account gets a part. */
 const mostAtOnce = 8;

@@ -15,7 +15,7 @@ import {
 } from '../../testing/migration-scene.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { unsealCredential } from '../git-remotes/index.ts';
-import { renewTokens } from './token-renewal.ts';
+import { renewTokens } from './tokens/token-renewal.ts';
 
 const server = await startTestServer(loopbackHosts);
 const host = await startGitHost();

@@ -10,18 +10,11 @@ import type { Wakes } from '../database/wakes.ts';
 import type { FailureLog } from '../failure-log.ts';
 import type { Log } from '../log.ts';
 import type { PeriodicJob } from '../retention/periodic-job.ts';
+import { claimWork, type DueWork, listDueWork } from './due-work.ts';
 import { mostInterruptions } from './interruption.ts';
 import type { Leases } from './lease.ts';
 import type { Places } from './places.ts';
-import {
-  claimWork,
-  type DueWork,
-  type HeldWork,
-  hastenAfterClockChange,
-  LeaseLost,
-  listDueWork,
-  releaseWork,
-} from './server-work.ts';
+import { type HeldWork, hastenAfterClockChange, LeaseLost, releaseWork } from './server-work.ts';
 
 export interface WorkerServices {
   database: Database;

@@ -2,7 +2,7 @@
 
 import { addSeconds } from '../../kernel/clock.ts';
 import { type Read, statement } from '../../kernel/database/database.ts';
-import type { DueWork } from '../../kernel/work/server-work.ts';
+import type { DueWork } from '../../kernel/work/due-work.ts';
 
 /**
  * SQL condition: the webhook `w` wants the event `e`. Some events name the webhooks that get them, whatever

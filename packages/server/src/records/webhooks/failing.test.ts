@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { AccountEventItem, Page } from '@headgate/contract';
-import { claimWork } from '../../kernel/work/server-work.ts';
+import { claimWork } from '../../kernel/work/due-work.ts';
 import { requireProblem } from '../../testing/client.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { claimDue } from '../../testing/server-work.ts';

@@ -3,8 +3,8 @@ import { createPlaces } from '../../kernel/work/places.ts';
 import type { HeldWork } from '../../kernel/work/server-work.ts';
 import type { ServerWorkKind } from '../../kernel/work/server-worker.ts';
 import { handleFailedStep } from './failed-step.ts';
-import { type RunServices, runTask } from './task-run.ts';
-import { taskKind, tasksKey } from './task-state.ts';
+import { type RunServices, runTask } from './store/task-run.ts';
+import { taskKind, tasksKey } from './store/task-state.ts';
 import { takeStep } from './task-step.ts';
 
 export function createTaskWork(services: RunServices): ServerWorkKind {

@@ -5,8 +5,8 @@ import type { AiMessageData } from '@headgate/contract';
 import type { Database } from '../../kernel/database/database.ts';
 import type { ServerWorker } from '../../kernel/work/server-worker.ts';
 import { createRunner, listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
-import { createLiveTexts } from './live-text.ts';
-import type { Model } from './model.ts';
+import type { Model } from './model/model.ts';
+import { createLiveTexts } from './store/live-text.ts';
 
 const scene = await startAiScene();
 const { admin, model, tools, server } = scene;

@@ -5,8 +5,8 @@
 import { addSeconds } from '../../kernel/clock.ts';
 import { isUnavailable } from '../../kernel/database/database.ts';
 import { LeaseLost, releaseWork } from '../../kernel/work/server-work.ts';
-import { countFailures, type HeldKey, readHeld } from './held-task.store.ts';
-import { endWith, type RunServices, StaleStep } from './task-run.ts';
+import { countFailures, type HeldKey, readHeld } from './store/held-task.store.ts';
+import { endWith, type RunServices, StaleStep } from './store/task-run.ts';
 
 const mostFailures = 5;
 const firstPauseSeconds = 5;

@@ -5,12 +5,12 @@ import { createTaskRetention, createUsageRemoval } from './ai-task.retention.ts'
 import { aiTaskRoutes, type RouteServices } from './ai-task.routes.ts';
 import { createTaskWork } from './ai-task.work.ts';
 import type { AiTasks } from './ai-tasks.ts';
-import type { RunServices } from './task-run.ts';
+import type { RunServices } from './store/task-run.ts';
 
-export type { AiSettings, ModelSettings } from './ai-settings.ts';
 export { createPlaceFinder } from './ai-task.routes.ts';
 export { type AiTasks, createAiTasks } from './ai-tasks.ts';
-export { buildTaskEvent, describeTask } from './task-event.ts';
+export type { AiSettings, ModelSettings } from './model/ai-settings.ts';
+export { buildTaskEvent, describeTask } from './store/task-event.ts';
 
 interface Needs extends WorkerServices, Omit<RunServices & RouteServices, keyof AiTasks> {
   ai: AiTasks;

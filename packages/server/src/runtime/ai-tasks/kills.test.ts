@@ -12,7 +12,7 @@ import { type AiScene, createRunner, listMessages, startAiScene } from '../../te
 import type { ModelRequest, ScriptedAnswer } from '../../testing/model-server.ts';
 import { seededRandom } from '../../testing/seeded-random.ts';
 import { silentLeases } from '../../testing/server-work.ts';
-import { createLiveTexts } from './live-text.ts';
+import { createLiveTexts } from './store/live-text.ts';
 
 const scene = await startAiScene();
 const { admin, model, tools, server } = scene;

@@ -6,7 +6,7 @@ import { releaseWork } from '../../kernel/work/server-work.ts';
 import { createRunner, listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
 import { claimDue } from '../../testing/server-work.ts';
 import { waitUntil } from '../../testing/waiting.ts';
-import { createLiveTexts } from './live-text.ts';
+import { createLiveTexts } from './store/live-text.ts';
 
 const scene = await startAiScene();
 const { admin, model, tools, server } = scene;
