@@ -1,4 +1,4 @@
-/** The table `ai_task`, as requests see it. What the runner reads and writes is in held-task.store.ts. */
+/** The table `ai_task`, as requests see it. What the holder reads and writes is in held-task.store.ts. */
 import type {
   AiAgentConfig,
   AiGrantedPermission,
