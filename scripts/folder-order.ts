@@ -33,7 +33,7 @@ const ORDERS: readonly FolderOrder[] = [
   { base: 'packages/agent/src/warehouses', folders: ['statements', 'scratch'], files: 'last' },
   {
     base: `${SERVER}/kernel`,
-    folders: ['threads', 'http', 'database', 'security', 'endpoint', 'work', 'retention', 'slice'],
+    folders: ['threads', 'http', 'database', 'security', 'endpoint', 'retention', 'work', 'slice'],
     files: 'first',
   },
   { base: `${SERVER}/kernel/database`, folders: ['trips'], files: 'last' },

@@ -223,9 +223,6 @@ create table ai_task (
   creator_credential_id uuid,
   sender_id uuid not null,
   sender_credential_id uuid,
-  due_at timestamp with time zone,
-  lease_until timestamp with time zone,
-  epoch bigint not null default 0,
   news bigint not null default 0,
   stop_at timestamp with time zone,
   wants_turn boolean not null,
@@ -237,19 +234,13 @@ create table ai_task (
   milliseconds bigint not null default 0,
   created_at timestamp with time zone not null,
   modified_at timestamp with time zone not null,
-  failures integer not null default 0,
-  interruptions integer not null default 0,
   constraint ai_task_key PRIMARY KEY (account_id, task_id),
-  constraint ai_task_due CHECK (((due_at IS NULL) = (status = ANY (ARRAY['STOPPED'::text, 'ERRORED'::text])))),
   constraint ai_task_environment FOREIGN KEY (account_id, project_id, environment_name) REFERENCES environment(account_id, project_id, name) ON DELETE SET NULL (environment_name),
   constraint ai_task_of_project FOREIGN KEY (account_id, project_id) REFERENCES project(account_id, project_id) ON DELETE CASCADE,
   constraint ai_task_status CHECK ((status = ANY (ARRAY['RUNNING'::text, 'STOPPING'::text, 'STOPPED'::text, 'ERRORED'::text])))
 );
-CREATE INDEX ai_task_due ON public.ai_task USING btree (due_at) WHERE (due_at IS NOT NULL);
-CREATE INDEX ai_task_interrupted ON public.ai_task USING btree (lease_until) WHERE (interruptions > 0);
-CREATE INDEX ai_task_leased ON public.ai_task USING btree (due_at) WHERE (lease_until IS NOT NULL);
 CREATE INDEX ai_task_of_project ON public.ai_task USING btree (account_id, project_id, modified_at DESC);
-CREATE INDEX ai_task_running ON public.ai_task USING btree (account_id) WHERE (due_at IS NOT NULL);
+CREATE INDEX ai_task_running ON public.ai_task USING btree (account_id) WHERE (status = ANY (ARRAY['RUNNING'::text, 'STOPPING'::text]));
 
 create table ai_turn (
   account_id uuid not null,
@@ -334,18 +325,9 @@ create table alert_mail (
   subject text not null,
   body text not null,
   state text not null,
-  attempts integer not null,
-  next_attempt_at timestamp with time zone,
-  epoch bigint not null default 0,
-  lease_until timestamp with time zone,
   last_error text,
   created_at timestamp with time zone not null,
   ended_at timestamp with time zone,
-  due_at timestamp with time zone generated always as (
-CASE
-    WHEN (state = 'pending'::text) THEN COALESCE(lease_until, next_attempt_at)
-    ELSE NULL::timestamp with time zone
-END) stored,
   project_id uuid,
   is_confirmation boolean not null default false,
   constraint alert_mail_key PRIMARY KEY (account_id, mail_id),
@@ -355,7 +337,6 @@ END) stored,
   constraint alert_mail_state CHECK ((state = ANY (ARRAY['pending'::text, 'sent'::text, 'dead'::text])))
 );
 CREATE INDEX alert_mail_by_project ON public.alert_mail USING btree (account_id, project_id) WHERE (project_id IS NOT NULL);
-CREATE INDEX alert_mail_due ON public.alert_mail USING btree (account_id, due_at) WHERE (due_at IS NOT NULL);
 
 create table alert_mail_part (
   account_id uuid not null,
@@ -646,19 +627,13 @@ create table delivery_rule (
   published_at timestamp with time zone,
   version_name text,
   problem text,
-  due_at timestamp with time zone not null,
-  lease_until timestamp with time zone,
-  epoch bigint not null default 0,
-  looked_at timestamp with time zone,
   pushers jsonb,
   findings text,
-  interruptions integer not null default 0,
+  work_id uuid not null default gen_random_uuid(),
   constraint delivery_rule_key PRIMARY KEY (account_id, project_id, branch_name, environment_name),
-  constraint delivery_rule_repository FOREIGN KEY (account_id, project_id) REFERENCES repository(account_id, project_id) ON DELETE CASCADE
+  constraint delivery_rule_repository FOREIGN KEY (account_id, project_id) REFERENCES repository(account_id, project_id) ON DELETE CASCADE,
+  constraint delivery_rule_work UNIQUE (account_id, work_id)
 );
-CREATE INDEX delivery_rule_due ON public.delivery_rule USING btree (due_at);
-CREATE INDEX delivery_rule_interrupted ON public.delivery_rule USING btree (lease_until) WHERE (interruptions > 0);
-CREATE INDEX delivery_rule_leased ON public.delivery_rule USING btree (due_at) WHERE (lease_until IS NOT NULL);
 
 create table directory_group (
   account_id uuid not null,
@@ -919,21 +894,14 @@ create table git_review (
   findings jsonb,
   checked_at timestamp with time zone,
   problem text,
-  attempts integer not null default 0,
-  due_at timestamp with time zone,
-  looked_at timestamp with time zone,
   touched_at timestamp with time zone not null,
-  lease_until timestamp with time zone,
-  epoch bigint not null default 0,
-  interruptions integer not null default 0,
+  work_id uuid not null default gen_random_uuid(),
   constraint git_review_key PRIMARY KEY (account_id, project_id, branch_name),
   constraint git_review_outcome CHECK ((outcome = ANY (ARRAY['success'::text, 'failure'::text]))),
-  constraint git_review_repository FOREIGN KEY (account_id, project_id) REFERENCES repository(account_id, project_id) ON DELETE CASCADE
+  constraint git_review_repository FOREIGN KEY (account_id, project_id) REFERENCES repository(account_id, project_id) ON DELETE CASCADE,
+  constraint git_review_work UNIQUE (account_id, work_id)
 );
 CREATE INDEX git_review_age ON public.git_review USING btree (touched_at);
-CREATE INDEX git_review_due ON public.git_review USING btree (due_at) WHERE (due_at IS NOT NULL);
-CREATE INDEX git_review_interrupted ON public.git_review USING btree (lease_until) WHERE (interruptions > 0);
-CREATE INDEX git_review_leased ON public.git_review USING btree (due_at) WHERE (lease_until IS NOT NULL);
 
 create table git_token_seen (
   account_id uuid not null,
@@ -1159,16 +1127,12 @@ create table repository_migration (
   created_at timestamp with time zone not null,
   started_at timestamp with time zone,
   ended_at timestamp with time zone,
-  epoch bigint not null default 0,
-  lease_until timestamp with time zone,
-  attempts integer not null default 0,
   constraint repository_migration_key PRIMARY KEY (account_id, project_id, migration_id),
   constraint repository_migration_mode CHECK ((mode = ANY (ARRAY['MIRROR_PUSH'::text, 'RECONFIGURE'::text]))),
   constraint repository_migration_project FOREIGN KEY (account_id, project_id) REFERENCES project(account_id, project_id) ON DELETE CASCADE,
   constraint repository_migration_rotation CHECK ((token_rotation = ANY (ARRAY['rotating'::text, 'rotated'::text, 'stored'::text]))),
   constraint repository_migration_status CHECK ((status = ANY (ARRAY['IN_PROGRESS'::text, 'COMPLETED'::text, 'FAILED'::text])))
 );
-CREATE INDEX repository_migration_due ON public.repository_migration USING btree (lease_until NULLS FIRST) WHERE (status = 'IN_PROGRESS'::text);
 CREATE UNIQUE INDEX repository_migration_lock ON public.repository_migration USING btree (account_id, project_id) WHERE (status = 'IN_PROGRESS'::text);
 
 create table repository_write (
@@ -1313,6 +1277,24 @@ create table secret_write (
 );
 CREATE INDEX secret_write_by_age ON public.secret_write USING btree (created_at) WHERE (status <> 'PENDING'::text);
 CREATE INDEX secret_write_by_project ON public.secret_write USING btree (account_id, project_id) WHERE (project_id IS NOT NULL);
+
+create table server_work (
+  account_id uuid not null,
+  work_id uuid not null,
+  kind text not null,
+  due_at timestamp with time zone,
+  lease_until timestamp with time zone,
+  epoch bigint not null default 0,
+  attempts integer not null default 0,
+  interruptions integer not null default 0,
+  touched_at timestamp with time zone,
+  claimable_at timestamp with time zone generated always as (COALESCE(lease_until, due_at)) stored,
+  constraint server_work_key PRIMARY KEY (account_id, work_id),
+  constraint server_work_of_account FOREIGN KEY (account_id) REFERENCES account(account_id) ON DELETE CASCADE
+) with (fillfactor=50);
+CREATE INDEX server_work_due ON public.server_work USING btree (kind, account_id, claimable_at) WHERE (claimable_at IS NOT NULL);
+CREATE INDEX server_work_interrupted ON public.server_work USING btree (kind, lease_until) WHERE (interruptions > 0);
+CREATE INDEX server_work_touched ON public.server_work USING btree (touched_at);
 
 create table shared_pipeline_version (
   account_id uuid not null,
@@ -1475,28 +1457,19 @@ create table webhook (
   created_at timestamp with time zone not null,
   position bigint not null,
   missed_events bigint not null default 0,
-  epoch bigint not null default 0,
-  lease_until timestamp with time zone,
   retry_at timestamp with time zone,
   redelivery_at timestamp with time zone,
   touched_at timestamp with time zone,
   failing_since timestamp with time zone,
   last_delivery_at timestamp with time zone,
   last_status smallint,
-  due_at timestamp with time zone generated always as (
-CASE
-    WHEN (state = 'active'::text) THEN COALESCE(lease_until, LEAST(retry_at, redelivery_at))
-    ELSE NULL::timestamp with time zone
-END) stored,
-  interruptions integer not null default 0,
   format text not null default 'json'::text,
   constraint webhook_key PRIMARY KEY (account_id, webhook_id),
   constraint webhook_format CHECK ((format = ANY (ARRAY['json'::text, 'slack'::text, 'teams'::text]))),
   constraint webhook_state CHECK ((state = ANY (ARRAY['active'::text, 'paused'::text])))
 );
-CREATE INDEX webhook_due ON public.webhook USING btree (due_at) WHERE (due_at IS NOT NULL);
-CREATE INDEX webhook_touched ON public.webhook USING btree (touched_at) WHERE (due_at IS NOT NULL);
-CREATE INDEX webhook_waiting ON public.webhook USING btree (account_id, "position") WHERE ((state = 'active'::text) AND (lease_until IS NULL) AND (retry_at IS NULL));
+CREATE INDEX webhook_touched ON public.webhook USING btree (touched_at) WHERE ((retry_at IS NOT NULL) OR (redelivery_at IS NOT NULL));
+CREATE INDEX webhook_waiting ON public.webhook USING btree (account_id, "position") WHERE ((state = 'active'::text) AND (retry_at IS NULL));
 
 create table webhook_delivery (
   account_id uuid not null,

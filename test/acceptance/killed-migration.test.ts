@@ -98,9 +98,7 @@ describe(`a server killed during a repository migration (TEST_SEED=${testSeed})`
   /** As if the time of the lease had passed. */
   async function endLease(id: string): Promise<void> {
     await onDatabaseOf(headgate, (query) =>
-      query("update repository_migration set lease_until = now() - interval '1 s' where migration_id = $1", [
-        id,
-      ]),
+      query("update server_work set lease_until = now() - interval '1 s' where work_id = $1", [id]),
     );
   }
 

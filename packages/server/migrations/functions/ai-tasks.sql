@@ -3,8 +3,8 @@ create or replace function end_ai_task_without_environment() returns trigger
 language plpgsql as $$
 begin
   if new.status in ('RUNNING', 'STOPPING') then
-    new.due_at := 'epoch';
     new.news := old.news + 1;
+    update server_work set due_at = 'epoch' where account_id = new.account_id and work_id = new.task_id;
   end if;
   return new;
 end $$;

@@ -32,6 +32,7 @@ import { createRateLimit, noRateLimit, type RateLimit } from '../kernel/security
 import { createSealer, loadMasterKey } from '../kernel/security/sealed.ts';
 import { openSigningKeys, type SigningKeys } from '../kernel/security/signing-keys.ts';
 import { createTokens } from '../kernel/security/tokens.ts';
+import { createLeases, type Leases } from '../kernel/work/lease.ts';
 import type { WorkOwners, WorkTimes } from '../kernel/work/work.ts';
 import { type AiTasks, createAiTasks } from '../runtime/ai-tasks/index.ts';
 import { createPlatform, createPlatformTools, type Platform, type Tool } from '../runtime/ai-tools/index.ts';
@@ -49,6 +50,8 @@ export interface Dependencies extends Services {
   claimWaitSeconds: number;
   secretWaitSeconds: number;
   wakes: Wakes;
+  /** Of the work that this server holds. */
+  leases: Leases;
   /** For addresses that tenants set. */
   egress: EgressGuard;
   /** For client ids and secrets. */
@@ -163,6 +166,7 @@ export async function createDependencies(config: Config, given: Given): Promise<
     log,
     failures,
     wakes,
+    leases: createLeases({ database, clock }),
     clients: createClientAuthentication({ sealer, database, clock, newId, log }),
     git,
     hosted,

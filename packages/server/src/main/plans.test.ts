@@ -53,7 +53,10 @@ const exempt: readonly (readonly [part: string, reason: string])[] = [
     'as next_ticks, b.backfill_id',
     'estimated for a third of the backfills under way, of which there are few, each looked up by an index',
   ],
-  ['select w.account_id, w.webhook_id from webhook w join', 'estimated for all webhooks of an account: 100'],
+  [
+    'select w.account_id, w.webhook_id as work_id from webhook w join',
+    'estimated for all webhooks of an account: 100',
+  ],
   ['select count(*) from project p join ai_task t', 'an exact total of the tasks of an account'],
   ['from project p cross join lateral ( select t.task_id', 'estimated for a tenth of all projects'],
   [

@@ -6,6 +6,7 @@ import { createOccupant, occupyLoop } from '../kernel/event-loop.ts';
 import { createRemovalJob, type PeriodicJob } from '../kernel/retention/periodic-job.ts';
 import { applyRetention, type Rest } from '../kernel/retention/retention.ts';
 import { endForbiddenWork } from '../kernel/work/forbidden-work.ts';
+import { createClockJob } from '../kernel/work/server-worker.ts';
 import { sweepWork } from '../kernel/work/work-sweep.ts';
 import { collectPeriodicJobs, collectRetentionRules } from './assembly.ts';
 import type { Dependencies } from './deps.ts';
@@ -44,6 +45,7 @@ function listKernelJobs(deps: Dependencies): PeriodicJob[] {
       everyMilliseconds: workEveryMilliseconds,
       run: async () => (await sweepWork(deps, deps.owners, deps.times, deps.clock.now())).isMore,
     },
+    createClockJob(deps),
     {
       name: 'forbidden work',
       everyMilliseconds: workEveryMilliseconds,

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { AiMessageData, AiTask, AiTaskMessage } from '@headgate/contract';
 import { Type } from 'typebox';
-import { createRunner, type Runner } from '../runtime/ai-tasks/runner.ts';
+import { createServerWorker, type ServerWorker, type WorkerServices } from '../kernel/work/server-worker.ts';
+import { createTaskWork } from '../runtime/ai-tasks/ai-task.work.ts';
 import type { Tool, ToolContext, ToolInput, ToolResult } from '../runtime/ai-tools/index.ts';
 import type { Account, Actor } from './account.ts';
 import { type ModelServer, nameModel, startModelServer } from './model-server.ts';
@@ -15,7 +16,7 @@ export const tasksPath = '/ai/agents/tasks';
 
 export interface AiScene {
   server: TestServer;
-  runner: Runner;
+  runner: ServerWorker;
   model: ModelServer;
   account: Account;
   admin: Actor;
@@ -96,6 +97,11 @@ export interface SceneOptions {
   settings?: Record<string, string>;
 }
 
+/** A worker of a server with its own services. */
+export function createRunner(services: WorkerServices & Parameters<typeof createTaskWork>[0]): ServerWorker {
+  return createServerWorker(services, createTaskWork(services));
+}
+
 /** Starts everything, and closes it after the tests of the file. */
 export async function startAiScene({
   provider = 'openai',
@@ -144,10 +150,9 @@ export async function startAiScene({
 }
 
 async function isDue({ database, clock }: TestServer): Promise<boolean> {
-  const rows = await database.query(
-    'select from ai_task where due_at <= $1 and coalesce(lease_until, $1) <= $1',
-    [clock.now()],
-  );
+  const rows = await database.query("select from server_work where kind = 'ai-task' and claimable_at <= $1", [
+    clock.now(),
+  ]);
   return rows.length > 0;
 }
 

@@ -5,7 +5,7 @@ const key = { account_id: 'uuid', task_id: 'uuid' } as const;
 
 const stopTask = statement(
   { parameters: key },
-  "update ai_task set status = 'STOPPED', due_at = null where account_id = $account_id and task_id = $task_id",
+  "update ai_task set status = 'STOPPED' where account_id = $account_id and task_id = $task_id",
 );
 const addCopy = statement(
   { parameters: { ...key, now: 'timestamptz' } },

@@ -1,13 +1,14 @@
 /** Projects whose branches are published, for tests. */
 import type { DeliveryRule, Page, Repository } from '@headgate/contract';
-import { deliverDue } from '../delivery/git-delivery/delivery-job.ts';
+import { createGitWork } from '../delivery/git-delivery/index.ts';
 import type { Client } from './client.ts';
 import type { TestServer } from './open-server.ts';
 import { smallPipeline, type TestProject } from './project.ts';
+import { doDueWork } from './server-work.ts';
 
 /** Handles what is due, as the server does twice a second. */
 export async function deliver({ deps }: Pick<TestServer, 'deps'>): Promise<void> {
-  while (await deliverDue(deps));
+  for (const kind of createGitWork(deps)) await doDueWork(deps, kind);
 }
 
 export async function readRules(client: Client, project: TestProject): Promise<DeliveryRule[]> {

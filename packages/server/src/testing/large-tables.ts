@@ -30,7 +30,7 @@ export const smallTables = [
 /** For tables that few operations read: enough rows for the plan of a large table. */
 const lessRows = 20_000;
 const hotTables =
-  /^(agent.*|credential|directory_.*|environment|event|execution_step|idempotency_record|pipeline_execution|project|role_grant|secret_.*|variable.*|work)$/;
+  /^(agent.*|credential|directory_.*|environment|event|execution_step|idempotency_record|pipeline_execution|project|role_grant|secret_.*|server_work|variable.*|work)$/;
 
 /** Values required by constraints or typical of real rows; `n` is the row number. */
 const values: Readonly<Record<string, string>> = {
@@ -54,8 +54,6 @@ const values: Readonly<Record<string, string>> = {
   'ai_message.task_id': 'md5((n / 50)::text)::uuid',
   'ai_run.kind': "'PIPELINE'",
   'ai_run.task_id': 'md5((n / 10)::text)::uuid',
-  'ai_task.due_at': "case when n % 100 = 0 then now() + n * interval '1 second' end",
-  'ai_task.lease_until': 'null',
   'ai_task.status': "case when n % 100 = 0 then 'RUNNING' else 'STOPPED' end",
   'ai_turn.status': "'ANSWERED'",
   'ai_turn.task_id': 'md5((n / 10)::text)::uuid',
@@ -67,7 +65,6 @@ const values: Readonly<Record<string, string>> = {
   'alert_mail.project_id': 'case when n % 1000 > 0 then md5((n / 100)::text)::uuid end',
   'alert_mail_part.alert_id': 'md5((n / 2)::text)::uuid',
   'alert_mail_part.reason': 'null',
-  'alert_mail.lease_until': 'null',
   'alert_mail.state': "case when n % 100 = 0 then 'pending' else 'sent' end",
   'artifact_version.promoted_from': 'null',
   'artifact_version.promoted_by': 'null',
@@ -78,9 +75,6 @@ const values: Readonly<Record<string, string>> = {
   'blob_object.state':
     "(case when n % 100 = 0 then 'pending' when n % 100 = 1 then 'doomed' else 'live' end)::blob_object_state",
   'credential.account_role': "'MEMBER'",
-  'delivery_rule.due_at': "now() + n * interval '1 second'",
-  'delivery_rule.interruptions': '0',
-  'delivery_rule.lease_until': 'null',
   'directory_group.role': "'VIEWER'",
   'directory_member.group_id': 'md5((n / 100)::text)::uuid',
   'directory_role.group_id': 'md5(n::text)::uuid',
@@ -98,9 +92,6 @@ const values: Readonly<Record<string, string>> = {
   'event.sequence': 'n',
   'event_position.marked_transaction': 'null',
   'execution_step.status': "'SUCCESS'",
-  'git_review.due_at': "case when n % 100 = 0 then now() + n * interval '1 second' end",
-  'git_review.interruptions': '0',
-  'git_review.lease_until': 'null',
   'git_review.outcome': "'success'",
   'confirmation_day.day': 'current_date - n',
   'idempotency_record.pending_work_id': 'null',
@@ -120,12 +111,15 @@ const values: Readonly<Record<string, string>> = {
   'secret_write.sealed_value': 'null',
   'secret_write.status': "'WRITTEN'",
   'streaming_pipeline.status': "'stopped'",
+  'server_work.due_at': "case when n % 100 = 0 then now() + n * interval '1 second' end",
+  'server_work.interruptions': '0',
+  'server_work.kind': "(array['ai-task', 'alert-mail', 'git-delivery', 'webhook'])[1 + n % 4]",
+  'server_work.lease_until': 'null',
   'test_execution.running_tag': 'null',
   'test_execution_result.status': "'PASSED'",
   // An account has 100 at most.
   'webhook.account_id': 'case when n <= 100 then $1 else md5((n / 100)::text) end::uuid',
   'webhook.state': "'active'",
-  'webhook.lease_until': 'null',
   'webhook.format': "'json'",
   'webhook.event_names': "'{}'",
   'webhook_delivery.status': "(array['delivered', 'delivered', 'delivered', 'pending', 'dead'])[1 + n % 5]",

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import type { RepositoryMigration, RepositoryProvider } from '@headgate/contract';
 import { createCredential, sealCredential } from '../delivery/git-remotes/index.ts';
 import { createMigrationSettings } from '../delivery/repository-migrations/index.ts';
-import { createMigrator, type Migrator } from '../delivery/repository-migrations/migrator.ts';
+import { createMigrationWork } from '../delivery/repository-migrations/repository-migration.work.ts';
 import { Secret } from '../kernel/security/sealed.ts';
+import type { Leases } from '../kernel/work/lease.ts';
+import { createServerWorker, type ServerWorker } from '../kernel/work/server-worker.ts';
 import type { Account } from './account.ts';
 import type { Answer } from './client.ts';
 import { commitFiles, type GitHost, type HostedOnHost } from './git-host.ts';
@@ -19,7 +21,7 @@ export interface MigrationScene {
   project: TestProject;
   source: HostedOnHost;
   target: HostedOnHost;
-  migrator: Migrator;
+  migrator: ServerWorker;
   path: string;
   /** Starts a migration of the target; a github target, unless said otherwise. */
   start(given?: StartGiven): Promise<Answer<{ migrationId: string; code?: string; detail?: string }>>;
@@ -37,13 +39,22 @@ export interface StartGiven {
   headers?: Record<string, string>;
 }
 
+/** A worker of a server with these settings. */
+export function createMigrator(
+  services: TestServer['deps'],
+  own: Partial<Parameters<typeof createMigrationWork>[0]> = {},
+): ServerWorker {
+  const settings = createMigrationSettings(services.config.git.mostBytes);
+  return createServerWorker(services, createMigrationWork({ ...services, ...settings, ...own }));
+}
+
 let count = 0;
 
 /** @param as how the source is associated; `headgate` needs no address */
 export async function createMigrationScene(
   server: TestServer,
   host: GitHost,
-  as: { provider?: RepositoryProvider; cloneUrl?: string; token?: string } = {},
+  as: { provider?: RepositoryProvider; cloneUrl?: string; token?: string; leases?: Leases } = {},
 ): Promise<MigrationScene> {
   count += 1;
   const account = await server.account();
@@ -64,11 +75,10 @@ export async function createMigrationScene(
             createCredential('git', { url: cloneUrl, token: new Secret(as.token) }),
           ),
   });
-  const migrator = createMigrator({
-    ...server.deps,
-    ...createMigrationSettings(server.deps.config.git.mostBytes),
-    retryMilliseconds: [5, 5],
-  });
+  const migrator = createMigrator(
+    { ...server.deps, leases: as.leases ?? server.deps.leases },
+    { retryMilliseconds: [5, 5] },
+  );
   const path = `${project.path}/repository-migration`;
 
   const scene: MigrationScene = {

@@ -1,6 +1,6 @@
 /** An account with a webhook, its receiver, and a courier that sends when the test says so. */
 import type { Page, Webhook, WebhookDelivery } from '@headgate/contract';
-import { type Courier, createCourier } from '../records/webhooks/courier.ts';
+import { type Courier, createCourier } from '../records/webhooks/webhook.work.ts';
 import type { Account } from './account.ts';
 import type { Client } from './client.ts';
 import type { TestServer } from './open-server.ts';

@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { problem } from '../../kernel/http/problems.ts';
+import { createWorkerJob } from '../../kernel/work/server-worker.ts';
 import { associate, host as hostHere, loopbackAllowed } from '../../testing/associated-project.ts';
 import { commitByApi, deliver, listVersions, writeRules } from '../../testing/git-delivery.ts';
 import { startGitHost } from '../../testing/git-host.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { waitUntil } from '../../testing/waiting.ts';
 import type { RepositoryUse } from '../repositories/index.ts';
-import { createDeliveryJob, deliverDue } from './delivery-job.ts';
+import { createGitWork } from './index.ts';
 
 const server = await startTestServer({ settings: loopbackAllowed });
 
@@ -21,14 +22,16 @@ test('a host that does not answer does not stop the deliveries of others', async
   await associate(slow.admin, waiting, { cloneUrl: hanging.cloneUrl });
   await writeRules(slow.admin, waiting, ['main', 'dev']);
   await server.database.query(
-    `insert into git_review (account_id, project_id, branch_name, due_at, touched_at)
-     values ($1, $2, 'work', $3, $3)`,
+    `with review as (
+       insert into git_review (account_id, project_id, branch_name, touched_at) values ($1, $2, 'work', $3) returning work_id)
+     insert into server_work (account_id, work_id, kind, due_at) select $1, work_id, 'git-review', $3 from review`,
     [slow.accountId, waiting.projectId, server.clock.now()],
   );
 
   const stopping = new AbortController();
-  const job = createDeliveryJob({ ...server.deps, stopping: stopping.signal });
-  const running = job.run(async () => undefined);
+  const services = { ...server.deps, stopping: stopping.signal };
+  const jobs = createGitWork(services).map((kind) => createWorkerJob(services, kind));
+  const running = Promise.all(jobs.map((job) => job.run(async () => undefined)));
   try {
     await waitUntil('a request of the hanging host', 120, () => gitHost.requests.length > 0);
     const project = await other.project();
@@ -45,8 +48,9 @@ test('a host that does not answer does not stop the deliveries of others', async
     // A fetch that lasts longer than the lease keeps it, so no other server begins the same.
     const readLeases = async (): Promise<[number, Date][]> => {
       const rows = await server.database.query(
-        `select epoch, lease_until from delivery_rule where project_id = $1
-         union all select epoch, lease_until from git_review where project_id = $1`,
+        `select w.epoch, w.lease_until from server_work w where w.work_id in (
+           select work_id from delivery_rule where project_id = $1
+           union all select work_id from git_review where project_id = $1)`,
         [waiting.projectId],
       );
       return rows.map((row) => [Number(row.epoch), row.lease_until as Date]);
@@ -87,7 +91,7 @@ test('a delivery that the end of a server cuts is made by the next one', async (
         freshness,
       ),
   };
-  await deliverDue({ ...server.deps, repositories: ending });
+  await deliver({ deps: { ...server.deps, repositories: ending } });
   server.clock.advance(31);
   await deliver(server);
   assert.equal((await listVersions(account.admin, project)).length, 1);

@@ -33,12 +33,11 @@ export async function findHookTarget(read: Read, projectId: string) {
 const placeTypes = { account_id: 'uuid', project_id: 'uuid' } as const;
 
 /**
- * SQL: when a branch is looked at because of a webhook. What is due already and not under way stays so; the
- * rest is looked at two seconds after the last time at the earliest.
+ * SQL: when the work `w` of a branch is done because of a webhook. What is due already and not under way stays so; the
+ * rest is done two seconds after the last time at the earliest.
  */
-const soon = (row: string) => `
-    case when ${row}.due_at <= $now and (${row}.lease_until is null or ${row}.lease_until <= $now) then ${row}.due_at
-      else greatest($now, coalesce(${row}.looked_at + interval '2 seconds', $now)) end`;
+const soon = `case when w.claimable_at <= $now then w.due_at
+      else greatest($now, coalesce(w.touched_at + interval '2 seconds', $now)) end`;
 
 const noteDelivery = `
   fresh as (
@@ -53,10 +52,12 @@ const notePush = statement(
   { parameters: { ...hookTypes, branches: 'text[]' }, row: hookRow, alone: true },
   `
   with ${noteDelivery}, woken as (
-    update delivery_rule r set due_at = ${soon('r')}, pushers = null
+    update delivery_rule r set pushers = null
     where r.account_id = $account_id and r.project_id = $project_id and r.branch_name = any ($branches)
       and (select is_fresh from noted)
-    returning true
+    returning r.work_id
+  ), due as (
+    update server_work w set due_at = ${soon} from woken where w.account_id = $account_id and w.work_id = woken.work_id
   )
   select is_fresh, (select count(*) from woken) as woken from noted`,
 );
@@ -68,12 +69,15 @@ const noteReview = statement(
   { parameters: { ...hookTypes, branch_name: 'text' }, row: hookRow, alone: true },
   `
   with ${noteDelivery}, woken as (
-    insert into git_review as r (account_id, project_id, branch_name, due_at, touched_at)
-    select $account_id, $project_id, $branch_name, $now, $now from noted
+    insert into git_review as r (account_id, project_id, branch_name, touched_at)
+    select $account_id, $project_id, $branch_name, $now from noted
     where is_fresh and (select count(*) from git_review where account_id = $account_id and project_id = $project_id) < ${reviewLimit}
-    on conflict on constraint git_review_key do update
-      set due_at = ${soon('r')}, attempts = 0, touched_at = $now
-    returning true
+    on conflict on constraint git_review_key do update set touched_at = $now
+    returning r.work_id
+  ), due as (
+    insert into server_work as w (account_id, work_id, kind, due_at)
+    select $account_id, work_id, 'git-review', $now from woken
+    on conflict on constraint server_work_key do update set due_at = ${soon}, attempts = 0
   )
   select is_fresh, (select count(*) from woken) as woken from noted`,
 );

@@ -11,7 +11,7 @@ const reviewRow = {
   findings: typed<GitReview['findings'] | null>('jsonb'),
   checked_at: 'timestamptz?',
   problem: 'text?',
-  due_at: 'timestamptz?',
+  is_pending: 'boolean',
 } satisfies ColumnTypes;
 
 const chosen = `
@@ -22,7 +22,10 @@ export const reviewPage = guardedPage(
   { parameters: { branch_name: 'text?', limit: 'bigint', offset: 'bigint' }, row: reviewRow },
   {
     rows: `
-    select ${Object.keys(reviewRow).join(', ')} ${chosen}
+    select branch_name, commit_hash, outcome, errors, warnings, findings, checked_at, problem, exists (
+        select from server_work w
+        where w.account_id = git_review.account_id and w.work_id = git_review.work_id and w.claimable_at is not null
+      ) as is_pending ${chosen}
     order by touched_at desc, branch_name desc limit $limit offset $offset`,
     total: `select count(*) as total ${chosen}`,
   },
@@ -31,7 +34,7 @@ export const reviewPage = guardedPage(
 export function presentReview(row: RowOf<typeof reviewRow>): GitReview {
   return {
     branchName: row.branch_name,
-    isPending: row.due_at !== null,
+    isPending: row.is_pending,
     findings: row.findings ?? [],
     ...(row.commit_hash === null ? {} : { commitHash: row.commit_hash }),
     ...(row.outcome === null || row.outcome === undefined ? {} : { outcome: row.outcome }),

@@ -1,82 +1,30 @@
 /** Checks of branches that a pull or merge request wants to merge: the table `git_review`. */
-import { addSeconds } from '../../kernel/clock.ts';
 import { type ColumnTypes, type Read, type RowOf, statement } from '../../kernel/database/database.ts';
-import { countInterruption, selectDueRows } from '../../kernel/work/interruption.ts';
+import { type HeldWork, isHeldWork, LeaseLost } from '../../kernel/work/server-work.ts';
 import { createRemoval } from './old-row.store.ts';
-import type { Claim } from './rule.store.ts';
 
-const heldTypes = {
-  account_id: 'uuid',
-  project_id: 'uuid',
-  branch_name: 'text',
-  epoch: 'bigint',
-} as const satisfies ColumnTypes;
-const isHeld = `account_id = $account_id and project_id = $project_id and branch_name = $branch_name and epoch = $epoch`;
+const keyTypes = { account_id: 'uuid', work_id: 'uuid' } as const satisfies ColumnTypes;
 
-const dueReviewRow = {
-  ...heldTypes,
-  due_at: 'timestamptz',
-  attempts: 'integer',
-  interruptions: 'integer',
-} satisfies ColumnTypes;
-export type DueReview = RowOf<typeof dueReviewRow>;
-
-/** Written into the statement: the planner must know that it is small. */
-export const reviewBatch = 8;
-
-const claimDue = statement(
-  {
-    parameters: { limit: 'bigint', lease_until: 'timestamptz', now: 'timestamptz', busy: 'uuid[]' },
-    row: dueReviewRow,
-    alone: true,
-  },
-  `
-  with ${selectDueRows({
-    table: 'git_review',
-    key: ['account_id', 'project_id', 'branch_name'],
-    isDue: 'due_at <= $now and account_id <> all ($busy::uuid[])',
-    most: reviewBatch,
-  })}
-  update git_review r set lease_until = $lease_until, epoch = r.epoch + 1, looked_at = $now,
-    ${countInterruption('r')}
-  from due
-  where r.account_id = due.account_id and r.project_id = due.project_id and r.branch_name = due.branch_name
-  returning r.account_id, r.project_id, r.branch_name, r.epoch, r.due_at, r.attempts, r.interruptions`,
-);
-
-export function claimDueReviews(read: Read, { now, leaseSeconds, most, busy }: Claim): Promise<DueReview[]> {
-  const limit = Math.min(most, reviewBatch);
-  return read(claimDue, { limit, lease_until: addSeconds(now, leaseSeconds), now, busy });
+const dueReviewRow = { project_id: 'uuid', branch_name: 'text' } satisfies ColumnTypes;
+/** A review that this server holds. */
+export interface DueReview extends RowOf<typeof dueReviewRow> {
+  held: HeldWork;
+  account_id: string;
 }
 
-const renewHeld = statement(
-  {
-    parameters: {
-      accounts: 'uuid[]',
-      projects: 'uuid[]',
-      branches: 'text[]',
-      epochs: 'bigint[]',
-      lease_until: 'timestamptz',
-    },
-    alone: true,
-  },
+const selectReview = statement(
+  { parameters: { ...keyTypes, epoch: 'bigint' }, row: dueReviewRow },
   `
-  update git_review r set lease_until = $lease_until
-  from unnest($accounts::uuid[], $projects::uuid[], $branches::text[], $epochs::bigint[])
-    as held (account_id, project_id, branch_name, epoch)
-  where r.account_id = held.account_id and r.project_id = held.project_id and r.branch_name = held.branch_name
-    and r.epoch = held.epoch and r.lease_until is not null`,
+  select r.project_id, r.branch_name from git_review r
+  where r.account_id = $account_id and r.work_id = $work_id and ${isHeldWork('r')}`,
 );
 
-/** Extends the leases that were neither ended nor lost. */
-export async function renewReviews(read: Read, reviews: readonly DueReview[], until: Date): Promise<void> {
-  await read(renewHeld, {
-    accounts: reviews.map((review) => review.account_id),
-    projects: reviews.map((review) => review.project_id),
-    branches: reviews.map((review) => review.branch_name),
-    epochs: reviews.map((review) => review.epoch),
-    lease_until: until,
-  });
+/** @throws LeaseLost */
+export async function readReview(read: Read, held: HeldWork): Promise<DueReview> {
+  const { account_id, work_id, epoch } = held;
+  const [row] = await read(selectReview, { account_id, work_id, epoch });
+  if (row === undefined) throw new LeaseLost();
+  return { ...row, held, account_id };
 }
 
 /** What the check found. */
@@ -88,14 +36,10 @@ export interface ReviewResult {
   findings: readonly object[];
 }
 
-// A wake during the lease has set another time, which then counts.
 export const finishReview = statement(
   {
     parameters: {
-      ...heldTypes,
-      known_due_at: 'timestamptz',
-      next_due_at: 'timestamptz?',
-      attempts: 'integer',
+      ...keyTypes,
       commit_hash: 'text?',
       outcome: 'text?',
       errors: 'integer?',
@@ -106,13 +50,12 @@ export const finishReview = statement(
     },
   },
   `
-  update git_review set lease_until = null, interruptions = 0, attempts = $attempts, problem = $problem, touched_at = $now,
-    due_at = case when due_at = $known_due_at then $next_due_at else due_at end,
+  update git_review set problem = $problem, touched_at = $now,
     commit_hash = coalesce($commit_hash, commit_hash), outcome = coalesce($outcome, outcome),
     errors = coalesce($errors, errors), warnings = coalesce($warnings, warnings),
     findings = coalesce($findings, findings),
     checked_at = case when $outcome::text is null then checked_at else $now end
-  where ${isHeld}`,
+  where account_id = $account_id and work_id = $work_id`,
 );
 
 export const reviewRemovalBatch = 1_000;

@@ -10,7 +10,7 @@ import { fakeGithub } from '../../testing/git-providers/fake-github.ts';
 import { startFakeProvider } from '../../testing/git-providers/fake-provider.ts';
 import { smallPipeline } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { claimDueReviews } from './review.store.ts';
+import { claimDue } from '../../testing/server-work.ts';
 
 const gitHost = await startGitHost();
 const fake = await startFakeProvider(fakeGithub);
@@ -145,13 +145,12 @@ test('a check that took two servers down is set aside, with an event', async () 
   const { project, open, read } = await arrange();
   commitFiles(repository.folder, { branch: 'deadly', files: { 'main.orch.yaml': smallPipeline } });
   await open('deadly');
-  await server.database.query('update git_review set due_at = $2 where project_id = $1', [
-    project.projectId,
-    server.clock.now(),
-  ]);
+  await server.database.query(
+    'update server_work set due_at = $2 where work_id in (select work_id from git_review where project_id = $1)',
+    [project.projectId, server.clock.now()],
+  );
   for (let death = 0; death < 2; death += 1) {
-    const claim = { now: server.clock.now(), leaseSeconds: 120, most: 8, busy: [] };
-    assert.equal((await claimDueReviews(server.deps.database.read, claim)).length, 1);
+    assert.equal((await claimDue(server.deps, { kind: 'git-review', leaseSeconds: 120 })).length, 1);
     server.clock.advance(121);
   }
   await deliver(server);

@@ -7,9 +7,10 @@ import { commitByApi, deliver, listVersions, readRules, writeRules } from '../..
 import { commitFiles, startGitHost } from '../../testing/git-host.ts';
 import { smallPipeline, type TestProject } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { claimDueRules } from './rule.store.ts';
+import { claimDue } from '../../testing/server-work.ts';
 
 const server = await startTestServer({ settings: loopbackAllowed });
+const claim = () => claimDue(server.deps, { kind: 'git-delivery', leaseSeconds: 120 });
 const account = await server.account();
 const { admin } = account;
 const gitHost = await startGitHost();
@@ -186,8 +187,7 @@ test('a rule of a dead server is taken over after its lease', async () => {
   const { project, repository } = await arrange();
   const commit = commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline } });
   await writeRules(admin, project, ['main', 'dev']);
-  const claim = { now: server.clock.now(), leaseSeconds: 120, most: 16, busy: [] };
-  assert.equal((await claimDueRules(server.deps.database.read, claim)).length, 1);
+  assert.equal((await claim()).length, 1);
   await deliver(server);
   assert.deepEqual(await names(project), []);
   server.clock.advance(121);
@@ -196,18 +196,18 @@ test('a rule of a dead server is taken over after its lease', async () => {
 });
 
 test('of the rules that a killed server held, one at a time is taken up, and the innocent ones are delivered', async () => {
-  await server.database.query("update delivery_rule set due_at = '9999-01-01', lease_until = null");
+  await server.database.query('update server_work set due_at = null, lease_until = null');
   const { project, repository } = await arrange();
   const commit = commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline } });
   await writeRules(admin, project, ['main', 'dev'], ['main', 'prod']);
-  const claim = () =>
-    claimDueRules(server.deps.database.read, {
-      ...{ now: server.clock.now(), leaseSeconds: 120, most: 16, busy: [] },
-    });
   assert.equal((await claim()).length, 2);
   server.clock.advance(121);
-  const [guilty, ...others] = await claim();
+  const [interrupted, ...others] = await claim();
   assert.deepEqual(others, []);
+  const [guilty] = await server.database.query(
+    'select environment_name from delivery_rule where work_id = $1',
+    [interrupted?.work_id],
+  );
   assert.deepEqual(await claim(), [], 'the other one waits for the end of this one');
   server.clock.advance(121);
   await deliver(server);
@@ -229,12 +229,12 @@ test('a rule that took two servers down is set aside until the next push, with a
   const { project, repository } = await arrange();
   commitFiles(repository.folder, { files: { 'main.orch.yaml': smallPipeline } });
   await writeRules(admin, project, ['main', 'dev']);
-  await server.database.query("update delivery_rule set due_at = '9999-01-01' where project_id <> $1", [
-    project.projectId,
-  ]);
+  await server.database.query(
+    'update server_work set due_at = null where work_id not in (select work_id from delivery_rule where project_id = $1)',
+    [project.projectId],
+  );
   for (let death = 0; death < 2; death += 1) {
-    const claim = { now: server.clock.now(), leaseSeconds: 120, most: 16, busy: [] };
-    assert.equal((await claimDueRules(server.deps.database.read, claim)).length, 1);
+    assert.equal((await claim()).length, 1);
     server.clock.advance(121);
   }
   await deliver(server);

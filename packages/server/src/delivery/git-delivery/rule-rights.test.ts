@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { AccountEventItem, Page } from '@headgate/contract';
+import { createPlaces } from '../../kernel/work/places.ts';
+import { createServerWorker } from '../../kernel/work/server-worker.ts';
 import { associate, host as hostHere } from '../../testing/associated-project.ts';
 import { commitByApi, deliver, listVersions, readRules, writeRules } from '../../testing/git-delivery.ts';
 import { commitFiles, startGitHost } from '../../testing/git-host.ts';
@@ -11,8 +13,8 @@ import { startTestServer } from '../../testing/server.ts';
 import type { RefChange } from '../hosted-repositories/index.ts';
 import { recordWrite } from '../hosted-repositories/recorded-write.ts';
 import { createUnfinishedWritesJob } from '../hosted-repositories/unfinished-writes.ts';
-import { claimDueRules } from './rule.store.ts';
-import { deliverRule } from './rule-delivery.ts';
+import type { RepositoryUse } from '../repositories/index.ts';
+import { createDeliveryWork } from './git-delivery.work.ts';
 
 const server = await startTestServer(loopbackHosts);
 const account = await server.account();
@@ -118,18 +120,25 @@ test('a hosted branch is not published with the rights of an earlier pusher', as
   const of = { projectId: project.projectId, role: 'CONTRIBUTOR' } as const;
   const contributor = await account.actor('MEMBER', of);
   // Pushed between the claim of the rule and the reading of the branch.
-  const [claimed] = await claimDueRules(server.deps.database.read, {
-    now: server.clock.now(),
-    leaseSeconds: 120,
-    most: 16,
-    busy: [],
-  });
-  assert.ok(claimed);
-  server.clock.advance(1);
+  const { repositories } = server.deps;
   const files = { 'b.orch.yaml': smallPipeline };
-  const second = await commitByApi(contributor, project, { expectedHead: first, files });
-  await admin.delete(`/credentials/${contributor.actorId}`);
-  await deliverRule(server.deps, claimed, performance.now());
+  let second: string | undefined;
+  const pushing: RepositoryUse = {
+    ...repositories,
+    async withRepository(...about) {
+      if (second === undefined) {
+        server.clock.advance(1);
+        second = await commitByApi(contributor, project, { expectedHead: first, files });
+        await admin.delete(`/credentials/${contributor.actorId}`);
+      }
+      return repositories.withRepository(...about);
+    },
+  };
+  const work = createDeliveryWork({ ...server.deps, repositories: pushing }, createPlaces(1, 1));
+  const worker = createServerWorker(server.deps, work);
+  await worker.look();
+  await worker.wait();
+  assert.ok(second);
   assert.deepEqual(await names(project, 'prod'), []);
   await deliver(server);
   assert.deepEqual(await names(project, 'prod'), []);

@@ -180,8 +180,10 @@ describe('an ordinary git', () => {
   test('wakes the delivery rules of the branches that it pushed', async () => {
     const { url, tree, account, project } = await arrange();
     await server.database.query(
-      `insert into delivery_rule (account_id, project_id, branch_name, environment_name, written_by, written_at, due_at)
-       select $1, $2, name, 'dev', $3, now(), 'infinity' from unnest(array['main', 'other']) as name`,
+      `with rule as (
+         insert into delivery_rule (account_id, project_id, branch_name, environment_name, written_by, written_at)
+         select $1, $2, name, 'dev', $3, now() from unnest(array['main', 'other']) as name returning work_id)
+       insert into server_work (account_id, work_id, kind) select $1, work_id, 'git-delivery' from rule`,
       [account.accountId, project.projectId, account.admin.actorId],
     );
     await git.ok(['push', '-q', url, 'main'], { cwd: tree });
@@ -191,7 +193,8 @@ describe('an ordinary git', () => {
       pushers: Record<string, string> | null;
       is_due: boolean;
     }>(
-      `select branch_name, pushers, due_at <> 'infinity' as is_due from delivery_rule where project_id = $1 order by 1`,
+      `select branch_name, pushers, due_at is not null as is_due
+       from delivery_rule join server_work using (account_id, work_id) where project_id = $1 order by 1`,
       [project.projectId],
     );
     assert.deepEqual(

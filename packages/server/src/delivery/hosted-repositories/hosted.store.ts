@@ -128,11 +128,15 @@ const wakeRules = statement(
     parameters: { ...place, branches: 'text[]', commits: 'text[]', pushed_by: 'uuid', now: 'timestamptz' },
   },
   `
-  update delivery_rule r set due_at = $now, pushers = case when push.commit_hash = '' then r.pushers else
+  with woken as (
+    update delivery_rule r set pushers = case when push.commit_hash = '' then r.pushers else
       case when (select count(*) from jsonb_object_keys(r.pushers)) < ${mostPushers} then coalesce(r.pushers, '{}') else '{}' end
       || jsonb_build_object(push.commit_hash, $pushed_by::uuid) end
-  from unnest($branches::text[], $commits::text[]) as push (branch_name, commit_hash)
-  where r.account_id = $account_id and r.project_id = $project_id and r.branch_name = push.branch_name`,
+    from unnest($branches::text[], $commits::text[]) as push (branch_name, commit_hash)
+    where r.account_id = $account_id and r.project_id = $project_id and r.branch_name = push.branch_name
+    returning r.work_id
+  )
+  update server_work w set due_at = $now from woken where w.account_id = $account_id and w.work_id = woken.work_id`,
 );
 
 const heads = 'refs/heads/';

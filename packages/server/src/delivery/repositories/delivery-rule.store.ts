@@ -67,13 +67,18 @@ const putRules = statement(
     },
   },
   `
-  insert into delivery_rule as d (account_id, project_id, branch_name, environment_name, written_by, written_at, due_at)
-  select $account_id, $project_id, branch_name, environment_name, $written_by, $now, $now
-  from unnest($branches::text[], $environments::text[]) as wanted (branch_name, environment_name)
-  on conflict on constraint delivery_rule_key do update
-    set written_by = $written_by, written_at = $now, due_at = $now, problem = null,
-      pushers = case when d.problem is null then d.pushers else nullif(d.pushers - coalesce(d.commit_hash, ''), '{}') end,
-      commit_hash = case when d.problem is null then d.commit_hash end`,
+  with written as (
+    insert into delivery_rule as d (account_id, project_id, branch_name, environment_name, written_by, written_at)
+    select $account_id, $project_id, branch_name, environment_name, $written_by, $now
+    from unnest($branches::text[], $environments::text[]) as wanted (branch_name, environment_name)
+    on conflict on constraint delivery_rule_key do update
+      set written_by = $written_by, written_at = $now, problem = null,
+        pushers = case when d.problem is null then d.pushers else nullif(d.pushers - coalesce(d.commit_hash, ''), '{}') end,
+        commit_hash = case when d.problem is null then d.commit_hash end
+    returning d.work_id
+  )
+  insert into server_work (account_id, work_id, kind, due_at) select $account_id, work_id, 'git-delivery', $now from written
+  on conflict on constraint server_work_key do update set due_at = $now`,
 );
 
 export interface RuleWriter {

@@ -1,22 +1,22 @@
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
-import { createLookJob } from '../../kernel/retention/look-job.ts';
 import { createRemovalJob } from '../../kernel/retention/periodic-job.ts';
 import type { Slice } from '../../kernel/slice/slice.ts';
-import { migrationsKey } from './migration.ts';
+import { createWorkerJob, type WorkerServices } from '../../kernel/work/server-worker.ts';
 import { createMigrationSettings } from './migration-settings.ts';
-import { createMigrator, type MigratorServices } from './migrator.ts';
+import type { MigrationServices } from './migration-work.ts';
 import { repositoryMigrationRoutes } from './repository-migration.routes.ts';
+import { createMigrationWork } from './repository-migration.work.ts';
 import { removeSeenTokens, tokenRemovalBatch } from './store/seen-token.store.ts';
 import { createRenewalJob } from './tokens/token-renewal.ts';
 
 export { createMigrationSettings };
 
-type Given = Omit<MigratorServices, 'limits' | 'retryMilliseconds' | 'config'>;
+type Given = WorkerServices & Omit<MigrationServices, 'limits' | 'retryMilliseconds' | 'config'>;
 interface Needs extends Given {
   wakes: Wakes;
   metrics: Metrics;
-  config: MigratorServices['config'] & {
+  config: MigrationServices['config'] & {
     publicUrl: string;
     migrationPreflightSeconds: number;
     git: { mostBytes: number };
@@ -39,12 +39,9 @@ export const repositoryMigrations: Slice<Needs> = {
     });
   },
   periodic(services) {
-    const migrator = createMigrator({
-      ...services,
-      ...createMigrationSettings(services.config.git.mostBytes),
-    });
+    const settings = createMigrationSettings(services.config.git.mostBytes);
     return [
-      createLookJob(services, { name: 'repository migrations', key: migrationsKey, looker: migrator }),
+      createWorkerJob(services, createMigrationWork({ ...services, ...settings })),
       createRenewalJob(services),
       createRemovalJob(services, {
         kind: 'git-tokens-seen',

@@ -1,18 +1,18 @@
 /** Servers that fall silent: the status is UNKNOWN, another one takes over, and none is held up forever. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { releaseWork } from '../../kernel/work/server-work.ts';
 import { startGitFront } from '../../testing/git-front.ts';
 import { startGitHost } from '../../testing/git-host.ts';
 import {
   createMigrationScene,
+  createMigrator,
   fillRepository,
   listRefs,
   loopbackHosts,
 } from '../../testing/migration-scene.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { createMigrationSettings } from './index.ts';
-import { createMigrator } from './migrator.ts';
-import { claimMigration, releaseMigration } from './store/migration-work.store.ts';
+import { claimDue, silentLeases } from '../../testing/server-work.ts';
 
 const server = await startTestServer(loopbackHosts);
 const host = await startGitHost();
@@ -20,10 +20,10 @@ const front = await startGitFront(() => host.port);
 after(() => Promise.all([host.close(), front.close()]));
 
 const leaseSeconds = 20;
-const settings = createMigrationSettings(server.deps.config.git.mostBytes);
+const kind = { kind: 'repository-migration', leaseSeconds, interruptedAtOnce: 8 };
 
 test('another server takes over after the lease, and the first one changes nothing more', async () => {
-  const scene = await createMigrationScene(server, host);
+  const scene = await createMigrationScene(server, host, { leases: silentLeases });
   fillRepository(scene.source);
   const targetCloneUrl = scene.target.cloneUrl.replace(host.url, front.url);
   const pushing = front.holdNext(/^POST .*git-receive-pack/);
@@ -36,7 +36,7 @@ test('another server takes over after the lease, and the first one changes nothi
   );
   server.clock.advance(leaseSeconds + 1);
   assert.equal((await scene.read(migrationId)).status, 'UNKNOWN');
-  const second = createMigrator({ ...server.deps, ...settings, retryMilliseconds: [] });
+  const second = createMigrator(server.deps, { retryMilliseconds: [] });
   await second.look();
   await second.wait();
   const end = await scene.read(migrationId);
@@ -56,10 +56,10 @@ test('a migration that servers never finish ends as given up', async () => {
   const scene = await createMigrationScene(server, host);
   fillRepository(scene.source);
   const { migrationId } = (await scene.start()).body;
-  await server.database.query(
-    "update repository_migration set attempts = 5, phase = 'FETCHING', lease_until = $2 where migration_id = $1",
-    [migrationId, server.clock.now()],
-  );
+  await server.database.query('update server_work set attempts = 5, lease_until = $2 where work_id = $1', [
+    migrationId,
+    server.clock.now(),
+  ]);
   server.clock.advance(1);
   await scene.migrator.look();
   await scene.migrator.wait();
@@ -76,10 +76,11 @@ test('a migration that servers have given back is not given up', async () => {
   const { migrationId } = (await scene.start()).body;
   const { read } = server.deps.database;
   for (let claims = 0; claims < 6; claims += 1) {
-    const job = await claimMigration(read, { leaseSeconds, now: server.clock.now(), busy: [] });
-    assert.ok(job);
-    assert.equal(job.migration_id, migrationId);
-    await releaseMigration(read, job, { until: server.clock.now(), isHarmless: true });
+    const [held] = await claimDue(server.deps, kind);
+    assert.ok(held);
+    assert.equal(held.work_id, migrationId);
+    const now = server.clock.now();
+    await releaseWork(read, held, { outcome: 'unfinished', dueAt: now, now });
   }
   await scene.migrator.look();
   await scene.migrator.wait();
@@ -91,29 +92,11 @@ test('a migration that no server claims is given up after a quarter of an hour',
   const scene = await createMigrationScene(server, host);
   const { migrationId } = (await scene.start()).body;
   const without = { ...server.deps.git, check: async () => ({ fault: 'git is gone' }) };
-  const helpless = createMigrator({ ...server.deps, ...settings, git: without });
+  const helpless = createMigrator(server.deps, { git: without });
   await helpless.look();
   assert.equal((await scene.read(migrationId)).status, 'IN_PROGRESS');
   server.clock.advance(16 * 60);
   await helpless.look();
+  await helpless.wait();
   assert.equal((await scene.read(migrationId)).code, 'given-up');
-});
-
-test('an epoch that is past neither extends nor releases the lease', async () => {
-  const scene = await createMigrationScene(server, host);
-  const { migrationId } = (await scene.start()).body;
-  const held = {
-    account_id: scene.account.accountId,
-    project_id: scene.project.projectId,
-    migration_id: migrationId,
-    epoch: 7,
-  };
-  await releaseMigration(server.deps.database.read, held, { until: server.clock.now(), isHarmless: true });
-  const [row] = (await server.database.query(
-    'select lease_until from repository_migration where migration_id = $1',
-    [migrationId],
-  )) as { lease_until: Date | null }[];
-  assert.equal(row?.lease_until, null);
-  await scene.migrator.look();
-  await scene.migrator.wait();
 });

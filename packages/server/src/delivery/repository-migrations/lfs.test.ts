@@ -10,13 +10,12 @@ import { promisify } from 'node:util';
 import { startGitFront } from '../../testing/git-front.ts';
 import { commitFiles, gitEnvironment, startGitHost } from '../../testing/git-host.ts';
 import { type LfsHost, startLfsHost } from '../../testing/lfs-host.ts';
-import { createMigrationScene, loopbackHosts } from '../../testing/migration-scene.ts';
+import { createMigrationScene, createMigrator, loopbackHosts } from '../../testing/migration-scene.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { openGitRepository } from '../git/index.ts';
 import { createMigrationSettings } from './index.ts';
 import { findPointers, keepReachable } from './lfs/lfs-copy.ts';
 import { parsePointer } from './lfs/lfs-pointer.ts';
-import { createMigrator } from './migrator.ts';
 
 const server = await startTestServer(loopbackHosts);
 const host = await startGitHost();
@@ -103,7 +102,7 @@ test('more objects than the server takes fail the migration', async () => {
     [{ mostLfsBytes: 15 }, 'too-large', /with 16 bytes in all; at most 15/],
   ] as const) {
     const { migrationId } = (await scene.start(given)).body;
-    const migrator = createMigrator({ ...server.deps, ...settings, limits: { ...settings.limits, ...own } });
+    const migrator = createMigrator(server.deps, { limits: { ...settings.limits, ...own } });
     await migrator.look();
     await migrator.wait();
     const { code, detail } = await scene.read(migrationId);

@@ -7,9 +7,10 @@
 import { join } from 'node:path';
 import type { MigrationPhase, MigrationReport } from '@headgate/contract';
 import { migrationDetailLimit, reportListLimit } from '@headgate/contract';
-import { addSeconds, type Clock } from '../../kernel/clock.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import type { Log } from '../../kernel/log.ts';
+import { LeaseLost } from '../../kernel/work/server-work.ts';
 import type { Scratch } from '../git/index.ts';
 import { findOrigin, sealCredential } from '../git-remotes/index.ts';
 import {
@@ -34,10 +35,10 @@ import {
 } from './hosts.ts';
 import { type EndOfMigration, endMigration, type MovedProject } from './migration-end.ts';
 import { type Moved, moveRepository } from './move.ts';
-import { extendLease, hasPushedBefore, type MigrationJob } from './store/migration-work.store.ts';
+import { hasPushedBefore, type MigrationJob, writeProgress } from './store/migration-work.store.ts';
 import { readSource, type SourceRow } from './store/moved-repository.store.ts';
 import { findProvider, openInterface } from './tokens/sign-in.ts';
-import { LeaseLost, takeTargetToken } from './tokens/target-token.ts';
+import { takeTargetToken } from './tokens/target-token.ts';
 
 export interface MigrationServices extends HostServices {
   clock: Clock;
@@ -46,8 +47,6 @@ export interface MigrationServices extends HostServices {
   limits: Limits;
   retryMilliseconds: readonly number[];
 }
-
-export const leaseSeconds = 20;
 
 /** The state of one migration on this server. */
 export class MigrationWork {
@@ -71,12 +70,10 @@ export class MigrationWork {
     this.#wasPushing = ['PUSHING', 'VERIFYING', 'SWITCHING'].includes(job.phase);
   }
 
-  /** Extends the lease and writes the progress. @throws LeaseLost */
-  async beat(): Promise<void> {
-    const { database, clock } = this.#services;
+  /** @throws LeaseLost */
+  showProgress(): Promise<void> {
     const progress = { phase: this.#phase, percent: this.#percent, bytes: this.#bytes };
-    const until = addSeconds(clock.now(), leaseSeconds);
-    if (!(await extendLease(database.read, this.job, progress, until))) throw new LeaseLost();
+    return writeProgress(this.#services.database, this.job, progress);
   }
 
   /** Ends the migration, unless the lease is lost or the server stops. */
@@ -213,7 +210,7 @@ export class MigrationWork {
     this.#phase = phase;
     this.#percent = Math.max(this.#percent, percent);
     this.#signal.throwIfAborted();
-    await this.beat();
+    await this.showProgress();
   }
 
   #joinErrors({ findings }: Preflight): string {

@@ -7,11 +7,14 @@ import { startGitFront } from '../../testing/git-front.ts';
 import { startGitHost } from '../../testing/git-host.ts';
 import { fakeGitlab } from '../../testing/git-providers/fake-gitlab.ts';
 import { startFakeProvider } from '../../testing/git-providers/fake-provider.ts';
-import { createMigrationScene, fillRepository, loopbackHosts } from '../../testing/migration-scene.ts';
+import {
+  createMigrationScene,
+  createMigrator,
+  fillRepository,
+  loopbackHosts,
+} from '../../testing/migration-scene.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { unsealCredential } from '../git-remotes/index.ts';
-import { createMigrationSettings } from './index.ts';
-import { createMigrator } from './migrator.ts';
 import { renewTokens } from './tokens/token-renewal.ts';
 
 const server = await startTestServer(loopbackHosts);
@@ -56,7 +59,20 @@ function failing(matches: (parameters: object) => boolean, failure: Error, times
   };
   const transaction: Database['transaction'] = async (work, opening) => {
     check(matches({}));
-    return database.transaction(work, opening);
+    return database.transaction(
+      (tx) =>
+        work({
+          query: (command, parameters) => tx.query(command, parameters),
+          send(command, parameters) {
+            check(matches(parameters as object));
+            tx.send(command, parameters);
+          },
+          collect: (query, parameters) => tx.collect(query, parameters),
+          onConstraint: (constraint, meaning) => tx.onConstraint(constraint, meaning),
+          afterCommit: (effect) => tx.afterCommit(effect),
+        }),
+      opening,
+    );
   };
   return { ...database, read, transaction };
 }
@@ -161,7 +177,11 @@ test('a crash between rotation and storing is told, and the token is not rotated
   const started = await scene.start({ body, token });
   const { migrationId } = started.body;
   await server.database.query(
-    "update repository_migration set token_rotation = 'rotating', lease_until = now() - interval '1 day' where migration_id = $1",
+    "update repository_migration set token_rotation = 'rotating' where migration_id = $1",
+    [migrationId],
+  );
+  await server.database.query(
+    "update server_work set lease_until = now() - interval '1 day' where work_id = $1",
     [migrationId],
   );
   await server.database.query('update repository_migration set created_at = now() where migration_id = $1', [
@@ -169,7 +189,7 @@ test('a crash between rotation and storing is told, and the token is not rotated
   ]);
   assert.equal((await scene.read(migrationId)).status, 'UNKNOWN');
   await server.database.query(
-    "update repository_migration set lease_until = $2::timestamptz - interval '1 second' where migration_id = $1",
+    "update server_work set lease_until = $2::timestamptz - interval '1 second' where work_id = $1",
     [migrationId, server.clock.now()],
   );
   await scene.migrator.look();
@@ -183,9 +203,7 @@ test('a crash between rotation and storing is told, and the token is not rotated
 test('a rotated token is stored when the database can be used again', async () => {
   const { fake, front, body, scene } = await createScene();
   const { migrationId } = (await scene.start({ body, token: fake.addToken('admin').reveal() })).body;
-  const migrator = createMigrator({
-    ...server.deps,
-    ...createMigrationSettings(server.deps.config.git.mostBytes),
+  const migrator = createMigrator(server.deps, {
     database: failing((parameters) => 'sealed_token' in parameters, cut),
   });
   await migrator.look();

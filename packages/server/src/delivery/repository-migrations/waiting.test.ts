@@ -3,11 +3,15 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { startGitFront } from '../../testing/git-front.ts';
 import { startGitHost } from '../../testing/git-host.ts';
-import { createMigrationScene, fillRepository, loopbackHosts } from '../../testing/migration-scene.ts';
+import {
+  createMigrationScene,
+  createMigrator,
+  fillRepository,
+  loopbackHosts,
+} from '../../testing/migration-scene.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { waitUntil } from '../../testing/waiting.ts';
 import { createMigrationSettings } from './index.ts';
-import { createMigrator } from './migrator.ts';
 
 const server = await startTestServer(loopbackHosts);
 const host = await startGitHost();
@@ -52,8 +56,7 @@ test('a push to another host that is under way is waited for, and copied', async
       await server.deps.hosted.waitForWrites(at, signal);
     },
   };
-  const settings = createMigrationSettings(server.deps.config.git.mostBytes);
-  const migrator = createMigrator({ ...server.deps, ...settings, hosted });
+  const migrator = createMigrator(server.deps, { hosted });
   await migrator.look();
   const first = await Promise.race([waiting.then(() => 'waits'), migrator.wait().then(() => 'has ended')]);
   release();
@@ -96,7 +99,7 @@ test('a push that no server can end fails the migration, with its own code', asy
   );
   const settings = createMigrationSettings(server.deps.config.git.mostBytes);
   const limits = { ...settings.limits, writesMilliseconds: 100 };
-  const migrator = createMigrator({ ...server.deps, ...settings, limits });
+  const migrator = createMigrator(server.deps, { limits });
   await migrator.look();
   await migrator.wait();
   const { status, code, detail } = await scene.read(migrationId);
@@ -120,16 +123,13 @@ test('a migration that no server can work on fails after 15 minutes', async () =
   const scene = await createMigrationScene(server, host);
   const { body } = await scene.start();
   const git = { ...server.deps.git, check: async () => ({ fault: 'there is no git' }) };
-  const migrator = createMigrator({
-    ...server.deps,
-    ...createMigrationSettings(server.deps.config.git.mostBytes),
-    git,
-  });
+  const migrator = createMigrator(server.deps, { git });
   server.clock.advance(890);
   await migrator.look();
   assert.equal((await scene.read(body.migrationId)).status, 'IN_PROGRESS');
   server.clock.advance(20);
   await migrator.look();
+  await migrator.wait();
   const { status, code } = await scene.read(body.migrationId);
   assert.deepEqual([status, code], ['FAILED', 'given-up']);
 });
@@ -155,12 +155,11 @@ test('an account whose hosts do not answer leaves turns to others', async () => 
   fillRepository(scene.source);
   const { migrationId } = (await scene.start()).body;
   const stopping = new AbortController();
-  const settings = createMigrationSettings(server.deps.config.git.mostBytes);
-  const migrator = createMigrator({ ...server.deps, ...settings, stopping: stopping.signal });
+  const migrator = createMigrator({ ...server.deps, stopping: stopping.signal });
   try {
     await migrator.look();
     const begun = await server.database.query(
-      'select from repository_migration where account_id = $1 and attempts > 0',
+      'select from server_work where account_id = $1 and attempts > 0',
       [slow.accountId],
     );
     assert.equal(begun.length, 4);

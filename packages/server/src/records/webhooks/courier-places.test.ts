@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { startTestServer } from '../../testing/server.ts';
 import { waitUntil } from '../../testing/waiting.ts';
 import { createWebhookScene, loopbackAllowed } from '../../testing/webhook-scene.ts';
-import { createCourier } from './courier.ts';
+import { createCourier } from './webhook.work.ts';
 
 const server = await startTestServer(loopbackAllowed);
 const closing: (() => Promise<void>)[] = [];

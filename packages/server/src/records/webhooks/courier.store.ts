@@ -1,12 +1,8 @@
-/** Which webhooks have something to send, and which server sends it. */
+/** Which webhooks have something to send. */
 
 import { addSeconds } from '../../kernel/clock.ts';
-import { type ColumnTypes, type Read, type RowOf, statement } from '../../kernel/database/database.ts';
-import { countInterruption } from '../../kernel/work/interruption.ts';
-
-const claimRow = { account_id: 'uuid', webhook_id: 'uuid', epoch: 'bigint' } satisfies ColumnTypes;
-/** A webhook that this server holds until the end of the lease. */
-export type Claim = RowOf<typeof claimRow>;
+import { type Read, statement } from '../../kernel/database/database.ts';
+import type { DueWork } from '../../kernel/work/due-work.ts';
 
 /**
  * SQL condition: the webhook `w` wants the event `e`. Some events name the webhooks that get them, whatever
@@ -21,6 +17,11 @@ export const isWanted = `
 /** A webhook that is further behind is taken without a search: sending passes over events in small steps. */
 const searchedEvents = 10_000;
 
+/** SQL condition: no server holds the webhook `w`. */
+const isFree = `exists (
+      select from server_work s
+      where s.account_id = w.account_id and s.work_id = w.webhook_id and s.lease_until is null)`;
+
 const hasActive = statement(
   { parameters: { account_id: 'uuid' }, row: { found: 'boolean' } },
   "select exists (select from webhook where account_id = $account_id and state = 'active') as found",
@@ -31,103 +32,33 @@ export async function hasActiveWebhooks(read: Read, accountId: string): Promise<
   return row?.found === true;
 }
 
-const take = (chosen: string) => `
-  with chosen as materialized (${chosen})
-  update webhook w set epoch = w.epoch + 1, lease_until = $lease_until, touched_at = $now, ${countInterruption('w')}
-  from chosen where w.account_id = chosen.account_id and w.webhook_id = chosen.webhook_id
-  returning w.account_id, w.webhook_id, w.epoch`;
-const claimTypes = { lease_until: 'timestamptz', now: 'timestamptz' } as const;
-
-const claimReady = statement(
-  { parameters: { ...claimTypes, account_id: 'uuid', limit: 'bigint' }, row: claimRow, alone: true },
-  take(`
-    select w.account_id, w.webhook_id from webhook w join event_position p on p.account_id = w.account_id
-    where w.account_id = $account_id and w.state = 'active' and w.retry_at is null
-      and (w.lease_until is null or w.lease_until <= $now) and w.position < p.last_position
-      and (w.position < p.removed_position or p.last_position > w.position + ${searchedEvents} or exists (
-        select from event e
-        where e.account_id = w.account_id and e.position > w.position and e.position <= w.position + ${searchedEvents}
-          and ${isWanted}))
-    order by w.position limit $limit for update of w skip locked`),
-);
-
-const dueRow = { account_id: 'uuid', webhook_id: 'uuid' } satisfies ColumnTypes;
-/** A webhook that is due. */
-export type DueWebhook = RowOf<typeof dueRow>;
-
-const selectDue = statement(
+const selectReady = statement(
   {
-    parameters: { full_accounts: 'uuid[]', limit: 'bigint', now: 'timestamptz' },
-    row: dueRow,
+    parameters: { account_id: 'uuid', limit: 'bigint' },
+    row: { account_id: 'uuid', work_id: 'uuid' },
     alone: true,
   },
   `
-  select account_id, webhook_id from webhook where due_at <= $now and account_id <> all ($full_accounts::uuid[])
-  order by due_at limit $limit`,
+  select w.account_id, w.webhook_id as work_id
+  from webhook w join event_position p on p.account_id = w.account_id
+  where w.account_id = $account_id and w.state = 'active' and w.retry_at is null and ${isFree} and w.position < p.last_position
+    and (w.position < p.removed_position or p.last_position > w.position + ${searchedEvents} or exists (
+      select from event e
+      where e.account_id = w.account_id and e.position > w.position and e.position <= w.position + ${searchedEvents}
+        and ${isWanted}))
+  order by w.position limit $limit`,
 );
 
-const claimDue = statement(
-  {
-    parameters: { ...claimTypes, account_ids: 'uuid[]', webhook_ids: 'uuid[]' },
-    row: claimRow,
-    alone: true,
-  },
-  take(`
-    select w.account_id, w.webhook_id from unnest($account_ids::uuid[], $webhook_ids::uuid[]) as wanted (account_id, webhook_id)
-    join webhook w on w.account_id = wanted.account_id and w.webhook_id = wanted.webhook_id
-    where w.due_at <= $now for update of w skip locked`),
-);
-
-export interface Claiming {
-  leaseSeconds: number;
-  now: Date;
-}
-
-/** Claims webhooks of an account that want a new event, or that have missed some. */
-export function claimReadyWebhooks(
-  read: Read,
-  accountId: string,
-  { limit, leaseSeconds, now }: Claiming & { limit: number },
-): Promise<Claim[]> {
-  return read(claimReady, {
-    account_id: accountId,
-    limit,
-    lease_until: addSeconds(now, leaseSeconds),
-    now,
-  });
-}
-
-/**
- * Lists webhooks that send something again, and those whose server died, longest due first, without those of
- * accounts that have all their places.
- */
-export function listDueWebhooks(
-  read: Read,
-  asked: { fullAccounts: readonly string[]; limit: number; now: Date },
-): Promise<DueWebhook[]> {
-  const { fullAccounts, limit, now } = asked;
-  return read(selectDue, { full_accounts: fullAccounts, limit, now });
-}
-
-/** Claims those that are still due and that no other server claims. */
-export function claimDueWebhooks(
-  read: Read,
-  due: readonly DueWebhook[],
-  { leaseSeconds, now }: Claiming,
-): Promise<Claim[]> {
-  return read(claimDue, {
-    account_ids: due.map((each) => each.account_id),
-    webhook_ids: due.map((each) => each.webhook_id),
-    lease_until: addSeconds(now, leaseSeconds),
-    now,
-  });
+/** Lists webhooks of an account that want a new event, or that have missed some. */
+export function listReadyWebhooks(read: Read, accountId: string, limit: number): Promise<DueWork[]> {
+  return read(selectReady, { account_id: accountId, limit });
 }
 
 const advanceIdle = statement(
   { parameters: { account_id: 'uuid' }, alone: true },
   `
   update webhook w set position = p.last_position from event_position p
-  where w.account_id = $account_id and p.account_id = $account_id and w.state = 'active' and w.lease_until is null
+  where w.account_id = $account_id and p.account_id = $account_id and w.state = 'active' and ${isFree}
     and w.retry_at is null and w.position < p.last_position and w.position >= p.removed_position
     and p.last_position <= w.position + ${searchedEvents}
     and not exists (
@@ -145,8 +76,8 @@ const selectWaiting = statement(
   `
   select p.account_id from event_position p cross join lateral (
     select true from webhook w
-    where w.account_id = p.account_id and w.state = 'active' and w.lease_until is null and w.retry_at is null
-      and w.position < p.last_position
+    where w.account_id = p.account_id and w.state = 'active' and w.retry_at is null and w.position < p.last_position
+      and ${isFree}
     limit 1) waiting (yes)
   order by p.account_id limit 1000`,
 );
@@ -156,20 +87,30 @@ export async function listWaitingAccounts(read: Read): Promise<string[]> {
   return (await read(selectWaiting, {})).map((row) => row.account_id);
 }
 
+/** In one look; those that are left come with the next one. */
+const mostHastened = 100;
+
 const hasten = statement(
   { parameters: { now: 'timestamptz', latest: 'timestamptz' }, alone: true },
   `
-  update webhook set retry_at = case when retry_at > $now then $now else retry_at end,
-    redelivery_at = case when redelivery_at > $now then $now else redelivery_at end,
-    lease_until = case when lease_until > $now then $now else lease_until end, touched_at = $now
-  where touched_at > $latest and due_at is not null`,
+  with future as materialized (
+    select account_id, webhook_id from webhook
+    where touched_at > $latest and (retry_at is not null or redelivery_at is not null) limit ${mostHastened}
+  ), hastened as (
+    update webhook w set retry_at = case when retry_at > $now then $now else retry_at end,
+      redelivery_at = case when redelivery_at > $now then $now else redelivery_at end, touched_at = $now
+    from future where w.account_id = future.account_id and w.webhook_id = future.webhook_id
+    returning w.account_id, w.webhook_id, w.state
+  )
+  update server_work s set due_at = $now from hastened h
+  where s.account_id = h.account_id and s.work_id = h.webhook_id and h.state = 'active'`,
 );
 
 /** Clocks of servers may differ by this. */
 const clockDifferenceSeconds = 60;
 
-/** Makes webhooks due that were worked on in the future: the clock was moved back. */
-export async function hastenAfterClockChange(read: Read, now: Date): Promise<void> {
+/** Makes webhooks due that failed in the future: the clock was moved back. */
+export async function hastenRetries(read: Read, now: Date): Promise<void> {
   await read(hasten, { now, latest: addSeconds(now, clockDifferenceSeconds) });
 }
 

@@ -15,6 +15,7 @@ import {
 } from '../../kernel/database/database.ts';
 import { guardedPage } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
+import { scheduleWebhook } from './webhook.store.ts';
 
 const deliveryRow = {
   delivery_id: 'uuid',
@@ -96,7 +97,10 @@ export async function repeatDeliveries(
     deliveryIds === undefined
       ? await tx.query(repeatDead, webhook)
       : await tx.query(repeatThese, { ...webhook, delivery_ids: deliveryIds });
-  if (rows.length > 0) tx.send(makeDue, webhook);
+  if (rows.length > 0) {
+    tx.send(makeDue, webhook);
+    scheduleWebhook(tx, scope, webhookId);
+  }
   return rows.map((row) => row.delivery_id);
 }
 

@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { AccountEventItem, Page } from '@headgate/contract';
+import { claimWork } from '../../kernel/work/due-work.ts';
 import { requireProblem } from '../../testing/client.ts';
 import { startTestServer } from '../../testing/server.ts';
+import { claimDue } from '../../testing/server-work.ts';
 import {
   createWebhookScene,
   loopbackAllowed,
@@ -11,7 +13,7 @@ import {
   type WebhookScene,
 } from '../../testing/webhook-scene.ts';
 import { readLogBounds } from '../events/index.ts';
-import { claimReadyWebhooks, hastenAfterClockChange } from './courier.store.ts';
+import { hastenRetries, listReadyWebhooks } from './courier.store.ts';
 import { removeOldDeliveries } from './delivery.store.ts';
 
 const server = await startTestServer(loopbackAllowed);
@@ -270,7 +272,7 @@ test('after the clock was moved back, nothing waits longer than its pause', asyn
   await scene.send();
   server.clock.advance(-hour);
   scene.receiver.answer = 200;
-  await hastenAfterClockChange(server.deps.database.read, server.clock.now());
+  await hastenRetries(server.deps.database.read, server.clock.now());
   await scene.send();
   assert.deepEqual(scene.subjects(), ['v1', 'v1']);
   server.clock.advance(hour);
@@ -326,8 +328,14 @@ test('a webhook that does not fail has nothing to send again when it is resumed'
 async function killServer({ account }: WebhookScene): Promise<void> {
   const { clock, deps } = server;
   await readLogBounds(deps.database, account.accountId);
-  const claiming = { limit: 10, leaseSeconds: 20, now: clock.now() };
-  const claims = await claimReadyWebhooks(deps.database.read, account.accountId, claiming);
+  const { read } = deps.database;
+  // After a death the webhook is due.
+  const ready = await listReadyWebhooks(read, account.accountId, 10);
+  const about = { kind: 'webhook', leaseSeconds: 20, mostInterrupted: 10, now: clock.now() };
+  const claims =
+    ready.length > 0
+      ? await claimWork(read, ready, { ...about, isReady: true })
+      : await claimDue(deps, { ...about, interruptedAtOnce: 10 });
   assert.equal(claims.length, 1);
   clock.advance(21);
 }

@@ -1,10 +1,10 @@
 import type { Database } from '../../kernel/database/database.ts';
 import { createRemovalJob } from '../../kernel/retention/periodic-job.ts';
 import type { Slice } from '../../kernel/slice/slice.ts';
-import { type CourierServices, createCourier } from './courier.ts';
 import { deliveryRoutes } from './delivery.routes.ts';
 import { removalBatch, removeOldDeliveries } from './delivery.store.ts';
 import { type WebhookRouteServices, webhookRoutes } from './webhook.routes.ts';
+import { type CourierServices, createCourier } from './webhook.work.ts';
 
 export { computeNextAttempt, mostAttempts } from './retry-times.ts';
 

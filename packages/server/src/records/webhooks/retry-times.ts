@@ -40,12 +40,3 @@ export function findPauseReason(isGone: boolean, failingSince: Date | null, now:
   if (failingSince === null || now < addSeconds(failingSince, pausedAfterSeconds)) return undefined;
   return `No delivery has succeeded since ${failingSince.toISOString()}.`;
 }
-
-/** More than for other work: a webhook whose receiver is slow is held at many deaths that something else caused. */
-const mostInterruptions = 5;
-
-/** The reason for a pause before anything is sent. Undefined: the webhook goes on. */
-export function findInterruptionReason(interruptions: number): string | undefined {
-  if (interruptions < mostInterruptions) return undefined;
-  return `A server stopped ${interruptions} times in a row while it sent for the webhook. The operator finds what happened in the log of the servers.`;
-}

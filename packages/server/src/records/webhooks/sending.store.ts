@@ -1,6 +1,5 @@
-/** What one webhook has to send, and the results. Each write is refused if another server has the lease. */
+/** What one webhook has to send, and the results. */
 import type { DeliveryStatus, EventName, WebhookFormat } from '@headgate/contract';
-import { addSeconds } from '../../kernel/clock.ts';
 import {
   type ColumnTypes,
   type Database,
@@ -11,11 +10,18 @@ import {
 } from '../../kernel/database/database.ts';
 import { type AccountEvent, recordEvents } from '../../kernel/database/events.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
-import type { Claim } from './courier.store.ts';
+import { type HeldWork, isHeldWork, releaseWork, writeAsHolder } from '../../kernel/work/server-work.ts';
+import { dueOf } from './webhook.store.ts';
 import { buildWebhookEvent } from './webhook-event.ts';
 
-const claimTypes = { account_id: 'uuid', webhook_id: 'uuid', epoch: 'bigint' } as const;
-const isHeld = 'w.account_id = $account_id and w.webhook_id = $webhook_id and w.epoch = $epoch';
+const keyTypes = { account_id: 'uuid', webhook_id: 'uuid' } as const;
+const isWebhook = 'w.account_id = $account_id and w.webhook_id = $webhook_id';
+
+/** A webhook that this server holds. Its id is that of its work. */
+export interface Claim extends HeldWork {
+  webhook_id: string;
+}
+const keyOf = ({ account_id, webhook_id }: Claim) => ({ account_id, webhook_id });
 
 const placeRow = {
   name: 'text',
@@ -29,7 +35,6 @@ const placeRow = {
   sealed_secret: 'bytea',
   sealed_previous_secret: 'bytea?',
   owner_id: 'uuid',
-  interruptions: 'integer',
   removed_position: 'bigint',
   head_position: 'bigint?',
   head_attempts: 'integer?',
@@ -39,23 +44,22 @@ const placeRow = {
 export type WebhookPlace = RowOf<typeof placeRow>;
 
 const selectPlace = statement(
-  { parameters: { ...claimTypes, now: 'timestamptz' }, row: placeRow },
+  { parameters: { ...keyTypes, epoch: 'bigint', now: 'timestamptz' }, row: placeRow },
   `
   select w.name, w.url, w.format, w.state, w.position, w.retry_at, w.redelivery_at, w.failing_since, w.sealed_secret,
     case when w.previous_secret_until > $now then w.sealed_previous_secret end as sealed_previous_secret, w.owner_id,
-    w.interruptions,
     coalesce((select p.removed_position from event_position p where p.account_id = w.account_id), 0) as removed_position,
     head.position as head_position, head.attempts as head_attempts, head.delivery_id as head_id, head.event_name as head_name
   from webhook w left join lateral (
     select d.position, d.attempts, d.delivery_id, d.event_name from webhook_delivery d
     where d.account_id = w.account_id and d.webhook_id = w.webhook_id and d.status = 'pending' and d.position > w.position
     order by d.position limit 1) head on true
-  where ${isHeld}`,
+  where ${isWebhook} and ${isHeldWork('w', 'webhook_id')}`,
 );
 
 /** Undefined if this server does not hold the webhook any more. */
 export async function readPlace(read: Read, claim: Claim, now: Date): Promise<WebhookPlace | undefined> {
-  const [place] = await read(selectPlace, { ...claim, now });
+  const [place] = await read(selectPlace, { ...keyOf(claim), epoch: claim.epoch, now });
   return place;
 }
 
@@ -80,18 +84,16 @@ export interface Progress {
   retryAt: Date | null;
   /** The `retryAt` that was read or written last. If a request has changed it since, the earlier time counts. */
   knownRetryAt: Date | null;
-  leaseSeconds: number;
   now: Date;
 }
 
 const writeProgress = statement(
   {
     parameters: {
-      ...claimTypes,
+      ...keyTypes,
       position: 'bigint',
       retry_at: 'timestamptz?',
       known_retry_at: 'timestamptz?',
-      lease_until: 'timestamptz',
       now: 'timestamptz',
       last_delivery_at: 'timestamptz?',
       last_status: 'smallint?',
@@ -103,13 +105,12 @@ const writeProgress = statement(
   },
   `
   with held as (
-    update webhook w set position = greatest(w.position, $position), lease_until = $lease_until, touched_at = $now,
-      interruptions = 0,
+    update webhook w set position = greatest(w.position, $position), touched_at = $now,
       retry_at = case when w.retry_at is distinct from $known_retry_at and w.retry_at < $retry_at then w.retry_at else $retry_at end,
       last_delivery_at = coalesce($last_delivery_at, w.last_delivery_at),
       last_status = case when $last_delivery_at::timestamptz is null then w.last_status else $last_status end,
       failing_since = case when $succeeded then $failing_since else coalesce(w.failing_since, $failing_since) end
-    where ${isHeld}
+    where ${isWebhook}
     returning w.state, w.retry_at, w.failing_since
   ), written as (
     insert into webhook_delivery (account_id, webhook_id, position, delivery_id, event_name, status, attempts, last_status,
@@ -127,28 +128,28 @@ const writeProgress = statement(
   select state, retry_at, failing_since from held`,
 );
 
-/** Writes results and extends the lease. Undefined if this server does not hold the webhook any more. */
+/** Writes results. Undefined if the webhook was deleted. @throws LeaseLost */
 export async function recordProgress(
-  read: Read,
+  database: Database,
   claim: Claim,
-  { results, position, retryAt, knownRetryAt, leaseSeconds, now }: Progress,
+  { results, position, retryAt, knownRetryAt, now }: Progress,
 ): Promise<{ state: string; retry_at: Date | null; failing_since: Date | null } | undefined> {
   const last = results.at(-1);
   const lastSuccess = results.findLastIndex((result) => result.status === 'delivered');
   const firstFailure = results.slice(lastSuccess + 1).find((result) => result.last_error !== null);
-  const [held] = await read(writeProgress, {
-    ...claim,
+  const parameters = {
+    ...keyOf(claim),
     position,
     retry_at: retryAt,
     known_retry_at: knownRetryAt,
-    lease_until: addSeconds(now, leaseSeconds),
     now,
     last_delivery_at: last?.last_attempt_at ?? null,
     last_status: last?.last_status ?? null,
     succeeded: lastSuccess >= 0,
     failing_since: firstFailure?.last_attempt_at ?? null,
     results: JSON.stringify(results),
-  });
+  };
+  const [held] = await writeAsHolder(database, claim, (tx) => tx.query(writeProgress, parameters));
   return held;
 }
 
@@ -177,21 +178,22 @@ export async function postponeRedeliveries(
   await read(postpone, { account_id, webhook_id, position, next_attempt_at: until });
 }
 
-const lockHeld = statement({ parameters: claimTypes }, `select from webhook w where ${isHeld} for update`);
-const releaseHeld = statement(
-  { parameters: claimTypes },
+const lockOne = statement({ parameters: keyTypes }, `select from webhook w where ${isWebhook} for update`);
+const updateRedelivery = statement(
+  { parameters: keyTypes, row: { due_at: 'timestamptz?' } },
   `
-  update webhook w set lease_until = null, interruptions = 0, redelivery_at = (
+  update webhook w set redelivery_at = (
     select min(d.next_attempt_at) from webhook_delivery d
     where d.account_id = w.account_id and d.webhook_id = w.webhook_id and d.status = 'pending' and d.position <= w.position)
-  where ${isHeld}`,
+  where ${isWebhook} returning ${dueOf('w')} as due_at`,
 );
 
 /** Ends the lease. The second statement sees redeliveries that a request wrote before it got the lock. */
-export function releaseWebhook(database: Database, claim: Claim): Promise<void> {
-  return database.transaction((tx) => {
-    tx.send(lockHeld, claim);
-    tx.send(releaseHeld, claim);
+export function releaseWebhook(database: Database, claim: Claim, now: Date): Promise<void> {
+  return database.transaction(async (tx) => {
+    tx.send(lockOne, keyOf(claim));
+    const [row] = await tx.query(updateRedelivery, keyOf(claim));
+    await releaseWork(tx.query, claim, { outcome: 'ended', dueAt: row?.due_at ?? null, now });
   });
 }
 
@@ -202,34 +204,34 @@ export interface SystemChange {
 }
 
 const pauseHeld = statement(
-  { parameters: { ...claimTypes, reason: 'text' }, row: { name: 'text' } },
+  { parameters: { ...keyTypes, reason: 'text' }, row: { name: 'text' } },
   `
   update webhook w set state = 'paused', pause_reason = $reason, version = version + 1
-  where ${isHeld} and w.state = 'active' returning w.name`,
+  where ${isWebhook} and w.state = 'active' returning w.name`,
 );
 
 /** Pauses a webhook, with its event. */
 export function pauseWebhook(change: SystemChange, claim: Claim, reason: string): Promise<void> {
   const after = { state: 'paused', pauseReason: reason };
   return changeBySystem(change, claim, async (tx) => {
-    const [row] = await tx.query(pauseHeld, { ...claim, reason });
+    const [row] = await tx.query(pauseHeld, { ...keyOf(claim), reason });
     return row && buildWebhookEvent('webhook-paused', { ...claim, ...row }, { after });
   });
 }
 
 const skipHeld = statement(
-  { parameters: { ...claimTypes, removed: 'bigint' }, row: { name: 'text', missed: 'bigint' } },
+  { parameters: { ...keyTypes, removed: 'bigint' }, row: { name: 'text', missed: 'bigint' } },
   `
   update webhook w set missed_events = w.missed_events + $removed - w.position, position = $removed
   from webhook before
-  where ${isHeld} and w.position < $removed and before.account_id = w.account_id and before.webhook_id = w.webhook_id
+  where ${isWebhook} and w.position < $removed and before.account_id = w.account_id and before.webhook_id = w.webhook_id
   returning w.name, $removed - before.position as missed`,
 );
 
 /** Moves a webhook behind the events that retention removed, with an event that counts them. */
 export function skipRemovedEvents(change: SystemChange, claim: Claim, removed: number): Promise<void> {
   return changeBySystem(change, claim, async (tx) => {
-    const [row] = await tx.query(skipHeld, { ...claim, removed });
+    const [row] = await tx.query(skipHeld, { ...keyOf(claim), removed });
     const after = { missedEvents: row?.missed };
     return row && buildWebhookEvent('webhook-events-missed', { ...claim, ...row }, { after });
   });
@@ -239,13 +241,14 @@ type Change = (
   tx: Parameters<Parameters<Database['transaction']>[0]>[0],
 ) => Promise<AccountEvent | undefined>;
 
-function changeBySystem(
-  { database, newId, now }: SystemChange,
-  { account_id: accountId }: Claim,
-  change: Change,
-): Promise<void> {
-  const source = { accountId, actorId: null, actorKind: 'system', requestId: null } as const;
-  return database.transaction(async (tx) => {
+function changeBySystem({ database, newId, now }: SystemChange, claim: Claim, change: Change): Promise<void> {
+  const source = {
+    accountId: claim.account_id,
+    actorId: null,
+    actorKind: 'system',
+    requestId: null,
+  } as const;
+  return writeAsHolder(database, claim, async (tx) => {
     const event = await change(tx);
     if (event !== undefined) recordEvents(tx, source, [event], now, newId);
   });

@@ -15,13 +15,14 @@ import type { Metrics } from '../../kernel/metrics.ts';
 import type { EgressGuard } from '../../kernel/security/egress.ts';
 import { createOutgoingClient, type OutgoingClient } from '../../kernel/security/outgoing-client.ts';
 import type { Sealer } from '../../kernel/security/sealed.ts';
+import { recordSuccess } from '../../kernel/work/server-work.ts';
 import { type EventReach, type LoggedEvent, readEventReaches, readLogBounds } from '../events/index.ts';
 import { type AttemptEnd, attemptDelivery, buildDeadResult, type Receiver } from './attempt.ts';
-import type { Claim } from './courier.store.ts';
 import { readNextEvents, readRedeliveries } from './next-events.store.ts';
-import { findInterruptionReason, findPauseReason } from './retry-times.ts';
+import { findPauseReason } from './retry-times.ts';
 import {
   type AttemptResult,
+  type Claim,
   pauseWebhook,
   postponeRedeliveries,
   readPlace,
@@ -48,11 +49,6 @@ const redeliveriesOfRound = 20;
 const roundMilliseconds = 1_000;
 /** Results of a fast receiver are written this often. */
 const progressMilliseconds = 200;
-
-/** A lease is longer than the longest attempt, so that a server extends it between two attempts. */
-export function computeLeaseSeconds({ config }: Pick<SendingServices, 'config'>): number {
-  return config.webhookTimeoutSeconds + 15;
-}
 
 /**
  * Sends what the webhook has to send now. Returns when there is nothing more, or the lease is lost.
@@ -86,11 +82,6 @@ async function runRound(services: SendingServices, claim: Claim, client: Outgoin
   await readLogBounds(database, claim.account_id);
   const place = await readPlace(database.read, claim, now);
   if (place === undefined || place.state === 'paused') return 'ended';
-  const interrupted = findInterruptionReason(place.interruptions);
-  if (interrupted !== undefined) {
-    await pauseWebhook({ database, newId, now }, claim, interrupted);
-    return 'ended';
-  }
   const readers = [{ principalId: place.owner_id }];
   const [reach] = await readEventReaches(database.read, claim.account_id, readers, now);
   if (reach === undefined) {
@@ -221,19 +212,21 @@ class Round {
     return end;
   }
 
-  /** Writes the results so far. False: the lease is lost, or the webhook was paused or deleted meanwhile. */
+  /** Writes the results so far. False: the webhook was paused or deleted meanwhile. @throws LeaseLost */
   async #record(): Promise<boolean> {
     const results = this.#results;
     this.#results = [];
     this.#recordedAt = performance.now();
-    const held = await recordProgress(this.#services.database.read, this.#claim, {
+    const { database } = this.#services;
+    const held = await recordProgress(database, this.#claim, {
       results,
       position: this.#position,
       retryAt: this.#retryAt,
       knownRetryAt: this.#place.retry_at,
-      leaseSeconds: computeLeaseSeconds(this.#services),
       now: this.#services.clock.now(),
     });
+    if (this.#claim.interruptions > 0) await recordSuccess(database.read, this.#claim);
+    this.#claim.interruptions = 0;
     if (held !== undefined) {
       this.#place.failing_since = held.failing_since;
       this.#place.retry_at = this.#retryAt = held.retry_at;

@@ -14,6 +14,7 @@ import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
+import { insertWork } from '../../kernel/work/server-work.ts';
 
 const settingTypes = {
   webhook_id: 'uuid',
@@ -102,6 +103,24 @@ const countUnderLock = [
   ),
 ] as const;
 
+/** The kind of work that sends for a webhook. */
+export const webhookKind = 'webhook';
+/** SQL: when the row of a webhook has something to send again. */
+export const dueOf = (row: string) =>
+  `case when ${row}.state = 'active' then least(${row}.retry_at, ${row}.redelivery_at) end`;
+
+const schedule = statement(
+  { parameters: { account_id: 'uuid', webhook_id: 'uuid' } },
+  `
+  update server_work s set due_at = ${dueOf('w')} from webhook w
+  where w.account_id = $account_id and w.webhook_id = $webhook_id and s.account_id = w.account_id and s.work_id = w.webhook_id`,
+);
+
+/** After each change of what is sent again, and when. */
+export function scheduleWebhook(tx: Transaction, scope: Scope, webhookId: string): void {
+  tx.send(schedule, { account_id: scope.accountId, webhook_id: webhookId });
+}
+
 const insertOne = statement(
   { parameters: { account_id: 'uuid', ...settingTypes, sealed_secret: 'bytea' } },
   `
@@ -125,6 +144,8 @@ export async function insertWebhook(
   if ((counted?.count ?? 0) >= webhooksPerAccount)
     throw problem('too-many-webhooks', { limit: webhooksPerAccount });
   tx.send(insertOne, { account_id: scope.accountId, ...row, sealed_secret: sealedSecret });
+  const work = { account_id: scope.accountId, work_id: row.webhook_id };
+  tx.send(insertWork, { ...work, kind: webhookKind, due_at: null });
 }
 
 /**
@@ -230,6 +251,7 @@ export function updateWebhookRow(
     is_resumed: isResumed,
     now,
   });
+  scheduleWebhook(tx, scope, webhook_id);
 }
 
 const hastenOne = statement(
@@ -243,6 +265,7 @@ const hastenOne = statement(
 /** What failed is sent again at once. */
 export function hastenDeliveries(tx: Transaction, scope: Scope, webhookId: string, now: Date): void {
   tx.send(hastenOne, { account_id: scope.accountId, webhook_id: webhookId, now });
+  scheduleWebhook(tx, scope, webhookId);
 }
 
 const rotateOne = statement(

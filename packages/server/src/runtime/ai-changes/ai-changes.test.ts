@@ -219,9 +219,7 @@ test('there is nothing to merge without changes, and nothing while the task runs
   await scene.write('write_file', noteOf('new\n'));
   await scene.write('write_file', noteOf(files['notes.md']));
   requireProblem(await scene.merge(), 409, 'ai-task-no-changes');
-  await server.database.query("update ai_task set status = 'RUNNING', due_at = now() where task_id = $1", [
-    scene.taskId,
-  ]);
+  await server.database.query("update ai_task set status = 'RUNNING' where task_id = $1", [scene.taskId]);
   requireProblem(await scene.merge(), 409, 'ai-task-running');
   requireProblem(await scene.discard(), 409, 'ai-task-running');
 });

@@ -218,14 +218,12 @@ test('an account has a limited number of tasks that run', async () => {
   const body = { agentConfig: { name: 'x', projectId }, message: 'Hello.' };
   const create = () => other.admin.post<{ taskId: string }>(tasksPath, body);
   const { taskId } = (await create()).body;
-  await server.database.query("update ai_task set status = 'STOPPED', due_at = null where task_id = $1", [
-    taskId,
-  ]);
+  await server.database.query("update ai_task set status = 'STOPPED' where task_id = $1", [taskId]);
   await server.database.query(
     `insert into ai_task (account_id, project_id, task_id, status, agent_config, description, creator_id, sender_id,
-       wants_turn, due_at, created_at, modified_at)
+       wants_turn, created_at, modified_at)
      select account_id, project_id, gen_random_uuid(), 'RUNNING', agent_config, description, creator_id, sender_id, true,
-       '2100-01-01', created_at, modified_at
+       created_at, modified_at
      from ai_task, generate_series(1, 198) where task_id = $1`,
     [taskId],
   );

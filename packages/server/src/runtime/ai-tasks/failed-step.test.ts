@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { AiMessageData } from '@headgate/contract';
 import type { Database } from '../../kernel/database/database.ts';
-import { listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
+import type { ServerWorker } from '../../kernel/work/server-worker.ts';
+import { createRunner, listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
 import type { Model } from './model/model.ts';
-import { createRunner, type Runner } from './runner.ts';
 import { createLiveTexts } from './store/live-text.ts';
 
 const scene = await startAiScene();
@@ -18,17 +18,17 @@ interface Given {
   database?: Database;
 }
 
-function createOther(given: Given): Runner {
+function createOther(given: Given): ServerWorker {
   return createRunner({ ...deps, ...deps.ai, live: createLiveTexts(), ...given });
 }
 
 const failing = (failure: () => Error): Given => ({ model: { ask: () => Promise.reject(failure()) } });
 
 /** One attempt at what is due. Returns the seconds until the next one; undefined if nothing is due later. */
-async function attempt(runner: Runner, path: string): Promise<number | undefined> {
+async function attempt(runner: ServerWorker, path: string): Promise<number | undefined> {
   await runner.look();
   await runner.wait();
-  const [row] = await server.database.query('select due_at from ai_task where task_id = $1', [
+  const [row] = await server.database.query('select due_at from server_work where work_id = $1', [
     path.split('/').at(-1),
   ]);
   const dueAt = row?.due_at as Date | null;
@@ -38,7 +38,11 @@ async function attempt(runner: Runner, path: string): Promise<number | undefined
   return seconds;
 }
 
-async function attemptOften(runner: Runner, path: string, count: number): Promise<(number | undefined)[]> {
+async function attemptOften(
+  runner: ServerWorker,
+  path: string,
+  count: number,
+): Promise<(number | undefined)[]> {
   const pauses: (number | undefined)[] = [];
   for (let number = 0; number < count; number += 1) pauses.push(await attempt(runner, path));
   return pauses;

@@ -4,7 +4,8 @@
  */
 import { addSeconds } from '../../kernel/clock.ts';
 import { isUnavailable } from '../../kernel/database/database.ts';
-import { countFailure, giveTaskBack, type HeldKey, LeaseLost, readHeld } from './store/held-task.store.ts';
+import { LeaseLost, releaseWork } from '../../kernel/work/server-work.ts';
+import { countFailures, type HeldKey, readHeld } from './store/held-task.store.ts';
 import { endWith, type RunServices, StaleStep } from './store/task-run.ts';
 
 const mostFailures = 5;
@@ -19,10 +20,10 @@ export async function handleFailedStep(services: RunServices, key: HeldKey, fail
   try {
     if (isUnavailable(failure)) {
       log.warn(about, 'an AI task was interrupted; it will be taken up again');
-      return await giveBack(services, key, firstPauseSeconds);
+      return await giveBack(services, key, firstPauseSeconds, 'unfinished');
     }
     const failureId = newId();
-    const failures = await countFailure(services.database.read, key).catch(() => undefined);
+    const failures = await countFailures(services.database.read, key).catch(() => undefined);
     log.error({ ...about, failureId, attempt: failures }, 'a step of an AI task failed');
     if (failures === undefined) return;
     if (failures < mostFailures)
@@ -34,8 +35,14 @@ export async function handleFailedStep(services: RunServices, key: HeldKey, fail
   }
 }
 
-function giveBack({ database, clock }: RunServices, key: HeldKey, seconds: number): Promise<void> {
-  return giveTaskBack(database.read, key, addSeconds(clock.now(), seconds));
+async function giveBack(
+  { database, clock }: RunServices,
+  key: HeldKey,
+  seconds: number,
+  outcome: 'failed' | 'unfinished' = 'failed',
+): Promise<void> {
+  const now = clock.now();
+  await releaseWork(database.read, key, { outcome, dueAt: addSeconds(now, seconds), now });
 }
 
 async function endAfterFailures(services: RunServices, key: HeldKey, failureId: string): Promise<void> {

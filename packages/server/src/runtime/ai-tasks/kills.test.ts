@@ -7,10 +7,11 @@ import { after, test } from 'node:test';
 import type { AiMessageData } from '@headgate/contract';
 import { roundsOr, testSeed } from '@headgate/contract/testing/rounds';
 import type { Database } from '../../kernel/database/database.ts';
-import { type AiScene, listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
+import { createLeases } from '../../kernel/work/lease.ts';
+import { type AiScene, createRunner, listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
 import type { ModelRequest, ScriptedAnswer } from '../../testing/model-server.ts';
 import { seededRandom } from '../../testing/seeded-random.ts';
-import { createRunner } from './runner.ts';
+import { silentLeases } from '../../testing/server-work.ts';
 import { createLiveTexts } from './store/live-text.ts';
 
 const scene = await startAiScene();
@@ -55,7 +56,8 @@ function createMortal(real: Database, dieAt: number): Mortal {
 /** Works on what is due with a server that dies, and lets its lease end. */
 async function workUntilKilled({ server: { deps } }: AiScene, dieAt: number): Promise<boolean> {
   const mortal = createMortal(deps.database, dieAt);
-  const services = { ...deps, ...deps.ai, database: mortal.database, live: createLiveTexts() };
+  const dying = { database: mortal.database, leases: silentLeases };
+  const services = { ...deps, ...deps.ai, ...dying, live: createLiveTexts() };
   const runner = createRunner(services);
   tools.during = () => mortal.hit();
   await runner.look().catch(() => undefined);
@@ -65,7 +67,7 @@ async function workUntilKilled({ server: { deps } }: AiScene, dieAt: number): Pr
   tools.during = () => undefined;
   server.clock.advance(30);
   // These deaths are not the fault of the task, which would be set aside after two of them.
-  await server.database.query('update ai_task set interruptions = 0');
+  await server.database.query('update server_work set interruptions = 0');
   return mortal.points >= dieAt;
 }
 
@@ -126,7 +128,7 @@ async function checkRound(kills: readonly number[]): Promise<boolean> {
 
 async function show(path: string): Promise<string> {
   const rows = await server.database.query(
-    'select due_at, lease_until, failures from ai_task where task_id = $1',
+    'select due_at, lease_until, attempts from server_work where work_id = $1',
     [path.split('/').at(-1)],
   );
   return JSON.stringify({ now: server.clock.now(), rows });
@@ -166,7 +168,9 @@ test('two runners never have the same task', async () => {
   const paths = await Promise.all(Array.from({ length: 8 }, () => scene.create('Answer.')));
   const before = model.requests.length;
   const { deps } = server;
-  const others = [0, 1].map(() => createRunner({ ...deps, ...deps.ai, live: createLiveTexts() }));
+  const others = [0, 1].map(() =>
+    createRunner({ ...deps, ...deps.ai, leases: createLeases(deps), live: createLiveTexts() }),
+  );
   await Promise.all([scene.runner, ...others].map((runner) => runner.look()));
   await Promise.all([scene.runner, ...others].map((runner) => runner.wait()));
   assert.equal(model.requests.length - before, paths.length);

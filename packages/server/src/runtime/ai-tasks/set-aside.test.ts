@@ -6,9 +6,8 @@ import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import type { AiTask, EventLogPart } from '@headgate/contract';
 import { type LoopGap, markLoop, watchLoop } from '../../kernel/event-loop.ts';
-import { listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
-import { createRunner } from './runner.ts';
-import { claimTasks } from './store/held-task.store.ts';
+import { createRunner, listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
+import { claimDue } from '../../testing/server-work.ts';
 
 const scene = await startAiScene();
 const { admin, model, server, tools } = scene;
@@ -19,9 +18,9 @@ const idOf = (path: string) => path.split('/').at(-1);
 
 /** A server takes what is due and is killed: nothing gives its leases back. Returns the tasks that it had. */
 async function killServer(): Promise<string[]> {
-  const claimed = await claimTasks(deps.database.read, { limit: 10, leaseSeconds: 20, now: clock.now() });
+  const claimed = await claimDue(deps, { kind: 'ai-task', leaseSeconds: 20 });
   clock.advance(21);
-  return claimed.map(({ task_id: id }) => id);
+  return claimed.map(({ work_id: id }) => id);
 }
 
 test('a task whose server was killed twice ends as ERRORED, and the others go on', async () => {

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Database } from '../../kernel/database/database.ts';
-import { listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
+import { releaseWork } from '../../kernel/work/server-work.ts';
+import { createRunner, listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
+import { claimDue } from '../../testing/server-work.ts';
 import { waitUntil } from '../../testing/waiting.ts';
-import { createRunner } from './runner.ts';
 import { createLiveTexts } from './store/live-text.ts';
 
 const scene = await startAiScene();
@@ -39,7 +40,7 @@ async function workWithGapBeforeRelease(between: () => Promise<void>): Promise<v
   const database: Database = {
     ...deps.database,
     async read(query, parameters) {
-      if (/set lease_until = null, due_at = \S+\s+where .* news = /.test(query.source) && !isDone) {
+      if (/update server_work set lease_until = null/.test(query.source) && !isDone) {
         isDone = true;
         await between();
       }
@@ -149,7 +150,7 @@ test('a task whose environment is deleted while a step is read ends all the same
   await scene.settle();
   // A change of permissions lets the task be taken again; it would be given back until the decision.
   await admin.send('PUT', `${path}/permissions`, { body: { grantedPermissions: [] } });
-  await scene.server.database.query('update ai_task set due_at = $2 where task_id = $1', [
+  await scene.server.database.query('update server_work set due_at = $2 where work_id = $1', [
     path.split('/').at(-1),
     server.clock.now(),
   ]);
@@ -181,10 +182,17 @@ test('old work on a task that was lost does not take away the new work of the sa
   const runner = createRunner({ ...deps, ...deps.ai, database, live: createLiveTexts() });
   await runner.look();
   await isRead.promise;
+  // Another server takes it, and gives it back.
   clock.advance(30);
   const before = model.requests.length;
-  await runner.look();
-  assert.equal(runner.count(), 2, 'the lost one still ends');
+  const [held] = await claimDue(deps, { kind: 'ai-task', leaseSeconds: 20 });
+  const now = clock.now();
+  await releaseWork(deps.database.read, held ?? assert.fail(), { outcome: 'unfinished', dueAt: now, now });
+  await waitUntil('the server notices that it lost the task', 120, async () => {
+    await runner.look();
+    // The lost one still ends.
+    return runner.count() === 2;
+  });
   await waitUntil('the model is asked', 120, () => model.requests.length > before);
   blocked.resolve();
   await waitUntil('the old work ends', 120, () => runner.count() < 2);

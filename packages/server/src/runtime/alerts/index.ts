@@ -1,19 +1,20 @@
 import { createRemovalJob } from '../../kernel/retention/periodic-job.ts';
 import type { Slice } from '../../kernel/slice/slice.ts';
+import { createWorkerJob, type WorkerServices } from '../../kernel/work/server-worker.ts';
 import { createAlertRetention, createMailRetention } from './alert.retention.ts';
+import { createMailWork, type MailSenderServices } from './alert-mail.work.ts';
 import { alertRuleRoutes } from './alert-rule.routes.ts';
 import { createAlertJob } from './alert-turns.ts';
 import type { AlertServices } from './alerting.ts';
 import { type MailLinkServices, mailLinkRoutes } from './mail-link.routes.ts';
 import { removeUnansweredRecipients } from './mail-recipient.store.ts';
-import { createMailJob, type MailSenderServices } from './mail-sender.ts';
 
 export type { MailLimits } from './mail-recipient.store.ts';
 export type { MailSettings } from './mail-transport.ts';
 
 const removedAtOnce = 500;
 
-interface Needs extends AlertServices, MailSenderServices, MailLinkServices {
+interface Needs extends AlertServices, WorkerServices, MailSenderServices, MailLinkServices {
   config: AlertServices['config'] &
     MailSenderServices['config'] & { retention: { eventDays: number | undefined } };
 }
@@ -30,7 +31,7 @@ export const alerts: Slice<Needs> = {
   ],
   periodic: (services) => [
     createAlertJob(services),
-    createMailJob(services),
+    createWorkerJob(services, createMailWork(services)),
     createRemovalJob(services, {
       kind: 'mail-recipients',
       batch: removedAtOnce,

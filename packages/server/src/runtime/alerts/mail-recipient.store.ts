@@ -28,6 +28,9 @@ export const linkDays = 7;
 /** How long a recipient that never answered, or an address, is kept. */
 const keptDays = 30;
 
+/** The kind of work that sends a mail. */
+export const mailKind = 'alert-mail';
+
 export const normalizeAddress = (email: string) => email.toLowerCase();
 
 export const isOfOperator = (email: string, { domains }: MailLimits) =>
@@ -213,9 +216,11 @@ const insertConfirmations = statement(
     on conflict (account_id, address) do update set
       token_digest = excluded.token_digest, token_expires_at = excluded.token_expires_at, asked_at = excluded.asked_at,
       asks = mail_recipient.asks + 1
+  ), work as (
+    insert into server_work (account_id, work_id, kind, due_at) select $account_id, g.mail_id, '${mailKind}', $now from given g
   )
-  insert into alert_mail (account_id, mail_id, is_confirmation, recipient, subject, body, state, attempts, next_attempt_at, created_at)
-  select $account_id, g.mail_id, true, g.address, '', '', 'pending', 0, $now, $now from given g`,
+  insert into alert_mail (account_id, mail_id, is_confirmation, recipient, subject, body, state, created_at)
+  select $account_id, g.mail_id, true, g.address, '', '', 'pending', $now from given g`,
 );
 
 /** Returns the addresses to which a mail was written. */

@@ -5,11 +5,13 @@ import { connect } from 'node:net';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Alert, AlertRule, EventLogPart, Page } from '@headgate/contract';
+import { createServerWorker } from '../../kernel/work/server-worker.ts';
 import { startTestServer } from '../../testing/server.ts';
+import { doDueWork } from '../../testing/server-work.ts';
 import { startSmtpReceiver } from '../../testing/smtp-receiver.ts';
 import { createStartableWithAgent } from '../../testing/startable-project.ts';
+import { createMailWork } from './alert-mail.work.ts';
 import { raiseDueAlerts } from './alert-turns.ts';
-import { createMailJob } from './mail-sender.ts';
 
 const receiver = await startSmtpReceiver({ disabledCommands: ['AUTH', 'STARTTLS'] });
 after(() => receiver.close());
@@ -23,12 +25,12 @@ const server = await startTestServer({
   },
 });
 const { clock, deps } = server;
-const job = createMailJob(deps);
+const work = createMailWork(deps);
 const base = await server.listen();
 
 async function sendAll() {
   await raiseDueAlerts(deps);
-  while (await job.run(async () => undefined));
+  await doDueWork(deps, work);
 }
 
 const numbers = Array.from({ length: 1_000 }, (_, index) => index).values();
@@ -283,7 +285,9 @@ test('accounts take turns: the mail of one does not wait for all those of anothe
   await quiet.addRule(['quiet@operator.example.com']);
   await quiet.fail();
   await raiseDueAlerts(deps);
-  await createMailJob(deps).run(async () => undefined);
+  const worker = createServerWorker(deps, work);
+  await worker.look();
+  await worker.wait();
   assert.equal(listMails('quiet@operator.example.com').length, 1, 'in the first turn');
   await sendAll();
   assert.equal(receiver.received.length, mailsOfDay + 1);

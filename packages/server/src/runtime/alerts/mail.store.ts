@@ -1,8 +1,4 @@
-/**
- * The tables `alert_mail` and `alert_mail_part`: mails are written with their alerts, taken with a lease, and ended
- * under its epoch.
- */
-import { addSeconds } from '../../kernel/clock.ts';
+/** The tables `alert_mail` and `alert_mail_part`: mails are written with their alerts and their work, and end with it. */
 import {
   type ColumnTypes,
   type Database,
@@ -14,8 +10,20 @@ import {
 } from '../../kernel/database/database.ts';
 import { recordEvents } from '../../kernel/database/events.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
+import {
+  type HeldWork,
+  isHeldWork,
+  LeaseLost,
+  releaseWork,
+  removeWork,
+} from '../../kernel/work/server-work.ts';
 import { reserveMails } from './mail-day.store.ts';
-import { admitRecipients, normalizeAddress, type RecipientServices } from './mail-recipient.store.ts';
+import {
+  admitRecipients,
+  mailKind,
+  normalizeAddress,
+  type RecipientServices,
+} from './mail-recipient.store.ts';
 import { type RaisedAlert, renderAlertMail } from './mail-text.ts';
 
 const selectProjects = statement(
@@ -39,8 +47,12 @@ const insertMails = statement(
     },
   },
   `
-  insert into alert_mail (account_id, mail_id, project_id, recipient, subject, body, state, attempts, next_attempt_at, created_at)
-  select $account_id, g.mail_id, g.project_id, g.recipient, g.subject, g.body, 'pending', 0, $now, $now
+  with work as (
+    insert into server_work (account_id, work_id, kind, due_at)
+    select $account_id, mail_id, '${mailKind}', $now from unnest($mail_ids::uuid[]) as g (mail_id)
+  )
+  insert into alert_mail (account_id, mail_id, project_id, recipient, subject, body, state, created_at)
+  select $account_id, g.mail_id, g.project_id, g.recipient, g.subject, g.body, 'pending', $now
   from unnest($mail_ids::uuid[], $project_ids::uuid[], $recipients::text[], $subjects::text[], $bodies::text[])
     as g (mail_id, project_id, recipient, subject, body)`,
 );
@@ -162,13 +174,9 @@ async function insertRendered(
 }
 
 const takenRow = {
-  account_id: 'uuid',
-  mail_id: 'uuid',
-  epoch: 'bigint',
   recipient: 'text',
   subject: 'text',
   body: 'text',
-  attempts: 'integer',
   is_confirmation: 'boolean',
   /** False if the rules of all its alerts were deleted. */
   is_wanted: 'boolean',
@@ -176,110 +184,75 @@ const takenRow = {
   recipient_id: 'uuid?',
   is_refused: 'boolean',
 } satisfies ColumnTypes;
-/** A mail that this server holds until the end of its lease. */
-export type TakenMail = RowOf<typeof takenRow>;
+export type TakenMail = RowOf<typeof takenRow> & { mail_id: string };
 
-// By ctid array: with a join the planner might scan the whole table. The first part finds one account after the other
-// in the index, so the mails of one account are not read for those of the others.
-const takeDue = statement(
-  {
-    parameters: { after: 'uuid', limit: 'bigint', lease_until: 'timestamptz', now: 'timestamptz' },
-    row: takenRow,
-    alone: true,
-  },
+const heldTypes = { account_id: 'uuid', mail_id: 'uuid' } as const;
+const isMail = "m.account_id = $account_id and m.mail_id = $mail_id and m.state = 'pending'";
+const pickMail = ({ account_id, work_id }: HeldWork) => ({ account_id, mail_id: work_id });
+
+const selectMail = statement(
+  { parameters: { ...heldTypes, epoch: 'bigint' }, row: takenRow },
   `
-  with recursive waiting (account_id, number) as (
-    (select account_id, 1 from alert_mail where due_at <= $now and account_id > $after order by account_id limit 1)
-    union all
-    select next.account_id, waiting.number + 1 from waiting cross join lateral (
-      select m.account_id from alert_mail m
-      where m.due_at <= $now and m.account_id > waiting.account_id order by m.account_id limit 1) next
-    where waiting.number < $limit::bigint
-  )
-  update alert_mail m set epoch = m.epoch + 1, lease_until = $lease_until, attempts = m.attempts + 1
-  where m.ctid = any (array(
-    select due.ctid from waiting cross join lateral (
-      select ctid from alert_mail d where d.account_id = waiting.account_id and d.due_at <= $now
-      order by d.due_at limit $limit::bigint / (select count(*) from waiting) for update skip locked) due))
-  returning m.account_id, m.mail_id, m.epoch, m.recipient, m.subject, m.body, m.attempts, m.is_confirmation,
+  select m.recipient, m.subject, m.body, m.is_confirmation,
     m.is_confirmation or exists (
       select from alert_mail_part p where p.account_id = m.account_id and p.mail_id = m.mail_id) as is_wanted,
     (select name from account a where a.account_id = m.account_id) as account_name,
     (select recipient_id from mail_recipient p where p.account_id = m.account_id and p.address = lower(m.recipient)) as recipient_id,
     exists (select from mail_recipient p
       where p.account_id = m.account_id and p.address = lower(m.recipient) and p.refused_at is not null)
-    or exists (select from mail_address p where p.address = lower(m.recipient) and p.refused_at is not null) as is_refused`,
+    or exists (select from mail_address p where p.address = lower(m.recipient) and p.refused_at is not null) as is_refused
+  from alert_mail m where ${isMail} and ${isHeldWork('m', 'mail_id')}`,
 );
 
-/**
- * Takes mails that no server holds, of several accounts, the same number of each; of an account those that have waited
- * longest. `after`: the account of the last turn.
- */
-export function takeDueMails(
-  read: Read,
-  {
-    after = nil,
-    limit,
-    leaseSeconds,
-    now,
-  }: { after?: string | undefined; limit: number; leaseSeconds: number; now: Date },
-): Promise<TakenMail[]> {
-  return read(takeDue, { after, limit, lease_until: addSeconds(now, leaseSeconds), now });
+/** @throws LeaseLost */
+export async function readMail(read: Read, held: HeldWork): Promise<TakenMail> {
+  const mail = pickMail(held);
+  const [row] = await read(selectMail, { ...mail, epoch: held.epoch });
+  if (row === undefined) throw new LeaseLost();
+  return { ...row, mail_id: mail.mail_id };
 }
 
-const nil = '00000000-0000-0000-0000-000000000000';
+const removeMail = statement({ parameters: heldTypes }, `delete from alert_mail m where ${isMail}`);
 
-const heldTypes = { account_id: 'uuid', mail_id: 'uuid', epoch: 'bigint' } as const;
-const isHeld =
-  "m.account_id = $account_id and m.mail_id = $mail_id and m.epoch = $epoch and m.state = 'pending'";
-const pickHeld = ({ account_id, mail_id, epoch }: TakenMail) => ({ account_id, mail_id, epoch });
+/** Removes a mail that tells of no alert any more, with its work. */
+export async function removeUnwanted(read: Read, held: HeldWork): Promise<void> {
+  await read(removeMail, pickMail(held));
+}
 
 const writeSent = statement(
-  { parameters: { ...heldTypes, now: 'timestamptz' }, row: { mail_id: 'uuid' }, alone: true },
-  `
-  update alert_mail m set state = 'sent', lease_until = null, next_attempt_at = null, last_error = null, ended_at = $now
-  where ${isHeld} returning m.mail_id`,
+  { parameters: { ...heldTypes, now: 'timestamptz' } },
+  `update alert_mail m set state = 'sent', last_error = null, ended_at = $now where ${isMail}`,
 );
 
-/** Returns whether this server still held the mail. */
-export async function recordSent(read: Read, mail: TakenMail, now: Date): Promise<boolean> {
-  return (await read(writeSent, { ...pickHeld(mail), now })).length > 0;
+/** @throws LeaseLost */
+export function recordSent({ database }: { database: Database }, held: HeldWork, now: Date): Promise<void> {
+  return database.transaction((tx) => {
+    tx.send(writeSent, { ...pickMail(held), now });
+    return removeWork(tx, held);
+  });
 }
 
 const writeRetry = statement(
-  {
-    parameters: { ...heldTypes, error: 'text', next_attempt_at: 'timestamptz' },
-    row: { mail_id: 'uuid' },
-    alone: true,
-  },
-  `
-  update alert_mail m set lease_until = null, next_attempt_at = $next_attempt_at, last_error = $error
-  where ${isHeld} returning m.mail_id`,
+  { parameters: { ...heldTypes, error: 'text' } },
+  `update alert_mail m set last_error = $error where ${isMail}`,
 );
 
-/** Returns whether this server still held the mail. */
-export async function recordRetry(
-  read: Read,
-  mail: TakenMail,
+/** @throws LeaseLost */
+export function recordRetry(
+  { database }: { database: Database },
+  held: HeldWork,
   error: string,
-  nextAttemptAt: Date,
-): Promise<boolean> {
-  return (await read(writeRetry, { ...pickHeld(mail), error, next_attempt_at: nextAttemptAt })).length > 0;
+  { dueAt, now }: { dueAt: Date; now: Date },
+): Promise<void> {
+  return database.transaction(async (tx) => {
+    tx.send(writeRetry, { ...pickMail(held), error });
+    await releaseWork(tx.query, held, { outcome: 'failed', dueAt, now });
+  });
 }
 
-const removeHeld = statement(
-  { parameters: heldTypes, alone: true },
-  `delete from alert_mail m where ${isHeld}`,
-);
-
-/** Removes a mail that tells of no alert any more. */
-export const removeUnwanted = (read: Read, mail: TakenMail) => read(removeHeld, pickHeld(mail));
-
 const writeDead = statement(
-  { parameters: { ...heldTypes, error: 'text', now: 'timestamptz' }, row: { mail_id: 'uuid' } },
-  `
-  update alert_mail m set state = 'dead', lease_until = null, next_attempt_at = null, last_error = $error, ended_at = $now
-  where ${isHeld} returning m.mail_id`,
+  { parameters: { ...heldTypes, error: 'text', now: 'timestamptz' } },
+  `update alert_mail m set state = 'dead', last_error = $error, ended_at = $now where ${isMail}`,
 );
 
 /** The first alert of a mail, with its rule. */
@@ -303,35 +276,28 @@ const selectAlert = statement(
   order by a.alert_id limit 1`,
 );
 
-/** Gives a mail up, with its event. Returns whether this server still held the mail. */
+/** Gives a mail up, with its event. @throws LeaseLost */
 export function recordDead(
   { database, newId }: { database: Database; newId: NewId },
-  mail: TakenMail,
-  error: string,
-  now: Date,
-): Promise<boolean> {
-  const source = {
-    accountId: mail.account_id,
-    actorId: null,
-    actorKind: 'system',
-    requestId: null,
-  } as const;
+  held: HeldWork,
+  { recipient, error, now }: { recipient: string; error: string; now: Date },
+): Promise<void> {
+  const { account_id: accountId, attempts } = held;
+  const source = { accountId, actorId: null, actorKind: 'system', requestId: null } as const;
   return database.transaction(async (tx) => {
-    const [dead] = await tx.query(writeDead, { ...pickHeld(mail), error, now });
-    if (dead === undefined) return false;
-    const { account_id, mail_id } = mail;
-    const [row] = await tx.query(selectAlert, { account_id, mail_id });
+    const mail = pickMail(held);
+    tx.send(writeDead, { ...mail, error, now });
+    const [[row]] = await Promise.all([tx.query(selectAlert, mail), removeWork(tx, held)]);
     // Rules show that an address is not confirmed.
-    if (row === undefined) return true;
+    if (row === undefined) return;
     const { alert_id: alertId, alert_rule_id: id, name, project_id: projectId } = row;
     const event = {
       name: 'alert-mail-failed',
       projectId,
       environmentName: row.environment_name,
       subject: { type: 'alert-rule', id, name },
-      after: { alertId, recipient: mail.recipient, attempts: mail.attempts, error },
+      after: { alertId, recipient, attempts, error },
     } as const;
     recordEvents(tx, source, [event], now, newId);
-    return true;
   });
 }

@@ -4,15 +4,17 @@ import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
 import tls from 'node:tls';
 import type { Alert, AlertRule, EventLogPart, Page } from '@headgate/contract';
+import { createLeases } from '../../kernel/work/lease.ts';
+import { createServerWorker } from '../../kernel/work/server-worker.ts';
 import { loadConfig } from '../../main/config.ts';
 import { makeCertificate } from '../../testing/certificate.ts';
 import { requireProblem } from '../../testing/client.ts';
 import { startTestServer } from '../../testing/server.ts';
+import { claimDue, doDueWork } from '../../testing/server-work.ts';
 import { startSmtpReceiver } from '../../testing/smtp-receiver.ts';
 import { createStartableWithAgent } from '../../testing/startable-project.ts';
+import { createMailWork } from './alert-mail.work.ts';
 import { raiseDueAlerts } from './alert-turns.ts';
-import { takeDueMails } from './mail.store.ts';
-import { createMailJob, recordResult, sendDueMails } from './mail-sender.ts';
 import { createMailTransport, type MailSettings } from './mail-transport.ts';
 
 const receiver = await startSmtpReceiver({ disabledCommands: ['AUTH', 'STARTTLS'] });
@@ -26,10 +28,10 @@ const server = await startTestServer({
   },
 });
 const { clock, deps } = server;
-const job = createMailJob(deps);
+const work = createMailWork(deps);
 const sendAll = async () => {
   await raiseDueAlerts(deps);
-  while (await job.run(async () => undefined));
+  await doDueWork(deps, work);
 };
 
 async function createScene(emails: string[] = ['on-call@example.com']) {
@@ -123,7 +125,7 @@ test('a mail whose servers die at each attempt is given up, with an event', asyn
   await fail();
   await raiseDueAlerts(deps);
   for (let death = 0; death < 18; death += 1) {
-    const taken = await takeDueMails(deps.database.read, { limit: 10, leaseSeconds: 120, now: clock.now() });
+    const taken = await claimDue(deps, work);
     assert.equal(taken.length, 1);
     clock.advance(121);
   }
@@ -137,22 +139,30 @@ test('a server that lost its lease writes no result; the next one sends the mail
   const { fail, readAlert } = await createScene();
   await fail();
   await raiseDueAlerts(deps);
-  const take = () => takeDueMails(deps.database.read, { limit: 10, leaseSeconds: 120, now: clock.now() });
-  const [dead] = await take();
-  assert.ok(dead);
-  assert.deepEqual(await take(), [], 'held');
-  clock.advance(121);
-  const [next] = await take();
-  assert.equal(next?.mail_id, dead.mail_id);
+  // The first server hangs until its lease is lost; its result comes after that of the second one.
+  const sent = Promise.withResolvers<void>();
+  const late = Promise.withResolvers<void>();
   const send = createMailTransport(deps.config.mail ?? assert.fail());
-  for (const { mail_id: mailId, recipient, subject, body } of [dead, next ?? dead])
-    await send({ mailId, recipient, subject, text: body });
+  const slow = createServerWorker(
+    deps,
+    createMailWork(deps, async (mail) => {
+      await send(mail);
+      sent.resolve();
+      await late.promise;
+      return { result: 'failed', error: 'late', isFinal: true };
+    }),
+  );
+  await slow.look();
+  await sent.promise;
+  assert.deepEqual(await claimDue(deps, work), [], 'held');
+  clock.advance(121);
+  const next = createServerWorker({ ...deps, leases: createLeases(deps) }, work);
+  await next.look();
+  late.resolve();
+  await Promise.all([slow.wait(), next.wait()]);
   const ids = receiver.received.map(({ source }) => /^Message-ID: (.+)\r$/m.exec(source)?.[1]);
   assert.equal(ids.length, 2);
   assert.ok(ids[0] !== undefined && ids[0] === ids[1]);
-  await recordResult(deps, dead, { result: 'failed', error: 'late', isFinal: true });
-  assert.equal((await readAlert())?.mails?.[0]?.state, 'pending');
-  await recordResult(deps, next ?? dead, { result: 'sent' });
   assert.equal((await readAlert())?.mails?.[0]?.state, 'sent');
 });
 
@@ -160,7 +170,9 @@ test('servers that send at the same time send each mail once', async () => {
   const { fail } = await createScene(Array.from({ length: 20 }, (_, index) => `r${index}@example.com`));
   await fail();
   await raiseDueAlerts(deps);
-  await Promise.all(Array.from({ length: 4 }, () => job.run(async () => undefined)));
+  await Promise.all(
+    Array.from({ length: 4 }, () => doDueWork({ ...deps, leases: createLeases(deps) }, work)),
+  );
   await sendAll();
   const recipients = receiver.received.flatMap((mail) => mail.recipients);
   assert.equal(recipients.length, 20);
@@ -171,10 +183,18 @@ test('a mail in flight when its server stops is left to the next one', async () 
   const { fail, readAlert } = await createScene();
   await fail();
   await raiseDueAlerts(deps);
-  const stopping = AbortSignal.abort();
-  await sendDueMails({ ...deps, stopping }, () => new Promise(() => undefined));
+  const stopping = new AbortController();
+  const begun = Promise.withResolvers<void>();
+  const hang = () => {
+    begun.resolve();
+    return new Promise<never>(() => undefined);
+  };
+  const ending = createServerWorker({ ...deps, stopping: stopping.signal }, createMailWork(deps, hang));
+  await ending.look();
+  await begun.promise;
+  stopping.abort();
+  await ending.wait();
   assert.equal((await readAlert())?.mails?.[0]?.state, 'pending');
-  clock.advance(121);
   await sendAll();
   assert.equal((await readAlert())?.mails?.[0]?.state, 'sent');
 });
@@ -233,7 +253,7 @@ test('without SMTP settings a rule with addresses is refused, and mails of befor
     requireProblem(await admin.patch(path, { emails: body.emails }), 422, 'alert-mail-not-configured');
     await fail();
     await raiseDueAlerts(deps);
-    await createMailJob(deps).run(async () => undefined);
+    await doDueWork(deps, createMailWork(deps));
     assert.match((await readAlert())?.mails?.[0]?.lastError ?? '', /HEADGATE_SMTP_URL/);
     assert.equal((await admin.patch(path, { emails: [] })).status, 200);
   } finally {

@@ -110,8 +110,8 @@ async function fillTables(place: Place): Promise<void> {
     [project.projectId],
   );
   await server.database.query(
-    `insert into alert_mail (account_id, mail_id, project_id, recipient, subject, body, state, attempts, created_at)
-     select a.account_id, a.alert_id, r.project_id, 'a@example.com', 'x', 'x', 'sent', 1, now()
+    `insert into alert_mail (account_id, mail_id, project_id, recipient, subject, body, state, created_at)
+     select a.account_id, a.alert_id, r.project_id, 'a@example.com', 'x', 'x', 'sent', now()
      from alert a join alert_rule r using (account_id, alert_rule_id) where r.project_id = $1`,
     [project.projectId],
   );
@@ -155,8 +155,8 @@ async function fillTables(place: Place): Promise<void> {
     [project.projectId],
   );
   const ofRepository = [
-    `delivery_rule (account_id, project_id, branch_name, environment_name, written_by, written_at, due_at)
-     select account_id, project_id, 'main', 'dev', created_by, now(), now()`,
+    `delivery_rule (account_id, project_id, branch_name, environment_name, written_by, written_at)
+     select account_id, project_id, 'main', 'dev', created_by, now()`,
     `git_review (account_id, project_id, branch_name, touched_at) select account_id, project_id, 'main', now()`,
     `git_hook_delivery (account_id, project_id, delivery_id, received_at) select account_id, project_id, 'x', now()`,
     `repository_write (account_id, project_id, write_id, moves, actor_id, actor_kind, begun_at, lease_until)

@@ -1,18 +1,19 @@
-/** What the work of migrations reads and writes: claims, heartbeats, the rotated token, and the end. */
+/** What the work of migrations reads and writes: the beginning, progress, the rotated token, and the end. */
 import type { MigrationMode, MigrationPhase, MigrationProvider, MigrationReport } from '@headgate/contract';
-import { addSeconds } from '../../../kernel/clock.ts';
 import {
   type ColumnTypes,
+  type Database,
   type Read,
   type RowOf,
   statement,
   type Transaction,
   typed,
 } from '../../../kernel/database/database.ts';
+import { type HeldWork, LeaseLost, removeWork, writeAsHolder } from '../../../kernel/work/server-work.ts';
 
-const keyTypes = { account_id: 'uuid', project_id: 'uuid', migration_id: 'uuid', epoch: 'bigint' } as const;
+const keyTypes = { account_id: 'uuid', migration_id: 'uuid' } as const;
 const jobRow = {
-  ...keyTypes,
+  project_id: 'uuid',
   mode: typed<MigrationMode>('text'),
   phase: typed<MigrationPhase>('text'),
   target_provider: typed<MigrationProvider>('text'),
@@ -24,48 +25,55 @@ const jobRow = {
   sealed_token: 'bytea?',
   token_rotation: typed<'rotating' | 'rotated' | 'stored' | null>('text'),
   token_expires_at: 'timestamptz?',
+  percent: 'smallint',
   bytes: 'bigint',
-  started_at: 'timestamptz',
+  started_at: 'timestamptz?',
+  is_renewing: 'boolean',
 } satisfies ColumnTypes;
-/** A migration that this server holds until the end of the lease. */
-export type MigrationJob = RowOf<typeof jobRow>;
-export type Held = Pick<MigrationJob, keyof typeof keyTypes>;
+/** A migration that this server holds. */
+export interface MigrationJob extends Omit<RowOf<typeof jobRow>, 'is_renewing' | 'started_at'> {
+  held: HeldWork;
+  account_id: string;
+  migration_id: string;
+  started_at: Date;
+}
 
-export const getKey = ({ account_id, project_id, migration_id, epoch }: Held): Held => ({
-  account_id,
-  project_id,
-  migration_id,
-  epoch,
-});
+const getKey = ({ account_id, work_id }: HeldWork) => ({ account_id, migration_id: work_id });
+const isMigration = `m.account_id = $account_id and m.migration_id = $migration_id and m.status = 'IN_PROGRESS'`;
 
-const isHeld = `
-  m.account_id = $account_id and m.project_id = $project_id and m.migration_id = $migration_id and m.epoch = $epoch
-  and m.status = 'IN_PROGRESS'`;
-
-// A renewal of the project's token that is under way would change the repository in the middle.
-const claim = statement(
-  {
-    parameters: { lease_until: 'timestamptz', now: 'timestamptz', busy: 'uuid[]' },
-    row: jobRow,
-    alone: true,
-  },
+const begin = statement(
+  { parameters: { ...keyTypes, now: 'timestamptz' }, row: jobRow },
   `
-  with chosen as materialized (
-    select account_id, project_id, migration_id from repository_migration waiting
-    where status = 'IN_PROGRESS' and (lease_until is null or lease_until <= $now)
-      and account_id <> all ($busy::uuid[]) and not exists (
-        select from repository r
-        where r.account_id = waiting.account_id and r.project_id = waiting.project_id and r.renewal_until > $now)
-    order by lease_until nulls first limit 1 for update skip locked
+  with renewing as materialized (
+    select exists (
+      select from repository_migration m join repository r on r.account_id = m.account_id and r.project_id = m.project_id
+      where ${isMigration} and r.renewal_until > $now) as is_renewing
   )
   update repository_migration m
-  set epoch = m.epoch + 1, attempts = m.attempts + 1, lease_until = $lease_until, started_at = coalesce(m.started_at, $now)
-  from chosen where m.account_id = chosen.account_id and m.project_id = chosen.project_id
-    and m.migration_id = chosen.migration_id
-  returning m.account_id, m.project_id, m.migration_id, m.epoch, m.mode, m.phase, m.target_provider, m.target_name,
-    m.target_clone_url, m.provider_parameters, m.enterprise_oauth_id, m.overwrite, m.sealed_token, m.token_rotation,
-    m.token_expires_at, m.bytes, m.started_at`,
+  set started_at = case when is_renewing then m.started_at else coalesce(m.started_at, $now) end
+  from renewing where ${isMigration}
+  returning m.project_id, m.mode, m.phase, m.target_provider, m.target_name, m.target_clone_url, m.provider_parameters,
+    m.enterprise_oauth_id, m.overwrite, m.sealed_token, m.token_rotation, m.token_expires_at, m.percent, m.bytes, m.started_at,
+    is_renewing`,
 );
+
+/**
+ * Begins or goes on. Undefined while the project's token is renewed, which would change the repository in the middle.
+ * @throws LeaseLost
+ */
+export function beginMigration(
+  database: Database,
+  held: HeldWork,
+  now: Date,
+): Promise<MigrationJob | undefined> {
+  return writeAsHolder(database, held, async (tx) => {
+    const key = getKey(held);
+    const [row] = await tx.query(begin, { ...key, now });
+    if (row === undefined) throw new LeaseLost();
+    const { is_renewing, started_at, ...job } = row;
+    return is_renewing ? undefined : { ...job, ...key, held, started_at: started_at ?? now };
+  });
+}
 
 const pushedBefore = statement(
   {
@@ -93,34 +101,11 @@ export async function hasPushedBefore(
   return row?.found ?? false;
 }
 
-/**
- * Claims a migration that waits, or whose server is silent.
- *
- * @param busy accounts that get nothing now
- */
-export async function claimMigration(
-  read: Read,
-  { leaseSeconds, now, busy }: { leaseSeconds: number; now: Date; busy: string[] },
-): Promise<MigrationJob | undefined> {
-  const [job] = await read(claim, { lease_until: addSeconds(now, leaseSeconds), now, busy });
-  return job;
-}
-
-const beat = statement(
-  {
-    parameters: {
-      ...keyTypes,
-      lease_until: 'timestamptz',
-      phase: 'text',
-      percent: 'smallint',
-      bytes: 'bigint',
-    },
-    row: { held: 'boolean' },
-  },
+const updateProgress = statement(
+  { parameters: { ...keyTypes, phase: 'text', percent: 'smallint', bytes: 'bigint' } },
   `
-  update repository_migration m
-  set lease_until = $lease_until, phase = $phase, percent = greatest(m.percent, $percent), bytes = $bytes
-  where ${isHeld} returning true as held`,
+  update repository_migration m set phase = $phase, percent = greatest(m.percent, $percent), bytes = $bytes
+  where ${isMigration}`,
 );
 
 export interface Progress {
@@ -129,65 +114,43 @@ export interface Progress {
   bytes: number;
 }
 
-/** Extends the lease. False: another server has the migration, or it has ended. */
-export async function extendLease(
-  read: Read,
-  held: Held,
-  { phase, percent, bytes }: Progress,
-  leaseUntil: Date,
-): Promise<boolean> {
-  const parameters = { ...getKey(held), phase, percent, bytes, lease_until: leaseUntil };
-  return (await read(beat, parameters)).length > 0;
-}
-
-const giveBack = statement(
-  { parameters: { ...keyTypes, lease_until: 'timestamptz', given_back: 'integer' } },
-  `
-  update repository_migration m set lease_until = $lease_until, attempts = greatest(0, m.attempts - $given_back)
-  where ${isHeld}`,
-);
-
-/**
- * Lets any server take over from then on.
- *
- * @param isHarmless the migration is not the reason, so that the claim does not count as an attempt
- */
-export async function releaseMigration(
-  read: Read,
-  held: Held,
-  { until, isHarmless }: { until: Date; isHarmless: boolean },
-): Promise<void> {
-  await read(giveBack, { ...getKey(held), lease_until: until, given_back: isHarmless ? 1 : 0 });
+/** @throws LeaseLost */
+export function writeProgress(database: Database, { held }: MigrationJob, progress: Progress): Promise<void> {
+  const { phase, percent, bytes } = progress;
+  return writeAsHolder(database, held, (tx) =>
+    tx.send(updateProgress, { ...getKey(held), phase, percent, bytes }),
+  );
 }
 
 const markRotation = statement(
-  { parameters: { ...keyTypes, rotation: 'text' }, row: { held: 'boolean' } },
-  `update repository_migration m set token_rotation = $rotation where ${isHeld} returning true as held`,
+  { parameters: { ...keyTypes, rotation: 'text' } },
+  `update repository_migration m set token_rotation = $rotation where ${isMigration}`,
 );
 const storeRotated = statement(
-  {
-    parameters: { ...keyTypes, sealed_token: 'bytea', expires_at: 'timestamptz?' },
-    row: { held: 'boolean' },
-  },
+  { parameters: { ...keyTypes, sealed_token: 'bytea', expires_at: 'timestamptz?' } },
   `
   update repository_migration m
   set sealed_token = $sealed_token, token_expires_at = $expires_at, token_rotation = 'stored'
-  where ${isHeld} returning true as held`,
+  where ${isMigration}`,
 );
 
-/** Notes that the token is about to be rotated. False: this server does not hold the migration any more. */
-export async function noteRotation(read: Read, held: Held): Promise<boolean> {
-  return (await read(markRotation, { ...getKey(held), rotation: 'rotating' })).length > 0;
+/** Notes that the token is about to be rotated. @throws LeaseLost */
+export function noteRotation(database: Database, { held }: MigrationJob): Promise<void> {
+  return writeAsHolder(database, held, (tx) =>
+    tx.send(markRotation, { ...getKey(held), rotation: 'rotating' }),
+  );
 }
 
-export async function storeRotatedToken(
-  read: Read,
-  held: Held,
+/** @throws LeaseLost */
+export function storeRotatedToken(
+  database: Database,
+  { held }: MigrationJob,
   sealedToken: Buffer,
   expiresAt: Date | null,
-): Promise<boolean> {
-  const parameters = { ...getKey(held), sealed_token: sealedToken, expires_at: expiresAt };
-  return (await read(storeRotated, parameters)).length > 0;
+): Promise<void> {
+  return writeAsHolder(database, held, (tx) =>
+    tx.send(storeRotated, { ...getKey(held), sealed_token: sealedToken, expires_at: expiresAt }),
+  );
 }
 
 const end = statement(
@@ -203,13 +166,12 @@ const end = statement(
       bytes: 'bigint',
       now: 'timestamptz',
     },
-    row: { held: 'boolean' },
   },
   `
   update repository_migration m
   set status = $status, phase = $phase, percent = greatest(m.percent, $percent), detail = $detail, code = $code,
-    report = $report, bytes = $bytes, ended_at = $now, lease_until = null, sealed_token = null, token_expires_at = null
-  where ${isHeld} returning true as held`,
+    report = $report, bytes = $bytes, ended_at = $now, sealed_token = null, token_expires_at = null
+  where ${isMigration}`,
 );
 
 export interface MigrationEnd {
@@ -222,15 +184,15 @@ export interface MigrationEnd {
   bytes: number;
 }
 
-/** Ends the migration, if this server still holds it. */
+/** Ends the migration and its work. @throws LeaseLost */
 export async function endMigrationRow(
   tx: Transaction,
-  held: Held,
+  { held }: Pick<MigrationJob, 'held'>,
   ended: MigrationEnd,
   now: Date,
-): Promise<boolean> {
+): Promise<void> {
   const { status, phase, percent, bytes } = ended;
-  const rows = await tx.query(end, {
+  tx.send(end, {
     ...getKey(held),
     status,
     phase,
@@ -241,5 +203,5 @@ export async function endMigrationRow(
     report: ended.report === undefined ? null : JSON.stringify(ended.report),
     now,
   });
-  return rows.length > 0;
+  await removeWork(tx, held);
 }

@@ -11,8 +11,12 @@ import {
 import { problem } from '../../../kernel/http/problems.ts';
 import { guardedRead } from '../../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../../kernel/security/permissions.ts';
+import { insertWork } from '../../../kernel/work/server-work.ts';
 import { mayUseOauth } from '../../enterprise-oauths/index.ts';
 import { lockForWrites } from '../../hosted-repositories/index.ts';
+
+/** The kind of work that a migration is. */
+export const migrationKind = 'repository-migration';
 
 const migrationRow = {
   migration_id: 'uuid',
@@ -39,8 +43,8 @@ export const migrationById = guardedRead(
   { parameters: { migration_id: 'uuid' }, row: migrationRow },
   `
   select m.migration_id, m.mode, m.status, m.phase, m.target_provider, m.target_name, m.target_clone_url, m.percent,
-    m.bytes, m.detail, m.code, m.report, m.requested_by, m.created_at, m.started_at, m.ended_at, m.lease_until
-  from repository_migration m
+    m.bytes, m.detail, m.code, m.report, m.requested_by, m.created_at, m.started_at, m.ended_at, w.lease_until
+  from repository_migration m left join server_work w on w.account_id = m.account_id and w.work_id = m.migration_id
   where m.account_id = $account_id and m.project_id = $project_id and m.migration_id = $migration_id`,
 );
 
@@ -157,6 +161,12 @@ export async function insertMigration(
     sealed_token: made.token?.sealed ?? null,
     requested_by: scope.actorId,
     created_at: now,
+  });
+  tx.send(insertWork, {
+    account_id: scope.accountId,
+    work_id: made.migrationId,
+    kind: migrationKind,
+    due_at: now,
   });
   if (made.token !== undefined)
     tx.send(noteToken, {

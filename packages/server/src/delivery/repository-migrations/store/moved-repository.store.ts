@@ -8,7 +8,7 @@ import {
   type Transaction,
   typed,
 } from '../../../kernel/database/database.ts';
-import type { Held } from './migration-work.store.ts';
+import type { MigrationJob } from './migration-work.store.ts';
 
 const repositoryRow = {
   provider: typed<RepositoryProvider>('text'),
@@ -86,7 +86,7 @@ export interface MovedRepository {
 /** Points the project at the target. False: the repository of the project is not the one that was copied. */
 export async function moveRepositoryRow(
   tx: Transaction,
-  { account_id, project_id }: Held,
+  { account_id, project_id }: Pick<MigrationJob, 'account_id' | 'project_id'>,
   moved: MovedRepository,
   now: Date,
 ): Promise<boolean> {

@@ -38,11 +38,6 @@ export function computeTokenEnd(now: Date): Date {
   return addSeconds(now, tokenSeconds);
 }
 
-/** Thrown when another server has the migration: nothing more may be done for it. */
-export class LeaseLost extends Error {
-  override name = 'LeaseLost';
-}
-
 export interface TargetToken {
   token: Secret;
   expiresAt: Date | null;
@@ -70,14 +65,13 @@ export async function takeTargetToken(
   if (job.token_rotation !== null) throw lostToken();
   const call = openCall(given);
   if (call === undefined || provider.rotateToken === undefined) return { token: given, expiresAt: null };
-  if (!(await noteRotation(database.read, job))) throw new LeaseLost();
+  await noteRotation(database, job);
   const rotated = await provider.rotateToken(call, computeTokenEnd(clock.now())).catch((failure: unknown) => {
     throw toMigrationFailed({ side: 'target', provider }, failure);
   });
   const expiresAt = rotated.expiresAt ?? null;
   const sealed = sealToken(sealer, place, rotated.token);
-  const store = () => storeRotatedToken(database.read, job, sealed, expiresAt);
-  if (!(await writePatiently(store, signal))) throw new LeaseLost();
+  await writePatiently(() => storeRotatedToken(database, job, sealed, expiresAt), signal);
   return { token: new Secret(rotated.token.reveal()), expiresAt };
 }
 

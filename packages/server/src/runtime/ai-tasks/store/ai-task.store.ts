@@ -1,4 +1,4 @@
-/** The table `ai_task`, as requests see it. What the runner reads and writes is in held-task.store.ts. */
+/** The table `ai_task`, as requests see it. What the holder reads and writes is in held-task.store.ts. */
 import type {
   AiAgentConfig,
   AiGrantedPermission,
@@ -19,6 +19,8 @@ import {
 import { problem } from '../../../kernel/http/problems.ts';
 import { callerSeesAll, guardedPage, guardedRead } from '../../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../../kernel/security/permissions.ts';
+import { insertWork } from '../../../kernel/work/server-work.ts';
+import { taskKind } from './task-state.ts';
 
 interface PendingColumn extends Omit<AiPendingDecision, 'type'> {
   expiresAt: string;
@@ -127,7 +129,6 @@ const insertOne = insertStatement('ai_task', {
   creator_credential_id: 'uuid?',
   sender_id: 'uuid',
   sender_credential_id: 'uuid?',
-  due_at: 'timestamptz',
   wants_turn: 'boolean',
   created_at: 'timestamptz',
   modified_at: 'timestamptz',
@@ -157,11 +158,12 @@ export function insertTask(tx: Transaction, scope: Scope, made: NewTask, now: Da
     creator_credential_id: credentialId,
     sender_id: scope.actorId,
     sender_credential_id: credentialId,
-    due_at: now,
     wants_turn: true,
     created_at: now,
     modified_at: now,
   });
+  const work = { account_id: scope.accountId, work_id: made.taskId };
+  tx.send(insertWork, { ...work, kind: taskKind, due_at: now });
 }
 
 export function refuseUnknownEnvironment(
@@ -175,13 +177,17 @@ export function refuseUnknownEnvironment(
 
 const keyTypes = { account_id: 'uuid', task_id: 'uuid', now: 'timestamptz' } as const;
 /** SQL: lets the server that has the task see the change, or another one take the task. */
-const announced = 'news = news + 1, modified_at = $now';
+const announce = (changes: string) => `
+  with changed as (
+    update ai_task set ${changes}news = news + 1, modified_at = $now
+    where account_id = $account_id and task_id = $task_id returning account_id, task_id, status
+  )
+  update server_work w set due_at = $now from changed
+  where w.account_id = changed.account_id and w.work_id = changed.task_id and changed.status in ('RUNNING', 'STOPPING')`;
 
 export const requestStop = statement(
   { parameters: keyTypes },
-  `
-  update ai_task set status = 'STOPPING', stop_at = $now, due_at = $now, ${announced}
-  where account_id = $account_id and task_id = $task_id`,
+  announce(`status = 'STOPPING', stop_at = $now, `),
 );
 
 export const resumeTask = statement(
@@ -195,28 +201,18 @@ export const resumeTask = statement(
       branch_name: 'text?',
     },
   },
-  `
-  update ai_task set status = 'RUNNING', stop_at = null, due_at = $now, wants_turn = true, sender_id = $sender_id,
+  announce(`status = 'RUNNING', stop_at = null, wants_turn = true, sender_id = $sender_id,
     sender_credential_id = $sender_credential_id, agent_config = $agent_config, environment_name = $environment_name,
-    branch_name = $branch_name, ${announced}
-  where account_id = $account_id and task_id = $task_id`,
+    branch_name = $branch_name, `),
 );
 
 /** For a task that runs: it keeps its configuration. */
 export const addMessageToRun = statement(
   { parameters: { ...keyTypes, sender_id: 'uuid', sender_credential_id: 'uuid?' } },
-  `
-  update ai_task set due_at = $now, wants_turn = true, sender_id = $sender_id, sender_credential_id = $sender_credential_id,
-    ${announced}
-  where account_id = $account_id and task_id = $task_id`,
+  announce('wants_turn = true, sender_id = $sender_id, sender_credential_id = $sender_credential_id, '),
 );
 
-export const announceChange = statement(
-  { parameters: keyTypes },
-  `
-  update ai_task set due_at = case when status in ('RUNNING', 'STOPPING') then $now else due_at end, ${announced}
-  where account_id = $account_id and task_id = $task_id`,
-);
+export const announceChange = statement({ parameters: keyTypes }, announce(''));
 
 export const deleteTask = statement(
   { parameters: { account_id: 'uuid', task_id: 'uuid' } },

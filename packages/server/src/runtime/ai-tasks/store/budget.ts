@@ -80,7 +80,7 @@ const lockTasks = statement(
 );
 const countRunning = statement(
   { parameters: { account_id: 'uuid' }, row: { count: 'bigint' } },
-  'select count(*) as count from ai_task where account_id = $account_id and due_at is not null',
+  "select count(*) as count from ai_task where account_id = $account_id and status in ('RUNNING', 'STOPPING')",
 );
 
 /** Also tasks that wait for a decision count. @throws `too-many-ai-tasks` */

@@ -1,6 +1,5 @@
-/** What the server that has a task reads and writes. Every write asks for its epoch. */
+/** What the server that has a task reads and writes. Every transaction begins with `requireTask`. */
 import type { AiAgentConfig, AiTaskStatus } from '@headgate/contract';
-import { addSeconds } from '../../../kernel/clock.ts';
 import {
   type Read,
   type RowOf,
@@ -8,68 +7,15 @@ import {
   type Transaction,
   typed,
 } from '../../../kernel/database/database.ts';
-import { countInterruption, selectDueRows } from '../../../kernel/work/interruption.ts';
+import { type HeldWork, LeaseLost, requireHeld } from '../../../kernel/work/server-work.ts';
 import type { Grant } from './grant.ts';
 
-const keyTypes = { account_id: 'uuid', task_id: 'uuid', epoch: 'bigint' } as const;
-export type HeldKey = RowOf<typeof keyTypes>;
-
-/** Another server has the task, or it was deleted. */
-export class LeaseLost extends Error {}
-
-/** The runner looks again at once if there are more. */
-const mostClaimed = 100;
-
-const claim = statement(
-  {
-    parameters: { limit: 'bigint', lease_until: 'timestamptz', now: 'timestamptz' },
-    row: keyTypes,
-    alone: true,
-  },
-  `
-  with ${selectDueRows({ table: 'ai_task', key: ['account_id', 'task_id'], isDue: 'due_at <= $now', most: mostClaimed })}
-  update ai_task t set epoch = t.epoch + 1, lease_until = $lease_until, ${countInterruption('t')}
-  from due where t.account_id = due.account_id and t.task_id = due.task_id
-  returning t.account_id, t.task_id, t.epoch`,
-);
-
-export function claimTasks(
-  read: Read,
-  { limit, leaseSeconds, now }: { limit: number; leaseSeconds: number; now: Date },
-): Promise<HeldKey[]> {
-  return read(claim, { limit, lease_until: addSeconds(now, leaseSeconds), now });
+const keyTypes = { account_id: 'uuid', task_id: 'uuid' } as const;
+/** The id of a task is that of its work. */
+export interface HeldKey extends Pick<HeldWork, 'account_id' | 'work_id' | 'epoch'> {
+  task_id: string;
 }
-
-const extend = statement(
-  {
-    parameters: {
-      account_ids: 'uuid[]',
-      task_ids: 'uuid[]',
-      epochs: 'bigint[]',
-      lease_until: 'timestamptz',
-    },
-    row: { task_id: 'uuid', epoch: 'bigint' },
-  },
-  `
-  update ai_task t set lease_until = $lease_until
-  from unnest($account_ids::uuid[], $task_ids::uuid[], $epochs::bigint[]) as held (account_id, task_id, epoch)
-  where t.account_id = held.account_id and t.task_id = held.task_id and t.epoch = held.epoch
-  returning t.task_id, t.epoch`,
-);
-
-/** Extends the leases of all tasks that this server has, and returns those that it still has. */
-export function extendLeases(
-  read: Read,
-  held: readonly HeldKey[],
-  leaseUntil: Date,
-): Promise<Pick<HeldKey, 'task_id' | 'epoch'>[]> {
-  return read(extend, {
-    account_ids: held.map((each) => each.account_id),
-    task_ids: held.map((each) => each.task_id),
-    epochs: held.map((each) => each.epoch),
-    lease_until: leaseUntil,
-  });
-}
+const pickTask = ({ account_id, task_id }: HeldKey) => ({ account_id, task_id });
 
 export interface OpenCall {
   callId: string;
@@ -119,7 +65,7 @@ const heldRow = {
   output_tokens: 'bigint',
   cost: 'bigint',
   milliseconds: 'bigint',
-  failures: 'integer',
+  attempts: 'integer',
   interruptions: 'integer',
   /** Of the account, today. */
   day_turns: 'bigint',
@@ -133,11 +79,11 @@ const heldRow = {
 export type HeldTask = RowOf<typeof heldRow>;
 
 const selectHeld = statement(
-  { parameters: { ...keyTypes, now: 'timestamptz' }, row: heldRow },
+  { parameters: { ...keyTypes, epoch: 'bigint', now: 'timestamptz' }, row: heldRow },
   `
   select t.project_id, t.status, t.agent_config, t.description, t.environment_name, t.creator_id, t.creator_credential_id,
     t.sender_id, t.sender_credential_id, t.stop_at, t.wants_turn, t.news, t.last_position, t.turns, t.input_tokens,
-    t.output_tokens, t.cost, t.milliseconds, t.failures, t.interruptions, coalesce(d.turns, 0) as day_turns, coalesce(d.tokens, 0) as day_tokens,
+    t.output_tokens, t.cost, t.milliseconds, s.attempts, s.interruptions, coalesce(d.turns, 0) as day_turns, coalesce(d.tokens, 0) as day_tokens,
     coalesce(d.cost, 0) as day_cost, coalesce(d.milliseconds, 0) as day_milliseconds,
     (select coalesce(jsonb_agg(jsonb_build_object('callId', c.call_id, 'turn', c.turn, 'groupId', c.group_id,
         'toolName', c.tool_name, 'input', c.input, 'inputDigest', encode(c.input_digest, 'base64'),
@@ -154,12 +100,13 @@ const selectHeld = statement(
       from ai_grant g where g.account_id = t.account_id and g.task_id = t.task_id) as grants
   from ai_task t
   left join ai_usage d on d.account_id = t.account_id and d.used_on = ($now at time zone 'UTC')::date
-  where t.account_id = $account_id and t.task_id = $task_id and t.epoch = $epoch`,
+  join server_work s on s.account_id = t.account_id and s.work_id = t.task_id
+  where t.account_id = $account_id and t.task_id = $task_id and s.epoch = $epoch`,
 );
 
 /** @throws LeaseLost */
 export async function readHeld(read: Read, key: HeldKey, now: Date): Promise<HeldTask> {
-  const [row] = await read(selectHeld, { ...key, now });
+  const [row] = await read(selectHeld, { ...pickTask(key), epoch: key.epoch, now });
   if (row === undefined) throw new LeaseLost();
   return row;
 }
@@ -180,84 +127,36 @@ const lockHeld = statement(
   },
   `
   select status, last_position, news from ai_task
-  where account_id = $account_id and task_id = $task_id and epoch = $epoch for update`,
+  where account_id = $account_id and task_id = $task_id for update`,
 );
 
 /** The first statement of each transaction of the server that has the task. @throws LeaseLost */
-export async function requireHeld(
+export async function requireTask(
   tx: Transaction,
   key: HeldKey,
 ): Promise<{ status: AiTaskStatus; last_position: number; news: number }> {
-  const [row] = await tx.query(lockHeld, key);
+  const [[row]] = await Promise.all([tx.query(lockHeld, pickTask(key)), requireHeld(tx, key)]);
   if (row === undefined) throw new LeaseLost();
   return row;
 }
 
-const release = statement(
-  {
-    parameters: { ...keyTypes, due_at: 'timestamptz?', news: 'bigint' },
-    row: { released: 'boolean' },
-  },
-  `
-  update ai_task set lease_until = null, due_at = $due_at
-  where account_id = $account_id and task_id = $task_id and epoch = $epoch and news = $news returning true as released`,
+const selectAttempts = statement(
+  { parameters: { ...keyTypes, epoch: 'bigint' }, row: { attempts: 'integer' } },
+  'select attempts from server_work where account_id = $account_id and work_id = $task_id and epoch = $epoch',
 );
 
-/** Gives the task back until it is due. False: something new has come. */
-export async function releaseTask(
-  read: Read,
-  key: HeldKey,
-  dueAt: Date | null,
-  news: number,
-): Promise<boolean> {
-  const rows = await read(release, { ...key, due_at: dueAt, news });
-  return rows.length > 0;
-}
-
-const giveBack = statement(
-  { parameters: { ...keyTypes, due_at: 'timestamptz' } },
-  `
-  update ai_task set lease_until = null, due_at = $due_at, interruptions = 0
-  where account_id = $account_id and task_id = $task_id and epoch = $epoch and due_at is not null`,
-);
-
-/** Gives the task back after a failure, or because the server stops. */
-export async function giveTaskBack(read: Read, key: HeldKey, dueAt: Date): Promise<void> {
-  await read(giveBack, { ...key, due_at: dueAt });
-}
-
-const countOne = statement(
-  { parameters: keyTypes, row: { failures: 'integer' } },
-  `
-  update ai_task set failures = failures + 1
-  where account_id = $account_id and task_id = $task_id and epoch = $epoch returning failures`,
-);
-
-/** Counts a step that failed, and returns how many did one after the other. @throws LeaseLost */
-export async function countFailure(read: Read, key: HeldKey): Promise<number> {
-  const [row] = await read(countOne, key);
+/** How many steps failed one after the other, if this one has. @throws LeaseLost */
+export async function countFailures(read: Read, key: HeldKey): Promise<number> {
+  const [row] = await read(selectAttempts, { ...pickTask(key), epoch: key.epoch });
   if (row === undefined) throw new LeaseLost();
-  return row.failures;
-}
-
-const resetFailures = statement(
-  { parameters: { ...keyTypes, interruptions: 'integer' } },
-  `
-  update ai_task set failures = 0, interruptions = $interruptions
-  where account_id = $account_id and task_id = $task_id and epoch = $epoch`,
-);
-
-/** After a step that succeeded: failures are not in a row any more, and interruptions only if it blocked its server. */
-export async function forgetFailures(read: Read, key: HeldKey, interruptions: number): Promise<void> {
-  await read(resetFailures, { ...key, interruptions });
+  return row.attempts;
 }
 
 export const endTask = statement(
   { parameters: { ...keyTypes, status: 'text' } },
   `
-  update ai_task set status = $status, due_at = null, lease_until = null, wants_turn = false, stop_at = null, failures = 0,
-    interruptions = 0
-  where account_id = $account_id and task_id = $task_id and epoch = $epoch`,
+  update ai_task set status = $status, wants_turn = false, stop_at = null
+  where account_id = $account_id and task_id = $task_id`,
 );
 
 export const addTaskUsage = statement(
@@ -274,5 +173,5 @@ export const addTaskUsage = statement(
   `
   update ai_task set turns = turns + $turns, input_tokens = input_tokens + $input_tokens,
     output_tokens = output_tokens + $output_tokens, cost = cost + $cost, milliseconds = milliseconds + $milliseconds
-  where account_id = $account_id and task_id = $task_id and epoch = $epoch`,
+  where account_id = $account_id and task_id = $task_id`,
 );

@@ -32,7 +32,10 @@ const lockOne = statement(
   `
   select t.project_id, t.status, t.agent_config, t.description, t.last_position, t.turns, t.input_tokens,
     t.output_tokens, t.cost, t.milliseconds,
-    t.lease_until is not null or exists (
+    exists (
+      select from server_work s
+      where s.account_id = t.account_id and s.work_id = t.task_id and s.lease_until is not null)
+    or exists (
       select from ai_call c where c.account_id = t.account_id and c.task_id = t.task_id and c.status = 'RUNNING') as is_at_work,
     (select case when w.source_branch is null then 'version' else 'branch' end from ai_working_copy w
       where w.account_id = t.account_id and w.task_id = t.task_id and w.state = 'OPEN') as copy_of

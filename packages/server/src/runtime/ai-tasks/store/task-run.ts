@@ -12,22 +12,15 @@ import { createOccupant, occupyLoop, takeLongestGap } from '../../../kernel/even
 import type { NewId } from '../../../kernel/identifiers.ts';
 import type { Log } from '../../../kernel/log.ts';
 import { longestBlockMilliseconds } from '../../../kernel/work/interruption.ts';
+import { recordSuccess, releaseWork } from '../../../kernel/work/server-work.ts';
 import type { AiSettings } from '../model/ai-settings.ts';
 import type { Model } from '../model/model.ts';
 import { nameWarehouse, type Tools } from '../model/tool-set.ts';
-import {
-  endTask,
-  forgetFailures,
-  type HeldKey,
-  type HeldTask,
-  readHeld,
-  releaseTask,
-  requireHeld,
-} from './held-task.store.ts';
+import { endTask, type HeldKey, type HeldTask, readHeld, requireTask } from './held-task.store.ts';
 import type { LiveTexts } from './live-text.ts';
 import { appendMessages, type NewMessage } from './message.store.ts';
 import { buildTaskEvent, describeTask } from './task-event.ts';
-import { canMove, keyOfTask, stopKeyOf } from './task-state.ts';
+import { canMove, keyOfTask, stopKeyOf, tasksKey } from './task-state.ts';
 import { writeCallEnd, writeTurnEnd } from './turn.store.ts';
 
 export interface RunServices {
@@ -56,7 +49,7 @@ export interface Step {
 /** `again`: there is more to do. A date: the task waits until then. `ended`: the task has ended. */
 export type NextStep = 'again' | 'ended' | Date;
 
-type Locked = Awaited<ReturnType<typeof requireHeld>>;
+type Locked = Awaited<ReturnType<typeof requireTask>>;
 
 /** People have sent something since the task was read: the step must be chosen again. */
 export class StaleStep extends Error {}
@@ -67,7 +60,7 @@ export function writeStep<Result>(
   work: (tx: Transaction, locked: Locked) => Result | Promise<Result>,
 ): Promise<Result> {
   return services.database.transaction(async (tx) => {
-    const locked = await requireHeld(tx, key);
+    const locked = await requireTask(tx, key);
     const result = await work(tx, locked);
     tx.afterCommit(() => services.wakes.wake(keyOfTask(key.task_id), 'all'));
     return result;
@@ -105,19 +98,21 @@ export function recordTaskEvents(
 }
 
 /** Moves the task to its end in the transaction of a step. */
-export function writeEnd(
+export async function writeEnd(
   step: Pick<Step, 'services' | 'key' | 'task'>,
   tx: Transaction,
   end: { from: AiTaskStatus; status: 'STOPPED' | 'ERRORED'; reason?: string | undefined },
   now: Date,
-): void {
+): Promise<void> {
   const { key, task } = step;
   if (!canMove(end.from, end.status))
     throw new Error(`A task cannot move from ${end.from} to ${end.status}.`);
-  tx.send(endTask, { ...key, status: end.status });
+  const { account_id, task_id } = key;
+  tx.send(endTask, { account_id, task_id, status: end.status });
   const name = end.status === 'STOPPED' ? 'ai-task-stopped' : 'ai-task-errored';
   const after = { status: end.status, ...(end.reason === undefined ? {} : { reason: end.reason }) };
   recordTaskEvents(step, tx, [buildTaskEvent(name, key.task_id, describeTask(task), { after })], now);
+  await releaseWork(tx.query, key, { outcome: 'ended', dueAt: null, now });
 }
 
 const notMade = { outcome: 'STOPPED', text: 'The call was not made, because the task has ended.' } as const;
@@ -134,7 +129,7 @@ export function endWith(
 ): Promise<'ended'> {
   const { services, key, task } = step;
   const now = services.clock.now();
-  return writeFreshStep(step, (tx, { status: from }) => {
+  return writeFreshStep(step, async (tx, { status: from }) => {
     const { last_turn: last } = task;
     // The next message begins another turn.
     if (last?.status === 'ASKED') writeTurnEnd(tx, key, { turn: last.turn, status: 'FAILED' }, now);
@@ -148,7 +143,7 @@ export function endWith(
       return { groupId, data };
     });
     addMessages(step, tx, [...messages, { groupId: services.newId(), data: message }], now);
-    writeEnd(
+    await writeEnd(
       step,
       tx,
       { from, status, reason: message.type === 'state' ? message.reason : message.text },
@@ -177,10 +172,13 @@ export async function runTask(
       const next = await occupyLoop(occupant, 'step', () => takeStep(step)).catch(repeatIfStale);
       if (next === 'ended') return;
       const interruptions = countBlock(step, Math.round(takeLongestGap(occupant)));
-      if (task.failures > 0 || interruptions !== task.interruptions)
-        await forgetFailures(services.database.read, key, interruptions);
+      if (task.attempts > 1 || interruptions !== task.interruptions)
+        await recordSuccess(services.database.read, key, interruptions);
       if (next === 'again') continue;
-      if (await releaseTask(services.database.read, key, next, task.news)) return;
+      const end = { outcome: 'done', dueAt: next, now: services.clock.now() } as const;
+      // Something new came after the task was read.
+      if (await releaseWork(services.database.read, key, end)) services.wakes.wake(tasksKey, 'one');
+      return;
     }
   } finally {
     stop.end();

@@ -13,6 +13,8 @@ export function canMove(from: AiTaskStatus, to: AiTaskStatus): boolean {
   return taskMoves[from].includes(to);
 }
 
+/** The kind of work that a task is. */
+export const taskKind = 'ai-task';
 /** The key of wake-ups for servers that look for tasks. */
 export const tasksKey = 'ai-tasks';
 /** The key of wake-ups for those that follow one task. */

@@ -139,7 +139,7 @@ function writeAnswer(step: Step, turn: NewTurn, answer: ModelAnswer, measured: M
     ...(text === '' ? [] : [{ groupId, data: nameText(step, text) }]),
     ...calls.flatMap(({ messages: ofCall }) => ofCall.map((data) => ({ groupId, data }))),
   ];
-  return writeStep(step, (tx, locked) => {
+  return writeStep(step, async (tx, locked) => {
     writeTurnEnd(tx, key, { turn: turn.turn, status: 'ANSWERED' }, now);
     for (const { row } of calls) writeCall(tx, key, row);
     addMessages(step, tx, messages, now);
@@ -148,7 +148,7 @@ function writeAnswer(step: Step, turn: NewTurn, answer: ModelAnswer, measured: M
     const isFinal = calls.length === 0 && locked.last_position === turn.throughPosition;
     const isFull = task.last_position + messages.length >= mostMessages;
     if (!isFinal || isFull) return 'again' as const;
-    writeEnd(step, tx, { from: locked.status, status: 'STOPPED' }, now);
+    await writeEnd(step, tx, { from: locked.status, status: 'STOPPED' }, now);
     return 'ended' as const;
   });
 }

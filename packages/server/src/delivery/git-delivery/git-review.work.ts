@@ -6,7 +6,10 @@ import { addSeconds, type Clock } from '../../kernel/clock.ts';
 import { recordEvents } from '../../kernel/database/events.ts';
 import { Problem } from '../../kernel/http/problems.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
-import { describeInterruption, mostInterruptions } from '../../kernel/work/interruption.ts';
+import { describeInterruption } from '../../kernel/work/interruption.ts';
+import type { Places } from '../../kernel/work/places.ts';
+import { type HeldWork, LeaseLost, releaseWork } from '../../kernel/work/server-work.ts';
+import type { ServerWorkKind } from '../../kernel/work/server-worker.ts';
 import {
   type Checked,
   createCollection,
@@ -20,7 +23,13 @@ import type { GitRepository } from '../git/index.ts';
 import { type CommitStatus, ProviderRefused } from '../git-providers/index.ts';
 import { collectTree } from './git-tree.ts';
 import { type ProviderServices, setCommitStatus } from './provider-access.ts';
-import { type DueReview, existingNames, finishReview, type ReviewResult } from './review.store.ts';
+import {
+  type DueReview,
+  existingNames,
+  finishReview,
+  type ReviewResult,
+  readReview,
+} from './review.store.ts';
 import { renderStatusText } from './status-text.ts';
 import { isTransient } from './transient-problem.ts';
 
@@ -31,25 +40,38 @@ export interface ReviewServices extends ProviderServices {
   config: ProviderServices['config'] & { upload: UploadLimits; publicUrl: string };
 }
 
-export const reviewLeaseSeconds = 120;
 const statusContext = 'headgate/pipelines';
 /** About four hours in all. */
 const pauses = [10, 60, 300, 1_200, 3_600, 7_200];
 const mostFindings = 100;
 
-/** Handles a review that this server holds since `notBefore`. */
-export async function checkReview(
+/** @param places shared with the deliveries */
+export function createReviewWork(services: ReviewServices, places: Places): ServerWorkKind {
+  return {
+    kind: 'git-review',
+    name: 'checks of branches',
+    lookMilliseconds: 500,
+    leaseSeconds: 120,
+    places,
+    run: (held, signal, notBefore) => checkReview(services, held, signal, notBefore),
+    async setAside(held) {
+      const problem = describeInterruption('The check of this branch');
+      await endReview(services, await readReview(services.database.read, held), { problem, isGivenUp: true });
+    },
+  };
+}
+
+async function checkReview(
   services: ReviewServices,
-  review: DueReview,
+  held: HeldWork,
+  signal: AbortSignal,
   notBefore: number,
 ): Promise<void> {
+  const review = await readReview(services.database.read, held);
   const place = { accountId: review.account_id, projectId: review.project_id };
-  if (review.interruptions >= mostInterruptions) {
-    const problem = describeInterruption('The check of this branch');
-    return endReview(services, review, { problem, isGivenUp: true });
-  }
   let result: ReviewResult | undefined;
   try {
+    // What is fetched from now on has the pushes that woke it.
     result = await services.repositories.withRepository(
       place,
       ({ content }) => judgeHead(services, review, content),
@@ -60,6 +82,7 @@ export async function checkReview(
     await setCommitStatus(services, place, createStatus(services, review, result));
     await endReview(services, review, { result });
   } catch (failure) {
+    if (failure instanceof LeaseLost || signal.aborted) throw failure;
     await endFailed(services, review, result, failure);
   }
 }
@@ -133,7 +156,7 @@ async function endFailed(
     failure instanceof Problem || failure instanceof ProviderRefused
       ? failure.message
       : 'The server failed; it tries again.';
-  const pause = pauses[review.attempts];
+  const pause = pauses[review.held.attempts - 1];
   const end = { ...(result === undefined ? {} : { result }), problem };
   if (pause !== undefined) {
     const seconds = Math.max(pause, refusal?.retryAfterSeconds ?? 0);
@@ -151,15 +174,13 @@ interface ReviewEnd {
 
 /** Ends the lease. */
 async function endReview(services: ReviewServices, review: DueReview, end: ReviewEnd): Promise<void> {
-  const { account_id, project_id, branch_name, epoch, due_at } = review;
+  const { account_id, project_id, branch_name, held } = review;
   const { result, problem, retryAfterSeconds } = end;
   const now = services.clock.now();
+  const dueAt = retryAfterSeconds === undefined ? null : addSeconds(now, retryAfterSeconds);
   await services.database.transaction(async (tx) => {
     tx.send(finishReview, {
-      ...{ account_id, project_id, branch_name, epoch },
-      known_due_at: due_at,
-      next_due_at: retryAfterSeconds === undefined ? null : addSeconds(now, retryAfterSeconds),
-      attempts: retryAfterSeconds === undefined ? 0 : review.attempts + 1,
+      ...{ account_id, work_id: held.work_id },
       commit_hash: result?.commit ?? null,
       outcome: result?.outcome ?? null,
       errors: result?.errors ?? null,
@@ -168,6 +189,7 @@ async function endReview(services: ReviewServices, review: DueReview, end: Revie
       problem: problem?.slice(0, 2_000) ?? null,
       now,
     });
+    await releaseWork(tx.query, held, { outcome: dueAt === null ? 'done' : 'failed', dueAt, now });
     if (end.isGivenUp !== true) return;
     const source = { accountId: account_id, actorId: null, actorKind: 'system', requestId: null } as const;
     const subject = { type: 'branch', id: branch_name, name: branch_name };

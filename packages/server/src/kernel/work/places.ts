@@ -1,10 +1,13 @@
 /**
- * The places of a server: how many webhooks it sends for at once. A receiver that hangs holds its place until
- * the timeout. An account gets a further place only while it holds fewer than are free, so accounts with hanging
- * receivers leave about as many as each of them holds. A quarter of the places is only for the first webhook of
- * an account.
+ * The places of a server for work of a kind: how many it holds at once. Work that waits for somebody who does not answer
+ * holds its place until a timeout, so one account gets a part.
+ *
+ * Without a bound, an account gets a further place only while it holds fewer than are free, so accounts whose work hangs
+ * leave about as many as each of them holds. A quarter of the places is only for the first work of an account.
  */
 export interface Places {
+  /** How many are free for all accounts together. */
+  countAllFree(): number;
   /** How many more places the account may take now. */
   countFree(accountId: string): number;
   take(accountId: string): void;
@@ -13,13 +16,15 @@ export interface Places {
   listFull(): string[];
 }
 
-export function createPlaces(total: number): Places {
+/** @param ofAccount how many places one account may hold; by default what is fair, see above */
+export function createPlaces(total: number, ofAccount?: number): Places {
   const held = new Map<string, number>();
   const kept = Math.floor(total / 4);
   let free = total;
 
   function countFree(accountId: string): number {
     const own = held.get(accountId) ?? 0;
+    if (ofAccount !== undefined) return Math.max(0, Math.min(free, ofAccount - own));
     // Each place that it takes is one more of its own and one less that is free.
     const fair = Math.max(0, Math.ceil((free - kept - own) / 2));
     return own === 0 && free > 0 ? Math.max(1, fair) : fair;
@@ -33,6 +38,7 @@ export function createPlaces(total: number): Places {
   }
 
   return {
+    countAllFree: () => free,
     countFree,
     take: (accountId) => change(accountId, 1),
     release: (accountId) => change(accountId, -1),

@@ -12,7 +12,10 @@ import { type AccountEvent, recordEvents } from '../../kernel/database/events.ts
 import { actFor } from '../../kernel/endpoint/acting.ts';
 import { Problem, problem } from '../../kernel/http/problems.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
-import { describeInterruption, mostInterruptions } from '../../kernel/work/interruption.ts';
+import { describeInterruption } from '../../kernel/work/interruption.ts';
+import type { Places } from '../../kernel/work/places.ts';
+import { type HeldWork, LeaseLost } from '../../kernel/work/server-work.ts';
+import type { ServerWorkKind } from '../../kernel/work/server-worker.ts';
 import { type Publication, publishVersion } from '../artifacts/index.ts';
 import type { GitRepository } from '../git/index.ts';
 import { findNearestBranch, type RepositoryUse } from '../repositories/index.ts';
@@ -23,9 +26,10 @@ import {
   type DueRule,
   finishRule,
   lockRule,
+  lockUnmovedRule,
   type RuleEnd,
-  RuleLost,
   readKnownVersions,
+  readRule,
 } from './rule.store.ts';
 import { renderStatusText } from './status-text.ts';
 import { isTransient } from './transient-problem.ts';
@@ -42,29 +46,40 @@ export interface RuleDeliveryServices extends PublishingServices {
   };
 }
 
-export const ruleLeaseSeconds = 120;
 /** After a failure that may pass. */
 const retrySeconds = 30;
 const migrationSeconds = 5;
 /** The record of a push wakes the rule sooner, unless its server died. */
 const movedSeconds = 5;
-/** A rule that waits for a push. */
-const never = new Date('9999-12-31T00:00:00Z');
 
-/** Handles a rule that this server holds since `notBefore`. */
-export async function deliverRule(
+/** @param places shared with the checks of reviews */
+export function createDeliveryWork(services: RuleDeliveryServices, places: Places): ServerWorkKind {
+  return {
+    kind: 'git-delivery',
+    name: 'delivery from git',
+    lookMilliseconds: 500,
+    leaseSeconds: 120,
+    places,
+    run: (held, signal, notBefore) => deliverRule(services, held, signal, notBefore),
+    setAside: (held) => setAside(services, held),
+  };
+}
+
+async function deliverRule(
   services: RuleDeliveryServices,
-  rule: DueRule,
+  held: HeldWork,
+  signal: AbortSignal,
   notBefore: number,
 ): Promise<void> {
+  const rule = await readRule(services.database.read, held);
   const place = { accountId: rule.account_id, projectId: rule.project_id };
-  if (rule.interruptions >= mostInterruptions) return setAside(services, rule);
   try {
+    // What is fetched from now on has the pushes that woke it.
     await services.repositories.withRepository(place, ({ content }) => deliverHead(services, rule, content), {
       notBefore,
     });
   } catch (failure) {
-    if (failure instanceof RuleLost) return;
+    if (failure instanceof LeaseLost || signal.aborted) throw failure;
     if (failure instanceof BranchMoved)
       return endRule(services, rule, {
         ...retryLater(services, rule, movedSeconds),
@@ -83,9 +98,10 @@ export async function deliverRule(
 }
 
 /** The next push, or writing the rules again, makes it due. */
-async function setAside(services: RuleDeliveryServices, rule: DueRule): Promise<void> {
+async function setAside(services: RuleDeliveryServices, held: HeldWork): Promise<void> {
+  const rule = await readRule(services.database.read, held);
   const message = describeInterruption('The delivery of this branch');
-  const end = { commitHash: rule.commit_hash, nextDueAt: never, problem: message };
+  const end = { commitHash: rule.commit_hash, nextDueAt: null, problem: message };
   await endRule(services, rule, end, [createRefusalEvent(rule, { code: 'interrupted', message })]);
 }
 
@@ -143,12 +159,11 @@ async function publishHead(
   const wanted = { accountId, projectId, environmentName, versionName, branch, commit, isStrict: false };
   await publishCommit(services, repository, acting.rows, wanted, (publication) =>
     acting.write(async (tx) => {
-      await lockRule(tx, rule);
+      const locked = await lockUnmovedRule(tx, rule);
       const { events } = await publishVersion(tx, scope, publication, now);
       const published = { versionName, at: now, findings: describeFindings(publication) };
-      finishRule((command, parameters) => tx.send(command, parameters), rule, {
-        ...{ commitHash: commit, nextDueAt: findNextLook(services, rule), published },
-      });
+      const end = { commitHash: commit, nextDueAt: findNextLook(services, rule), published };
+      await finishRule(tx, rule, locked, end, now);
       const after = { branch, commitHash: commit, versionName, publishedFor: scope.actorId };
       const told: AccountEvent = { ...describeRule(rule), name: 'branch-published', after };
       recordRuleEvents(services, tx, rule, [...events, told]);
@@ -177,8 +192,8 @@ const unknownPusher =
   'It is not known which caller pushed the newest commit. Push another one, or write the rules again.';
 
 /** Hosted branches are looked at after each push. */
-function findNextLook({ clock, config }: RuleDeliveryServices, { provider }: DueRule): Date {
-  if (provider === 'headgate' || config.git.pollSeconds === undefined) return never;
+function findNextLook({ clock, config }: RuleDeliveryServices, { provider }: DueRule): Date | null {
+  if (provider === 'headgate' || config.git.pollSeconds === undefined) return null;
   return addSeconds(clock.now(), config.git.pollSeconds);
 }
 
@@ -197,8 +212,8 @@ async function endRule(
   events: readonly AccountEvent[] = [],
 ): Promise<void> {
   await services.database.transaction(async (tx) => {
-    if (events.length > 0) await lockRule(tx, rule);
-    finishRule((command, parameters) => tx.send(command, parameters), rule, end);
+    const locked = events.length > 0 ? await lockUnmovedRule(tx, rule) : await lockRule(tx, rule);
+    await finishRule(tx, rule, locked, end, services.clock.now());
     recordRuleEvents(services, tx, rule, events);
   });
 }

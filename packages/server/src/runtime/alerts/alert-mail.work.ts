@@ -1,26 +1,25 @@
-/**
- * Sends the mails of alerts. Every server takes due mails with a lease, sends them outside of transactions,
- * and writes each result under the epoch of its lease: a mail is sent at least once, also if a server dies.
- */
+/** Sends the mails of alerts, outside of transactions: a mail is sent at least once, also if a server dies. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Database } from '../../kernel/database/database.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
-import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
 import type { Sealer } from '../../kernel/security/sealed.ts';
+import { createPlaces } from '../../kernel/work/places.ts';
+import type { HeldWork } from '../../kernel/work/server-work.ts';
+import type { ServerWorkKind } from '../../kernel/work/server-worker.ts';
 import { computeNextAttempt, mostAttempts } from '../../records/webhooks/index.ts';
 import {
+  readMail,
   recordDead,
   recordRetry,
   recordSent,
   removeUnwanted,
   type TakenMail,
-  takeDueMails,
 } from './mail.store.ts';
 import { makeConfirmationToken, makeRecipientToken, renderMailLink } from './mail-links.ts';
-import { linkDays } from './mail-recipient.store.ts';
+import { linkDays, mailKind } from './mail-recipient.store.ts';
 import { renderConfirmationMail, renderRefusalFooter } from './mail-text.ts';
 import {
   createMailTransport,
@@ -36,15 +35,11 @@ export interface MailSenderServices {
   newId: NewId;
   log: Log;
   metrics: Metrics;
-  stopping: AbortSignal;
   sealer: Sealer;
   config: { mail: MailSettings | undefined; publicUrl: string };
 }
 
-const everyMilliseconds = 2_000;
 const mailsAtOnce = 10;
-/** Longer than an attempt may take. */
-const leaseSeconds = 120;
 const attemptMilliseconds = 60_000;
 
 const notConfigured: MailResult = {
@@ -58,37 +53,6 @@ const neverEnded: MailResult = {
   error: `No server could finish sending it: ${mostAttempts} began, and none wrote a result.`,
   isFinal: true,
 };
-
-/** The last account of a turn. The next turn goes on after it. */
-export interface MailTurns {
-  after: string | undefined;
-}
-
-/** Sends some of the mails that are due, of each account the same number. Returns whether there may be more. */
-export async function sendDueMails(
-  services: MailSenderServices,
-  send: SendMail,
-  turns: MailTurns = { after: undefined },
-): Promise<boolean> {
-  const { database, clock } = services;
-  const { after } = turns;
-  const now = clock.now();
-  const taken = await takeDueMails(database.read, { after, limit: mailsAtOnce, leaseSeconds, now });
-  const accounts = taken.map(({ account_id }) => account_id).toSorted();
-  turns.after = accounts.at(-1);
-  await Promise.all(
-    taken.map(async (mail) => {
-      if (!mail.is_wanted) {
-        await removeUnwanted(database.read, mail);
-        return;
-      }
-      const result = await findResult(services, send, mail);
-      if (result !== undefined) await recordResult(services, mail, result);
-    }),
-  );
-  // After the last account the next turn begins with the first one.
-  return taken.length > 0 || after !== undefined;
-}
 
 const refused: MailResult = {
   result: 'failed',
@@ -112,32 +76,23 @@ function buildMail({ sealer, config: { publicUrl } }: MailSenderServices, mail: 
   return { ...addressed, subject, text: refusal === undefined ? body : body + renderRefusalFooter(refusal) };
 }
 
-/** Undefined if the server stops before the result is known: another one sends the mail after the lease. */
-async function findResult(
-  services: MailSenderServices,
-  send: SendMail,
-  mail: TakenMail,
-): Promise<MailResult | undefined> {
-  if (mail.is_refused) return refused;
-  // A server that died wrote no result: then the claims alone are the attempts.
-  return mail.attempts > mostAttempts ? neverEnded : attempt(services, send, mail);
-}
-
 async function attempt(
   services: MailSenderServices,
   send: SendMail,
   mail: TakenMail,
-): Promise<MailResult | undefined> {
+  signal: AbortSignal,
+): Promise<MailResult> {
   const ended = new AbortController();
-  const signal = AbortSignal.any([ended.signal, services.stopping]);
-  const tooLong = delay(attemptMilliseconds, undefined, { signal }).then(
+  const tooLong = delay(attemptMilliseconds, undefined, {
+    signal: AbortSignal.any([ended.signal, signal]),
+  }).then(
     (): MailResult => ({
       result: 'failed',
       error: `The mail server took longer than ${attemptMilliseconds / 1_000} s.`,
       isFinal: false,
     }),
-    () => undefined,
   );
+  tooLong.catch(() => undefined);
   try {
     return await Promise.race([send(buildMail(services, mail)), tooLong]);
   } finally {
@@ -145,38 +100,67 @@ async function attempt(
   }
 }
 
-/** Writes nothing if another server has taken the mail since. */
-export async function recordResult(
+async function sendMail(
   services: MailSenderServices,
+  send: SendMail,
+  held: HeldWork,
+  signal: AbortSignal,
+): Promise<void> {
+  const mail = await readMail(services.database.read, held);
+  if (!mail.is_wanted) return removeUnwanted(services.database.read, held);
+  // A server that died wrote no result: then the claims alone are the attempts.
+  const isOver = held.attempts > mostAttempts;
+  const result = mail.is_refused
+    ? refused
+    : isOver
+      ? neverEnded
+      : await attempt(services, send, mail, signal);
+  await recordResult(services, held, mail, result);
+}
+
+async function recordResult(
+  services: MailSenderServices,
+  held: HeldWork,
   mail: TakenMail,
   result: MailResult,
 ): Promise<void> {
-  const { database, clock, log, metrics } = services;
+  const { clock, log, metrics } = services;
   const now = clock.now();
   if (result.result === 'sent') {
-    if (await recordSent(database.read, mail, now)) metrics.countAlertMail('sent');
+    await recordSent(services, held, now);
+    metrics.countAlertMail('sent');
     return;
   }
   const { error } = result;
-  const next = result.isFinal ? undefined : computeNextAttempt(mail.attempts, now);
-  const { mail_id: mailId, attempts } = mail;
+  const { work_id: mailId, attempts } = held;
+  const next = result.isFinal ? undefined : computeNextAttempt(attempts, now);
   if (next !== undefined) {
-    if (!(await recordRetry(database.read, mail, error, next))) return;
+    await recordRetry(services, held, error, { dueAt: next, now });
     metrics.countAlertMail('failed');
     log.warn({ mailId, attempts, error }, 'failed to send a mail of an alert; it will be tried again');
-  } else if (await recordDead(services, mail, error, now)) {
+  } else {
+    await recordDead(services, held, { recipient: mail.recipient, error, now });
     metrics.countAlertMail('dead');
     log.warn({ mailId, attempts, error }, 'gave up a mail of an alert');
   }
 }
 
-export function createMailJob(services: MailSenderServices): PeriodicJob {
-  const { mail } = services.config;
-  const send: SendMail = mail === undefined ? async () => notConfigured : createMailTransport(mail);
-  const turns: MailTurns = { after: undefined };
+export function createMailWork(
+  services: MailSenderServices,
+  send: SendMail = createSend(services.config.mail),
+): ServerWorkKind {
   return {
+    kind: mailKind,
     name: 'alert mails',
-    everyMilliseconds,
-    run: () => sendDueMails(services, send, turns),
+    lookMilliseconds: 2_000,
+    // Longer than an attempt may take.
+    leaseSeconds: 120,
+    places: createPlaces(mailsAtOnce, mailsAtOnce),
+    // The number of claims ends them, so none is set aside.
+    interruptedAtOnce: mailsAtOnce,
+    run: (held, signal) => sendMail(services, send, held, signal),
   };
 }
+
+const createSend = (mail: MailSettings | undefined): SendMail =>
+  mail === undefined ? async () => notConfigured : createMailTransport(mail);

@@ -4,28 +4,23 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { getEventsKey } from '../../kernel/database/event-news.ts';
-import type { Wakes } from '../../kernel/database/wakes.ts';
-import type { Log } from '../../kernel/log.ts';
+import { createPlaces } from '../../kernel/work/places.ts';
+import type { HeldWork } from '../../kernel/work/server-work.ts';
+import { createServerWorker, type WorkerServices } from '../../kernel/work/server-worker.ts';
 import { numberNextEvents } from '../events/index.ts';
 import {
   advanceIdleWebhooks,
-  type Claim,
-  claimDueWebhooks,
-  claimReadyWebhooks,
   hasActiveWebhooks,
-  hastenAfterClockChange,
-  listDueWebhooks,
+  hastenRetries,
+  listReadyWebhooks,
   listWaitingAccounts,
   readOldestWaiting,
 } from './courier.store.ts';
-import { createPlaces } from './places.ts';
-import { releaseWebhook } from './sending.store.ts';
-import { computeLeaseSeconds, type SendingServices, sendForWebhook } from './sending.ts';
+import { pauseWebhook, releaseWebhook } from './sending.store.ts';
+import { type SendingServices, sendForWebhook } from './sending.ts';
+import { webhookKind } from './webhook.store.ts';
 
-export interface CourierServices extends SendingServices {
-  wakes: Wakes;
-  log: Log;
-}
+export interface CourierServices extends SendingServices, WorkerServices {}
 
 export interface Courier {
   /** Sends until the server stops. */
@@ -35,8 +30,6 @@ export interface Courier {
 }
 
 const mostAtOnce = 256;
-/** How many due webhooks are looked at to find those that get a place. */
-const dueOfLook = 1_000;
 const dueMilliseconds = 1_000;
 const checkMilliseconds = 5_000;
 /** Looks are this far apart, and each rest lasts this many times as long as its look. */
@@ -44,19 +37,13 @@ const shortestRestMilliseconds = 20;
 const restFactor = 3;
 const eventsKeyPrefix = getEventsKey('');
 
-interface Sending {
-  accountId: string;
-  hasNews: boolean;
-  ended: Promise<void>;
-}
-
 /** @param places how many webhooks it sends for at once */
 export function createCourier(services: CourierServices, total: number = mostAtOnce): Courier {
-  const { database, clock, wakes, stopping, log, metrics } = services;
+  const { database, clock, newId, wakes, stopping, metrics } = services;
   const { read } = database;
   /** Accounts with new events. */
   let news = new Set<string>();
-  const sending = new Map<string, Sending>();
+  const sending = new Set<{ accountId: string; hasNews: boolean }>();
   const places = createPlaces(total);
   /** Accounts whose news wait for a place. */
   const crowded = new Set<string>();
@@ -65,7 +52,7 @@ export function createCourier(services: CourierServices, total: number = mostAtO
 
   function learnNews(accountId: string): void {
     news.add(accountId);
-    for (const each of sending.values()) if (each.accountId === accountId) each.hasNews = true;
+    for (const each of sending) if (each.accountId === accountId) each.hasNews = true;
     ring();
   }
 
@@ -74,38 +61,50 @@ export function createCourier(services: CourierServices, total: number = mostAtO
     else if (key.startsWith(eventsKeyPrefix)) learnNews(key.slice(eventsKeyPrefix.length));
   });
 
-  const getClaiming = () => ({
-    leaseSeconds: computeLeaseSeconds(services),
-    now: clock.now(),
-  });
-
-  function start(claim: Claim): void {
-    const { account_id: accountId, webhook_id: webhookId } = claim;
-    const entry: Sending = { accountId, hasNews: false, ended: Promise.resolve() };
+  async function send(held: HeldWork, signal: AbortSignal): Promise<void> {
+    const { account_id: accountId, work_id: webhookId } = held;
+    const entry = { accountId, hasNews: false };
     const takeNews = () => {
       const hadNews = entry.hasNews;
       entry.hasNews = false;
       return hadNews;
     };
-    async function send(): Promise<void> {
-      try {
-        await sendForWebhook(services, claim, takeNews);
-        await releaseWebhook(database, claim);
-      } catch (failure) {
-        // The lease ends soon, and then the webhook is due.
-        log.warn({ err: failure, webhookId }, 'failed to send for a webhook; it will be tried again');
-      }
-      places.release(accountId);
-      if (sending.get(webhookId) === entry) sending.delete(webhookId);
+    sending.add(entry);
+    try {
+      const claim = { ...held, webhook_id: webhookId };
+      await sendForWebhook({ ...services, stopping: signal }, claim, takeNews);
+      await releaseWebhook(database, claim, clock.now());
+    } finally {
+      sending.delete(entry);
       if (entry.hasNews) learnNews(accountId);
       for (const waiting of crowded) learnNews(waiting);
       crowded.clear();
     }
-    // After a lost lease the earlier sending for this webhook may still be ending.
-    sending.set(webhookId, entry);
-    places.take(accountId);
-    entry.ended = send();
   }
+
+  /** Pauses a webhook whose servers died. */
+  async function setAside(held: HeldWork): Promise<void> {
+    const claim = { ...held, webhook_id: held.work_id };
+    const reason = `A server stopped ${held.interruptions} times in a row while it sent for the webhook. The operator finds what happened in the log of the servers.`;
+    const now = clock.now();
+    await pauseWebhook({ database, newId, now }, claim, reason);
+    await releaseWebhook(database, claim, now);
+  }
+
+  const worker = createServerWorker(services, {
+    kind: webhookKind,
+    name: 'webhooks',
+    lookMilliseconds: dueMilliseconds,
+    // Longer than an attempt may take.
+    leaseSeconds: services.config.webhookTimeoutSeconds + 15,
+    places,
+    // More than for other work: a webhook whose receiver is slow is held at many deaths that something else caused. One
+    // after the other, a slow receiver would delay those of other accounts.
+    mostInterruptions: 5,
+    interruptedAtOnce: total,
+    run: send,
+    setAside,
+  });
 
   async function lookAt(accountId: string): Promise<void> {
     if (!(await hasActiveWebhooks(read, accountId))) return;
@@ -114,9 +113,7 @@ export function createCourier(services: CourierServices, total: number = mostAtO
     if (hasMore) learnNews(accountId);
     const limit = places.countFree(accountId);
     if (limit === 0) crowded.add(accountId);
-    else
-      for (const claim of await claimReadyWebhooks(read, accountId, { ...getClaiming(), limit }))
-        start(claim);
+    else await worker.take(await listReadyWebhooks(read, accountId, limit));
   }
 
   async function lookAtNews(): Promise<void> {
@@ -130,23 +127,9 @@ export function createCourier(services: CourierServices, total: number = mostAtO
     if (fault !== undefined) throw fault.failure;
   }
 
-  async function lookForDue(): Promise<void> {
-    const fullAccounts = places.listFull();
-    const due = await listDueWebhooks(read, { fullAccounts, limit: dueOfLook, now: clock.now() });
-    const chosen = due.filter(({ account_id: accountId }) => {
-      if (places.countFree(accountId) === 0) return false;
-      places.take(accountId);
-      return true;
-    });
-    // Those that are claimed take them again.
-    for (const { account_id: accountId } of chosen) places.release(accountId);
-    if (chosen.length === 0) return;
-    for (const claim of await claimDueWebhooks(read, chosen, getClaiming())) start(claim);
-  }
-
   /** Finds what no notification announced. */
   async function check(): Promise<void> {
-    await hastenAfterClockChange(read, clock.now());
+    await hastenRetries(read, clock.now());
     const oldest = await readOldestWaiting(read);
     const waited = oldest === undefined ? 0 : clock.now().getTime() - oldest.getTime();
     metrics.setOldestWebhookDelivery(Math.max(0, waited / 1_000));
@@ -165,7 +148,7 @@ export function createCourier(services: CourierServices, total: number = mostAtO
       await lookAtNews();
       if (began >= dueAt) {
         dueAt = began + dueMilliseconds;
-        await lookForDue();
+        await worker.look();
       }
       if (began >= checkAt || mustCheck) {
         checkAt = began + checkMilliseconds;
@@ -180,8 +163,6 @@ export function createCourier(services: CourierServices, total: number = mostAtO
     }
   }
 
-  const waitForSending = () => Promise.all([...sending.values()].map(({ ended }) => ended));
-
   return {
     async run() {
       // Also after a failure of the database, when news may be lost.
@@ -192,16 +173,16 @@ export function createCourier(services: CourierServices, total: number = mostAtO
         await lookOften();
       } finally {
         stopping.removeEventListener('abort', wakeUp);
-        await waitForSending();
+        await worker.wait();
       }
     },
     async sendDue(accountId) {
-      await lookForDue();
+      await worker.look();
       learnNews(accountId);
       await lookAtNews();
-      while (sending.size > 0 || news.size > 0) {
-        await waitForSending();
-        await lookForDue();
+      while (worker.count() > 0 || news.size > 0) {
+        await worker.wait();
+        await worker.look();
         await lookAtNews();
       }
     },
