@@ -3,6 +3,7 @@ import type { AiAgentConfig, AiTaskStatus } from '@headgate/contract';
 import { addSeconds } from '../../kernel/clock.ts';
 import { type Read, type RowOf, statement, type Transaction, typed } from '../../kernel/database/database.ts';
 import { countInterruption, selectDueRows } from '../../kernel/work/interruption.ts';
+import { budgetStopType, selectBudgetStop } from '../../records/budgets/index.ts';
 import type { Grant } from './grant.ts';
 
 const keyTypes = { account_id: 'uuid', task_id: 'uuid', epoch: 'bigint' } as const;
@@ -120,6 +121,8 @@ const heldRow = {
   day_tokens: 'bigint',
   day_cost: 'bigint',
   day_milliseconds: 'bigint',
+  /** Null if the budget of the project stops nothing. */
+  budget_stop: budgetStopType,
   calls: typed<OpenCall[]>('jsonb'),
   last_turn: typed<LastTurn | null>('jsonb'),
   grants: typed<GrantColumn[]>('jsonb'),
@@ -133,6 +136,7 @@ const selectHeld = statement(
     t.sender_id, t.sender_credential_id, t.stop_at, t.wants_turn, t.news, t.last_position, t.turns, t.input_tokens,
     t.output_tokens, t.cost, t.milliseconds, t.failures, t.interruptions, coalesce(d.turns, 0) as day_turns, coalesce(d.tokens, 0) as day_tokens,
     coalesce(d.cost, 0) as day_cost, coalesce(d.milliseconds, 0) as day_milliseconds,
+    ${selectBudgetStop('t.account_id', 't.project_id', '$now')} as budget_stop,
     (select coalesce(jsonb_agg(jsonb_build_object('callId', c.call_id, 'turn', c.turn, 'groupId', c.group_id,
         'toolName', c.tool_name, 'input', c.input, 'inputDigest', encode(c.input_digest, 'base64'),
         'schemaDigest', encode(c.schema_digest, 'base64'), 'status', c.status, 'senderId', c.sender_id,

@@ -12,6 +12,7 @@ import {
 } from '../../kernel/work/work.ts';
 import { describeEnd, recordWorkEvents } from '../../kernel/work/work-records.ts';
 import { moveExecutionsWithEvents } from './execution.store.ts';
+import { recordRunUsage } from './execution-consumption.store.ts';
 import { closeOpenSteps } from './execution-step.store.ts';
 import { getLogKey } from './log-stream.ts';
 import { selectVariablesOfPlaces } from './place-variables.ts';
@@ -55,6 +56,8 @@ export function createExecutionOwner({ times, metrics, wakes }: WorkServices): W
       recordWorkEvents(moment, 'pipeline-execution-reclaimed', 'pipeline-execution', works);
     },
     onEnded(moment, ends) {
+      // Before open steps are closed: one of a lost agent counts until its lease expired.
+      recordRunUsage(moment, ends);
       for (const [status, alike] of Map.groupBy(ends, (end) => end.status)) {
         const executions = alike.map((end) => ({ id: end.workId, message: describeEnd(end) }));
         moveExecutionsWithEvents(moment, { to: status, executions }, 'pipeline-execution-ended');
