@@ -30,14 +30,14 @@ export function consumptionRoutes(
     const { from, before } = requireRange(query);
     const firstDay = new Date(from.getTime() - (from.getTime() % dayMilliseconds));
     const limit = chargedUserLimit;
-    const chargedUsers = await rows(usersOfDays, { from: firstDay, before, limit: limit + 1 });
-    if (chargedUsers.length > limit) throw createTooLarge(query, limit);
+    const users = await rows(usersOfDays, { from: firstDay, before, limit: limit + 1 });
+    if (users.length > limit) throw createTooLarge(query, limit);
     return {
       body: {
         consumedFrom: from.toISOString(),
         consumedBefore: before.toISOString(),
-        chargedUsers,
-        credits: chargedUsers.length * prices.perUser,
+        chargedUsers: users.map(({ username }) => ({ username })),
+        credits: users.length * prices.perUser,
       },
     };
   });
