@@ -5,8 +5,10 @@ import { test } from 'node:test';
 import type { EtlUserConsumption } from '@headgate/contract';
 import { requireProblem } from '../../testing/client.ts';
 import { createConsuming, describeDays, range } from '../../testing/consuming-project.ts';
+import { createPlace } from '../../testing/place.ts';
 import { claimSingle, completed, passTime } from '../../testing/runnable-project.ts';
 import { startTestServer } from '../../testing/server.ts';
+import { createEndedTestExecution } from '../../testing/tested-project.ts';
 import { countConsumption } from './counting.ts';
 
 const startsAt = new Date('2026-11-20T10:00:00.000Z');
@@ -176,6 +178,16 @@ test('the consumption of a deleted project remains, also of what ran then', asyn
   const [entry] = (await read())[0]?.consumption ?? [];
   assert.deepEqual([entry?.dimensions.projectId, entry?.dimensions.projectName], [projectId, projectName]);
   assert.deepEqual([entry?.units.runs, entry?.units.seconds], [1, 40]);
+});
+
+test('tests count for the pipeline that they test', async () => {
+  const account = await server.account();
+  const found = await createConsuming(server, account);
+  await createEndedTestExecution(await createPlace(account, { now: clock.now() }));
+  const today = clock.now().toISOString().slice(0, 10);
+  assert.deepEqual(describeDays(await found.read()), [
+    `${today} main.orch.yaml test: 2 runs, 0.071 s, 0 rows`,
+  ]);
 });
 
 test('who started runs is charged once a period, and schedules count for nobody', async () => {
