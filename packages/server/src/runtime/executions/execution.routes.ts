@@ -20,6 +20,7 @@ import { enqueueWork, sendCommand, type WorkTimes } from '../../kernel/work/work
 import { requireBudget } from '../../records/budgets/index.ts';
 import { requirePermissionIn } from '../../workspace/environments/index.ts';
 import { createStartParameters, requireStart, whatStartNeeds } from './execution.start.ts';
+import { recordCancellations } from './execution-cancel.ts';
 import {
   executionById,
   executionStatus,
@@ -27,10 +28,9 @@ import {
   presentDetail,
   presentExecution,
   requireExecution,
-} from './execution.store.ts';
-import { recordCancellations } from './execution-cancel.ts';
-import { computeIdBounds, listExecutions } from './execution-list.store.ts';
-import { presentStep, stepsOfRun } from './execution-step.store.ts';
+} from './store/execution.store.ts';
+import { computeIdBounds, listExecutions } from './store/execution-list.store.ts';
+import { presentStep, stepsOfRun } from './store/execution-step.store.ts';
 
 export interface ExecutionServices {
   database: Database;
