@@ -49,7 +49,7 @@ export const Consumption = named(
     units: Type.Object({
       seconds: Amount('Of components, tests or turns. Two at the same time count twice'),
       rows: Amount('That components reported'),
-      bytes: Amount('That components read from APIs'),
+      bytes: Amount('Of the responses of APIs, uncompressed, that components loaded'),
       runs: Amount('Of the pipeline, also as a child of another one; of ai, turns'),
       inputTokens: Amount('Of ai'),
       outputTokens: Amount('Of ai'),

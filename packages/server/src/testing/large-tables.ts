@@ -77,6 +77,7 @@ const values: Readonly<Record<string, string>> = {
   'backfill.counts': "case when n % 100 > 0 then '{}'::jsonb end",
   'blob_object.state':
     "(case when n % 100 = 0 then 'pending' when n % 100 = 1 then 'doomed' else 'live' end)::blob_object_state",
+  'budget.stop_at': '1000',
   'credential.account_role': "'MEMBER'",
   'delivery_rule.due_at': "now() + n * interval '1 second'",
   'delivery_rule.interruptions': '0',
@@ -207,6 +208,7 @@ function sqlValue({ table, name, type, label, endsKey }: Column): string {
     case 'int4':
     case 'int8':
     case 'float8':
+    case 'numeric':
       return 'n % 100';
     default:
       if (label !== null) return `'${label}'`;
