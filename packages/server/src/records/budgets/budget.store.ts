@@ -162,17 +162,26 @@ export async function notePassedBudgets(
     project_ids: projects.map(({ projectId }) => projectId),
     now,
   });
-  return new Map(
-    [...Map.groupBy(passed, (row) => row.account_id)].map(([accountId, rows]) => [
-      accountId,
-      rows.flatMap((row) => [
-        ...(row.warns ? [buildBudgetEvent('budget-warned', row, { after: presentBudget(row, now) })] : []),
-        ...(row.exceeds
-          ? [buildBudgetEvent('budget-limit-reached', row, { after: presentBudget(row, now) })]
-          : []),
-      ]),
-    ]),
-  );
+  const eventsOf = (row: (typeof passed)[number]) => [
+    ...(row.warns ? [buildPassedEvent('budget-warned', row, now)] : []),
+    ...(row.exceeds ? [buildPassedEvent('budget-limit-reached', row, now)] : []),
+  ];
+  const byAccount = Map.groupBy(passed, (row) => row.account_id);
+  return new Map(Array.from(byAccount, ([accountId, rows]) => [accountId, rows.flatMap(eventsOf)]));
+}
+
+/** `code`, `detail` and `since` are those of an alert. */
+function buildPassedEvent(
+  code: 'budget-warned' | 'budget-limit-reached',
+  row: BudgetRow & { project_id: string },
+  now: Date,
+): AccountEvent {
+  const budget = presentBudget(row, now);
+  const isLifted = row.lifted_until !== null && row.lifted_until > now;
+  const stops = code === 'budget-limit-reached' && row.stop_at !== null && !isLifted;
+  const stop = stops ? ' Nothing more starts.' : '';
+  const detail = `The project has spent ${budget.spent} of the ${budget.monthlyCredits} credits of its budget in ${budget.month}.${stop}`;
+  return buildBudgetEvent(code, row, { after: { ...budget, code, detail, since: now.toISOString() } });
 }
 
 export function buildBudgetEvent(

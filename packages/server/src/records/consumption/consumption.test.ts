@@ -3,12 +3,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { EtlUserConsumption } from '@headgate/contract';
+import { applyRetention } from '../../kernel/retention/retention.ts';
 import { requireProblem } from '../../testing/client.ts';
 import { createConsuming, describeDays, range } from '../../testing/consuming-project.ts';
 import { createPlace } from '../../testing/place.ts';
 import { claimSingle, completed, passTime } from '../../testing/runnable-project.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { createEndedTestExecution } from '../../testing/tested-project.ts';
+import { createConsumptionRetention } from './consumption.retention.ts';
 import { countConsumption } from './counting.ts';
 
 const startsAt = new Date('2026-11-20T10:00:00.000Z');
@@ -210,6 +212,23 @@ test('who started runs is charged once a period, and schedules count for nobody'
   requireProblem(await member.get(`/consumption?${range}`), 403, 'forbidden');
   const billing = await account.actor('BILLING_ADMIN');
   assert.equal((await billing.get(`/consumption?${range}`)).status, 200);
+});
+
+test('old days are removed, and the sum of this month stays', async () => {
+  const { run, read, setBudget, readBudget } = await createConsuming(server);
+  await setBudget({ monthlyCredits: 10 });
+  await run(100);
+  await read();
+  clock.advance(3 * 86_400);
+  await run(50);
+  assert.equal((await read()).length, 2);
+  const rules = createConsumptionRetention(2);
+  await applyRetention(server.deps, rules, clock.now(), async () => undefined);
+  assert.deepEqual(
+    (await read()).map(({ consumption }) => consumption.map(({ units }) => units.seconds)),
+    [[50]],
+  );
+  assert.ok((await readBudget()).spent >= 0.5);
 });
 
 test('a wrong range is refused with the reason', async () => {

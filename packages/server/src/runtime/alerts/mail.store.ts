@@ -291,7 +291,7 @@ const selectAlert = statement(
       alert_rule_id: 'uuid',
       project_id: 'uuid',
       name: 'text',
-      environment_name: 'text',
+      environment_name: 'text?',
     },
   },
   `
@@ -327,7 +327,7 @@ export function recordDead(
     const event = {
       name: 'alert-mail-failed',
       projectId,
-      environmentName: row.environment_name,
+      environmentName: row.environment_name ?? undefined,
       subject: { type: 'alert-rule', id, name },
       after: { alertId, recipient: mail.recipient, attempts: mail.attempts, error },
     } as const;
