@@ -8,6 +8,10 @@ export const monthOf = (time: string) => `date_trunc('month', ${time}::timestamp
 /** `2026-11` */
 export const describeMonth = (time: Date) => time.toISOString().slice(0, 7);
 
+/** SQL: a part of a budget, in credits. The product of two small floating point numbers would be an error. */
+export const limitOf = (budget: string, part: string) =>
+  `${budget}.monthly_credits::numeric * (${part})::numeric`;
+
 /** In credits. */
 export interface BudgetStop {
   spent: number;
@@ -16,12 +20,12 @@ export interface BudgetStop {
 
 /** SQL: a BudgetStop as JSON; null if nothing is stopped. The arguments are SQL. */
 export const selectBudgetStop = (account: string, project: string, now: string) =>
-  `(select json_build_object('spent', round(coalesce(spending.credits, 0), 6), 'limit', budgeted.monthly_credits * budgeted.stop_at)
+  `(select json_build_object('spent', round(coalesce(spending.credits, 0), 6), 'limit', round(${limitOf('budgeted', 'budgeted.stop_at')}, 6))
     from budget budgeted
     left join consumption_month spending on spending.account_id = budgeted.account_id
       and spending.month = ${monthOf(now)} and spending.project_id = budgeted.project_id
     where budgeted.account_id = ${account} and budgeted.project_id = ${project}
-      and coalesce(spending.credits, 0) >= (budgeted.monthly_credits * budgeted.stop_at)::numeric
+      and coalesce(spending.credits, 0) >= ${limitOf('budgeted', 'budgeted.stop_at')}
       and (budgeted.lifted_until is null or budgeted.lifted_until <= ${now}::timestamptz))`;
 
 export const budgetStopType = typed<BudgetStop | null>('json');

@@ -11,7 +11,7 @@ import type { AccountEvent } from '../../kernel/database/events.ts';
 import { makeEntityTag } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
-import { describeMonth, monthOf } from './budget-stop.ts';
+import { describeMonth, limitOf, monthOf } from './budget-stop.ts';
 
 const budgetRow = {
   budget_id: 'uuid',
@@ -129,8 +129,8 @@ const notePassed = statement(
   ), judged as (
     select h.account_id, h.project_id, h.budget_id, h.monthly_credits, h.warn_at, h.stop_at, h.lifted_until, h.version,
       coalesce(m.credits, 0) as spent, h.month,
-      coalesce(m.credits, 0) >= (h.monthly_credits * h.warn_at)::numeric and h.warned_month is distinct from h.month as warns,
-      coalesce(m.credits, 0) >= (h.monthly_credits * coalesce(h.stop_at, 1))::numeric
+      coalesce(m.credits, 0) >= ${limitOf('h', 'h.warn_at')} and h.warned_month is distinct from h.month as warns,
+      coalesce(m.credits, 0) >= ${limitOf('h', 'coalesce(h.stop_at, 1)')}
         and h.exceeded_month is distinct from h.month as exceeds
     from held h
     left join consumption_month m on m.account_id = h.account_id and m.month = h.month and m.project_id = h.project_id

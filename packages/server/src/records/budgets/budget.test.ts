@@ -85,6 +85,12 @@ test('a budget warns once and is used up once in a month, on whatever server', a
   assert.deepEqual(await listSorted(), [...all, 'budget-written']);
 });
 
+test('the least numbers are limits, too', async () => {
+  const { admin, budget } = await createConsuming(server);
+  const body = { monthlyCredits: 5e-324, warnAt: 5e-324, stopAt: 5e-324 };
+  assert.equal((await admin.send('PUT', budget, { body })).status, 200);
+});
+
 test('a new budget that is already spent says so at once', async () => {
   const found = await createConsuming(server);
   await found.run(70);
