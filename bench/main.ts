@@ -9,6 +9,7 @@ import { artifactList } from './artifact-list.ts';
 import { claimLatency } from './claim-latency.ts';
 import { cloneHere } from './clone-here.ts';
 import { connectors } from './connectors.ts';
+import { consumption } from './consumption.ts';
 import { directory } from './directory.ts';
 import { eventStream } from './event-stream.ts';
 import { eventsByTime } from './events-by-time.ts';
@@ -61,6 +62,7 @@ const works: Record<string, Work> = {
   'faulty-bodies': faultyBodies,
   deletion: projectDeletion,
   directory,
+  consumption,
   events: eventsByTime,
   'event-stream': eventStream,
   webhooks,

@@ -307,8 +307,8 @@ create table alert (
   alert_id uuid not null,
   cause text not null,
   reason text not null,
-  environment_name text not null,
-  pipeline_name text not null,
+  environment_name text,
+  pipeline_name text,
   execution_id uuid,
   schedule_id uuid,
   raised_at timestamp with time zone not null,
@@ -477,6 +477,22 @@ create table blob_object (
 CREATE INDEX blob_object_leaving ON public.blob_object USING btree (account_id, since) WHERE (state <> 'live'::blob_object_state);
 CREATE INDEX blob_object_sparse ON public.blob_object USING btree (account_id, object_key) WHERE ((state = 'live'::blob_object_state) AND ((live_bytes * 2) < size));
 
+create table budget (
+  account_id uuid not null,
+  project_id uuid not null,
+  budget_id uuid not null,
+  monthly_credits double precision not null,
+  warn_at double precision not null,
+  stop_at double precision,
+  lifted_until timestamp with time zone,
+  warned_month timestamp with time zone,
+  exceeded_month timestamp with time zone,
+  version bigint not null,
+  constraint budget_key PRIMARY KEY (account_id, project_id),
+  constraint budget_of_project FOREIGN KEY (account_id, project_id) REFERENCES project(account_id, project_id) ON DELETE CASCADE,
+  constraint budget_order CHECK ((stop_at >= warn_at))
+);
+
 create table certificate_authority (
   authority_id uuid not null,
   certificate text not null,
@@ -586,6 +602,61 @@ create table connector_profile (
 );
 CREATE UNIQUE INDEX connector_profile_alternate_id_taken ON public.connector_profile USING btree (account_id, kind, alternate_id) WHERE (deleted_at IS NULL);
 CREATE UNIQUE INDEX connector_profile_name_taken ON public.connector_profile USING btree (account_id, kind, name) WHERE (deleted_at IS NULL);
+
+create table consumption (
+  account_id uuid not null,
+  day timestamp with time zone not null,
+  project_id uuid not null,
+  environment_name text not null,
+  pipeline_name text not null,
+  kind text not null,
+  runs bigint not null,
+  milliseconds bigint not null,
+  row_count bigint not null,
+  byte_count bigint not null,
+  input_tokens bigint not null,
+  output_tokens bigint not null,
+  credits numeric not null,
+  constraint consumption_key PRIMARY KEY (account_id, day, project_id, environment_name, pipeline_name, kind),
+  constraint consumption_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(account_id) ON DELETE CASCADE
+) with (fillfactor=70);
+
+create table consumption_entry (
+  entry_id bigint not null generated always as identity,
+  account_id uuid not null,
+  day timestamp with time zone not null,
+  project_id uuid not null,
+  project_name text not null,
+  environment_name text not null,
+  pipeline_name text not null,
+  kind text not null,
+  runs bigint not null,
+  milliseconds bigint not null,
+  row_count bigint not null,
+  byte_count bigint not null,
+  input_tokens bigint not null,
+  output_tokens bigint not null,
+  user_name text,
+  constraint consumption_entry_key PRIMARY KEY (entry_id)
+) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_analyze_scale_factor=0.02);
+
+create table consumption_month (
+  account_id uuid not null,
+  month timestamp with time zone not null,
+  project_id uuid not null,
+  project_name text not null,
+  credits numeric not null,
+  constraint consumption_month_key PRIMARY KEY (account_id, month, project_id),
+  constraint consumption_month_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(account_id) ON DELETE CASCADE
+) with (fillfactor=70);
+
+create table consumption_user (
+  account_id uuid not null,
+  day timestamp with time zone not null,
+  user_name text not null,
+  constraint consumption_user_key PRIMARY KEY (account_id, day, user_name),
+  constraint consumption_user_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(account_id) ON DELETE CASCADE
+);
 
 create table credential (
   account_id uuid not null,
@@ -858,6 +929,7 @@ create table execution_step (
   progress jsonb,
   attempt integer,
   restart jsonb,
+  byte_count bigint,
   constraint execution_step_key PRIMARY KEY (account_id, execution_id, step_id),
   constraint execution_step_of_execution FOREIGN KEY (account_id, execution_id) REFERENCES pipeline_execution(account_id, execution_id) ON DELETE CASCADE
 );

@@ -149,9 +149,12 @@ function stringOf(schema: Schema, name: string): fc.Arbitrary<string> {
 
 function randomString({ format, pattern, minLength = 0, maxLength = 100 }: Schema): fc.Arbitrary<string> {
   if (format === 'uuid') return fc.uuid();
-  if (format === 'date-time') {
+  if (format === 'date-time' || format === 'date') {
     const [min, max] = [new Date('0001-01-01T00:00:00.000Z'), new Date('9999-12-31T23:59:59.999Z')];
-    return fc.date({ min, max, noInvalidDate: true }).map((date) => date.toISOString());
+    const length = format === 'date' ? 10 : 24;
+    const near = fc.constantFrom('2026-11-01', '2026-11-08', '2026-12-01').map((day) => new Date(day));
+    const any = fc.date({ min, max, noInvalidDate: true });
+    return fc.oneof(any, near).map((date) => date.toISOString().slice(0, length));
   }
   const fits = (text: string) =>
     isPlainText(text) && [...text].length >= minLength && [...text].length <= maxLength;

@@ -112,6 +112,11 @@ export const headings = [
     tag: 'Alerts',
     about: 'An alert rule of a project raises an event when executions or schedules need attention.',
   },
+  {
+    tag: 'Consumption',
+    about:
+      'What the account uses, by day and pipeline, what it costs in credits, and the budgets of projects.',
+  },
   { tag: 'Agent protocol', about: 'What agents and servers send to each other.' },
   {
     tag: 'Project tags',

@@ -9,9 +9,11 @@ import { aiTaskOutcomes } from './ai-task/ai-task.outcomes.ts';
 import { alertRuleOutcomes } from './alert-rule/alert-rule.outcomes.ts';
 import { artifactOutcomes } from './artifact/artifact.outcomes.ts';
 import { backfillOutcomes } from './backfill/backfill.outcomes.ts';
+import { budgetOutcomes } from './budget/budget.outcomes.ts';
 import { connectionOutcomes } from './connection/connection.outcomes.ts';
 import { connectorOauthOutcomes } from './connector-oauth/connector-oauth.outcomes.ts';
 import { connectorProfileOutcomes } from './connector-profile/connector-profile.outcomes.ts';
+import { consumptionOutcomes } from './consumption/consumption.outcomes.ts';
 import { credentialOutcomes } from './credential/credential.outcomes.ts';
 import { directoryOutcomes } from './directory/directory.outcomes.ts';
 import { enterpriseOauthOutcomes } from './enterprise-oauth/enterprise-oauth.outcomes.ts';
@@ -47,9 +49,11 @@ export const outcomeLists = [
   alertRuleOutcomes,
   artifactOutcomes,
   backfillOutcomes,
+  budgetOutcomes,
   connectionOutcomes,
   connectorOauthOutcomes,
   connectorProfileOutcomes,
+  consumptionOutcomes,
   credentialOutcomes,
   directoryOutcomes,
   enterpriseOauthOutcomes,

@@ -112,6 +112,18 @@ export const permissions = {
     project: [],
     environment: [],
   },
+  'consumption:manage': {
+    may: 'read the consumption of the account, and set the budgets of projects',
+    account: ['SUPER_ADMIN', 'BILLING_ADMIN'],
+    project: [],
+    environment: [],
+  },
+  'budget:read': {
+    may: 'read the budget of a project, and what the project has spent',
+    account: ['SUPER_ADMIN', 'BILLING_ADMIN'],
+    project: ['OWNER', 'CONTRIBUTOR', 'VIEWER'],
+    environment: [],
+  },
   'webhooks:manage': {
     may: 'manage the webhooks of the account',
     account: ['SUPER_ADMIN', 'ADMIN'],

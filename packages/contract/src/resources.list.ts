@@ -11,11 +11,13 @@ import { alertRuleOperations } from './alert-rule/alert-rule.ts';
 import { artifactOperations } from './artifact/artifact.ts';
 import { artifactUploadOperations } from './artifact/artifact-upload.ts';
 import { backfillOperations } from './backfill/backfill.ts';
+import { budgetOperations } from './budget/budget.ts';
 import { connectionOperations } from './connection/connection.ts';
 import { dataPlatformConnectionOperations } from './connection/data-platform-connection.ts';
 import { connectorOauthOperations } from './connector-oauth/connector-oauth.ts';
 import { connectorProfileOperations } from './connector-profile/connector-profile.ts';
 import { connectorTestOperations } from './connector-profile/connector-test.ts';
+import { consumptionOperations } from './consumption/consumption.ts';
 import { credentialOperations } from './credential/credential.ts';
 import { directoryOperations } from './directory/directory.ts';
 import { scimGroupOperations } from './directory/scim-group.ts';
@@ -83,12 +85,14 @@ export * from './artifact/artifact.ts';
 export * from './artifact/artifact-upload.ts';
 export * from './artifact/asset-path.ts';
 export * from './backfill/backfill.ts';
+export * from './budget/budget.ts';
 export * from './connection/connection.ts';
 export * from './connection/data-platform-connection.ts';
 export * from './connector-oauth/connector-oauth.ts';
 export * from './connector-profile/connector-profile.ts';
 export * from './connector-profile/connector-profile-shape.ts';
 export * from './connector-profile/connector-test.ts';
+export * from './consumption/consumption.ts';
 export * from './credential/credential.ts';
 export * from './directory/directory.ts';
 export * from './directory/scim-error.ts';
@@ -151,11 +155,13 @@ export const operationLists = [
   artifactOperations,
   artifactUploadOperations,
   backfillOperations,
+  budgetOperations,
   connectionOperations,
   dataPlatformConnectionOperations,
   connectorOauthOperations,
   connectorProfileOperations,
   connectorTestOperations,
+  consumptionOperations,
   credentialOperations,
   directoryOperations,
   scimGroupOperations,

@@ -44,6 +44,9 @@ export const Step = Type.Object({
   finishedAt: Type.Optional(DateTime),
   message: Type.Optional(Type.String({ maxLength: 10_000 })),
   rowCount: Type.Optional(Type.Integer({ minimum: 0 })),
+  byteCount: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'Bytes of the responses of an API, uncompressed' }),
+  ),
   childPipeline: Type.Optional(
     Type.Object({ id: Uuid, name: Type.String({ minLength: 1, maxLength: 1_200 }) }),
   ),

@@ -216,6 +216,7 @@ export const sendAiTaskMessage = operation({
     'ai-task-config-running',
     'ai-task-full',
     'ai-task-budget',
+    'budget-exceeded',
     'too-many-ai-tasks',
     'ai-task-config-fixed',
     'environment-not-found',

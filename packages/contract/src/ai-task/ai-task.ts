@@ -106,6 +106,7 @@ export const createAiTask = operation({
   problems: [
     'environment-not-found',
     'ai-task-budget',
+    'budget-exceeded',
     'too-many-ai-tasks',
     'grant-refused',
     'grant-without-effect',

@@ -37,6 +37,12 @@ export const alertRuleOutcomes = {
           ? `body.condition.${member} is required with the type ${type}, for example 30.`
           : `body.condition.${member} has no meaning with the type ${type}: leave it out.`,
     ),
+    'alert-filter': kind<{ member: string }>(
+      422,
+      'A rule of the type BUDGET, which is about the whole project, has a filter.',
+      ({ member }) =>
+        `${member} has no meaning with the type BUDGET, which is about the whole project: leave it out, or remove it from the rule by null.`,
+    ),
     'unknown-schedule': kind<{ id: string }>(
       422,
       'The body names a schedule that the project does not have.',

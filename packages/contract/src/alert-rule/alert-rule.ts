@@ -27,6 +27,7 @@ export const alertConditionTypes = [
   'LONGER_THAN_USUAL',
   'NOT_STARTED',
   'SCHEDULE_PROBLEM',
+  'BUDGET',
 ] as const;
 export type AlertConditionType = (typeof alertConditionTypes)[number];
 
@@ -37,7 +38,8 @@ const AlertCondition = named(
       description:
         'FAILED: an execution failed. RECOVERED: one succeeded after the one before it failed. ' +
         'LONGER_THAN: it has taken longer than `minutes`. LONGER_THAN_USUAL: it has taken longer than `factor` times the median of its last successful executions, and a minute. ' +
-        'NOT_STARTED: no agent has started it `minutes` after its tick. SCHEDULE_PROBLEM: a schedule cannot start executions',
+        'NOT_STARTED: no agent has started it `minutes` after its tick. SCHEDULE_PROBLEM: a schedule cannot start executions. ' +
+        'BUDGET: the budget of the project warns or is used up',
     }),
     minutes: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 44_640, description: 'Of LONGER_THAN and NOT_STARTED' }),
@@ -128,8 +130,8 @@ export const Alert = named(
     alertId: Uuid,
     raisedAt: DateTime,
     reason: Type.String({ maxLength: alertReasonLimit }),
-    environmentName: EnvironmentName,
-    pipelineName: Type.String({ maxLength: 1_024 }),
+    environmentName: Type.Optional(EnvironmentName),
+    pipelineName: Type.Optional(Type.String({ maxLength: 1_024 })),
     pipelineExecutionId: Type.Optional(Uuid),
     scheduleId: Type.Optional(Uuid),
     mails: Type.Optional(
@@ -191,6 +193,7 @@ export const createAlertRule = operation({
     'alert-rule-name-taken',
     'too-many-alert-rules',
     'alert-condition',
+    'alert-filter',
     'unknown-environment',
     'unknown-schedule',
     'unknown-webhook',
@@ -240,6 +243,7 @@ export const updateAlertRule = operation({
     'alert-rule-name-taken',
     'etag-mismatch',
     'alert-condition',
+    'alert-filter',
     'unknown-environment',
     'unknown-schedule',
     'unknown-webhook',

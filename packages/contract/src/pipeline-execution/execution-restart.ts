@@ -66,6 +66,7 @@ export const restartPipelineExecution = operation({
     'artifact-disabled',
     'execution-tag-running',
     'queue-full',
+    'budget-exceeded',
     'unknown-agent',
   ],
   events: ['pipeline-execution-requested'],

@@ -124,6 +124,7 @@ export const startPipelineExecution = operation({
     'pipeline-unreadable',
     'execution-tag-running',
     'queue-full',
+    'budget-exceeded',
     'unknown-agent',
     'environment-without-agent',
     'unknown-pipeline-variable',

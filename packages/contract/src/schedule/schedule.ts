@@ -337,7 +337,7 @@ export const runSchedule = operation({
   environmentFrom: 'resource',
   params: Type.Object(schedulePath),
   success: { status: 201, body: Type.Object({ pipelineExecutionId: Uuid }), headers: ['Location'] },
-  problems: ['schedule-not-found', 'schedule-running', ...startProblems],
+  problems: ['schedule-not-found', 'schedule-running', 'budget-exceeded', ...startProblems],
   events: ['pipeline-execution-requested'],
 });
 

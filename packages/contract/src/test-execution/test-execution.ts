@@ -60,6 +60,7 @@ export const startTestExecution = operation({
     'too-many-tests',
     'execution-tag-running',
     'queue-full',
+    'budget-exceeded',
     'unknown-agent',
     'environment-without-agent',
   ],

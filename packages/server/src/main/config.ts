@@ -10,6 +10,7 @@ import { type LogLevel, logLevels } from '../kernel/log.ts';
 import { parseEgressAllow } from '../kernel/security/egress.ts';
 import { parseMasterKey, Secret } from '../kernel/security/sealed.ts';
 import type { WorkTimes } from '../kernel/work/work.ts';
+import type { Prices } from '../records/consumption/index.ts';
 import type { AiSettings } from '../runtime/ai-tasks/index.ts';
 import type { MailLimits, MailSettings } from '../runtime/alerts/index.ts';
 import { readAiSettings } from './ai-settings.ts';
@@ -18,6 +19,7 @@ import { readCertificate, type TlsFiles } from './http/certificate.ts';
 import { parseOrigins } from './http/cors.ts';
 import { findExposureFault, isLoopback, parseTrustedProxies } from './http/exposure.ts';
 import { readMailLimits, readMailSettings } from './mail-settings.ts';
+import { readPrices } from './price-settings.ts';
 import { createReader, type Environment, type Reader } from './setting-reader.ts';
 
 export interface Config {
@@ -90,9 +92,17 @@ export interface Config {
   /** Undefined: the server sends no mail. */
   mail: MailSettings | undefined;
   mailLimits: MailLimits;
+  /** In credits. */
+  prices: Prices;
   /** In days; undefined to keep forever. */
   retention: Record<
-    'eventDays' | 'executionDays' | 'logDays' | 'deliveryDays' | 'deadDeliveryDays' | 'aiTaskDays',
+    | 'eventDays'
+    | 'executionDays'
+    | 'logDays'
+    | 'deliveryDays'
+    | 'deadDeliveryDays'
+    | 'aiTaskDays'
+    | 'consumptionDays',
     number | undefined
   >;
   postgresUser: string | undefined;
@@ -180,11 +190,13 @@ export function loadConfig(environment: Environment = process.env): Config {
     alertTurnMilliseconds: 2_000,
     mail: readMailSettings(read, faults),
     mailLimits: readMailLimits(read),
+    prices: readPrices(read),
     retention: {
       eventDays: read.days('HEADGATE_RETENTION_EVENTS_DAYS', 365),
       executionDays: read.days('HEADGATE_RETENTION_EXECUTIONS_DAYS', 365),
       logDays: read.days('HEADGATE_RETENTION_LOGS_DAYS', 90),
       aiTaskDays: read.days('HEADGATE_RETENTION_AI_TASKS_DAYS', 365),
+      consumptionDays: read.days('HEADGATE_RETENTION_CONSUMPTION_DAYS', 1_096),
       deliveryDays: read.days('HEADGATE_RETENTION_DELIVERIES_DAYS', 7),
       deadDeliveryDays: read.days('HEADGATE_RETENTION_DEAD_DELIVERIES_DAYS', 30),
     },

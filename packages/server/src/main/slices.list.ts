@@ -27,6 +27,8 @@ import { hostedRepositories } from '../delivery/hosted-repositories/index.ts';
 import { repositories } from '../delivery/repositories/index.ts';
 import { repositoryMigrations } from '../delivery/repository-migrations/index.ts';
 import { sharedPipelines } from '../delivery/shared-pipelines/index.ts';
+import { budgets } from '../records/budgets/index.ts';
+import { consumption } from '../records/consumption/index.ts';
 import { events } from '../records/events/index.ts';
 import { webhooks } from '../records/webhooks/index.ts';
 import { agentLink } from '../runtime/agent-link/index.ts';
@@ -74,6 +76,8 @@ export const slices = [
   repositories,
   repositoryMigrations,
   sharedPipelines,
+  budgets,
+  consumption,
   events,
   webhooks,
   agentLink,

@@ -20,6 +20,8 @@ import { gitDeliveryGuards } from '../delivery/git-delivery/git-delivery.guards.
 import { repositoryGuards } from '../delivery/repositories/repository.guards.ts';
 import { repositoryMigrationGuards } from '../delivery/repository-migrations/repository-migration.guards.ts';
 import { sharedPipelineGuards } from '../delivery/shared-pipelines/shared-pipeline.guards.ts';
+import { budgetGuards } from '../records/budgets/budget.guards.ts';
+import { consumptionGuards } from '../records/consumption/consumption.guards.ts';
 import { eventGuards } from '../records/events/event.guards.ts';
 import { webhookGuards } from '../records/webhooks/webhook.guards.ts';
 import { agentLinkGuards } from '../runtime/agent-link/agent-link.guards.ts';
@@ -58,6 +60,8 @@ export const guards = [
   repositoryGuards,
   repositoryMigrationGuards,
   sharedPipelineGuards,
+  budgetGuards,
+  consumptionGuards,
   eventGuards,
   webhookGuards,
   agentLinkGuards,

@@ -74,6 +74,7 @@ const values: Readonly<Record<string, string>> = {
   'backfill.counts': "case when n % 100 > 0 then '{}'::jsonb end",
   'blob_object.state':
     "(case when n % 100 = 0 then 'pending' when n % 100 = 1 then 'doomed' else 'live' end)::blob_object_state",
+  'budget.stop_at': '1000',
   'credential.account_role': "'MEMBER'",
   'directory_group.role': "'VIEWER'",
   'directory_member.group_id': 'md5((n / 100)::text)::uuid',
@@ -201,6 +202,7 @@ function sqlValue({ table, name, type, label, endsKey }: Column): string {
     case 'int4':
     case 'int8':
     case 'float8':
+    case 'numeric':
       return 'n % 100';
     default:
       if (label !== null) return `'${label}'`;

@@ -9,6 +9,8 @@ export interface ActionResult {
   status: 'SUCCESS' | 'FAILED' | 'CANCELLED';
   message?: string;
   rowCount?: number;
+  /** Read from an API. */
+  byteCount?: number;
   /** The result of an `if`. */
   branch?: boolean;
   fromChild?: boolean;

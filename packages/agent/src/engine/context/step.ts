@@ -13,7 +13,7 @@ const noteMilliseconds = 250;
 const messageLimit = 10_000;
 
 export type StepChange = Partial<
-  Pick<Step, 'status' | 'message' | 'rowCount' | 'childPipeline' | 'progress' | 'sql'>
+  Pick<Step, 'status' | 'message' | 'rowCount' | 'byteCount' | 'childPipeline' | 'progress' | 'sql'>
 >;
 
 export interface RunningStep {

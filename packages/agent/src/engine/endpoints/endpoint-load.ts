@@ -41,6 +41,8 @@ interface Gathering {
   file: RowFile;
   rows: number;
   pages: number;
+  /** Of the responses, uncompressed. */
+  bytes: number;
 }
 
 export async function loadEndpoint(
@@ -70,12 +72,14 @@ export async function loadEndpoint(
       file,
       rows: 0,
       pages: 0,
+      bytes: 0,
     };
     const print = (line: string) =>
       load.isVerbose ? ports.log(line, { step: step.current().stepId, stream: 'component' }) : undefined;
     await readPages(port, source.rowsPerPage, gathering, print, limit);
     const rowCount = await fill(gathering, { key, before, value: gathering.mark?.value }, context);
-    return { status: 'SUCCESS', rowCount, message: describe(gathering, source.rowsPerPage) };
+    const { bytes: byteCount } = gathering;
+    return { status: 'SUCCESS', rowCount, byteCount, message: describe(gathering, source.rowsPerPage) };
   } finally {
     await port.close();
     await file.remove();
@@ -163,6 +167,7 @@ async function readPages(
     if (isCounted(paging)) requireAnother(response, page, before, number);
     before = page.rows;
     gathering.pages += 1;
+    gathering.bytes += Buffer.byteLength(response.text);
     // With a limit the next page may not be needed, so what leads to it is not read before.
     const isLimited = load.rowLimit !== undefined;
     const isFull: boolean = isLimited && (await takeResponse(response, page, number, gathering));

@@ -79,12 +79,13 @@ function describeLateness({ context }: PipelineRun, result: ActionResult): Actio
 
 function finishStep(
   step: RunningStep,
-  { status, message, rowCount }: ActionResult,
+  { status, message, rowCount, byteCount }: ActionResult,
   end: EndRecord = {},
 ): void {
   const change = {
     ...(message === undefined ? {} : { message }),
     ...(rowCount === undefined ? {} : { rowCount }),
+    ...(byteCount === undefined ? {} : { byteCount }),
   };
   step.finish(status, change, end);
 }

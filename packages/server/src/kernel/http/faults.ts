@@ -154,6 +154,7 @@ function checkText(schema: JsonSchema, text: string, path: Path | undefined, sea
 /** Descriptions of JSON Schema formats that complete "must be …". */
 const formatForms: Readonly<Record<string, string>> = {
   'date-time': 'a date-time such as 2026-01-01T00:00:00Z',
+  date: 'a date such as 2026-01-31',
   uuid: 'a UUID in lower case such as 0198c2f4-5d1e-7c3a-9b42-6f0e8d7c1a23',
   id: 'an id in lower case, as responses give it',
   uri: 'a URI such as https://example.com/path',

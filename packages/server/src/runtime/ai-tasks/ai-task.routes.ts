@@ -17,6 +17,7 @@ import type { Endpoints, FindPlace } from '../../kernel/endpoint/endpoint.ts';
 import { computePageBounds, makePagingToken } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
+import { requireBudgetOf } from '../../records/budgets/index.ts';
 import { writeDecisions } from './call/decisions.ts';
 import { requireConfig } from './call/follow-up.ts';
 import { presentMessage, readPosition } from './message-page.ts';
@@ -69,7 +70,9 @@ export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): voi
 
   endpoints.write(createAiTask, async ({ tx, scope, body, now, newId }) => {
     const { agentConfig: config, message, grantedPermissions: grants = [] } = body;
-    await requireAccountBudget(tx, settings, scope.accountId, now);
+    const { accountId } = scope;
+    await requireBudgetOf(tx.query, { accountId, projectId: config.projectId }, now);
+    await requireAccountBudget(tx, settings, accountId, now);
     await requireRoomForTask(tx, settings, scope.accountId);
     const taskId = newId();
     const description = toStoredText(message, descriptionLength);
@@ -164,6 +167,7 @@ export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): voi
     const task = await lockTask(tx, scope, taskId);
     const config = requireConfig(task, body.agentConfig, params.taskId);
     if (task.last_position >= mostMessages) throw problem('ai-task-full', { limit: mostMessages });
+    await requireBudgetOf(tx.query, { accountId: scope.accountId, projectId: task.project_id }, now);
     requireTaskBudget(task, settings);
     await requireAccountBudget(tx, settings, scope.accountId, now);
     const key = { account_id: scope.accountId, task_id: taskId, now };

@@ -1,6 +1,7 @@
 /** Chooses the next step of a task. */
 
 import { describeInterruption, mostInterruptions } from '../../kernel/work/interruption.ts';
+import { createBudgetProblem } from '../../records/budgets/index.ts';
 import { findDueCall, makeCall, writeCallEnds } from './call/call.ts';
 import { mostMessages } from './model/ai-settings.ts';
 import { findUsedUp, findUsedUpOf, type UsedUp } from './store/budget.ts';
@@ -37,15 +38,16 @@ export async function takeStep(step: Step): Promise<NextStep> {
       status: 'STOPPED',
       reason: 'There is nothing left to do.',
     });
-  const spent = findSpent(step);
+  const spent = findSpent(step, now);
   if (spent !== undefined)
     return endWith(step, 'STOPPED', { type: 'state', status: 'STOPPED', reason: spent });
   return takeTurn(step);
 }
 
 /** The budget that is used up, in words. */
-function findSpent({ services: { settings }, task }: Step): string | undefined {
+function findSpent({ services: { settings }, task }: Step, now: Date): string | undefined {
   if (task.last_position >= mostMessages) return `The task has ${mostMessages} messages, which is the limit.`;
+  if (task.budget_stop !== null) return createBudgetProblem(task.budget_stop, now).message;
   const ofTask = findUsedUpOf(task, settings);
   if (ofTask !== undefined) return describeSpent('The task', ofTask);
   const today = {

@@ -105,6 +105,7 @@ export function alertRuleRoutes({ read, write }: Endpoints, services: AlertRuleS
       last_raised_at: null,
       created_at: now,
     };
+    requireFilters(row);
     insertAlertRule(tx, scope, params.projectId, row);
     const after = presentAlertRule(row);
     return {
@@ -135,6 +136,7 @@ export function alertRuleRoutes({ read, write }: Endpoints, services: AlertRuleS
       enabled: body.enabled ?? stored.enabled,
       version: stored.version + 1,
     };
+    requireFilters(row);
     if (isWider(row, stored)) row.active_since = now;
     updateAlertRuleRow(tx, scope, row);
     const states = { before: presentAlertRule(stored), after: presentAlertRule(row) };
@@ -177,6 +179,17 @@ function isWider(row: AlertRuleRow, stored: AlertRuleRow): boolean {
       ...[each.pipeline_name, each.schedule_id, each.enabled],
     ]);
   return pick(row) !== pick(stored);
+}
+
+/** Throws `alert-filter`. */
+function requireFilters(row: AlertRuleRow): void {
+  if (row.condition_type !== 'BUDGET') return;
+  const filters = [
+    ['environmentName', row.environment_name],
+    ['pipelineName', row.pipeline_name],
+    ['scheduleId', row.schedule_id],
+  ] as const;
+  for (const [member, value] of filters) if (value !== null) throw problem('alert-filter', { member });
 }
 
 const defaultFactor = 3;

@@ -167,8 +167,8 @@ const alertRow = {
   alert_id: 'uuid',
   raised_at: 'timestamptz',
   reason: 'text',
-  environment_name: 'text',
-  pipeline_name: 'text',
+  environment_name: 'text?',
+  pipeline_name: 'text?',
   execution_id: 'uuid?',
   schedule_id: 'uuid?',
 } satisfies ColumnTypes;
@@ -205,9 +205,9 @@ export function presentAlert(row: RowOf<typeof listedAlertRow>): Alert {
     alertId: row.alert_id,
     raisedAt: row.raised_at.toISOString(),
     reason: row.reason,
-    environmentName: row.environment_name,
-    pipelineName: row.pipeline_name,
   };
+  if (row.environment_name !== null) alert.environmentName = row.environment_name;
+  if (row.pipeline_name !== null) alert.pipelineName = row.pipeline_name;
   if (row.execution_id !== null) alert.pipelineExecutionId = row.execution_id;
   if (row.schedule_id !== null) alert.scheduleId = row.schedule_id;
   if (row.mails !== null)

@@ -55,6 +55,35 @@ async function createScene() {
   return { ...scene, rules, createRule, repeatRule, run, listAlerts, countAlerts };
 }
 
+test('a budget that warns and that is used up raises an alert of each, once a month', async () => {
+  const { admin, made, rules, createRule, listAlerts, run } = await createScene();
+  const rule = await createRule({ condition: { type: 'BUDGET' } });
+  const failed = await createRule({ condition: { type: 'FAILED' } });
+  const budget = (body: object) => admin.send('PUT', `${made.path}/budget`, { body });
+  await budget({ monthlyCredits: 100 });
+  await run('SUCCESS');
+  assert.deepEqual(await listAlerts(rule), []);
+  await budget({ monthlyCredits: 0, warnAt: 0, stopAt: 0 });
+  await budget({ monthlyCredits: 0, warnAt: 0, stopAt: 0 });
+  const alerts = await listAlerts(rule);
+  assert.deepEqual(
+    alerts.map(({ environmentName, pipelineName }) => [environmentName, pipelineName]),
+    [
+      [undefined, undefined],
+      [undefined, undefined],
+    ],
+  );
+  const reasons = alerts.map(({ reason }) => reason).toSorted();
+  assert.match(reasons[0] ?? '', /^The project has spent 0 of the 0 credits of its budget in 20\d\d-\d\d\.$/);
+  assert.match(reasons[1] ?? '', /\. Nothing more starts\.$/);
+  assert.deepEqual(await listAlerts(failed), []);
+  const narrow = { name: 'narrow', condition: { type: 'BUDGET' }, environmentName: 'dev' };
+  const refused = requireProblem(await admin.post(rules, narrow), 422, 'alert-filter');
+  assert.match(refused.detail, /^environmentName has no meaning/);
+  const patched = await admin.patch(`${rules}/${rule.alertRuleId}`, { pipelineName: 'main' });
+  requireProblem(patched, 422, 'alert-filter');
+});
+
 test('a failed execution raises an alert, and the next success raises one of recovery', async () => {
   const { admin, createRule, run, listAlerts } = await createScene();
   const failed = await createRule({ condition: { type: 'FAILED' } });

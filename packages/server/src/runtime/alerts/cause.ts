@@ -11,10 +11,11 @@ export const causeRow = {
   factor: 'double precision?',
   webhook_ids: typed<readonly string[]>('uuid[]'),
   emails: typed<readonly string[]>('text[]'),
-  environment_name: 'text',
-  pipeline_name: 'text',
+  /** Null, like the pipeline, for a budget. */
+  environment_name: 'text?',
+  pipeline_name: 'text?',
   schedule_id: 'uuid?',
-  /** Null for a schedule that started no run. */
+  /** Null for a schedule that started no run, and for a budget. */
   execution_id: 'uuid?',
   status: typed<ExecutionStatus | null>('execution_status'),
   message: 'text?',

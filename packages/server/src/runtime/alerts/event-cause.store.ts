@@ -1,4 +1,4 @@
-/** Events of the log that may raise alerts: ends of runs, and ticks that started no run. */
+/** Events of the log that may raise alerts: ends of runs, ticks that started no run, and limits of budgets. */
 import { alertRuleLimit } from '@headgate/contract';
 import { type Read, statement, type Transaction } from '../../kernel/database/database.ts';
 import { type Cause, causeRow, isAboutPipeline, ruleColumns, sameRuns, usualSeconds } from './cause.ts';
@@ -18,11 +18,14 @@ const selectEnd = statement(
     order by e.position limit $scanned::integer) scanned`,
 );
 
+const budgetEvents = "'budget-warned', 'budget-limit-reached'";
+
 // As the tick was missed: the schedule may have recovered since.
 const problemOfEvent = ['code', 'detail', 'since']
   .map((member) => {
     const type = member === 'since' ? 'timestamptz' : 'text';
-    return `case when e.name = 'schedule-tick-missed' then (e.state_after ->> '${member}')::${type} else s.problem_${member} end as problem_${member}`;
+    return `case when e.name in ('schedule-tick-missed', ${budgetEvents}) then (e.state_after ->> '${member}')::${type}
+      else s.problem_${member} end as problem_${member}`;
   })
   .join(', ');
 
@@ -49,7 +52,8 @@ const selectEventCauses = statement(
     left join schedule s on s.account_id = e.account_id
       and s.schedule_id = case when e.subject_type = 'schedule' then e.subject_id::uuid else x.schedule_id end
     where e.account_id = $account_id and e.position > $after and e.position <= $through
-      and e.name in ('pipeline-execution-ended', 'schedule-tick-missed') and (x.execution_id is not null or s.schedule_id is not null)
+      and e.name in ('pipeline-execution-ended', 'schedule-tick-missed', ${budgetEvents})
+      and (x.execution_id is not null or s.schedule_id is not null or e.name in (${budgetEvents}) and r.condition_type = 'BUDGET')
       and (r.schedule_id is null or r.schedule_id = coalesce(x.schedule_id, s.schedule_id))
       and ${isAboutPipeline('coalesce(x.pipeline_name, s.pipeline_name)')}
     order by e.position

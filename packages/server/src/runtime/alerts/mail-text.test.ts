@@ -30,6 +30,19 @@ test('a subject is one line in which no mail program finds a link', () => {
   }
 });
 
+test('a mail about a budget names the project', () => {
+  const { about, ...alert } = makeAlert('');
+  const ofProject = {
+    environment_name: null,
+    pipeline_name: null,
+    execution_id: null,
+    condition_type: 'BUDGET',
+  };
+  const { subject, text } = render({ ...alert, about: { ...about, ...ofProject } as typeof about });
+  assert.equal(subject, '[Headgate] P spends its budget');
+  assert.doesNotMatch(text, /^(Environment|Pipeline|Execution)/m);
+});
+
 test('a mail is bounded, however many rules and long names it has', () => {
   const alerts = Array.from({ length: 1_000 }, (_, each) => ({
     ...makeAlert('p'.repeat(5_000), `${each} ${'n'.repeat(5_000)}`),

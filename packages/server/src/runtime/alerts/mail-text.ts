@@ -24,6 +24,7 @@ const verbs: Readonly<Record<AlertConditionType, string>> = {
   LONGER_THAN_USUAL: 'takes longer than usual',
   NOT_STARTED: 'has not started',
   SCHEDULE_PROBLEM: 'cannot be started by its schedule',
+  BUDGET: 'spends its budget',
 };
 
 const mostReasons = 10;
@@ -37,14 +38,15 @@ export function renderAlertMail(
 ): { subject: string; text: string } {
   const [first] = alerts;
   if (first === undefined) throw new Error('A mail needs an alert.');
-  return { subject: renderSubject(first), text: renderText(first, alerts, place) };
+  return { subject: renderSubject(first, place), text: renderText(first, alerts, place) };
 }
 
 /** One line, such as `[Headgate] Nightly load failed in prod`. */
-function renderSubject({ about }: RaisedAlert): string {
-  const pipeline = about.pipeline_name.replace(/\.(orch|tran)\.yaml$/, '').replace(/^.*\//, '');
-  const end = ` ${verbs[about.condition_type]} in ${about.environment_name}`;
-  const subject = avoidLinks(renderName(`[Headgate] ${pipeline}${end}`));
+function renderSubject({ about }: RaisedAlert, { projectName }: MailPlace): string {
+  const { pipeline_name: pipeline, environment_name: environment } = about;
+  const name = pipeline?.replace(/\.(orch|tran)\.yaml$/, '').replace(/^.*\//, '') ?? projectName;
+  const end = ` ${verbs[about.condition_type]}${environment === null ? '' : ` in ${environment}`}`;
+  const subject = avoidLinks(renderName(`[Headgate] ${name}${end}`));
   return cutText(subject, longestSubject);
 }
 

@@ -264,7 +264,7 @@ const selectAlert = statement(
       alert_rule_id: 'uuid',
       project_id: 'uuid',
       name: 'text',
-      environment_name: 'text',
+      environment_name: 'text?',
     },
   },
   `
@@ -294,7 +294,7 @@ export function recordDead(
     const event = {
       name: 'alert-mail-failed',
       projectId,
-      environmentName: row.environment_name,
+      environmentName: row.environment_name ?? undefined,
       subject: { type: 'alert-rule', id, name },
       after: { alertId, recipient, attempts, error },
     } as const;

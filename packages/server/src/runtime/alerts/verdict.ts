@@ -13,6 +13,7 @@ const fewestSeconds = 60;
 
 /** Undefined if the condition of the rule is not true. */
 export function judge(cause: Cause, now: Date): Verdict | undefined {
+  if (cause.condition_type === 'BUDGET') return judgeBudget(cause);
   const reason = cause.execution_id === null ? judgeSchedule(cause) : judgeRun(cause, now);
   if (reason === undefined) return undefined;
   const isOfSchedule = cause.condition_type === 'SCHEDULE_PROBLEM' || cause.execution_id === null;
@@ -22,6 +23,18 @@ export function judge(cause: Cause, now: Date): Verdict | undefined {
     // The execution has the whole message. PostgreSQL refuses half a character.
     reason: reason.slice(0, alertReasonLimit).toWellFormed(),
   };
+}
+
+/** Once for each event, which is recorded once a month. */
+function judgeBudget({
+  execution_id,
+  schedule_id,
+  problem_code: code,
+  problem_since,
+  problem_detail,
+}: Cause) {
+  if (execution_id !== null || schedule_id !== null || problem_detail === null) return undefined;
+  return { cause: `${code} ${problem_since?.toISOString()}`, reason: problem_detail };
 }
 
 function judgeRun(cause: Cause, now: Date): string | undefined {
@@ -60,6 +73,8 @@ function judgeRun(cause: Cause, now: Date): string | undefined {
       return status === 'FORBIDDEN'
         ? judgeSchedule({ ...cause, problem_detail: cause.problem_detail ?? message })
         : undefined;
+    case 'BUDGET':
+      return undefined;
   }
 }
 

@@ -2,8 +2,10 @@
 import type { BackfillStatus } from '@headgate/contract';
 import { addSeconds } from '../../kernel/clock.ts';
 import type { AccountEvent } from '../../kernel/database/events.ts';
+import type { Problem } from '../../kernel/http/problems.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import { createQueueProblem, type QueueLimit } from '../../kernel/work/queued-runs.ts';
+import { createBudgetProblem } from '../../records/budgets/index.ts';
 import { buildRunEvent, type FoundStart, type NewRun } from '../executions/index.ts';
 import { createScheduledRun, type ScheduleRow } from '../schedules/index.ts';
 import { type MovedBackfill, readProblem } from './backfill.store.ts';
@@ -41,11 +43,10 @@ export function advanceBackfill(due: Due, now: Date, newId: NewId): RoundOutcome
 }
 
 function startTicks(due: Due, room: number, now: Date, newId: NewId): RoundOutcome {
-  const { row, schedule, facts, found, queueRoom, limits } = due;
+  const { row, schedule, facts, found, queueRoom } = due;
   if (!facts.is_permitted) return forbidRest(due, now, newId);
-  if (found.problem !== undefined || queueRoom === 0) {
-    const { code, message: detail } =
-      found.problem ?? createQueueProblem(row.environment_name, limits.queuedRuns);
+  if (found.problem !== undefined || found.start.budgetStop !== null || queueRoom === 0) {
+    const { code, message: detail } = describeBlock(due, now);
     const isKnown = row.problem_code === code;
     const since = (isKnown ? row.problem_since : undefined) ?? now;
     const after = { code, detail, tick: row.next_ticks[0]?.toISOString() };
@@ -63,6 +64,15 @@ function startTicks(due: Due, room: number, now: Date, newId: NewId): RoundOutco
   }
   const startedCount = row.started_count + runs.length;
   return { moved: createMove(row, { startedCount, nextRoundAt: now }), runs, events };
+}
+
+/** Why no tick of the backfill can start. */
+function describeBlock({ row, found, limits }: Due, now: Date): Problem {
+  if (found.problem !== undefined) return found.problem;
+  const { budgetStop } = found.start;
+  return budgetStop === null
+    ? createQueueProblem(row.environment_name, limits.queuedRuns)
+    : createBudgetProblem(budgetStop, now);
 }
 
 /** One run says why; the other ticks get none. */

@@ -86,7 +86,7 @@ async function advanceBatch(services: TickServices, choice: DueChoice): Promise<
     const wanted = judged.map(({ row, schedule }) =>
       createWantedStart(schedule, { accountId: row.account_id, projectId: row.project_id }),
     );
-    const starts = await findStarts(tx.query, wanted, 'the schedule', services.config);
+    const starts = await findStarts(tx.query, wanted, 'the schedule', services.config, now);
     const queues = new QueueRoom(services.config);
     const outcomes = judged.flatMap((each, index): RoundOutcome[] => {
       const found = starts[index];

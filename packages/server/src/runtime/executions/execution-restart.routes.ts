@@ -7,6 +7,7 @@ import { type Problem, problem, withViolations } from '../../kernel/http/problem
 import { readTimeOfId, toUuid } from '../../kernel/identifiers.ts';
 import { requireQueuePlace } from '../../kernel/work/queued-runs.ts';
 import { enqueueWork } from '../../kernel/work/work.ts';
+import { requireBudget } from '../../records/budgets/index.ts';
 import { findStepDays, type KeptDays } from './execution.retention.ts';
 import type { ExecutionServices } from './execution.routes.ts';
 import type { Repeated } from './restart/restart-effects.ts';
@@ -35,6 +36,7 @@ export function executionRestartRoutes(
     );
     requireRestartable(ended, id);
     requireKeptSteps(ended, id, stepDays, now);
+    requireBudget(ended.budget_stop, now);
     requireQueuePlace(ended.queued_runs, ended.environment_name, services.config);
     const restartOf = ended.execution_id;
     const records = await readRecords(services.database.read, scope.accountId, restartOf);

@@ -17,6 +17,7 @@ import { createTokenProblem, problem } from '../../kernel/http/problems.ts';
 import { isUuid, readTimeOfId, toUuid } from '../../kernel/identifiers.ts';
 import { type QueueLimit, requireQueuePlace } from '../../kernel/work/queued-runs.ts';
 import { enqueueWork, sendCommand, type WorkTimes } from '../../kernel/work/work.ts';
+import { requireBudget } from '../../records/budgets/index.ts';
 import { requirePermissionIn } from '../../workspace/environments/index.ts';
 import { createStartParameters, requireStart, whatStartNeeds } from './execution.start.ts';
 import { recordCancellations } from './execution-cancel.ts';
@@ -47,7 +48,8 @@ export function executionRoutes({ read, write }: Endpoints, services: ExecutionS
     const scalarVariables = body.scalarVariables ?? {};
     const gridVariables = body.gridVariables ?? {};
     const [found] = await rows(whatStartNeeds, createStartParameters(body, services.config));
-    const { version, pipeline, agentId, userName, uses, queuedRuns } = requireStart(found, body);
+    const { version, pipeline, agentId, userName, uses, queuedRuns, budgetStop } = requireStart(found, body);
+    requireBudget(budgetStop, now);
     requireQueuePlace(queuedRuns, environmentName, services.config);
     const sharedArtifacts = await chooseVersions(services.database.read, scope, uses);
     const executionId = newId();

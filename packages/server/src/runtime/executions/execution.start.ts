@@ -11,6 +11,7 @@ import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { QueueLimit } from '../../kernel/work/queued-runs.ts';
+import type { BudgetStop } from '../../records/budgets/index.ts';
 import { joinStart, renderNames, selectStart, startColumns } from './start-needs.ts';
 
 export type StartRequest = BodyOf<typeof startPipelineExecution>;
@@ -93,6 +94,8 @@ export interface Start {
   uses: readonly SharedPipelineUse[];
   /** The runs of the environment that wait, counted up to the limit. */
   queuedRuns: number;
+  /** Null if the budget of the project stops nothing. */
+  budgetStop: BudgetStop | null;
 }
 
 /**
@@ -107,9 +110,9 @@ export function requireStart(found: StartRow | undefined, body: StartRequest, at
   const pipeline = findPipeline(row, body.pipelineName, version.name, body.versionName === undefined);
   const types = new Map(Object.entries(row.variable_types));
   requireVariables(body, at, pipeline, types);
-  const { user_name: userName, queued_runs: queuedRuns } = row;
+  const { user_name: userName, queued_runs: queuedRuns, budget_stop: budgetStop } = row;
   const uses = [...(pipeline.sharedPipelines ?? []), ...(row.uses ?? [])];
-  return { version, pipeline, agentId: requireAgent(row, body), userName, uses, queuedRuns };
+  return { version, pipeline, agentId: requireAgent(row, body), userName, uses, queuedRuns, budgetStop };
 }
 
 /** Throws `environment-not-found`, `artifact-not-found`, `artifact-disabled` and `unknown-agent`. */

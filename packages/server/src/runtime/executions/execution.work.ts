@@ -15,6 +15,7 @@ import { getLogKey } from './log-stream.ts';
 import { selectVariablesOfPlaces } from './place-variables.ts';
 import { listRunMembers } from './run-payload.ts';
 import { moveExecutionsWithEvents } from './store/execution.store.ts';
+import { recordRunUsage } from './store/execution-consumption.store.ts';
 import { closeOpenSteps } from './store/execution-step.store.ts';
 
 // A restart is of the same tick as the execution that it continues. A run that was started by hand has no tick.
@@ -55,6 +56,8 @@ export function createExecutionOwner({ times, metrics, wakes }: WorkServices): W
       recordWorkEvents(moment, 'pipeline-execution-reclaimed', 'pipeline-execution', works);
     },
     onEnded(moment, ends) {
+      // Before open steps are closed: one of a lost agent counts until its lease expired.
+      recordRunUsage(moment, ends);
       for (const [status, alike] of Map.groupBy(ends, (end) => end.status)) {
         const executions = alike.map((end) => ({ id: end.workId, message: describeEnd(end) }));
         moveExecutionsWithEvents(moment, { to: status, executions }, 'pipeline-execution-ended');

@@ -37,7 +37,7 @@ test('a start reads only its pipeline of a version with 10,000 pipelines', async
   const { accountId } = account;
   const { projectId } = project;
   const wanted = { accountId, projectId, environmentName: 'dev', pipelineName: 'folder/pipeline 77' };
-  const [found] = await findStarts(read, [wanted], 'the schedule', server.deps.config);
+  const [found] = await findStarts(read, [wanted], 'the schedule', server.deps.config, new Date());
   assert.equal(found?.problem?.code, undefined);
   assert.ok(size < mostRead, `${size} bytes`);
 });

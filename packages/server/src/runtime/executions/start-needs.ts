@@ -12,6 +12,7 @@ import {
 import { type PipelineDescription, selectChosenVersion } from '../../delivery/artifacts/index.ts';
 import { type ColumnTypes, typed } from '../../kernel/database/database.ts';
 import { countQueuedRuns } from '../../kernel/work/queued-runs.ts';
+import { budgetStopType, selectBudgetStop } from '../../records/budgets/index.ts';
 
 /** Enough to find the nearest name of an ordinary version. */
 const knownPathLimit = 2_000;
@@ -36,11 +37,13 @@ export const startColumns = {
   variable_types: typed<Record<string, VariableType>>('json'),
   /** Counted up to the limit. */
   queued_runs: 'integer',
+  /** Null if the budget of the project stops nothing. */
+  budget_stop: budgetStopType,
 } satisfies ColumnTypes;
 
 /**
- * SQL: `startColumns` of the environment `e`, of what `joinStart` joins to it. It takes the parameters `variable_names`
- * and `queue_limit`.
+ * SQL: `startColumns` of the environment `e`, of what `joinStart` joins to it. It takes the parameters
+ * `variable_names`, `queue_limit` and `now`.
  */
 export const selectStart = `
     e.default_agent_id, v.version_name, v.enabled, v.manifest_digest,
@@ -52,7 +55,8 @@ export const selectStart = `
     (select coalesce(json_object_agg(name, type), '{}') from variable
       where account_id = e.account_id and project_id = e.project_id
         and name = any ($variable_names::text[])) as variable_types,
-    ${countQueuedRuns('e.account_id', 'e.project_id', 'e.name', '$queue_limit')} as queued_runs`;
+    ${countQueuedRuns('e.account_id', 'e.project_id', 'e.name', '$queue_limit')} as queued_runs,
+    ${selectBudgetStop('e.account_id', 'e.project_id', '$now')} as budget_stop`;
 
 /** The names that `joinStartPipelines` takes. */
 export function renderNames(pipelineNames: readonly string[]): string {

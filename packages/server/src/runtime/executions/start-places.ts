@@ -33,6 +33,7 @@ const selectPlaces = statement(
       pipeline_names: 'text[]',
       variable_names: 'text[]',
       queue_limit: 'bigint',
+      now: 'timestamptz',
     },
     row: placeRow,
   },
@@ -64,11 +65,12 @@ export async function findStarts(
   wanted: readonly WantedStart[],
   at: string,
   limit: QueueLimit,
+  now: Date,
 ): Promise<FoundStart[]> {
   if (wanted.length === 0) return [];
   const places = new Map(wanted.map((each) => [renderPlaceKey(each), each]));
   const [rows, agents] = await Promise.all([
-    readPlaces(read, [...places.values()], wanted, limit),
+    readPlaces(read, [...places.values()], wanted, limit, now),
     readAgents(read, wanted),
   ]);
   const placeKeys = [...places.keys()];
@@ -101,6 +103,7 @@ function readPlaces(
   places: readonly WantedStart[],
   wanted: readonly WantedStart[],
   { queuedRuns }: QueueLimit,
+  now: Date,
 ) {
   const names = wanted.flatMap((each) => [
     ...Object.keys(each.scalarVariables ?? {}),
@@ -121,6 +124,7 @@ function readPlaces(
     pipeline_names: places.map((each) => renderNames(namesByPlace.get(renderPlaceKey(each)) ?? [])),
     variable_names: [...new Set(names)],
     queue_limit: queuedRuns,
+    now,
   });
 }
 

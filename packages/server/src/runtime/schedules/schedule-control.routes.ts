@@ -6,6 +6,7 @@ import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { readTimeOfId, toUuid } from '../../kernel/identifiers.ts';
 import { requireQueuePlace } from '../../kernel/work/queued-runs.ts';
+import { requireBudget } from '../../records/budgets/index.ts';
 import { buildRunEvent, insertRuns } from '../executions/index.ts';
 import { findUnendedRun, lockSchedule, recordRunNow, scheduleById } from './schedule/schedule.store.ts';
 import { listTicksFrom } from './schedule/schedule.ts';
@@ -34,6 +35,7 @@ export function scheduleControlRoutes(
     // From here on no tick of the schedule starts a run until this one is written.
     const stored = await lockSchedule(tx, scope, projectId, scheduleId);
     const found = await requireRunnable(tx, scope, { projectId, now, at: 'the schedule', limits }, stored);
+    requireBudget(found.start.budgetStop, now);
     requireQueuePlace(found.start.queuedRuns, stored.environment_name, limits);
     if (!stored.allows_concurrent) {
       const running = await findUnendedRun(tx, scope, stored.schedule_id);

@@ -94,7 +94,7 @@ async function fireBatch(services: TickServices, only?: DueId): Promise<number> 
     );
     const [facts, starts] = await Promise.all([
       readFacts(tx.query, rows, now),
-      findStarts(tx.query, wanted, 'the schedule', services.config),
+      findStarts(tx.query, wanted, 'the schedule', services.config, now),
     ]);
     const queues = new QueueRoom(services.config);
     const handled = rows.map((row, index): TickOutcome => {

@@ -8,6 +8,7 @@
 import type { AccountEvent } from '../../kernel/database/events.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import { readTimeOfId } from '../../kernel/identifiers.ts';
+import { createBudgetProblem } from '../../records/budgets/index.ts';
 import { buildRunEvent, type FoundStart, type NewRun } from '../executions/index.ts';
 import type { DueRow, HandledTick, ScheduleFacts } from './due-schedule.store.ts';
 import { expressionProblem, readTimetable } from './schedule/schedule.ts';
@@ -58,7 +59,7 @@ export function handleTick({ row, facts, found, isFull }: Due, now: Date, newId:
   if (fault !== undefined) return miss(expressionProblem, `${fault.field}: ${fault.message}`);
   if (found.problem !== undefined) return miss(found.problem.code, found.problem.message);
 
-  const { result, message, problem } = judgeRun(row, facts, isFull, tick);
+  const { result, message, problem } = judgeRun({ row, facts, isFull }, found, { tick, now });
   const run = createScheduledRun(row, { accountId: row.account_id, projectId: row.project_id }, found, {
     executionId: newId(),
     trigger: 'SCHEDULE',
@@ -85,7 +86,11 @@ interface Judged {
   problem?: HandledTick['problem'];
 }
 
-function judgeRun(row: DueRow, facts: ScheduleFacts, isFull: boolean, tick: Date): Judged {
+function judgeRun(
+  { row, facts, isFull }: Omit<Due, 'found'>,
+  { start }: Extract<FoundStart, { problem?: undefined }>,
+  { tick, now }: { tick: Date; now: Date },
+): Judged {
   if (!facts.is_permitted) {
     const who = row.user_name === null ? 'The deleted caller' : JSON.stringify(row.user_name);
     const message = `${who}, which last wrote the schedule, no longer has permission to run pipelines in the environment ${JSON.stringify(row.environment_name)}.`;
@@ -99,6 +104,8 @@ function judgeRun(row: DueRow, facts: ScheduleFacts, isFull: boolean, tick: Date
       result: 'skipped',
       message: `The schedule does not allow concurrent executions, and its execution ${facts.unended_run} had not ended.`,
     };
+  if (start.budgetStop !== null)
+    return { result: 'skipped', message: createBudgetProblem(start.budgetStop, now).message };
   if (isFull)
     return {
       result: 'skipped',

@@ -14,6 +14,7 @@ import {
   sendCommand,
   type WorkTimes,
 } from '../../kernel/work/work.ts';
+import { requireBudget } from '../../records/budgets/index.ts';
 import { requirePermissionIn } from '../../workspace/environments/index.ts';
 import { createPlaceParameters, requireAgent, requireVersion, whatStartNeeds } from '../executions/index.ts';
 import { chooseTests, requireListOfScope } from './test-choice.ts';
@@ -42,6 +43,7 @@ export function testExecutionRoutes({ read, write }: Endpoints, services: TestEx
     const { environmentName, executionTag } = body;
     const [found] = await rows(whatStartNeeds, createPlaceParameters(body, services.config));
     const { row, version } = requireVersion(found, body);
+    requireBudget(row.budget_stop, now);
     requireQueuePlace(row.queued_runs, environmentName, services.config);
     const pipelines = await rows(testedPipelines, { manifest_digest: version.manifestDigest });
     const tests = chooseTests(body, { name: version.name, pipelines });

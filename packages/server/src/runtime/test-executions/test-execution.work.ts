@@ -1,7 +1,8 @@
 /** Test executions as work: the payload for the agent, and what start, results, silence and end mean. */
 import { statement } from '../../kernel/database/database.ts';
-import type { WorkMoment, WorkOwner, WorkServices } from '../../kernel/work/work.ts';
+import type { WorkEnd, WorkMoment, WorkOwner, WorkServices } from '../../kernel/work/work.ts';
 import { describeEnd, recordWorkEvents } from '../../kernel/work/work-records.ts';
+import { boundName, dayOf, insertIntoConsumptionEntry } from '../../records/consumption/index.ts';
 import { listRunMembers, selectVariablesOfPlaces } from '../executions/index.ts';
 import { closeTestResults, moveTestExecutions, writeTestResults } from './test-execution.store.ts';
 
@@ -39,6 +40,8 @@ export function createTestExecutionOwner({ times, metrics }: WorkServices): Work
       recordWorkEvents(moment, 'test-execution-reclaimed', 'test-execution', works);
     },
     onEnded(moment, ends) {
+      // Before the results of tests that have not run are closed.
+      recordTestUsage(moment, ends);
       for (const [status, alike] of Map.groupBy(ends, (end) => end.status)) {
         const executions = alike.map((end) => ({ id: end.workId, message: describeEnd(end) }));
         const ids = executions.map(({ id }) => id);
@@ -50,6 +53,23 @@ export function createTestExecutionOwner({ times, metrics }: WorkServices): Work
       }
     },
   };
+}
+
+const recordUsage = statement(
+  { parameters: { account_id: 'uuid', ids: 'uuid[]', now: 'timestamptz' } },
+  `${insertIntoConsumptionEntry}
+  select $account_id, ${dayOf('$now')}, e.project_id, p.name, e.environment_name, ${boundName('r.pipeline_name')}, 'test', count(*),
+    coalesce(sum(r.duration_ms), 0), 0, 0, 0, 0, ${boundName('e.user_name')}
+  from test_execution e
+  join project p on p.account_id = e.account_id and p.project_id = e.project_id
+  join test_execution_result r on r.account_id = e.account_id and r.test_execution_id = e.test_execution_id
+    and r.status is not null
+  where e.account_id = $account_id and e.test_execution_id = any ($ids::uuid[])
+  group by e.test_execution_id, e.project_id, p.name, e.environment_name, r.pipeline_name, e.user_name`,
+);
+
+function recordTestUsage({ tx, accountId, now }: WorkMoment, ends: readonly WorkEnd[]): void {
+  tx.send(recordUsage, { account_id: accountId, ids: ends.map((end) => end.workId), now });
 }
 
 // An execution that was being cancelled returns to CANCELLING.

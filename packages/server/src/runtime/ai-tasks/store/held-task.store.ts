@@ -8,6 +8,7 @@ import {
   typed,
 } from '../../../kernel/database/database.ts';
 import { type HeldWork, LeaseLost, requireHeld } from '../../../kernel/work/server-work.ts';
+import { budgetStopType, selectBudgetStop } from '../../../records/budgets/index.ts';
 import type { Grant } from './grant.ts';
 
 const keyTypes = { account_id: 'uuid', task_id: 'uuid' } as const;
@@ -72,6 +73,8 @@ const heldRow = {
   day_tokens: 'bigint',
   day_cost: 'bigint',
   day_milliseconds: 'bigint',
+  /** Null if the budget of the project stops nothing. */
+  budget_stop: budgetStopType,
   calls: typed<OpenCall[]>('jsonb'),
   last_turn: typed<LastTurn | null>('jsonb'),
   grants: typed<GrantColumn[]>('jsonb'),
@@ -85,6 +88,7 @@ const selectHeld = statement(
     t.sender_id, t.sender_credential_id, t.stop_at, t.wants_turn, t.news, t.last_position, t.turns, t.input_tokens,
     t.output_tokens, t.cost, t.milliseconds, s.attempts, s.interruptions, coalesce(d.turns, 0) as day_turns, coalesce(d.tokens, 0) as day_tokens,
     coalesce(d.cost, 0) as day_cost, coalesce(d.milliseconds, 0) as day_milliseconds,
+    ${selectBudgetStop('t.account_id', 't.project_id', '$now')} as budget_stop,
     (select coalesce(jsonb_agg(jsonb_build_object('callId', c.call_id, 'turn', c.turn, 'groupId', c.group_id,
         'toolName', c.tool_name, 'input', c.input, 'inputDigest', encode(c.input_digest, 'base64'),
         'schemaDigest', encode(c.schema_digest, 'base64'), 'status', c.status, 'senderId', c.sender_id,

@@ -1,6 +1,7 @@
 /** One turn: the model is asked, and its answer is written with the calls that it asks for. */
 import { type AiMessageData, aiTextLimit } from '@headgate/contract';
 import type { Transaction } from '../../../kernel/database/database.ts';
+import { recordProjectUsage } from '../../../records/consumption/index.ts';
 import { mostMessages, nameAssistant } from '../model/ai-settings.ts';
 import { Meter, type Tokens } from '../model/meter.ts';
 import { type ModelAnswer, ModelFailed } from '../model/model.ts';
@@ -90,11 +91,23 @@ function measure({ services }: Step, tokens: Tokens, duration: number): Measured
   return { ...used, cost: computeCost(model, used), milliseconds: Math.round(duration) };
 }
 
-/** Counts what was used in the budgets of the task and of the account. */
-function spend({ key }: Step, tx: Transaction, used: Measured & { turns: number }, now: Date): void {
+/** Counts what was used in the budgets of the task, of the account and of the project. */
+function spend({ key, task }: Step, tx: Transaction, used: Measured & { turns: number }, now: Date): void {
   const { turns, input, output, cost, milliseconds } = used;
   tx.send(addTaskUsage, { ...key, turns, input_tokens: input, output_tokens: output, cost, milliseconds });
   addUsage(tx, key.account_id, { turns, tokens: input + output, cost, milliseconds }, now);
+  const usage = {
+    kind: 'ai',
+    accountId: key.account_id,
+    projectId: task.project_id,
+    environmentName: task.environment_name,
+    userId: task.sender_id,
+    runs: turns,
+    milliseconds,
+    inputTokens: input,
+    outputTokens: output,
+  } as const;
+  recordProjectUsage(tx, usage, now);
 }
 
 function describeUsage({ input, output, milliseconds }: Measured): AiMessageData {

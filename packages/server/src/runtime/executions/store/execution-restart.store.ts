@@ -16,6 +16,7 @@ import {
 } from '../../../kernel/database/database.ts';
 import { guardedRead } from '../../../kernel/security/guarded-read.ts';
 import { countQueuedRuns } from '../../../kernel/work/queued-runs.ts';
+import { budgetStopType, selectBudgetStop } from '../../../records/budgets/index.ts';
 import type { EndedExecution } from '../restart/restart-steps.ts';
 import { readGiven } from '../restart/restart-variables.ts';
 import { environmentOfRun } from './execution.store.ts';
@@ -46,6 +47,7 @@ const endedRow = {
   /** The name of the caller. */
   user_name: 'text',
   queued_runs: 'integer',
+  budget_stop: budgetStopType,
 } satisfies ColumnTypes;
 export type EndedRow = RowOf<typeof endedRow>;
 
@@ -63,7 +65,8 @@ export const endedExecution = guardedRead(
         and v.version_name = e.version_name and v.manifest_digest = e.manifest_digest) as enabled,
     exists (select from agent a where a.account_id = $account_id and a.agent_id = e.agent_id) as has_agent,
     (select name from principal where account_id = $account_id and principal_id = $principal_id) as user_name,
-    ${countQueuedRuns('$account_id', '$project_id', 'e.environment_name', '$queue_limit')} as queued_runs
+    ${countQueuedRuns('$account_id', '$project_id', 'e.environment_name', '$queue_limit')} as queued_runs,
+    ${selectBudgetStop('$account_id', '$project_id', '$now')} as budget_stop
   from pipeline_execution e
   where e.account_id = $account_id and e.project_id = $project_id and e.execution_id = $run_id`,
 );

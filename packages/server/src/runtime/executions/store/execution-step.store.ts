@@ -50,17 +50,17 @@ export const stepsOfRun = guardedPage(
 const upsertSteps = statement(
   { parameters: { account_id: 'uuid', steps: 'jsonb' } },
   `
-  insert into execution_step (account_id, execution_id, step_id, pipeline_run_id, name, component_type, status, message, row_count, sql, progress,
+  insert into execution_step (account_id, execution_id, step_id, pipeline_run_id, name, component_type, status, message, row_count, byte_count, sql, progress,
     child_pipeline_id, child_pipeline_name, started_at, finished_at, attempt, restart)
   select $account_id, s."executionId", s."stepId", s."pipelineRunId", s.name, s."componentType", s.status,
-    s.message, s."rowCount", s.sql, s.progress,
+    s.message, s."rowCount", s."byteCount", s.sql, s.progress,
     s."childId", s."childName", s."startedAt", s."finishedAt", s.attempt, s.restart
   from jsonb_to_recordset($steps) as s ("executionId" uuid, "stepId" uuid, "pipelineRunId" uuid, name text,
     "componentType" text,
-    status text, message text, "rowCount" bigint, sql text, progress jsonb, "childId" uuid, "childName" text, "startedAt" timestamptz, "finishedAt" timestamptz,
+    status text, message text, "rowCount" bigint, "byteCount" bigint, sql text, progress jsonb, "childId" uuid, "childName" text, "startedAt" timestamptz, "finishedAt" timestamptz,
     attempt integer, restart jsonb)
   on conflict (account_id, execution_id, step_id) do update set status = excluded.status, message = excluded.message,
-    row_count = excluded.row_count, sql = excluded.sql, progress = excluded.progress, child_pipeline_id = coalesce(execution_step.child_pipeline_id, excluded.child_pipeline_id),
+    row_count = excluded.row_count, byte_count = excluded.byte_count, sql = excluded.sql, progress = excluded.progress, child_pipeline_id = coalesce(execution_step.child_pipeline_id, excluded.child_pipeline_id),
     child_pipeline_name = coalesce(execution_step.child_pipeline_name, excluded.child_pipeline_name), finished_at = excluded.finished_at, restart = excluded.restart`,
 );
 

@@ -55,7 +55,7 @@ export async function requireRunnable(
   const place = { accountId: scope.accountId, projectId };
   const wanted = { ...createWantedStart(row, place), ...(agentId ? { agentId } : {}) };
   const [[found], userName] = await Promise.all([
-    findStarts(tx.query, [wanted], at, limits),
+    findStarts(tx.query, [wanted], at, limits, now),
     readCallerName(tx, scope),
   ]);
   if (found === undefined) throw new Error('A start was not judged.');

@@ -1,0 +1,11 @@
+/** What this slice contributes to the tests over all operations. */
+import type { SliceGuards } from '../../testing/slice-guards.ts';
+import { budgetExamples } from './budget.examples.ts';
+
+export const budgetGuards: SliceGuards = {
+  examples: budgetExamples,
+  permissions: {
+    'read the budget of a project': ['getBudget'],
+    consumption: ['replaceBudget', 'deleteBudget'],
+  },
+};
