@@ -25,7 +25,7 @@ export const columnTransformations = ['IDENTITY', 'CHANGED', 'AGGREGATED'] as co
 export type ColumnTransformation = (typeof columnTransformations)[number];
 
 const DatasetText = Type.String({ minLength: 1, maxLength: lineageTextLimit });
-const DatasetField = Type.Object({ name: DatasetText, type: Type.Optional(DatasetText) });
+export const DatasetField = Type.Object({ name: DatasetText, type: Type.Optional(DatasetText) });
 export type DatasetField = Static<typeof DatasetField>;
 
 const dataset = {
@@ -74,7 +74,7 @@ export const OutputDataset = Type.Object({
 export type OutputDataset = Static<typeof OutputDataset>;
 
 export const StepLineage = Type.Object({
-  stepId: { ...Uuid, description: 'A step that this report or an earlier one names' },
+  stepId: { ...Uuid, description: 'The step that succeeded' },
   pipelineRunId: Uuid,
   inputs: Type.Array(Dataset, { maxItems: lineageDatasetsLimit }),
   outputs: Type.Array(OutputDataset, { maxItems: lineageDatasetsLimit }),
@@ -84,7 +84,7 @@ export const StepLineage = Type.Object({
   gaps: Type.Optional(Type.Array(DatasetText, { maxItems: lineageGapsLimit })),
 });
 /**
- * Of a step that succeeded, sent once. At most `lineageColumnInputsLimit` column inputs and deciding fields, and
+ * Of a step that succeeded, sent once, with the report that says so or an earlier one. At most `lineageColumnInputsLimit` column inputs and deciding fields, and
  * `lineageColumnsLimit` columns and fields, in the whole step; the agent leaves out what is beyond, and says so in `gaps`.
  */
 export type StepLineage = Static<typeof StepLineage>;

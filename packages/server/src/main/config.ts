@@ -90,6 +90,8 @@ export interface Config {
   /** Undefined: the server sends no mail. */
   mail: MailSettings | undefined;
   mailLimits: MailLimits;
+  /** The scheme of the namespaces of jobs in lineage. */
+  lineageScheme: string;
   /** In days; undefined to keep forever. */
   retention: Record<
     'eventDays' | 'executionDays' | 'logDays' | 'deliveryDays' | 'deadDeliveryDays' | 'aiTaskDays',
@@ -180,6 +182,9 @@ export function loadConfig(environment: Environment = process.env): Config {
     alertTurnMilliseconds: 2_000,
     mail: readMailSettings(read, faults),
     mailLimits: readMailLimits(read),
+    lineageScheme:
+      read.matching('HEADGATE_LINEAGE_SCHEME', /^[a-z][a-z0-9+.-]{0,30}$/, 'a scheme such as headgate') ??
+      'headgate',
     retention: {
       eventDays: read.days('HEADGATE_RETENTION_EVENTS_DAYS', 365),
       executionDays: read.days('HEADGATE_RETENTION_EXECUTIONS_DAYS', 365),

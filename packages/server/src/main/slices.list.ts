@@ -28,6 +28,7 @@ import { repositories } from '../delivery/repositories/index.ts';
 import { repositoryMigrations } from '../delivery/repository-migrations/index.ts';
 import { sharedPipelines } from '../delivery/shared-pipelines/index.ts';
 import { events } from '../records/events/index.ts';
+import { lineage } from '../records/lineage/index.ts';
 import { webhooks } from '../records/webhooks/index.ts';
 import { agentLink } from '../runtime/agent-link/index.ts';
 import { aiChanges } from '../runtime/ai-changes/index.ts';
@@ -75,6 +76,7 @@ export const slices = [
   repositoryMigrations,
   sharedPipelines,
   events,
+  lineage,
   webhooks,
   agentLink,
   aiChanges,

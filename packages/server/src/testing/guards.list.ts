@@ -21,6 +21,7 @@ import { repositoryGuards } from '../delivery/repositories/repository.guards.ts'
 import { repositoryMigrationGuards } from '../delivery/repository-migrations/repository-migration.guards.ts';
 import { sharedPipelineGuards } from '../delivery/shared-pipelines/shared-pipeline.guards.ts';
 import { eventGuards } from '../records/events/event.guards.ts';
+import { lineageGuards } from '../records/lineage/lineage.guards.ts';
 import { webhookGuards } from '../records/webhooks/webhook.guards.ts';
 import { agentLinkGuards } from '../runtime/agent-link/agent-link.guards.ts';
 import { aiChangesGuards } from '../runtime/ai-changes/ai-changes.guards.ts';
@@ -59,6 +60,7 @@ export const guards = [
   repositoryMigrationGuards,
   sharedPipelineGuards,
   eventGuards,
+  lineageGuards,
   webhookGuards,
   agentLinkGuards,
   aiChangesGuards,

@@ -3,6 +3,7 @@ import { eventRetention } from './event.retention.ts';
 import { type EventServices, eventRoutes } from './event.routes.ts';
 import { eventNumberingJob } from './event-numbering.ts';
 
+export { type Counted, createFullRanges } from './event.total.ts';
 export { type LoggedEvent, numberNextEvents, readLogBounds } from './event-log.ts';
 export { type EventReach, readEventReaches } from './event-reach.ts';
 export { eventColumns, eventRow, presentEvent } from './event-row.ts';
