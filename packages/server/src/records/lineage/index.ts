@@ -10,7 +10,7 @@ export {
   recordStartedExecutions,
   writeStepLineage,
 } from './recording.store.ts';
-export { renderRunEvent } from './run-event.ts';
+export { renderOtherEvent, renderRunEvent } from './run-event.ts';
 
 interface Needs extends GraphServices, LineageServices {
   config: LineageServices['config'] & { retention: { eventDays: number | undefined } };

@@ -1,13 +1,15 @@
 /** Each run has one START and one end as OpenLineage events, whoever ends it. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
+import type { RunEvent } from '@headgate/contract';
 import { createInstance } from '../../testing/agent.ts';
 import { requireProblem } from '../../testing/client.ts';
-import { copyOf, createLineageScene, table } from '../../testing/lineage-scene.ts';
+import { copyOf, createLineageScene, requireValidEvent, table } from '../../testing/lineage-scene.ts';
 import { startTestServer } from '../../testing/server.ts';
+import { createWebhookScene, loopbackAllowed } from '../../testing/webhook-scene.ts';
 
-const server = await startTestServer();
+const server = await startTestServer(loopbackAllowed);
 type Scene = Awaited<ReturnType<typeof createLineageScene>>;
 
 const facetOf = <Facet>(facets: object | undefined, name: string) =>
@@ -203,4 +205,62 @@ test('events are listed by time, oldest first, in pages, to Super Admins only', 
   requireProblem(await scene.admin.get(list(before, before)), 400, 'invalid-request');
   const member = await scene.account.actor('ADMIN');
   requireProblem(await member.get(list(before, server.clock.now())), 403, 'forbidden');
+});
+
+test('a webhook forwards events in their order, and again after a failure', async () => {
+  const scene = await createLineageScene(server);
+  const { account } = scene;
+  const hook = await createWebhookScene(server, {
+    account,
+    wanted: { format: 'openlineage', eventNames: undefined },
+  });
+  after(hook.receiver.close);
+  assert.deepEqual((await hook.read()).eventNames, ['lineage-recorded']);
+  hook.receiver.answer = 500;
+  const run = await scene.run(copyOf('a', 'b', 'x'));
+  await hook.send();
+  hook.receiver.answer = 204;
+  server.clock.advance(3_600);
+  await hook.send();
+  const bodies = hook.receiver.received.map(({ body }) => JSON.parse(body) as RunEvent);
+  assert.deepEqual(
+    bodies.map(({ eventType }) => eventType),
+    ['START', 'START', 'COMPLETE'],
+  );
+  for (const body of bodies) requireValidEvent(body);
+  assert.equal(bodies[2]?.run.runId, run);
+  assert.deepEqual(
+    bodies.slice(1),
+    (await scene.readEvents()).map(({ event }) => event),
+  );
+  await scene.admin.post(`${hook.path}/test`);
+  await hook.send();
+  const tested = JSON.parse(hook.receiver.received.at(-1)?.body ?? '') as RunEvent;
+  requireValidEvent(tested);
+  assert.equal(tested.eventType, 'OTHER');
+});
+
+test('the log has lineage only while a webhook forwards it, and only a webhook that names it gets it', async () => {
+  const scene = await createLineageScene(server);
+  const { account, admin } = scene;
+  const all = await createWebhookScene(server, { account, wanted: { eventNames: [] } });
+  after(all.receiver.close);
+  const readLog = async () =>
+    (await admin.get<{ results: object[] }>('/events?after=oldest&eventName=lineage-recorded')).body.results;
+  await scene.run(copyOf('a', 'b', 'x'));
+  assert.deepEqual(await readLog(), []);
+  const refused = {
+    name: 'x',
+    url: all.receiver.url,
+    format: 'openlineage',
+    eventNames: ['project-created'],
+  };
+  requireProblem(await admin.post('/webhooks', refused), 422, 'webhook-events-of-format');
+  await admin.patch(all.path, { format: 'openlineage' });
+  await admin.post('/webhooks', { name: 'json', url: all.receiver.url });
+  await scene.run(copyOf('a', 'b', 'x'));
+  assert.equal((await readLog()).length, 2);
+  await all.send();
+  const types = all.receiver.received.map(({ event }) => event.type).filter((type) => type !== undefined);
+  assert.ok(types.length > 0 && types.every((type) => type !== 'lineage-recorded'), String(types));
 });

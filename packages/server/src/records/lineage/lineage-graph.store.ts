@@ -80,7 +80,7 @@ const bounds = {
   downstream: 'boolean',
   depth: 'integer',
 } as const;
-const directions = `(select up from unnest(array[true, false]) as d (up) where case when up then $upstream else $downstream end)`;
+const directions = `(select up from unnest(array[true, false]) as d (up) where case when up then $upstream::boolean else $downstream::boolean end)`;
 
 const datasetEdgeRow = {
   is_write: 'boolean',

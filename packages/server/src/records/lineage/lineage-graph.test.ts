@@ -17,7 +17,7 @@ interface Graph {
 /** raw → clean → daily and report; daily keeps rows by clean.state. */
 async function city() {
   const scene = await createLineageScene(server);
-  const names = ['clean', 'daily', 'report'].map((name) => `${name}.orch.yaml`);
+  const names = ['main', 'clean', 'daily', 'report'].map((name) => `${name}.orch.yaml`);
   await scene.publish('dev', 'v2', names);
   const cleanRun = await scene.run(copyOf('raw', 'clean', 'city', 'amount', 'state'), 'clean');
   await scene.run(

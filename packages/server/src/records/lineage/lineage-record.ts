@@ -81,8 +81,8 @@ function addOutput(
 ): void {
   const { kind, name, rowCount, dropped = false, createdOrReplaced = false } = output;
   const key = getDatasetKey(output);
-  // What an earlier step wrote is gone.
-  const before = dropped || createdOrReplaced ? undefined : outputs.get(key);
+  // What an earlier step wrote is gone. What comes from a dataset that is dropped is followed through it.
+  const before = createdOrReplaced ? undefined : outputs.get(key);
   const find = <Field extends { dataset: number; field: string }>({ dataset, ...field }: Field) => {
     const source = inputs[dataset];
     return source === undefined ? [] : [{ ...field, dataset: source }];

@@ -71,6 +71,16 @@ export function renderRunEvent(scheme: string, record: LineageRecord): RunEvent 
   };
 }
 
+/** An event of the account as one of a job with its name: the test of a webhook, and alerts that name it. */
+export function renderOtherEvent(
+  scheme: string,
+  about: { name: string; runId: string; eventTime: string },
+): RunEvent {
+  const { name, runId, eventTime } = about;
+  const job = { namespace: `${scheme}://events`, name };
+  return { eventType: 'OTHER', eventTime, producer, schemaURL, run: { runId }, job, inputs: [], outputs: [] };
+}
+
 function renderFacet(name: keyof typeof facetSchemas, members: object): object {
   return {
     _producer: producer,
