@@ -1,6 +1,6 @@
 /** Problems and events of lineage. */
-import { didYouMean, kind, quoted } from '../problem-kind.ts';
-import type { Outcomes } from '../sum-of-outcomes.ts';
+import { didYouMean, kind, quoted } from '../outcomes/problem-kind.ts';
+import type { Outcomes } from '../outcomes/sum-of-outcomes.ts';
 
 export const lineageOutcomes = {
   events: ['lineage-recorded'],

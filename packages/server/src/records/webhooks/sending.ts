@@ -50,7 +50,11 @@ const roundMilliseconds = 1_000;
 const progressMilliseconds = 200;
 
 /** A lease is longer than the longest attempt, so that a server extends it between two attempts. */
-export function computeLeaseSeconds({ config }: { config: Pick<SendingServices['config'], 'webhookTimeoutSeconds'> }): number {
+export function computeLeaseSeconds({
+  config,
+}: {
+  config: Pick<SendingServices['config'], 'webhookTimeoutSeconds'>;
+}): number {
   return config.webhookTimeoutSeconds + 15;
 }
 

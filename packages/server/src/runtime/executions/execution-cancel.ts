@@ -6,8 +6,8 @@ import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import { describeCancellation, endWork, sendCommand, type WorkTimes } from '../../kernel/work/work.ts';
 import { recordEndedExecutions } from '../../records/lineage/index.ts';
-import { moveExecutions } from './execution.store.ts';
 import { getLogKey } from './log-stream.ts';
+import { moveExecutions } from './store/execution.store.ts';
 
 /** An execution whose work has the command. */
 interface CommandedRun {
