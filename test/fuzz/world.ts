@@ -97,6 +97,8 @@ async function furnished(server: TestServer): Promise<Furnished> {
   const executions = `${path}/pipeline-executions`;
   await admin.post(executions, start);
   const { pipelineExecutionId } = (await admin.post<{ pipelineExecutionId: string }>(executions, start)).body;
+  await createEndedExecution(place);
+  await account.updateLineage();
   const testExecution = (await createTestExecution(place)).split('/').at(-1) ?? '';
   const asked = {
     agentConfig: { name: 'data_engineer_agent', projectId, environmentName: 'dev' },
