@@ -60,7 +60,11 @@ async function measureGraph(client: pg.Client, port: number, account: AccountOfB
     if (answer.status !== 201) throw new Error(await answer.text());
     return (await answer.json()) as { projectId: string };
   };
-  const { projectId } = await post('/projects', { name: 'Lineage', agentDeploymentType: 'HYBRID', warehouse: 'DUCKDB' });
+  const { projectId } = await post('/projects', {
+    name: 'Lineage',
+    agentDeploymentType: 'HYBRID',
+    warehouse: 'DUCKDB',
+  });
   await post(`/projects/${projectId}/environments`, { name: 'prod' });
   await fillGraph(client, account, projectId);
   const path = `${base}/projects/${projectId}/lineage/graph?environmentName=prod&dataset=t_5000&depth=3`;

@@ -1,6 +1,7 @@
 /** Two accounts, each with a project that has resources for every operation, and all callers of requests. */
 import { makePagingToken } from '../../packages/server/src/kernel/http/paging.ts';
 import { type Account, createAccount } from '../../packages/server/src/testing/account.ts';
+import { createEndedExecution } from '../../packages/server/src/testing/executions.ts';
 import type { TestServer } from '../../packages/server/src/testing/open-server.ts';
 import { createPlace, type Place } from '../../packages/server/src/testing/place.ts';
 import { sharedPipeline } from '../../packages/server/src/testing/project.ts';

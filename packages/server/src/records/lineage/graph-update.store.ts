@@ -7,8 +7,8 @@ import {
   type Transaction,
   typed,
 } from '../../kernel/database/database.ts';
-import type { PipelineLineage } from './graph-update.ts';
 import type { LineageRecord } from './lineage-record.ts';
+import type { PipelineLineage } from './pipeline-lineage.ts';
 
 const newRow = {
   account_id: 'uuid',

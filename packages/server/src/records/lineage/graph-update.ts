@@ -1,12 +1,10 @@
 /** The job that puts the latest successful run of each pipeline into the graph. One server at a time does it. */
-import { createHash } from 'node:crypto';
-import type { DatasetField } from '@headgate/contract';
 import { type Database, statement, typed } from '../../kernel/database/database.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
 import { runExclusively } from '../../kernel/retention/retention.ts';
 import { type LineageRow, markDone, replaceLineage, selectNew } from './graph-update.store.ts';
-import { getDatasetKey, type LineageRecord, mergeSteps } from './lineage-record.ts';
+import { describeLineage } from './pipeline-lineage.ts';
 
 /** Each may have a megabyte of lineage. */
 const recordsOfRound = 20;
@@ -15,28 +13,6 @@ const everyMilliseconds = 1_000;
 export interface GraphServices {
   database: Database;
   log: Log;
-}
-
-export interface DatasetUse {
-  dataset: string;
-  isWrite: boolean;
-  fields?: readonly DatasetField[];
-  rowCount?: number;
-}
-
-export interface ColumnUse {
-  dataset: string;
-  field: string;
-  toDataset: string;
-  toField?: string;
-  transformation?: string;
-}
-
-export interface PipelineLineage {
-  datasets: DatasetUse[];
-  columns: ColumnUse[];
-  /** Of both, without numbers of rows: most runs of a pipeline read and write the same. */
-  digest: string;
 }
 
 const isAnyNew = statement(
@@ -71,42 +47,4 @@ export function createGraphJob(services: GraphServices): PeriodicJob {
       log.warn({ err: failure, runId }, 'the lineage of a run could not be added to the graph');
     }
   }
-}
-
-/** What a run leaves behind; datasets that it dropped itself are only on the ways of columns. */
-export function describeLineage({ steps }: LineageRecord): PipelineLineage {
-  const { inputs, outputs } = mergeSteps(steps);
-  const dropped = new Set(outputs.filter(({ isDropped }) => isDropped).map(getDatasetKey));
-  const reads = inputs.map((input) => ({
-    dataset: getDatasetKey(input),
-    isWrite: false,
-    ...(input.fields === undefined ? {} : { fields: input.fields }),
-  }));
-  const writes = outputs.map((output) => ({
-    dataset: getDatasetKey(output),
-    isWrite: true,
-    ...(output.fields === undefined ? {} : { fields: output.fields }),
-    ...(output.rowCount === undefined ? {} : { rowCount: output.rowCount }),
-  }));
-  const datasets: DatasetUse[] = [...reads, ...writes].filter(({ dataset }) => !dropped.has(dataset));
-  const columns = outputs.flatMap((output): ColumnUse[] => {
-    const toDataset = getDatasetKey(output);
-    const derived = [...output.columns].flatMap(([toField, sources]) =>
-      sources.map(({ dataset, field, transformation }) => ({
-        dataset: getDatasetKey(dataset),
-        field,
-        toDataset,
-        toField,
-        transformation,
-      })),
-    );
-    const deciding = output.decidedBy.map(({ dataset, field }) => ({
-      dataset: getDatasetKey(dataset),
-      field,
-      toDataset,
-    }));
-    return [...derived, ...deciding];
-  });
-  const shape = JSON.stringify([datasets.map(({ rowCount, ...use }) => use), columns]);
-  return { datasets, columns, digest: createHash('sha256').update(shape).digest('hex') };
 }

@@ -3,11 +3,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
 import type { RunEvent } from '@headgate/contract';
+import { applyRetention } from '../../kernel/retention/retention.ts';
 import { createInstance } from '../../testing/agent.ts';
 import { requireProblem } from '../../testing/client.ts';
 import { copyOf, createLineageScene, requireValidEvent, table } from '../../testing/lineage-scene.ts';
 import { startTestServer } from '../../testing/server.ts';
+import { createTestExecution, createTestingInstance } from '../../testing/tested-project.ts';
 import { createWebhookScene, loopbackAllowed } from '../../testing/webhook-scene.ts';
+import { lineageRetention } from './lineage-event.store.ts';
 
 const server = await startTestServer(loopbackAllowed);
 type Scene = Awaited<ReturnType<typeof createLineageScene>>;
@@ -263,4 +266,28 @@ test('the log has lineage only while a webhook forwards it, and only a webhook t
   await all.send();
   const types = all.receiver.received.map(({ event }) => event.type).filter((type) => type !== undefined);
   assert.ok(types.length > 0 && types.every((type) => type !== 'lineage-recorded'), String(types));
+});
+
+test('tests make no lineage', async () => {
+  const scene = await createLineageScene(server);
+  const place = { ...scene, now: server.clock.now(), named: (name: string) => name };
+  await createTestExecution(place);
+  const instance = await createTestingInstance(place);
+  const work = await instance.claimTests();
+  await instance.report(work, { type: 'started' });
+  await instance.report(work, { type: 'completed', outcome: { status: 'SUCCESS' } });
+  assert.deepEqual(await scene.readEvents(), []);
+});
+
+test('events are removed after their time, but not before the graph has them', async () => {
+  const scene = await createLineageScene(server);
+  await scene.run(copyOf('a', 'b', 'x'));
+  server.clock.advance(366 * 86_400);
+  const rules = [lineageRetention(365)];
+  const removeOld = () => applyRetention(server.deps, rules, server.clock.now(), async () => {});
+  await removeOld();
+  assert.deepEqual(await listTypes(scene), ['main.orch.yaml COMPLETE']);
+  await scene.account.updateLineage();
+  await removeOld();
+  assert.deepEqual(await listTypes(scene), []);
 });
