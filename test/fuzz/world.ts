@@ -1,6 +1,7 @@
 /** Two accounts, each with a project that has resources for every operation, and all callers of requests. */
 import { makePagingToken } from '../../packages/server/src/kernel/http/paging.ts';
 import { type Account, createAccount } from '../../packages/server/src/testing/account.ts';
+import { createEndedExecution } from '../../packages/server/src/testing/executions.ts';
 import type { TestServer } from '../../packages/server/src/testing/open-server.ts';
 import { createPlace, type Place } from '../../packages/server/src/testing/place.ts';
 import { sharedPipeline } from '../../packages/server/src/testing/project.ts';
@@ -97,6 +98,8 @@ async function furnished(server: TestServer): Promise<Furnished> {
   const executions = `${path}/pipeline-executions`;
   await admin.post(executions, start);
   const { pipelineExecutionId } = (await admin.post<{ pipelineExecutionId: string }>(executions, start)).body;
+  await createEndedExecution(place);
+  await account.updateLineage();
   const testExecution = (await createTestExecution(place)).split('/').at(-1) ?? '';
   const asked = {
     agentConfig: { name: 'data_engineer_agent', projectId, environmentName: 'dev' },

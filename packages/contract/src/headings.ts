@@ -103,6 +103,11 @@ export const headings = [
     tag: 'Directory',
     about: 'Users and groups by SCIM 2.0 (RFC 7643, RFC 7644), and the roles that groups give.',
   },
+  {
+    tag: 'Lineage',
+    about:
+      'What the runs of pipelines read and wrote: as OpenLineage events, and as a graph of each environment.',
+  },
   { tag: 'Events', about: 'The audit log of the account.' },
   {
     tag: 'Webhooks',

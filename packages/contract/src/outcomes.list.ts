@@ -22,6 +22,7 @@ import { gitDeliveryOutcomes } from './git-delivery/git-delivery.outcomes.ts';
 import { gitOutcomes } from './git/git.outcomes.ts';
 import { groupOutcomes } from './group/group.outcomes.ts';
 import { hostedRepositoryOutcomes } from './hosted-repository/hosted-repository.outcomes.ts';
+import { lineageOutcomes } from './lineage/lineage.outcomes.ts';
 import { pipelineExecutionOutcomes } from './pipeline-execution/pipeline-execution.outcomes.ts';
 import { projectTagOutcomes } from './project-tag/project-tag.outcomes.ts';
 import { projectOutcomes } from './project/project.outcomes.ts';
@@ -62,6 +63,7 @@ export const outcomeLists = [
   gitOutcomes,
   groupOutcomes,
   hostedRepositoryOutcomes,
+  lineageOutcomes,
   pipelineExecutionOutcomes,
   projectTagOutcomes,
   projectOutcomes,

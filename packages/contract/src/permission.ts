@@ -77,7 +77,7 @@ export const permissions = {
     environment: [],
   },
   'executions:read': {
-    may: 'read the executions, steps, logs and published pipelines of an environment, and query its tables',
+    may: 'read the executions, steps, logs, published pipelines and lineage of an environment, and query its tables',
     account: ['SUPER_ADMIN'],
     project: ['OWNER', 'CONTRIBUTOR', 'VIEWER'],
     environment: ['OWNER', 'CONTRIBUTOR', 'OPERATOR', 'VIEWER'],
@@ -107,7 +107,7 @@ export const permissions = {
     environment: [],
   },
   'events:read': {
-    may: 'read the events of the account',
+    may: 'read the events and the lineage of the account',
     account: ['SUPER_ADMIN'],
     project: [],
     environment: [],

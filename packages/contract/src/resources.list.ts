@@ -28,6 +28,8 @@ import { environmentOperations } from './environment/environment.ts';
 import { gitDeliveryOperations } from './git-delivery/git-delivery.ts';
 import { groupOperations } from './group/group.ts';
 import { groupMemberOperations } from './group/group-member.ts';
+import { lineageOperations } from './lineage/lineage.ts';
+import { lineageGraphOperations } from './lineage/lineage-graph.ts';
 import { pipelineExecutionOperations } from './pipeline-execution/pipeline-execution.ts';
 import { executionLogOperations } from './pipeline-execution/execution-log.ts';
 import { executionRestartOperations } from './pipeline-execution/execution-restart.ts';
@@ -66,6 +68,7 @@ export * from './agent-protocol/instance-certificate.ts';
 export * from './agent-protocol/presence.ts';
 export * from './agent-protocol/protocol-constants.ts';
 export * from './agent-protocol/report.ts';
+export * from './agent-protocol/run-lineage.ts';
 export * from './agent-protocol/run-log.ts';
 export * from './agent-protocol/run-members.ts';
 export * from './agent-protocol/run-restart.ts';
@@ -106,6 +109,8 @@ export * from './environment/environment-connection.ts';
 export * from './git-delivery/git-delivery.ts';
 export * from './group/group.ts';
 export * from './group/group-member.ts';
+export * from './lineage/lineage.ts';
+export * from './lineage/lineage-graph.ts';
 export * from './pipeline-execution/pipeline-execution.ts';
 export * from './pipeline-execution/execution-log.ts';
 export * from './pipeline-execution/execution-restart.ts';
@@ -172,6 +177,8 @@ export const operationLists = [
   gitDeliveryOperations,
   groupOperations,
   groupMemberOperations,
+  lineageOperations,
+  lineageGraphOperations,
   pipelineExecutionOperations,
   executionLogOperations,
   executionRestartOperations,

@@ -244,6 +244,7 @@ export const deleteAgent = operation({
   problems: ['agent-not-found', 'agent-not-stopped', 'etag-mismatch'],
   events: [
     'pipeline-execution-ended',
+    'lineage-recorded',
     'test-execution-ended',
     'secret-write-ended',
     'certificate-revoked',

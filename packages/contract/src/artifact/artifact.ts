@@ -112,6 +112,40 @@ export const enableArtifact = operation({
   events: ['artifact-updated'],
 });
 
+export const lostColumnsLimit = 1_000;
+/** Readers that one lost column lists. */
+export const lostColumnReadersLimit = 100;
+
+const PromotionDryRun = named(
+  'PromotionDryRun',
+  Type.Object({
+    environmentName: EnvironmentName,
+    versionName: VersionName,
+    comparedPipelines: Type.Integer({
+      minimum: 0,
+      description:
+        'The pipelines whose latest successful run in the source environment was of this version. What the others write is not known: with 0, nothing was compared',
+    }),
+    lostColumns: Type.Array(
+      Type.Object({
+        dataset: Type.String({ minLength: 1, maxLength: 1_000 }),
+        column: Type.String({ minLength: 1, maxLength: 1_000 }),
+        readers: Type.Array(Type.String({ maxLength: 1_200 }), {
+          maxItems: lostColumnReadersLimit,
+          description: `The pipelines that read the column: the first ${lostColumnReadersLimit}, sorted`,
+        }),
+      }),
+      {
+        maxItems: lostColumnsLimit,
+        description:
+          'Columns that pipelines in the target environment read, and that the version does not write',
+      },
+    ),
+    truncated: Type.Boolean({ description: 'There are more lost columns' }),
+  }),
+);
+export type PromotionDryRun = Static<typeof PromotionDryRun>;
+
 export const promoteArtifact = operation({
   ...artifactOperation,
   id: 'promoteArtifact',
@@ -121,10 +155,16 @@ export const promoteArtifact = operation({
   description:
     'Copies the version to another environment without another upload, and enables it there. `createdAt`, `branch`, `commitHash` and `provider` are those of the ' +
     'upload; `deployedAt` is the time of the promotion. The caller needs the permission in the target environment, and permission to read the project or to publish in the source environment. ' +
-    'A disabled version cannot be promoted. `digest`, or `If-Match` with it or with the ETag of the version in the source environment, makes the response 412 if the version is another one by now.',
+    'A disabled version cannot be promoted. `digest`, or `If-Match` with it or with the ETag of the version in the source environment, makes the response 412 if the version is another one by now. ' +
+    '`dryRun=true` answers as the promotion would, refusals too, promotes nothing, and lists the columns that readers in the target environment lose.',
   permission: 'environment:deliver',
   environmentFrom: 'body.targetEnvironmentName',
   params: Type.Object(projectPath),
+  query: Type.Object({
+    dryRun: Type.Optional(
+      Type.Boolean({ description: 'Promote nothing, and return what the promotion breaks, with status 200' }),
+    ),
+  }),
   headers: seenHeader,
   body: Type.Object({
     digest: Type.Optional({ ...SeenDigest, description: 'The `digest` of the version as it was seen' }),
@@ -135,6 +175,7 @@ export const promoteArtifact = operation({
   success: {
     status: 201,
     body: Type.Object({ environmentName: EnvironmentName, versionName: VersionName }),
+    dryRun: PromotionDryRun,
   },
   problems: [
     'environment-not-found',

@@ -181,7 +181,12 @@ export const cancelBackfill = operation({
     body: Type.Object({ backfillId: Uuid, status: Status }),
   },
   problems: ['backfill-not-found', 'backfill-not-running'],
-  events: ['backfill-cancelled', 'pipeline-execution-cancel-requested', 'pipeline-execution-ended'],
+  events: [
+    'backfill-cancelled',
+    'pipeline-execution-cancel-requested',
+    'pipeline-execution-ended',
+    'lineage-recorded',
+  ],
 });
 
 export const backfillOperations = [createBackfill, listBackfills, getBackfill, cancelBackfill] as const;

@@ -271,7 +271,7 @@ export const cancelPipelineExecution = operation({
   }),
   success: { status: 200, body: Type.Object({ pipelineExecutionId: Uuid }) },
   problems: ['execution-not-found', 'execution-ended'],
-  events: ['pipeline-execution-cancel-requested', 'pipeline-execution-ended'],
+  events: ['pipeline-execution-cancel-requested', 'pipeline-execution-ended', 'lineage-recorded'],
 });
 
 export const pipelineExecutionOperations = [

@@ -127,7 +127,7 @@ export const deleteProject = operation({
   headers: ifMatchHeader,
   success: { status: 204 },
   problems: ['etag-mismatch', 'migration-in-progress'],
-  events: ['pipeline-execution-ended', 'test-execution-ended', 'project-deleted'],
+  events: ['pipeline-execution-ended', 'lineage-recorded', 'test-execution-ended', 'project-deleted'],
 });
 
 export const projectOperations = [

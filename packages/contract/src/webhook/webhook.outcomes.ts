@@ -30,6 +30,12 @@ export const webhookOutcomes = {
       'The server does not send webhooks to this address.',
       ({ reason }) => `body.url cannot be used: ${reason}`,
     ),
+    'webhook-events-of-format': kind<{ eventName: string }>(
+      422,
+      'A webhook of the format openlineage sends no other event than `lineage-recorded`.',
+      ({ eventName }) =>
+        `body.eventNames has ${quoted(eventName)}, but a webhook of the format openlineage sends only "lineage-recorded". Leave eventNames out, or choose another format.`,
+    ),
     'too-many-webhooks': kind<{ limit: number }>(
       409,
       'The account has as many webhooks as it may have. Delete one.',

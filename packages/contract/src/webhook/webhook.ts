@@ -28,7 +28,8 @@ const WebhookUrl = Type.String({
 const EventNames = Type.Array(EventWord, {
   maxItems: eventNames.length,
   uniqueItems: true,
-  description: 'Empty: all events',
+  description:
+    'Empty: all events but `lineage-recorded`, which the account has only while a webhook has the format openlineage',
 });
 const WebhookState = named(
   'WebhookState',
@@ -36,10 +37,11 @@ const WebhookState = named(
 );
 const WebhookFormat = named(
   'WebhookFormat',
-  oneOf(['json', 'slack', 'teams'], {
+  oneOf(['json', 'slack', 'teams', 'openlineage'], {
     description:
       'The format of the bodies. json: the event. slack: a message for an incoming webhook of Slack. ' +
-      'teams: a card for a workflow of Microsoft Teams that starts with a webhook request',
+      'teams: a card for a workflow of Microsoft Teams that starts with a webhook request. ' +
+      'openlineage: lineage events for a receiver of OpenLineage, such as Marquez; `eventNames` is then `["lineage-recorded"]`',
   }),
 );
 export type WebhookFormat = Static<typeof WebhookFormat>;
@@ -136,7 +138,13 @@ export const createWebhook = operation({
   }),
   success: { status: 201, body: WebhookSecret, headers: ['Location', 'ETag'] },
   answerHoldsSecret: true,
-  problems: ['webhook-url-refused', 'unknown-project', 'unknown-environment', 'too-many-webhooks'],
+  problems: [
+    'webhook-url-refused',
+    'unknown-project',
+    'unknown-environment',
+    'too-many-webhooks',
+    'webhook-events-of-format',
+  ],
   events: ['webhook-created'],
 });
 
@@ -180,6 +188,7 @@ export const updateWebhook = operation({
     'webhook-url-refused',
     'unknown-project',
     'unknown-environment',
+    'webhook-events-of-format',
   ],
   events: ['webhook-updated'],
 });

@@ -10,9 +10,10 @@ begin
   if exists (select from project p where p.account_id = old.account_id and p.project_id = old.project_id) then
     perform lock_environment_name(old.account_id, old.project_id, old.name);
   end if;
-  insert into deleted_environment as d (account_id, project_id, environment_name, generation)
-  values (old.account_id, old.project_id, old.name, old.generation)
-  on conflict (account_id, project_id, environment_name) do update set generation = excluded.generation;
+  insert into deleted_environment as d (account_id, project_id, environment_name, generation, environment_id)
+  values (old.account_id, old.project_id, old.name, old.generation, old.environment_id)
+  on conflict (account_id, project_id, environment_name)
+    do update set generation = excluded.generation, environment_id = excluded.environment_id;
   return old;
 end $$;
 

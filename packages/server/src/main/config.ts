@@ -94,6 +94,8 @@ export interface Config {
   mailLimits: MailLimits;
   /** In credits. */
   prices: Prices;
+  /** The scheme of the namespaces of jobs in lineage. */
+  lineageScheme: string;
   /** In days; undefined to keep forever. */
   retention: Record<
     | 'eventDays'
@@ -191,6 +193,9 @@ export function loadConfig(environment: Environment = process.env): Config {
     mail: readMailSettings(read, faults),
     mailLimits: readMailLimits(read),
     prices: readPrices(read),
+    lineageScheme:
+      read.matching('HEADGATE_LINEAGE_SCHEME', /^[a-z][a-z0-9+.-]{0,30}$/, 'a scheme such as headgate') ??
+      'headgate',
     retention: {
       eventDays: read.days('HEADGATE_RETENTION_EVENTS_DAYS', 365),
       executionDays: read.days('HEADGATE_RETENTION_EXECUTIONS_DAYS', 365),

@@ -30,6 +30,7 @@ import { sharedPipelines } from '../delivery/shared-pipelines/index.ts';
 import { budgets } from '../records/budgets/index.ts';
 import { consumption } from '../records/consumption/index.ts';
 import { events } from '../records/events/index.ts';
+import { lineage } from '../records/lineage/index.ts';
 import { webhooks } from '../records/webhooks/index.ts';
 import { agentLink } from '../runtime/agent-link/index.ts';
 import { aiChanges } from '../runtime/ai-changes/index.ts';
@@ -79,6 +80,7 @@ export const slices = [
   budgets,
   consumption,
   events,
+  lineage,
   webhooks,
   agentLink,
   aiChanges,

@@ -8,6 +8,7 @@ import { generateSecret, Secret } from '../kernel/security/sealed.ts';
 import { tokenLifetimeSeconds } from '../kernel/security/signing-keys.ts';
 import type { Dependencies } from '../main/deps.ts';
 import { makeAccount } from '../main/provisioning.ts';
+import { createGraphJob } from '../records/lineage/graph-update.ts';
 import { type Client, createClient, type Transport } from './client.ts';
 import { endWithEdit } from './edited-task.ts';
 import { createProjectWith, type TestProject } from './project.ts';
@@ -50,6 +51,8 @@ export interface Account {
   waitingCall(taskId: string): Promise<string>;
   /** Ends an AI task that has written a file. */
   endTaskWithEdit(taskId: string): Promise<void>;
+  /** Puts the runs that have ended into the graph of lineage; the server does this every second. */
+  updateLineage(): Promise<void>;
   /** Creates a project of the admin with the environments dev and prod. */
   project(name?: string): Promise<TestProject>;
 }
@@ -225,6 +228,10 @@ export async function createAccount(server: AccountServer): Promise<Account> {
       return callId;
     },
     endTaskWithEdit: (taskId) => endWithEdit(deps.database, { accountId, taskId }, deps.clock.now()),
+    async updateLineage() {
+      const job = createGraphJob(server.deps);
+      while (await job.run(async () => {}));
+    },
     project: (name) => createProjectWith(admin, name),
   };
 }

@@ -9,6 +9,7 @@ import {
   type ReportsResponse,
   type RunVariables,
   type Step,
+  type StepLineage,
   type TestResult,
   type WorkItem,
   type WorkOf,
@@ -21,7 +22,13 @@ type Held = Pick<WorkItem, 'workId' | 'epoch'>;
 /** A report without the ids of its work and its sequence number. */
 export type Said =
   | { type: 'started' }
-  | { type: 'progress'; steps: Step[]; lines?: LogLine[]; variables?: RunVariables[] }
+  | {
+      type: 'progress';
+      steps: Step[];
+      lines?: LogLine[];
+      variables?: RunVariables[];
+      lineage?: StepLineage[];
+    }
   | { type: 'tested'; results: TestResult[] }
   | { type: 'completed'; outcome: WorkOutcome }
   | { type: 'released'; reason: string };

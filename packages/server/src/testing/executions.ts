@@ -1,9 +1,41 @@
 /** Pipeline executions for tests, created through the API. */
 import { randomUUID } from 'node:crypto';
-import { claimLimit } from '@headgate/contract';
+import { claimLimit, type StepLineage } from '@headgate/contract';
 import type { Account, RegisteredAgent } from './account.ts';
 import { createInstance, type ExecutionClaim } from './agent.ts';
 import type { TestProject } from './project.ts';
+
+/** What a step of the execution that has finished read and wrote. */
+const lineage = {
+  inputs: [
+    {
+      kind: 'warehouse',
+      name: 'sales.orders',
+      fields: [
+        { name: 'city', type: 'VARCHAR' },
+        { name: 'amount', type: 'DECIMAL(18,2)' },
+        { name: 'state', type: 'VARCHAR' },
+      ],
+    },
+  ],
+  outputs: [
+    {
+      kind: 'warehouse',
+      name: 'sales.by_city',
+      fields: [
+        { name: 'city', type: 'VARCHAR' },
+        { name: 'total', type: 'DECIMAL(38,2)' },
+      ],
+      columns: [
+        { name: 'city', inputs: [{ dataset: 0, field: 'city', transformation: 'IDENTITY' }] },
+        { name: 'total', inputs: [{ dataset: 0, field: 'amount', transformation: 'AGGREGATED' }] },
+      ],
+      decidedBy: [{ dataset: 0, field: 'state' }],
+      rowCount: 12,
+      createdOrReplaced: true,
+    },
+  ],
+} satisfies Pick<StepLineage, 'inputs' | 'outputs'>;
 
 interface Place {
   account: Account;
@@ -58,6 +90,7 @@ export async function createEndedExecution(place: Place): Promise<string> {
         text: 'city: Bodø',
       },
     ],
+    lineage: [{ stepId: first?.stepId ?? '', pipelineRunId: id, ...lineage }],
     variables: [
       {
         pipelineRunId: id,

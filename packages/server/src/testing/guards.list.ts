@@ -23,6 +23,7 @@ import { sharedPipelineGuards } from '../delivery/shared-pipelines/shared-pipeli
 import { budgetGuards } from '../records/budgets/budget.guards.ts';
 import { consumptionGuards } from '../records/consumption/consumption.guards.ts';
 import { eventGuards } from '../records/events/event.guards.ts';
+import { lineageGuards } from '../records/lineage/lineage.guards.ts';
 import { webhookGuards } from '../records/webhooks/webhook.guards.ts';
 import { agentLinkGuards } from '../runtime/agent-link/agent-link.guards.ts';
 import { aiChangesGuards } from '../runtime/ai-changes/ai-changes.guards.ts';
@@ -63,6 +64,7 @@ export const guards = [
   budgetGuards,
   consumptionGuards,
   eventGuards,
+  lineageGuards,
   webhookGuards,
   agentLinkGuards,
   aiChangesGuards,

@@ -52,12 +52,12 @@ export const permissionRows = {
   'manage agents and shared pipelines': { account: ['SUPER_ADMIN', 'ADMIN'] },
   SCIM: { account: ['SUPER_ADMIN', 'DIRECTORY'] },
   'settings of the directory': { account: ['SUPER_ADMIN'] },
-  'credentials, events of the account': { account: ['SUPER_ADMIN'] },
   consumption: { account: ['SUPER_ADMIN', 'BILLING_ADMIN'] },
   'read the budget of a project': {
     account: ['SUPER_ADMIN', 'BILLING_ADMIN'],
     project: ['OWNER', 'CONTRIBUTOR', 'VIEWER'],
   },
+  'credentials, events, lineage of the account': { account: ['SUPER_ADMIN'] },
   'webhooks of the account': { account: ['SUPER_ADMIN', 'ADMIN'] },
   'users and groups of the account': { account: ['SUPER_ADMIN'] },
   'read who may do what in a project': { account: ['SUPER_ADMIN'], project: ['OWNER'] },

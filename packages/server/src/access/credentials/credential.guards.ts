@@ -5,7 +5,7 @@ import { credentialExamples } from './credential.examples.ts';
 export const credentialGuards: SliceGuards = {
   examples: credentialExamples,
   permissions: {
-    'credentials, events of the account': [
+    'credentials, events, lineage of the account': [
       'listCredentials',
       'createCredential',
       'rotateCredential',

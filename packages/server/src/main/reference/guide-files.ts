@@ -20,6 +20,7 @@ export const guideGroups = [
       'alerts',
       'webhooks',
       'events',
+      'lineage',
     ],
   },
   {
@@ -69,6 +70,7 @@ export const guidesOfAreas: Partial<Record<Tag, readonly Guide[]>> = {
   Groups: ['access'],
   Access: ['access', 'permissions'],
   Directory: ['directory'],
+  Lineage: ['lineage'],
   Events: ['events'],
   Webhooks: ['webhooks'],
   Alerts: ['alerts'],

@@ -5,7 +5,7 @@ import { eventExamples } from './event.examples.ts';
 export const eventGuards: SliceGuards = {
   examples: eventExamples,
   permissions: {
-    'credentials, events of the account': ['listEvents'],
+    'credentials, events, lineage of the account': ['listEvents'],
     'lists of what the caller may read': ['streamEvents'],
   },
 };

@@ -3,6 +3,7 @@ import { eventRetention } from './event.retention.ts';
 import { type EventServices, eventRoutes } from './event.routes.ts';
 import { eventNumberingJob } from './log/event-numbering.ts';
 
+export { type Counted, createFullRanges } from './log/event.total.ts';
 export { type LoggedEvent, numberNextEvents, readLogBounds } from './log/event-log.ts';
 export { type EventReach, readEventReaches } from './log/event-reach.ts';
 export { eventColumns, eventRow, presentEvent } from './log/event-row.ts';

@@ -19,6 +19,7 @@ export interface Receiver {
   client: OutgoingClient;
   clock: Clock;
   userAgent: string;
+  lineageScheme: string;
   stopping: AbortSignal;
 }
 
@@ -30,11 +31,11 @@ export interface Attempt {
 
 /** @param before how often the event was sent already */
 export async function attemptDelivery(
-  { url, format, secrets, client, clock, userAgent, stopping }: Receiver,
+  { url, format, secrets, client, clock, userAgent, lineageScheme, stopping }: Receiver,
   event: LoggedEvent,
   before: number,
 ): Promise<Attempt> {
-  const body = renderBody(format, presentEvent(event));
+  const body = renderBody(format, presentEvent(event), lineageScheme);
   const headers = {
     'content-type': 'application/json',
     'user-agent': userAgent,

@@ -2,6 +2,8 @@
  * The bodies of deliveries. `json` is the event, in the scheme of Standard Webhooks. `slack` and `teams` are messages
  * for people, without markup, so that no name of a tenant makes a link, a mention or bold text.
  *
+ * `openlineage` is the lineage event that the log event has in its state, for receivers such as Marquez.
+ *
  * Slack: https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks,
  *   https://docs.slack.dev/messaging/formatting-message-text#escaping. A text of more than 40,000 characters is cut.
  * Teams: https://learn.microsoft.com/connectors/teams/#microsoft-teams-webhook, at most 28 KB. Adaptive Cards 1.2
@@ -9,6 +11,7 @@
  */
 import type { AccountEventItem, WebhookFormat } from '@headgate/contract';
 import { renderLine } from '../../kernel/one-line.ts';
+import { type LineageRecord, renderOtherEvent, renderRunEvent } from '../lineage/index.ts';
 
 /** Together fewer than 40,000 characters, escaped for Slack, and 28 KB of any characters. */
 const longestTitle = 300;
@@ -18,7 +21,8 @@ const mostFacts = 12;
 
 type Fact = readonly [name: string, value: string];
 
-const renderers: Readonly<Record<WebhookFormat, (event: AccountEventItem) => object>> = {
+const renderers: Readonly<Record<WebhookFormat, (event: AccountEventItem, scheme: string) => object>> = {
+  openlineage: renderLineage,
   json: (event) => ({ type: event.eventName, timestamp: event.eventTimestamp, data: event }),
   slack: (event) => ({
     text: escapeSlack([renderTitle(event), ...listFacts(event).map(renderFact)].join('\n')),
@@ -38,8 +42,19 @@ const renderers: Readonly<Record<WebhookFormat, (event: AccountEventItem) => obj
   }),
 };
 
-export function renderBody(format: WebhookFormat, event: AccountEventItem): string {
-  return JSON.stringify(renderers[format](event));
+/** @param lineageScheme of the namespaces of jobs in OpenLineage events */
+export function renderBody(format: WebhookFormat, event: AccountEventItem, lineageScheme: string): string {
+  return JSON.stringify(renderers[format](event, lineageScheme));
+}
+
+function renderLineage(event: AccountEventItem, scheme: string): object {
+  if (event.eventName === 'lineage-recorded')
+    return renderRunEvent(scheme, event.additionalInfo.after as LineageRecord);
+  return renderOtherEvent(scheme, {
+    name: event.eventName,
+    runId: event.eventId,
+    eventTime: event.eventTimestamp,
+  });
 }
 
 const renderTitle = (event: AccountEventItem) => renderLine(event.eventDescription, longestTitle);

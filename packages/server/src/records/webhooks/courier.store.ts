@@ -9,7 +9,7 @@ import type { DueWork } from '../../kernel/work/due-work.ts';
  * their filters are.
  */
 export const isWanted = `
-  ((cardinality(w.event_names) = 0 or e.name = any (w.event_names))
+  ((cardinality(w.event_names) = 0 and e.name <> 'lineage-recorded' or e.name = any (w.event_names))
     and (w.project_id is null or e.project_id = w.project_id)
     and (w.environment_name is null or e.environment_name = w.environment_name)
     or e.name in ('alert-raised', 'webhook-tested') and e.state_after -> 'webhookIds' ? w.webhook_id::text)`;

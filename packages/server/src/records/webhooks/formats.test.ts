@@ -60,7 +60,7 @@ for (const [format, play] of players) {
     await scene.account.admin.post(`${scene.path}/test`);
     await scene.send();
     const long = makeEvent('𝄞<&>'.repeat(100_000));
-    await deliver(scene.receiver.url, renderBody(format, long));
+    await deliver(scene.receiver.url, renderBody(format, long, 'headgate'));
     assert.deepEqual([chat.faults, chat.shown.length], [[], 2]);
     assert.match(chat.shown[0] ?? '', /^Webhook tested: hook\n/);
     assert.ok((chat.shown[1] ?? '').split('\n').length <= 13);
@@ -71,7 +71,7 @@ for (const [format, play] of players) {
     const chat: ChatReceiver = play(scene.receiver);
     const name =
       '<!channel> <https://evil.example|Your bank> &lt; [x](https://evil.example) *a*\r\nby: root\u202e';
-    await deliver(scene.receiver.url, renderBody(format, makeEvent(name)));
+    await deliver(scene.receiver.url, renderBody(format, makeEvent(name), 'headgate'));
     assert.deepEqual(chat.faults, []);
     const shown = '<!channel> <https://evil.example|Your bank> &lt; [x](https://evil.example) *a* by: root';
     assert.equal(chat.shown[0]?.split('\n')[0], `Variable created: ${shown}`);

@@ -41,7 +41,7 @@ export interface SendingServices {
   egress: EgressGuard;
   version: string;
   stopping: AbortSignal;
-  config: { webhookTimeoutSeconds: number };
+  config: { webhookTimeoutSeconds: number; lineageScheme: string };
 }
 
 const eventsOfRound = 50;
@@ -96,7 +96,9 @@ async function runRound(services: SendingServices, claim: Claim, client: Outgoin
   const sealed = [place.sealed_secret, place.sealed_previous_secret].filter((each) => each !== null);
   const secrets = sealed.map((each) => sealer.unseal(each, webhookSecretPurpose));
   const userAgent = `Headgate/${version}`;
-  const receiver = { url: place.url, format: place.format, secrets, client, clock, userAgent, stopping };
+  const { lineageScheme } = services.config;
+  const { url, format } = place;
+  const receiver = { url, format, secrets, client, clock, userAgent, lineageScheme, stopping };
   const round = new Round(services, claim, receiver, place, reach);
   const redelivered = await round.sendRedeliveries();
   if (redelivered === 'ended') return 'ended';

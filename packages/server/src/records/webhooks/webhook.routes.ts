@@ -32,7 +32,7 @@ import {
   webhookById,
   webhookPage,
 } from './webhook.store.ts';
-import { describeWebhook, presentWebhook, requireAllowedUrl } from './webhook.ts';
+import { chooseEventNames, describeWebhook, presentWebhook, requireAllowedUrl } from './webhook.ts';
 import { buildWebhookEvent } from './webhook-event.ts';
 
 export interface WebhookRouteServices {
@@ -73,7 +73,7 @@ export function webhookRoutes(
         webhook_id: newId(),
         name: body.name,
         url,
-        event_names: body.eventNames ?? [],
+        event_names: chooseEventNames(body.format ?? 'json', body.eventNames ?? []),
         project_id: body.projectId ?? null,
         environment_name: body.environmentName ?? null,
         format: body.format ?? 'json',
@@ -96,14 +96,18 @@ export function webhookRoutes(
     return commit(JSON.stringify(body), async (tx) => {
       const stored = await lockWebhook(tx, scope, params.webhookId);
       requireMatch(headers['If-Match'], renderWebhookEtag(stored));
+      const format = body.format ?? stored.format;
+      // Lineage has events of its own.
+      const isOther = (format === 'openlineage') !== (stored.format === 'openlineage');
+      const keptNames = isOther ? [] : stored.event_names;
       const row: WebhookRow = {
         ...stored,
         name: body.name ?? stored.name,
         url: url ?? stored.url,
-        event_names: body.eventNames ?? stored.event_names,
+        event_names: chooseEventNames(format, body.eventNames ?? keptNames),
         project_id: body.projectId === undefined ? stored.project_id : body.projectId,
         environment_name: body.environmentName === undefined ? stored.environment_name : body.environmentName,
-        format: body.format ?? stored.format,
+        format,
         state: body.state ?? stored.state,
         pause_reason: choosePauseReason(stored, body.state),
         owner_id: scope.actorId,

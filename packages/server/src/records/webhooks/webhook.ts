@@ -1,5 +1,5 @@
 /** Webhooks as the API shows them, and the rules of their addresses. */
-import type { Webhook } from '@headgate/contract';
+import type { Webhook, WebhookFormat } from '@headgate/contract';
 import { problem } from '../../kernel/http/problems.ts';
 import { type EgressGuard, EgressRefused } from '../../kernel/security/egress.ts';
 import type { WebhookRow } from './webhook.store.ts';
@@ -21,6 +21,19 @@ export async function requireAllowedUrl(egress: EgressGuard, text: string): Prom
     if (failure instanceof EgressRefused) throw problem('webhook-url-refused', { reason: failure.message });
     throw failure;
   }
+}
+
+const lineageEvents = ['lineage-recorded'] as const;
+
+/** The events that a webhook of this format sends. Throws `webhook-events-of-format`. */
+export function chooseEventNames(
+  format: WebhookFormat,
+  expected: Webhook['eventNames'],
+): Webhook['eventNames'] {
+  if (format !== 'openlineage') return expected;
+  const other = expected.find((name) => name !== 'lineage-recorded');
+  if (other !== undefined) throw problem('webhook-events-of-format', { eventName: other });
+  return [...lineageEvents];
 }
 
 /** What an event shows of a webhook: of its address the origin only, because the rest may contain a token. */

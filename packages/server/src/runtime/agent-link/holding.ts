@@ -26,6 +26,7 @@ import {
   type WorkOwners,
   type WorkTimes,
 } from '../../kernel/work/work.ts';
+import { recordCalledRuns, writeStepLineage } from '../../records/lineage/index.ts';
 import {
   announcesOnce,
   getLogKey,
@@ -198,10 +199,14 @@ function applyNews(
   const steps = ofWorks.flatMap((report): (Step & { executionId: string })[] =>
     report.type === 'progress' ? report.steps.map((step) => ({ ...step, executionId: report.workId })) : [],
   );
-  if (steps.length > 0) writeSteps(tx, accountId, steps);
+  const progress = ofWorks.filter((report) => report.type === 'progress');
+  writeStepLineage(tx, accountId, progress);
+  if (steps.length > 0) {
+    writeSteps(tx, accountId, steps);
+    recordCalledRuns(tx, accountId, steps, now);
+  }
   for (const report of ofWorks)
     if (report.type === 'tested') owner.onTested?.(moment, report.workId, report.results);
-  const progress = ofWorks.filter((report) => report.type === 'progress');
   const printing = writeRunRecords(tx, accountId, progress);
   tx.afterCommit(() => {
     for (const id of printing) wakes.wake(getLogKey(id), 'all');

@@ -5,6 +5,7 @@ import type { AccountEvent } from '../../kernel/database/events.ts';
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import { describeCancellation, endWork, sendCommand, type WorkTimes } from '../../kernel/work/work.ts';
+import { recordEndedExecutions } from '../../records/lineage/index.ts';
 import { getLogKey } from './log-stream.ts';
 import { moveExecutions } from './store/execution.store.ts';
 
@@ -44,6 +45,12 @@ export function recordCancellations(
   const moved = moves.filter(({ status, to }) => status !== to);
   for (const [to, executions] of Map.groupBy(moved, (move) => move.to))
     moveExecutions(tx, accountId, { to, executions }, now);
+  recordEndedExecutions(
+    tx,
+    accountId,
+    ended.map(({ id }) => id),
+    now,
+  );
   tx.afterCommit(() => {
     for (const { id } of ended) wakes.wake(getLogKey(id), 'all');
     const agents = moves.filter(({ isEnded }) => !isEnded).map(({ work }) => work.agent_id);

@@ -11,6 +11,7 @@ import {
   type WorkServices,
 } from '../../kernel/work/work.ts';
 import { describeEnd, recordWorkEvents } from '../../kernel/work/work-records.ts';
+import { recordEndedExecutions, recordStartedExecutions } from '../../records/lineage/index.ts';
 import { getLogKey } from './log-stream.ts';
 import { selectVariablesOfPlaces } from './place-variables.ts';
 import { listRunMembers } from './run-payload.ts';
@@ -42,6 +43,8 @@ export function createExecutionOwner({ times, metrics, wakes }: WorkServices): W
     },
     onStarted(moment, works) {
       recordWorkEvents(moment, 'pipeline-execution-started', 'pipeline-execution', works);
+      const ids = works.map((work) => work.work_id);
+      recordStartedExecutions(moment.tx, moment.accountId, ids, moment.now);
     },
     onSilent(moment, ids) {
       const executions = ids.map((id) => ({ id }));
@@ -72,6 +75,8 @@ export function createExecutionOwner({ times, metrics, wakes }: WorkServices): W
           }
         });
       }
+      const ids = ends.map((end) => end.workId);
+      recordEndedExecutions(moment.tx, moment.accountId, ids, moment.now);
     },
   };
 }

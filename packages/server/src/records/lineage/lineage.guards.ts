@@ -1,0 +1,11 @@
+/** What the tests over all operations need from this slice. */
+import type { SliceGuards } from '../../testing/slice-guards.ts';
+import { lineageExamples } from './lineage.examples.ts';
+
+export const lineageGuards: SliceGuards = {
+  examples: lineageExamples,
+  permissions: {
+    'credentials, events, lineage of the account': ['listLineageEvents'],
+    'read executions, steps and logs of an environment': ['getLineageGraph', 'listDatasets'],
+  },
+};

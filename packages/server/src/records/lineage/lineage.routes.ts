@@ -1,0 +1,99 @@
+import { getLineageGraph, listDatasets, listLineageEvents } from '@headgate/contract';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import { computePageBounds } from '../../kernel/http/paging.ts';
+import { invalidRequest, problem } from '../../kernel/http/problems.ts';
+import { createFullRanges } from '../events/index.ts';
+import { datasetPage, presentDataset } from './dataset.store.ts';
+import { lineageEventPage } from './lineage-event.store.ts';
+import { columnWalk, datasetWalk, lineageStart, splitColumn } from './lineage-graph.store.ts';
+import { buildColumnGraph, buildDatasetGraph } from './lineage-graph.ts';
+import { renderRunEvent } from './run-event.ts';
+
+export interface LineageServices {
+  clock: Clock;
+  config: { lineageScheme: string };
+}
+
+export function lineageRoutes({ read }: Endpoints, { clock, config }: LineageServices): void {
+  const fullRanges = createFullRanges(clock);
+
+  read(listLineageEvents, async ({ query, scope, page }) => {
+    const [from, before] = [new Date(query.generatedFrom), new Date(query.generatedBefore)];
+    if (from >= before)
+      throw invalidRequest([
+        {
+          field: 'query.generatedBefore',
+          pointer: '/query/generatedBefore',
+          detail: 'must be after `generatedFrom`',
+        },
+      ]);
+    const { limit, offset } = computePageBounds(query);
+    const asked = { accountId: scope.accountId, filters: [], from, to: before };
+    const count = fullRanges.contains(asked) ? 'full' : 'counted';
+    const { rows, total } = await page(lineageEventPage[count], { from, before, limit, offset });
+    fullRanges.learn(asked, total);
+    const results = rows.map(({ record }) => ({
+      id: `${record.runId}-${record.eventType}`,
+      event: renderRunEvent(config.lineageScheme, record),
+    }));
+    return { body: { page: query.page, results, size: limit, total: total.counted } };
+  });
+
+  read(listDatasets, async ({ query, page }) => {
+    const { limit, offset } = computePageBounds(query);
+    const name = query.environmentName;
+    const { rows, total } = await page(datasetPage, { environment_name: name, limit, offset });
+    if (total === null) throw problem('environment-not-found', { name });
+    const results = rows.map((row) => presentDataset(name, row));
+    return { body: { page: query.page, results, size: limit, total } };
+  });
+
+  read(getLineageGraph, async ({ query, rows }) => {
+    const { environmentName, dataset, pipeline, column, direction = 'BOTH', depth } = query;
+    const [start, ...others] = Object.entries({ dataset, pipeline, column }).flatMap(([field, name]) =>
+      name === undefined ? [] : [{ field, name }],
+    );
+    if (start === undefined || others.length > 0) throw requireOneStart(others.at(-1)?.field);
+    const place = { environment_name: environmentName };
+    const [found] = await rows(lineageStart, {
+      ...place,
+      dataset_name: dataset ?? null,
+      pipeline_name: pipeline ?? null,
+      ...splitColumn(column),
+    });
+    if (found === undefined) throw problem('environment-not-found', { name: environmentName });
+    const { datasets, pipelines, columns } = found;
+    if (datasets.length + pipelines.length + columns.length === 0)
+      throw problem('lineage-not-found', { ...start, environmentName });
+    const bounds = {
+      ...place,
+      upstream: direction !== 'DOWNSTREAM',
+      downstream: direction !== 'UPSTREAM',
+      depth,
+    };
+    if (column === undefined) {
+      const walked = await rows(datasetWalk, {
+        ...bounds,
+        datasets: datasets.map(({ key }) => key),
+        pipelines: pipelines.map(({ name }) => name),
+      });
+      return { body: buildDatasetGraph(walked, found) };
+    }
+    const walked = await rows(columnWalk, {
+      ...bounds,
+      datasets: columns.map((each) => each.dataset),
+      fields: columns.map((each) => each.field),
+    });
+    return { body: buildColumnGraph(walked, columns) };
+  });
+}
+
+function requireOneStart(other: string | undefined) {
+  const field = other ?? 'dataset';
+  const detail =
+    other === undefined
+      ? 'is required: give one of `dataset`, `pipeline` and `column`, for example dataset=sales.orders'
+      : 'cannot be combined with another one: give one of `dataset`, `pipeline` and `column`';
+  return invalidRequest([{ field: `query.${field}`, pointer: `/query/${field}`, detail }]);
+}

@@ -1,0 +1,64 @@
+/** The part of the graph that a successful run is. */
+import { createHash } from 'node:crypto';
+import type { DatasetField } from '@headgate/contract';
+import { getDatasetKey, type LineageRecord, mergeSteps } from './lineage-record.ts';
+
+interface DatasetUse {
+  dataset: string;
+  isWrite: boolean;
+  fields?: readonly DatasetField[];
+  rowCount?: number;
+}
+
+interface ColumnUse {
+  dataset: string;
+  field: string;
+  toDataset: string;
+  toField?: string;
+  transformation?: string;
+}
+
+export interface PipelineLineage {
+  datasets: DatasetUse[];
+  columns: ColumnUse[];
+  /** Of both, without numbers of rows: most runs of a pipeline read and write the same. */
+  digest: string;
+}
+
+/** What a run leaves behind; datasets that it dropped itself are only on the ways of columns. */
+export function describeLineage({ steps }: LineageRecord): PipelineLineage {
+  const { inputs, outputs } = mergeSteps(steps);
+  const dropped = new Set(outputs.filter(({ isDropped }) => isDropped).map(getDatasetKey));
+  const reads = inputs.map((input) => ({
+    dataset: getDatasetKey(input),
+    isWrite: false,
+    ...(input.fields === undefined ? {} : { fields: input.fields }),
+  }));
+  const writes = outputs.map((output) => ({
+    dataset: getDatasetKey(output),
+    isWrite: true,
+    ...(output.fields === undefined ? {} : { fields: output.fields }),
+    ...(output.rowCount === undefined ? {} : { rowCount: output.rowCount }),
+  }));
+  const datasets: DatasetUse[] = [...reads, ...writes].filter(({ dataset }) => !dropped.has(dataset));
+  const columns = outputs.flatMap((output): ColumnUse[] => {
+    const toDataset = getDatasetKey(output);
+    const derived = [...output.columns].flatMap(([toField, sources]) =>
+      sources.map(({ dataset, field, transformation }) => ({
+        dataset: getDatasetKey(dataset),
+        field,
+        toDataset,
+        toField,
+        transformation,
+      })),
+    );
+    const deciding = output.decidedBy.map(({ dataset, field }) => ({
+      dataset: getDatasetKey(dataset),
+      field,
+      toDataset,
+    }));
+    return [...derived, ...deciding];
+  });
+  const shape = JSON.stringify([datasets.map(({ rowCount, ...use }) => use), columns]);
+  return { datasets, columns, digest: createHash('sha256').update(shape).digest('hex') };
+}
