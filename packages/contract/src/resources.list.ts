@@ -64,6 +64,7 @@ export * from './agent-protocol/instance-certificate.ts';
 export * from './agent-protocol/presence.ts';
 export * from './agent-protocol/protocol-constants.ts';
 export * from './agent-protocol/report.ts';
+export * from './agent-protocol/run-lineage.ts';
 export * from './agent-protocol/run-log.ts';
 export * from './agent-protocol/run-members.ts';
 export * from './agent-protocol/run-restart.ts';

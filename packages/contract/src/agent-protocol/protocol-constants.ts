@@ -44,6 +44,16 @@ export const runGridLimit = 20_000;
 export const stepValuesLimit = 500_000;
 export const runStepValuesLimit = 10 * 1_048_576;
 
+/** Datasets read, and datasets written, by one step; columns, and inputs of columns, in one step. */
+export const lineageDatasetsLimit = 200;
+export const lineageColumnsLimit = 2_000;
+export const lineageColumnInputsLimit = 20_000;
+/** Characters of a name or type in lineage, and reasons why something is missing in that of one step. */
+export const lineageTextLimit = 1_000;
+export const lineageGapsLimit = 100;
+/** Steps with lineage in one report. */
+export const reportedLineageLimit = 100;
+
 /** Characters of the result of a connector's test, as JSON text. */
 export const connectorTestLimit = 262_144;
 

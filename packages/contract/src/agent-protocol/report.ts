@@ -5,7 +5,14 @@ import { DateTime, Name, oneOf, Uuid } from '../primitives.ts';
 import { receiptLimit } from '../secret/secret-value.ts';
 import { CheckedSecrets } from '../secret-reference/secret-check.ts';
 import { WarehouseRows } from '../warehouse-query/warehouse-query.ts';
-import { connectorTestLimit, reportedLinesLimit, reportLimit, stepSqlLimit } from './protocol-constants.ts';
+import {
+  connectorTestLimit,
+  reportedLineageLimit,
+  reportedLinesLimit,
+  reportLimit,
+  stepSqlLimit,
+} from './protocol-constants.ts';
+import { StepLineage } from './run-lineage.ts';
 import { LogLine } from './run-log.ts';
 import { StepRecord } from './run-restart.ts';
 import { RunVariables } from './run-variables.ts';
@@ -77,6 +84,13 @@ export const Report = Type.Union([
       }),
     ),
     variables: Type.Optional(Type.Array(RunVariables, { minItems: 1, maxItems: 100 })),
+    lineage: Type.Optional(
+      Type.Array(StepLineage, {
+        minItems: 1,
+        maxItems: reportedLineageLimit,
+        description: 'Of steps that succeeded. An agent of the release before sends none',
+      }),
+    ),
   }),
   Type.Object({
     ...Reporting,
