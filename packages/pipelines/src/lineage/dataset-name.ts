@@ -2,7 +2,7 @@
  * The one name of each place that data comes from or goes to. Lineage of different runs is joined by equality
  * of these names.
  */
-import { defaultDatabase, defaultSchema, decodeNames } from '../sql/rewrite/names.ts';
+import { decodeNames, defaultDatabase, defaultSchema } from '../sql/rewrite/names.ts';
 
 /** A name for each kind of place. */
 export const datasetNames = {
@@ -16,7 +16,8 @@ export const datasetNames = {
     const [table = '', schema = defaultSchema, catalog] = path.toReversed();
     const [first = '', second] = schema.split('.');
     const places = second === undefined ? [defaultDatabase, removeMark(first)] : [first, second];
-    const parts = catalog !== undefined && systemCatalogs.has(catalog.toLowerCase()) ? [catalog, schema] : places;
+    const parts =
+      catalog !== undefined && systemCatalogs.has(catalog.toLowerCase()) ? [catalog, schema] : places;
     return [...parts.map(decodeNames), table].map((part) => quoteIfNeeded(part.toLowerCase())).join('.');
   },
   /** The path of a file, without a slash before it. */
@@ -28,8 +29,7 @@ export const datasetNames = {
 const systemCatalogs = new Set(['temp', 'system']);
 
 /** A schema with the name of the environment's catalog has a mark behind it. */
-const removeMark = (schema: string) =>
-  schema.endsWith('%') ? schema.slice(0, -1) : schema;
+const removeMark = (schema: string) => (schema.endsWith('%') ? schema.slice(0, -1) : schema);
 
 const quoteIfNeeded = (part: string) => (/[."]/.test(part) ? `"${part.replaceAll('"', '""')}"` : part);
 

@@ -61,7 +61,11 @@ export function createSource(table: Table, field: string): Sources {
 const keyOf = (table: Table, field: string) => `${table.kind} ${table.name}\n${field.toLowerCase()}`;
 
 /** Adds sources to a collection. One that comes in several ways counts by the strongest. */
-export function addSources(target: Map<string, Source>, added: Sources, how: Transformation = 'IDENTITY'): void {
+export function addSources(
+  target: Map<string, Source>,
+  added: Sources,
+  how: Transformation = 'IDENTITY',
+): void {
   for (const [key, source] of added) {
     const before = target.get(key);
     const through = later(source.how, how);
@@ -102,7 +106,10 @@ export function createTableRelation(table: Table): Relation {
 /** Renames the first columns, as `AS t (a, b)` does. */
 export function renameFirst(relation: Relation, names: readonly string[]): Relation {
   if (names.length === 0) return relation;
-  const columns = relation.columns.map(({ name, sources }, index) => ({ name: names[index] ?? name, sources }));
+  const columns = relation.columns.map(({ name, sources }, index) => ({
+    name: names[index] ?? name,
+    sources,
+  }));
   const added = names.slice(relation.columns.length).map((name) => ({
     name,
     sources: merge(relation.rest.map((each) => ('table' in each ? noSources : each.sources))),
