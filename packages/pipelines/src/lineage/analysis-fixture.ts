@@ -1,4 +1,5 @@
 /** Shows the lineage of statements as lines of text, for tests. */
+import { datasetNames } from './dataset-name.ts';
 import { loadSqlParser } from './parser.ts';
 import type { FieldType, Sources } from './relation.ts';
 import { analyzeStep } from './step.ts';
@@ -19,7 +20,7 @@ export function trace(sql: string | readonly string[], catalog: Catalog = {}): s
     parse,
     run: createRunTables(),
     findFields: (name) => readFields(catalog[name.replace('warehouse.main.', '')]),
-    nameFile: (path) => path,
+    nameFile: (path) => ({ kind: 'file', name: datasetNames.file(path) }),
   });
   const lines: string[] = [];
   for (const { table, columns, rows, isDropped } of outputs) {
@@ -35,7 +36,7 @@ export function trace(sql: string | readonly string[], catalog: Catalog = {}): s
 }
 
 const readFields = (columns: string | undefined): readonly FieldType[] | null =>
-  columns === undefined ? null : columns.split(' ').map((name) => ({ name }));
+  columns === undefined ? null : columns.split(/ (?![^(]*\))/).map((name) => ({ name }));
 
 const shorten = (name: string) => name.replace('warehouse.main.', '');
 

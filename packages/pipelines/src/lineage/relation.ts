@@ -17,6 +17,8 @@ export interface Table {
   readonly kind: 'warehouse' | 'file' | 'api';
   /** As in the lineage of a step. */
   readonly name: string;
+  /** The names in SQL of the warehouse; empty for a file. */
+  readonly path: readonly string[];
   /** In order; undefined if they are not known. */
   readonly fields: readonly FieldType[] | undefined;
 }

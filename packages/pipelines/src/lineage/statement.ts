@@ -192,6 +192,19 @@ function analyzeCreateTable(content: Json | undefined, analysis: Analysis): void
   makeTable(path, relation, create.temporary === true, analysis);
 }
 
+/** Columns without an alias have the names that the warehouse gave them. */
+function nameColumns(columns: readonly Column[], table: Table, analysis: Analysis): readonly Column[] {
+  if (columns.every(({ name }) => name !== '')) return columns;
+  const fields = analysis.tables.findAfter(table.name, table.path);
+  if (fields?.length === columns.length)
+    return columns.map(({ name, sources }, index) => ({
+      name: name || (fields[index]?.name ?? ''),
+      sources,
+    }));
+  analysis.addGap(`${table.name} has columns without an alias, which are not listed`);
+  return columns.filter(({ name }) => name !== '');
+}
+
 const createPlain = (names: readonly string[]): Relation => ({
   columns: names.map((name) => ({ name, sources: noSources })),
   rest: [],
@@ -210,8 +223,9 @@ function makeTable(
     return;
   }
   if (relation.rest.length > 0) addRestGap(relation, analysis);
-  const { columns, rows } = relation;
+  const { rows } = relation;
   const table = analysis.tables.get(path);
+  const columns = nameColumns(relation.columns, table, analysis);
   const isNamed = relation.rest.length === 0 && columns.every(({ name }) => name !== '');
   analysis.tables.setFields(table.name, isNamed ? columns.map(({ name }) => ({ name })) : undefined);
   analysis.write(path, { columns, rows, isReplaced: true });

@@ -15,7 +15,7 @@ import {
   type Table,
 } from './relation.ts';
 import { analyzeStatement, mergeColumns } from './statement.ts';
-import { type FindFields, type RunTables, StatementTables } from './tables.ts';
+import { type FindFields, type NameFile, type RunTables, StatementTables } from './tables.ts';
 
 /** A table that the step wrote. */
 export interface WrittenTable {
@@ -31,7 +31,7 @@ export interface StepAnalysis {
   readonly outputs: readonly WrittenTable[];
   readonly gaps: readonly string[];
   /** Tables of the warehouse whose columns would say more. */
-  readonly needed: readonly string[];
+  readonly needed: ReadonlyMap<string, readonly string[]>;
 }
 
 export interface StepContext {
@@ -40,7 +40,7 @@ export interface StepContext {
   /** The columns of the warehouse's tables. */
   readonly findFields: FindFields;
   /** The name of a file for its path in SQL. */
-  readonly nameFile: (path: string) => string;
+  readonly nameFile: NameFile;
 }
 
 /** @param statements SQL of the embedded warehouse, in the order in which they ran */
@@ -121,18 +121,18 @@ function collect(effects: readonly Effect[], tables: StatementTables, find: Find
   for (const { columns, rows } of outputs.values())
     for (const sources of [...(columns ?? []).map((column) => column.sources), rows])
       for (const { table } of sources.values()) addInput(table);
-  const needed = new Set(tables.needed);
+  const needed = new Map(tables.needed);
   const describe = <T extends Table>(table: T): T => {
     if (table.kind !== 'warehouse') return table;
     const fields: readonly FieldType[] | null | undefined = find(table.name);
-    if (fields === undefined) needed.add(table.name);
+    if (fields === undefined) needed.set(table.name, table.path);
     return { ...table, fields: fields ?? table.fields };
   };
   return {
     inputs: [...inputs.values()].map(describe),
     outputs: [...outputs.values()].map((output) => ({ ...output, table: describe(output.table) })),
     gaps: [...gaps],
-    needed: [...needed],
+    needed,
   };
 }
 

@@ -5,6 +5,9 @@ import { createTableRelation, type FieldType, type Relation, type Table } from '
 /** The columns of a table in the warehouse: null if there is no such table, undefined if it was not asked for. */
 export type FindFields = (name: string) => readonly FieldType[] | null | undefined;
 
+/** The place that a path in SQL stands for. */
+export type NameFile = (path: string) => Pick<Table, 'kind' | 'name'>;
+
 /** What remains from one statement to the next. */
 export interface RunTables {
   /** Temporary tables and views, by name in lower case. */
@@ -16,15 +19,15 @@ export const createRunTables = (): RunTables => ({ temporary: new Map() });
 export class StatementTables {
   readonly #run: RunTables;
   readonly #find: FindFields;
-  readonly #nameFile: (path: string) => string;
+  readonly #nameFile: NameFile;
   /** Tables of the step, one object for each. */
   readonly #known: Map<string, Table>;
   /** Columns of tables that the step made. */
   readonly #made = new Map<string, readonly FieldType[]>();
   /** Names whose columns would say more. */
-  readonly needed = new Set<string>();
+  readonly needed = new Map<string, readonly string[]>();
 
-  constructor(run: RunTables, find: FindFields, nameFile: (path: string) => string) {
+  constructor(run: RunTables, find: FindFields, nameFile: NameFile) {
     this.#run = run;
     this.#find = find;
     this.#nameFile = nameFile;
@@ -50,32 +53,32 @@ export class StatementTables {
 
   /** A table of the warehouse. */
   get(path: readonly string[]): Table {
-    return this.#intern('warehouse', datasetNames.warehouse(path));
+    return this.#intern('warehouse', datasetNames.warehouse(path), path);
   }
 
   getFile(path: string): Table {
-    return this.#intern('file', datasetNames.file(this.#nameFile(path)));
+    const { kind, name } = this.#nameFile(path);
+    return this.#intern(kind, name, []);
   }
 
   getRelation(table: Table): Relation {
     return createTableRelation(table);
   }
 
-  #intern(kind: Table['kind'], name: string): Table {
+  #intern(kind: Table['kind'], name: string, path: readonly string[]): Table {
     const key = `${kind} ${name}`;
     const before = this.#known.get(key);
-    const fields = kind === 'warehouse' ? this.#findFields(name) : undefined;
+    const fields = kind === 'warehouse' ? (this.#made.get(name) ?? this.findAfter(name, path)) : undefined;
     if (before !== undefined && before.fields === fields) return before;
-    const table = { kind, name, fields };
+    const table = { kind, name, path, fields };
     this.#known.set(key, table);
     return table;
   }
 
-  #findFields(name: string): readonly FieldType[] | undefined {
-    const made = this.#made.get(name);
-    if (made !== undefined) return made;
+  /** The columns of a table in the warehouse after the step. */
+  findAfter(name: string, path: readonly string[]): readonly FieldType[] | undefined {
     const found = this.#find(name);
-    if (found === undefined) this.needed.add(name);
+    if (found === undefined) this.needed.set(name, path);
     return found ?? undefined;
   }
 
