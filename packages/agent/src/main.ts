@@ -70,6 +70,7 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
     log,
   });
   const watch = watchLoop(log);
+  const lineage = createLineage();
   let runPool: RunPool | undefined;
   let end: 'stopped' | 'restart';
   try {
@@ -116,6 +117,7 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
         takenValues,
         vaults,
         connectors,
+        lineage,
         log,
       }),
       instanceId,
@@ -139,6 +141,7 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
     await Promise.race([connectors.tokens.settle(), realTime.sleep(settleMilliseconds)]);
   } finally {
     await runPool?.close();
+    await lineage.close();
     await Promise.all(Object.values(warehouses).map((warehouse) => warehouse.close()));
     await confinement.close();
     watch.stop();

@@ -186,6 +186,7 @@ export {
 } from './sql/keys.ts';
 export { convertOperands } from './sql/rewrite/convert-operands.ts';
 export { rowCountsRelation } from './sql/rewrite/information-schema.ts';
+export { datasetNames } from './lineage/dataset-name.ts';
 export type { SqlRules } from './sql/rewrite/names.ts';
 export { decodeNames, defaultDatabase, defaultSchema, type NameMapping } from './sql/rewrite/names.ts';
 export { createUserSql, type SqlRewriter, sqlRewriter } from './sql/rewrite/rewriter.ts';

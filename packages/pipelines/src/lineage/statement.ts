@@ -1,4 +1,5 @@
 /** Analyzes one parsed statement. */
+import { isTemporaryPath } from './dataset-name.ts';
 import type { Effect, Write } from './effect.ts';
 import { readExpression } from './expression.ts';
 import { addFrom } from './from.ts';
@@ -38,6 +39,10 @@ class Analysis implements Walk {
 
   readTable(path: readonly string[]): Relation | undefined {
     if (this.tables.isSystem(path)) return undefined;
+    if (isTemporaryPath(path)) {
+      this.addGap(`the temporary table "${path.at(-1)}" was not made by an analyzed statement`);
+      return undefined;
+    }
     const table = this.tables.get(path);
     this.reads.add(table);
     return this.tables.getRelation(table);

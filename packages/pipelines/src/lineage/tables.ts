@@ -14,7 +14,8 @@ export interface RunTables {
   readonly temporary: Map<string, Relation>;
 }
 
-export const createRunTables = (): RunTables => ({ temporary: new Map() });
+/** @param before it is copied, so that a step can be analyzed again */
+export const createRunTables = (before?: RunTables): RunTables => ({ temporary: new Map(before?.temporary) });
 
 export class StatementTables {
   readonly #run: RunTables;
