@@ -15,6 +15,7 @@ import { lockFolder } from './host/folder-lock.ts';
 import { createFolders, makePrivateFolder } from './host/folders.ts';
 import { followParent } from './host/parent.ts';
 import { readOrMakePrivateFile } from './host/private-file.ts';
+import { createLineage } from './lineage/lineage.ts';
 import { createLog, getReason, type Log, openLogOutput } from './log.ts';
 import { prepareRunCode } from './pool/run-code.ts';
 import { createRunPool, type RunPool } from './pool/run-pool.ts';

@@ -1,5 +1,13 @@
 /** Each kind of work has a file with a `Handler`, listed in `registry.ts`. */
-import type { LogLine, RunVariables, Step, StepLineage, TestResult, WorkKind, WorkOf } from '@headgate/contract';
+import type {
+  LogLine,
+  RunVariables,
+  Step,
+  StepLineage,
+  TestResult,
+  WorkKind,
+  WorkOf,
+} from '@headgate/contract';
 import type { Outcome } from '../session/outbox.ts';
 
 export interface WorkContext {

@@ -11,7 +11,7 @@ import { createFolders, removeTree } from '../host/folders.ts';
 import { createLog } from '../log.ts';
 import { prepareRunCode } from '../pool/run-code.ts';
 import { createRunPool } from '../pool/run-pool.ts';
-import { createScratchFixture } from '../warehouses/duckdb-scratch-fixture.ts';
+import { createScratchFixture } from '../warehouses/scratch/duckdb-scratch-fixture.ts';
 import { createPipelineExecutionHandler, type PipelineExecutionDependencies } from './pipeline-execution.ts';
 import { createTestExecutionHandler } from './test-execution.ts';
 
@@ -76,6 +76,7 @@ async function createDependencies(pipelines: Record<string, string>): Promise<Pi
     warehouses: { duckdb: fixture.driver },
     scripts: { run: async () => assert.fail('no script in these tests') },
     secretReferences: { read: async () => new Secret('canary-of-a-secret') },
+    lineage: { open: () => assert.fail('no lineage of tests'), close: async () => undefined },
     connectors: {
       open: () => assert.fail('no endpoint in these tests'),
     } as unknown as PipelineExecutionDependencies['connectors'],

@@ -3,7 +3,7 @@
  * a statement that may change them.
  */
 import type { FieldType } from '@headgate/pipelines/lineage';
-import { readFirstWord } from '../warehouses/sql-words.ts';
+import { readFirstWord } from '../warehouses/statements/sql-words.ts';
 import type { KnownTables } from './lineage-messages.ts';
 
 /** Runs a query of at most so many rows, whose result is JSON. */

@@ -31,7 +31,13 @@ export function limitLineage(lineage: StepLineage, mask: Mask): StepLineage {
   const text = JSON.stringify(lineage);
   if (mask(text) === text) return lineage;
   const { stepId, pipelineRunId } = lineage;
-  return { stepId, pipelineRunId, inputs: [], outputs: [], gaps: ['a name of a table or column is a secret'] };
+  return {
+    stepId,
+    pipelineRunId,
+    inputs: [],
+    outputs: [],
+    gaps: ['a name of a table or column is a secret'],
+  };
 }
 
 export function limitResult(result: TestResult, mask: Mask): TestResult {

@@ -2,8 +2,8 @@
  * SQL of DuckDB as the parser reads it. What the parser does not know and lineage does not need is left out, such as
  * IGNORE NULLS. A statement that would be too much for the parser is refused before.
  */
-import { lexicalRules, type Token, tokenize, UnterminatedError } from '../sql/rewrite/tokens.ts';
-import { renameFunction } from './projection.ts';
+import { lexicalRules, type Token, tokenize, UnterminatedError } from '../sql/tokens/tokens.ts';
+import { renameFunction } from './query/projection.ts';
 
 export interface AdaptedSql {
   readonly sql: string;

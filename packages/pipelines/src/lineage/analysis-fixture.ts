@@ -1,7 +1,7 @@
 /** Shows the lineage of statements as lines of text, for tests. */
 import { datasetNames } from './dataset-name.ts';
 import { loadSqlParser } from './parser.ts';
-import type { FieldType, Sources } from './relation.ts';
+import type { FieldType, Sources } from './query/relation.ts';
 import { analyzeStep } from './step.ts';
 import { createRunTables } from './tables.ts';
 

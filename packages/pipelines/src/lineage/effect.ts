@@ -1,5 +1,5 @@
 /** What one statement reads and writes. */
-import type { Column, Sources, Table } from './relation.ts';
+import type { Column, Sources, Table } from './query/relation.ts';
 
 export interface Write {
   readonly table: Table;

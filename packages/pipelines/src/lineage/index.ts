@@ -3,6 +3,6 @@
 export { lineageSqlLimit } from './adapt-sql.ts';
 export { datasetNames } from './dataset-name.ts';
 export { BrokenParser, loadSqlParser, type ParseSql } from './parser.ts';
-export type { FieldType, Sources, Table } from './relation.ts';
+export type { FieldType, Sources, Table } from './query/relation.ts';
 export { analyzeStep, type StepAnalysis, type WrittenTable } from './step.ts';
 export { createRunTables, type RunTables } from './tables.ts';

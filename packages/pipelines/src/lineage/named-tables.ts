@@ -1,5 +1,5 @@
 /** The tables that a statement names, read from its tokens: for a statement that the parser does not read. */
-import { lexicalRules, type Token, TokenReader, UnterminatedError } from '../sql/rewrite/tokens.ts';
+import { lexicalRules, type Token, TokenReader, UnterminatedError } from '../sql/tokens/tokens.ts';
 
 export interface NamedTables {
   readonly reads: readonly (readonly string[])[];

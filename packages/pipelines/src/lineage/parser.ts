@@ -4,7 +4,7 @@
  */
 import { DuckDbDialect, init, Parser, ParserError } from '@guanmingchiu/sqlparser-ts';
 import { UnreadableSql } from './adapt-sql.ts';
-import type { Json } from './tree.ts';
+import type { Json } from './query/tree.ts';
 
 /** @throws UnreadableSql, BrokenParser */
 export type ParseSql = (sql: string) => readonly Json[];

@@ -1,9 +1,9 @@
 /** Analyzes one parsed statement. */
 import { isTemporaryPath } from './dataset-name.ts';
 import type { Effect, Write } from './effect.ts';
-import { readExpression } from './expression.ts';
-import { addFrom } from './from.ts';
-import { analyzeQuery } from './query.ts';
+import { readExpression } from './query/expression.ts';
+import { addFrom } from './query/from.ts';
+import { analyzeQuery } from './query/query.ts';
 import {
   addSources,
   type Column,
@@ -15,10 +15,10 @@ import {
   renameFirst,
   type Source,
   type Table,
-} from './relation.ts';
-import { Scope, type Walk } from './scope.ts';
+} from './query/relation.ts';
+import { Scope, type Walk } from './query/scope.ts';
+import { get, isMap, type Json, listOf, mapOf, readIdentifier, readPath, readTag } from './query/tree.ts';
 import type { StatementTables } from './tables.ts';
-import { get, isMap, type Json, listOf, mapOf, readIdentifier, readPath, readTag } from './tree.ts';
 
 /** A statement in the course of its analysis. */
 class Analysis implements Walk {

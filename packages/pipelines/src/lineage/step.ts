@@ -1,6 +1,6 @@
 /** The lineage of one step: of all statements that it ran. */
 
-import { lexicalRules, TokenReader } from '../sql/rewrite/tokens.ts';
+import { lexicalRules, TokenReader } from '../sql/tokens/tokens.ts';
 import { adaptSql, UnreadableSql } from './adapt-sql.ts';
 import type { Effect, Write } from './effect.ts';
 import { findNamedTables } from './named-tables.ts';
@@ -13,7 +13,7 @@ import {
   type Source,
   type Sources,
   type Table,
-} from './relation.ts';
+} from './query/relation.ts';
 import { analyzeStatement, mergeColumns } from './statement.ts';
 import { type FindFields, type NameFile, type RunTables, StatementTables } from './tables.ts';
 

@@ -1,6 +1,6 @@
 /** The tables that the statements of one run meet, in their order: what is in the warehouse, and what they make. */
 import { datasetNames, isSystemTable, isTemporaryPath } from './dataset-name.ts';
-import { createTableRelation, type FieldType, type Relation, type Table } from './relation.ts';
+import { createTableRelation, type FieldType, type Relation, type Table } from './query/relation.ts';
 
 /** The columns of a table in the warehouse: null if there is no such table, undefined if it was not asked for. */
 export type FindFields = (name: string) => readonly FieldType[] | null | undefined;
