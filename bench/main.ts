@@ -19,6 +19,7 @@ import { type Finding, table } from './finding.ts';
 import { gitPublication } from './git-publication.ts';
 import { hostile } from './hostile.ts';
 import { pageInLargeAccount } from './large-account.ts';
+import { lineage } from './lineage.ts';
 import { migration, migrationsBeside } from './migrations.ts';
 import { permissionCheck } from './permission-check.ts';
 import { projectDeletion } from './project-deletion.ts';
@@ -76,6 +77,7 @@ const works: Record<string, Work> = {
   'clone-here': cloneHere,
   'sql-rewriting': sqlRewriting,
   transformation,
+  lineage,
   connectors,
   hostile,
 };

@@ -10,7 +10,7 @@ import { createConnectors } from '../connectors/connectors.ts';
 import type { WorkContext } from '../handlers/handler.ts';
 import { createPipelineExecutionHandler } from '../handlers/pipeline-execution.ts';
 import { removeTree } from '../host/folders.ts';
-import { createLineage } from '../lineage/lineage.ts';
+import { createLineage, type Lineage } from '../lineage/lineage.ts';
 import { prepareRunCode } from '../pool/run-code.ts';
 import { createRunPool } from '../pool/run-pool.ts';
 import type { Outcome } from '../session/outbox.ts';
@@ -31,9 +31,13 @@ export interface ConnectorScene {
 
 const refuse = () => Promise.reject(new Error('not in these tests'));
 
-/** @param secrets the project's secret references, by name */
+/**
+ * @param secrets the project's secret references, by name
+ * @param lineage closed with the scene
+ */
 export async function openConnectorScene(
   secrets: ReadonlyMap<string, string> = new Map(),
+  lineage: Lineage = createLineage(),
 ): Promise<ConnectorScene> {
   const { root, folders } = makeWarehouseFolders();
   mkdirSync(folders.temporary, { recursive: true });
@@ -53,7 +57,6 @@ export async function openConnectorScene(
     vaults: { find: () => undefined },
     allow: parseEgressAllow(['127.0.0.0/8']),
   });
-  const lineage = createLineage();
   let published = 0;
 
   function publish(files: Readonly<Record<string, string>>) {
