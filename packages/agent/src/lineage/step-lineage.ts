@@ -63,8 +63,8 @@ function renderOutput(
   hasColumns: boolean,
 ): OutputDataset {
   const output: OutputDataset = { ...renderPlace(table), ...renderFields(table, room, hasColumns) };
-  if (isDropped) return { ...renderPlace(table), dropped: true };
-  if (isReplaced) output.createdOrReplaced = true;
+  if (isDropped) output.dropped = true;
+  else if (isReplaced) output.createdOrReplaced = true;
   if (columns !== undefined && hasColumns) {
     const listed = columns.filter(({ name }) => isText(name) && takeRoom(room, 'fields'));
     output.columns = listed.map(({ name, sources }) => ({

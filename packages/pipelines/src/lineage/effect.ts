@@ -9,6 +9,8 @@ export interface Write {
   readonly rows: Sources;
   /** The table is new, or has no row of before. */
   readonly isReplaced?: true;
+  /** There was no table of this name before. */
+  readonly isNew?: true;
   readonly isDropped?: true;
 }
 

@@ -192,9 +192,15 @@ function analyzeCreateTable(content: Json | undefined, analysis: Analysis): void
   const path = readPath(create.name);
   const declared = listOf(create.columns).map((column) => readIdentifier(get(column, 'name')));
   const source = isMap(create.query) ? analysis.query(create.query) : undefined;
-  if (create.if_not_exists === true && source === undefined) return;
   const relation = source === undefined ? createPlain(declared) : renameFirst(source, declared);
-  makeTable(path, relation, create.temporary === true, analysis);
+  if (create.if_not_exists !== true) {
+    const isNew = create.or_replace !== true;
+    makeTable(path, relation, { isTemporary: create.temporary === true, isNew }, analysis);
+  } else if (source !== undefined) {
+    // Whether it was there before is not known.
+    const columns = nameColumns(relation.columns, analysis.tables.get(path), analysis);
+    analysis.write(path, { columns, rows: relation.rows });
+  }
 }
 
 /** Columns without an alias have the names that the warehouse gave them. */
@@ -219,7 +225,7 @@ const createPlain = (names: readonly string[]): Relation => ({
 function makeTable(
   path: readonly string[],
   relation: Relation,
-  isTemporary: boolean,
+  { isTemporary, isNew }: { isTemporary: boolean; isNew: boolean },
   analysis: Analysis,
 ): void {
   const isOfSession = isTemporary || (path.length > 1 && analysis.tables.isTemporary(path));
@@ -233,14 +239,15 @@ function makeTable(
   const columns = nameColumns(relation.columns, table, analysis);
   const isNamed = relation.rest.length === 0 && columns.every(({ name }) => name !== '');
   analysis.tables.setFields(table.name, isNamed ? columns.map(({ name }) => ({ name })) : undefined);
-  analysis.write(path, { columns, rows, isReplaced: true });
+  analysis.write(path, { columns, rows, isReplaced: true, ...(isNew ? { isNew } : {}) });
 }
 
 function analyzeCreateView(content: Json | undefined, analysis: Analysis): void {
   const create = mapOf(content);
   const names = listOf(create.columns).map((column) => readIdentifier(get(column, 'name')));
   const relation = renameFirst(analysis.query(create.query), names);
-  makeTable(readPath(create.name), relation, create.temporary === true, analysis);
+  const isTemporary = create.temporary === true;
+  makeTable(readPath(create.name), relation, { isTemporary, isNew: create.or_replace !== true }, analysis);
 }
 
 function readAssignments(value: Json | undefined, scope: Scope): Column[] {

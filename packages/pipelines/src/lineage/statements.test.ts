@@ -94,6 +94,25 @@ const cases: [name: string, sql: string | string[], lines: string[]][] = [
     ['stage.k: orders.id', 'stage.amount: orders.amount', 'out.k: stage.k', 'out.amount: stage.amount'],
   ],
   [
+    'a table that the step makes and drops keeps what it passes on',
+    [
+      'CREATE TABLE nothing (a INTEGER)',
+      'DROP TABLE nothing',
+      'CREATE TABLE stage AS SELECT id AS k FROM orders',
+      'INSERT INTO log (a) SELECT k FROM stage',
+      'DROP TABLE stage',
+    ],
+    ['stage dropped', 'stage.k: orders.id', 'log.a: stage.k'],
+  ],
+  [
+    'a table that may be there already is not new',
+    [
+      'CREATE TABLE IF NOT EXISTS log (a INTEGER)',
+      'CREATE TABLE IF NOT EXISTS log AS SELECT id AS a FROM orders',
+    ],
+    ['log.a: orders.id'],
+  ],
+  [
     'what is rolled back is not written',
     [
       'BEGIN TRANSACTION',

@@ -24,6 +24,8 @@ export interface WrittenTable {
   readonly rows: Sources;
   readonly isReplaced: boolean;
   readonly isDropped: boolean;
+  /** The step has made it; there was none of this name before. */
+  readonly isNew: boolean;
 }
 
 export interface StepAnalysis {
@@ -121,6 +123,9 @@ function collect(effects: readonly Effect[], tables: StatementTables, find: Find
   for (const { columns, rows } of outputs.values())
     for (const sources of [...(columns ?? []).map((column) => column.sources), rows])
       for (const { table } of sources.values()) addInput(table);
+  // Nothing has seen a table that the step made and dropped, unless it read it itself.
+  for (const [key, { isNew, isDropped }] of outputs)
+    if (isNew && isDropped && !inputs.has(key)) outputs.delete(key);
   const needed = new Map(tables.needed);
   const describe = <T extends Table>(table: T): T => {
     if (table.kind !== 'warehouse') return table;
@@ -141,8 +146,11 @@ export const keyOf = ({ kind, name }: Table): string => `${kind} ${name}`;
 function addWrite(before: WrittenTable | undefined, write: Write): WrittenTable {
   const { table, columns, rows } = write;
   const [isReplaced, isDropped] = [write.isReplaced === true, write.isDropped === true];
+  const isNew = write.isNew === true;
+  // Other tables of the step may have its values.
+  if (isDropped && before?.isNew === true) return { ...before, isDropped };
   if (before === undefined || isReplaced || isDropped)
-    return { table, columns: columns && mergeColumns(columns), rows, isReplaced, isDropped };
+    return { table, columns: columns && mergeColumns(columns), rows, isReplaced, isDropped, isNew };
   const merged = new Map<string, Source>(before.rows);
   addSources(merged, rows);
   const isKnown = columns !== undefined && before.columns !== undefined;
@@ -152,5 +160,6 @@ function addWrite(before: WrittenTable | undefined, write: Write): WrittenTable 
     rows: merged,
     isReplaced: before.isReplaced,
     isDropped: false,
+    isNew: before.isNew,
   };
 }

@@ -2,6 +2,7 @@
 import {
   addSources,
   type Column,
+  createSource,
   emptyRelation,
   findColumn,
   findRest,
@@ -158,10 +159,10 @@ export class Scope {
       const name = path[length] ?? '';
       const found =
         entry && (findColumn(entry.relation, name) ?? findRest(entry.relation, name) ?? undefined);
-      if (found !== undefined) return path.length === length + 1 ? found : merge([found], 'CHANGED');
+      if (found !== undefined) return readMember(found, path.slice(length + 1));
     }
     const column = this.#findName(first);
-    if (column !== undefined) return merge([column], 'CHANGED');
+    if (column !== undefined) return readMember(column, others);
     return this.#outer?.find(path);
   }
 
@@ -188,6 +189,15 @@ export class Scope {
       'CHANGED',
     );
   }
+}
+
+/** A member of a struct changes the value. The members of a row of an API are its fields. */
+function readMember(sources: Sources, [member]: readonly string[]): Sources {
+  if (member === undefined) return sources;
+  const isOfApi = ({ table }: Source) => table.kind === 'api';
+  const tables = [...sources.values()].filter(isOfApi).map(({ table }) => createSource(table, member));
+  const others = new Map([...sources].filter(([, source]) => !isOfApi(source)));
+  return merge([...tables, merge([others], 'CHANGED')]);
 }
 
 function findIn(entries: readonly Entry[], name: string): Sources | undefined {
