@@ -21,6 +21,7 @@ import { gitPublication } from './git-publication.ts';
 import { hostile } from './hostile.ts';
 import { pageInLargeAccount } from './large-account.ts';
 import { lineage } from './lineage.ts';
+import { lineageEvents } from './lineage-events.ts';
 import { migration, migrationsBeside } from './migrations.ts';
 import { permissionCheck } from './permission-check.ts';
 import { projectDeletion } from './project-deletion.ts';
@@ -65,7 +66,7 @@ const works: Record<string, Work> = {
   directory,
   consumption,
   events: eventsByTime,
-  lineage,
+  'lineage-events': lineageEvents,
   'event-stream': eventStream,
   webhooks,
   'ai-tasks': aiTasks,
@@ -80,6 +81,7 @@ const works: Record<string, Work> = {
   'clone-here': cloneHere,
   'sql-rewriting': sqlRewriting,
   transformation,
+  lineage,
   connectors,
   hostile,
 };
