@@ -158,6 +158,26 @@ export {
   resolveDefaults,
   resolveParameters,
 } from './resolve.ts';
+export type { PipelineFacts } from './rules/pipeline-facts.ts';
+export { rules } from './rules/registry.ts';
+export {
+  createUnreadableReview,
+  type FileReview,
+  reviewFile,
+  reviewProject,
+  rulesFileRule,
+} from './rules/review.ts';
+export type { FixStep, RuleFinding, RuleLevel, ScheduleFact, ServerFacts } from './rules/rule.ts';
+export { ruleLevels } from './rules/rule.ts';
+export { renderRulePages } from './rules/rule-page.ts';
+export {
+  type RulesFault,
+  type RulesFile,
+  readRuleSettings,
+  rulesFileLimit,
+  rulesFilePaths,
+} from './rules/rule-settings.ts';
+export { findSecretSpans, isSecretName, type SecretSpan } from './rules/secret-forms.ts';
 export { resolveScript } from './script-text.ts';
 export { findSecretNames, findSecretOfDefault, type SecretSource } from './secret-calls.ts';
 export {
