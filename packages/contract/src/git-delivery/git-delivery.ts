@@ -53,6 +53,8 @@ export const createArtifactFromGit = operation({
     'git-tree-refused',
     'empty-upload',
     'strict-upload-refused',
+    'quality-gate-refused',
+    'review-too-large',
     ...gitReadProblems,
   ],
   events: ['artifact-created'],

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 /** Rules about values that differ between environments or days and are written into a pipeline. */
 import { readText } from '../sql/rewrite/tokens.ts';
 import { listRows, listTexts, type ReviewedComponent, readLiteral } from './reviewed-pipeline.ts';
@@ -114,7 +115,7 @@ function findSqlDate({ sql }: ReviewedComponent): { parameter: string; value: st
 
 /** Dates that mean "always" or "never". */
 const isBoundary = (value: string) =>
-  /^(?:0001|1[0-8]\d\d|1900|1970-01-01|2[1-9]\d\d|[3-9]\d\d\d)/.test(value);
+  /^(?:0001|1[0-8]\d\d|1900|(?:19\d\d|2000)-01-01|2[1-9]\d\d|[3-9]\d\d\d)/.test(value);
 
 /** Rows of conditions, whose value is the cell after the comparator. */
 const conditionParameters = ['filterConditions', 'condition', 'dataSourceFilter'];

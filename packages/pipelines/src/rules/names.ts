@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 /** Rules about names: of pipelines, components and variables. */
 import { type PipelineRule, quote } from './rule.ts';
 

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 /** Rules about secrets: written into a file, or printed by a step. */
 
 import { isOrchestration, listNamed, listTexts, type ReviewedPipeline } from './reviewed-pipeline.ts';

@@ -91,7 +91,7 @@ pipeline:
               each.step !== step &&
               !isSamePlace(each.use, use) &&
               isTogether(each.step.component, step.component) &&
-              mayConflict(each, { step, use }, facts),
+              mayConflict(each.use, use),
           );
           writers.set(use.table, [...others, { step, use }]);
           if (other === undefined) continue;
@@ -106,16 +106,10 @@ pipeline:
 const isSamePlace = (one: PlacedUse, other: PlacedUse) =>
   one.path === other.path && one.component === other.component;
 
-/** Statements that add rows one after the other, as to a table with a log, do so on purpose. */
-function mayConflict(
-  one: { step: Step; use: PlacedUse },
-  other: { step: Step; use: PlacedUse },
-  facts: PipelineFacts,
-): boolean {
-  const uses = [one.use, other.use];
-  if (uses.every(({ kind }) => kind === 'fill') && uses.some(({ isSql }) => isSql === true))
-    return isBeside(facts, one.step.component, other.step.component);
-  return true;
+/** Statements that add rows, as to a table with a log, leave those of each other. */
+function mayConflict(one: PlacedUse, other: PlacedUse): boolean {
+  const uses = [one, other];
+  return !uses.every(({ kind }) => kind === 'fill') || !uses.some(({ isSql }) => isSql === true);
 }
 
 const isBeside = ({ beside }: PipelineFacts, one: string, other: string) =>
