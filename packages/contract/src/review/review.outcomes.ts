@@ -16,7 +16,12 @@ export const reviewOutcomes = {
       'The pipelines cannot be reviewed in one review.',
       ({ reason }) => `The pipelines cannot be reviewed: ${reason}.`,
     ),
-    'quality-gate-refused': kind<{ environmentName: string; versionName: string; errors: number; listed: number }>(
+    'quality-gate-refused': kind<{
+      environmentName: string;
+      versionName: string;
+      errors: number;
+      listed: number;
+    }>(
       422,
       'The environment takes only versions whose quality review is PASSED. Nothing was published.',
       ({ environmentName, versionName, errors, listed }) =>

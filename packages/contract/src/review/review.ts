@@ -88,10 +88,11 @@ export const createReview = operation({
       }),
     ),
     files: Type.Optional(
-      Type.Array(
-        Type.Object({ path: AssetPath, content: Type.String({ maxLength: 1_048_576 }) }),
-        { minItems: 1, maxItems: reviewedFilesLimit, description: 'Files that are not published yet' },
-      ),
+      Type.Array(Type.Object({ path: AssetPath, content: Type.String({ maxLength: 1_048_576 }) }), {
+        minItems: 1,
+        maxItems: reviewedFilesLimit,
+        description: 'Files that are not published yet',
+      }),
     ),
     filePaths: Type.Optional(
       Type.Array(AssetPath, {

@@ -16,9 +16,16 @@ export { insertManifest, readManifestFiles } from './manifest.store.ts';
 export { type Checked, createPipelineChecks } from './pipeline-checks.ts';
 export { isPipelinePath, type PipelineDescription, renderPipelinePath } from './pipeline-description.ts';
 export { createPipelineReader, type PipelineReader } from './pipeline-reader.ts';
-export { judgeReferences, listNamesBy, type Publication, publishVersion } from './publication.ts';
+export {
+  addGateErrors,
+  judgeReferences,
+  listNamesBy,
+  type Publication,
+  publishVersion,
+} from './publication.ts';
 export { buildPartViolation, requireNoErrors } from './strict-upload.ts';
 export { readUpload, type UploadLimits } from './upload.ts';
+export { createVersionSource } from './version-source.ts';
 
 export const artifacts: Slice<UploadServices> & ManifestUser = {
   name: 'artifacts',

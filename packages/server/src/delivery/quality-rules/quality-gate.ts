@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer';
 import type { QualityGate, UploadWarning } from '@headgate/contract';
 import { pipelineTypeOf, type RuleFinding, rulesFilePaths } from '@headgate/pipelines';
 import { problem, type Violation, withViolations } from '../../kernel/http/problems.ts';
-import { type ReviewResult, type Reviewer, type ReviewSource, reviewBytesLimit } from './reviewer.ts';
+import { type Reviewer, type ReviewResult, type ReviewSource, reviewBytesLimit } from './reviewer.ts';
 
 /** Violations in one response, as in every problem. */
 const violationLimit = 100;
@@ -43,34 +43,33 @@ export function createRetainedFiles(): RetainedFiles {
   };
 }
 
-interface Gated {
+/** A version that an environment may take. */
+export interface GatedVersion {
   accountId: string;
   environmentName: string;
   versionName: string;
   gate: QualityGate;
 }
 
-export interface GatePassed {
-  /** Errors that the gate only reports. */
-  errors: UploadWarning[];
-}
-
-/** Reviews the version if the gate asks for it. Throws `quality-gate-refused` and `review-too-large`. */
+/**
+ * Reviews the version if the gate asks for it, and returns the errors that the gate only reports. Throws `quality-gate-refused`
+ * and `review-too-large`.
+ */
 export async function passGate(
   review: Reviewer,
-  { accountId, environmentName, versionName, gate }: Gated,
+  { accountId, environmentName, versionName, gate }: GatedVersion,
   getSource: () => ReviewSource | Promise<ReviewSource>,
-): Promise<GatePassed> {
-  if (gate === 'NONE') return { errors: [] };
+): Promise<UploadWarning[]> {
+  if (gate === 'NONE') return [];
   const result = await review(accountId, await getSource());
-  if (result.isPassed) return { errors: [] };
+  if (result.isPassed) return [];
   const found = listFindings(result, 'ERROR');
   if (gate === 'REQUIRED') {
     const violations = found.slice(0, violationLimit).map(buildViolation);
     const about = { environmentName, versionName, errors: found.length, listed: violations.length };
     throw withViolations(problem('quality-gate-refused', about), violations);
   }
-  return { errors: found.slice(0, warningLimit).map(createWarning) };
+  return found.slice(0, warningLimit).map((finding) => createUploadWarning(finding, 'warning'));
 }
 
 export type PlacedFinding = RuleFinding & { path: string };
@@ -91,7 +90,10 @@ function buildViolation({ path, line, component, rule, message }: PlacedFinding)
   };
 }
 
-/** It does not prevent a run. */
-function createWarning({ path, line, component, rule, message }: PlacedFinding): UploadWarning {
-  return { path, line, ...(component === undefined ? {} : { component }), code: rule, level: 'warning', message };
+/** The finding in the form of those of an upload. */
+export function createUploadWarning(
+  { path, line, component, rule, message }: PlacedFinding,
+  level: UploadWarning['level'],
+): UploadWarning {
+  return { path, line, ...(component === undefined ? {} : { component }), code: rule, level, message };
 }

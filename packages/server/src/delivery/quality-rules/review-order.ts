@@ -13,7 +13,12 @@ import {
 
 export type ReviewOrder =
   | { of: 'file'; path: string; text: string; rules: readonly RulesFile[]; skipped: readonly string[] }
-  | { of: 'project'; facts: readonly PipelineFacts[]; server: ServerFacts | undefined; rules: readonly RulesFile[] };
+  | {
+      of: 'project';
+      facts: readonly PipelineFacts[];
+      server: ServerFacts | undefined;
+      rules: readonly RulesFile[];
+    };
 
 export type ReviewPart =
   | ({ of: 'file' } & FileReview)

@@ -4,8 +4,8 @@
  */
 import {
   createUnreadableReview,
-  fileBytesLimit,
   type FileReview,
+  fileBytesLimit,
   fileMillisecondsLimit,
   type PipelineFacts,
   pipelineTypeOf,
@@ -95,8 +95,16 @@ export function createReviewer(
       if (performance.now() > until) throw createTimeProblem(limits.inAll, index, pipelines.length);
       const review =
         bytes.length > fileBytesLimit
-          ? createUnreadableReview(`it has ${bytes.length} bytes, and a pipeline has at most ${fileBytesLimit}`)
-          : await reviewOne(accountId, { of: 'file', path, text: bytes.toString('utf8'), rules, skipped: [...skipped] });
+          ? createUnreadableReview(
+              `it has ${bytes.length} bytes, and a pipeline has at most ${fileBytesLimit}`,
+            )
+          : await reviewOne(accountId, {
+              of: 'file',
+              path,
+              text: bytes.toString('utf8'),
+              rules,
+              skipped: [...skipped],
+            });
       if (review.facts !== undefined) facts.push(review.facts);
       addFindings(findings, path, review.findings);
       for (const { file, rule, line, level, message } of review.failures) {
