@@ -21,7 +21,10 @@ const { permissionsDocument } = await import('./permissions-document.ts');
 const document = openApiDocument({ version: manifest.version, serverUrl: 'http://127.0.0.1:8080' });
 
 /** Folders of pages that are written from definitions. */
-const pageFolders = { 'docs/pipelines/components': renderComponentPages(), 'docs/quality-rules': renderRulePages() };
+const pageFolders = {
+  'docs/pipelines/components': renderComponentPages(),
+  'docs/quality-rules': renderRulePages(),
+};
 const pages = Object.entries(pageFolders).flatMap(([folder, texts]) =>
   [...texts].map(([name, text]) => [`${folder}/${name}`, text] as const),
 );

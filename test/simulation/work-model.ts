@@ -10,7 +10,7 @@ import type {
   Statement,
   Transaction,
 } from '../../packages/server/src/kernel/database/database.ts';
-import type { PreparedStatement } from '../../packages/server/src/kernel/database/statement.ts';
+import type { PreparedStatement } from '../../packages/server/src/kernel/database/trips/statement.ts';
 
 export interface ModelRow {
   work_id: string;

@@ -1,5 +1,5 @@
 /** The aggregate functions of the format as SQL. */
-import { ParameterError } from '../parameters.ts';
+import { ParameterError } from '../expressions/parameters.ts';
 
 const functions: Readonly<Record<string, (column: string) => string>> = {
   count: (column) => `count(${column})`,

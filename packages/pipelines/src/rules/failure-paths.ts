@@ -1,6 +1,7 @@
 /** Rules about what happens after a failure. */
-import { mayHaveEffect } from '../components/effects.ts';
-import type { OrchestrationComponent } from '../pipeline.ts';
+
+import type { OrchestrationComponent } from '../format/pipeline.ts';
+import { mayHaveEffect } from '../plan/effects.ts';
 import { isOrchestration } from './reviewed-pipeline.ts';
 import { listNames, type PipelineRule, quote } from './rule.ts';
 

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 /** Rules about values that differ between environments or days and are written into a pipeline. */
-import { readText } from '../sql/rewrite/tokens.ts';
+import { readText } from '../sql/tokens/tokens.ts';
 import { listRows, listTexts, type ReviewedComponent, readLiteral } from './reviewed-pipeline.ts';
 import { listNames, type PipelineRule, quote } from './rule.ts';
 import { expressionName, isWord, listTables } from './sql-statements.ts';

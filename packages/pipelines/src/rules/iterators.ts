@@ -1,5 +1,5 @@
 /** Rules about iterators and other concurrent work. */
-import type { OrchestrationComponent } from '../pipeline.ts';
+import type { OrchestrationComponent } from '../format/pipeline.ts';
 import {
   isOrchestration,
   listAfter,

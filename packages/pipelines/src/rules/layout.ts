@@ -1,6 +1,6 @@
 /** Rules about the components of a pipeline: how many there are, and which of them run. */
 import { findDefinition } from '../components/registry.ts';
-import type { Plain } from '../pipeline.ts';
+import type { Plain } from '../format/pipeline.ts';
 import { getMap, isOrchestration, listTexts, type ReviewedComponent } from './reviewed-pipeline.ts';
 import { createPointer, type PipelineRule, quote } from './rule.ts';
 

@@ -1,8 +1,9 @@
 /** What the rules about several files need of one pipeline. It is small and can be sent between threads. */
-import { mayHaveEffect } from '../components/effects.ts';
+
 import { findCalledName } from '../components/run-pipeline.ts';
-import type { Orchestration, OrchestrationComponent, PipelineType } from '../pipeline.ts';
-import { pipelinePath } from '../pipeline.ts';
+import type { Orchestration, OrchestrationComponent, PipelineType } from '../format/pipeline.ts';
+import { pipelinePath } from '../format/pipeline.ts';
+import { mayHaveEffect } from '../plan/effects.ts';
 import {
   type ColumnSource,
   createColumnReader,

@@ -1,6 +1,6 @@
 /** Rules about queries: what they select, join, group and compare. */
-import type { Plain } from '../pipeline.ts';
-import type { Token } from '../sql/rewrite/tokens.ts';
+import type { Plain } from '../format/pipeline.ts';
+import type { Token } from '../sql/tokens/tokens.ts';
 import { listRows, type ReviewedComponent } from './reviewed-pipeline.ts';
 import { createPointer, type FixStep, type PipelineRule, quote } from './rule.ts';
 import {

@@ -2,8 +2,8 @@
  * The quality review of a project: first each file, then the rules about several files. Both steps are bounded, and
  * can run in a thread.
  */
-import { findingMessageLimit } from '../bounds.ts';
-import { describeSyntaxError, parsePipeline } from '../parse.ts';
+import { findingMessageLimit } from '../format/bounds.ts';
+import { describeSyntaxError, parsePipeline } from '../format/parse.ts';
 import { applyOwnRules } from './own-rules.ts';
 import { collectFacts, type PipelineFacts } from './pipeline-facts.ts';
 import { findRule } from './registry.ts';

@@ -1,9 +1,9 @@
 /** Reads the rules file of a version: which rules are on, their levels and parameters, and its own rules. */
-import { compilePattern, type LinearPattern } from '../linear-pattern.ts';
-import { findNearestName } from '../nearest.ts';
-import { ParameterError } from '../parameters.ts';
-import type { Plain, PlainMap } from '../pipeline.ts';
-import { readYaml, YamlError, type YamlTree } from '../yaml-tree.ts';
+import { compilePattern, type LinearPattern } from '../expressions/linear-pattern.ts';
+import { ParameterError } from '../expressions/parameters.ts';
+import { findNearestName } from '../format/nearest.ts';
+import type { Plain, PlainMap } from '../format/pipeline.ts';
+import { readYaml, YamlError, type YamlTree } from '../format/yaml-tree.ts';
 import { findRule, rules } from './registry.ts';
 import { getMap } from './reviewed-pipeline.ts';
 import { quote, type Rule, type RuleLevel, type RuleOptions, type RuleParameter } from './rule.ts';

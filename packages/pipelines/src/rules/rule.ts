@@ -6,7 +6,7 @@
  * - **level**: a review with a finding of the level ERROR is FAILED. The rules file of a version may change it.
  * - **fix**: the steps that mend the file, as JSON Patch (RFC 6902) over the parsed YAML. Only mechanical changes have one.
  */
-import type { Plain } from '../pipeline.ts';
+import type { Plain } from '../format/pipeline.ts';
 import type { ProjectFacts } from './pipeline-facts.ts';
 import type { ReviewedPipeline } from './reviewed-pipeline.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { pipelineExtensions } from '../pipeline.ts';
+import { pipelineExtensions } from '../format/pipeline.ts';
 import { rules } from './registry.ts';
 import { reviewFile, reviewProject } from './review.ts';
 import type { RuleExample, RuleFinding } from './rule.ts';

@@ -1,5 +1,5 @@
 /** Rules about the use of variables. */
-import type { OrchestrationComponent, Plain, VariableDeclaration } from '../pipeline.ts';
+import type { OrchestrationComponent, Plain, VariableDeclaration } from '../format/pipeline.ts';
 import {
   getMap,
   isNamedIn,

@@ -8,9 +8,9 @@ import { secretReferencesAmong } from '../../workspace/secret-references/index.t
 import { variablesAmong } from '../../workspace/variables/index.ts';
 import { type GatedVersion, passGate, type RetainedFiles, type Reviewer } from '../quality-rules/index.ts';
 import { insertArtifact, type NewVersion } from './artifact.store.ts';
-import type { Upload } from './collection.ts';
-import type { Checked, PipelineChecks } from './pipeline-checks.ts';
+import type { Checked, PipelineChecks } from './reading/pipeline-checks.ts';
 import { requireFiles, requireNoErrors } from './strict-upload.ts';
+import type { Upload } from './upload/collection.ts';
 
 /** Each lists those of the names that the project has. */
 interface ExistingNames {
