@@ -7,6 +7,7 @@ import { loopbackAllowed } from '../../testing/associated-project.ts';
 import { requireProblem } from '../../testing/client.ts';
 import { commitByApi } from '../../testing/git-delivery.ts';
 import { type TestProject, upload } from '../../testing/project.ts';
+import { createScheduled, daily } from '../../testing/scheduled-project.ts';
 import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer({ settings: loopbackAllowed });
@@ -112,31 +113,20 @@ test('rules about several pipelines read all files', async () => {
 });
 
 test('a schedule without an alert rule is found, and one with it is not', async () => {
-  const project = await account.project();
-  await upload(admin, project, [{ name: 'close.orch.yaml', content: good }]);
-  const agent = await account.agent();
-  const schedule = {
-    name: 'nightly',
-    environmentName: 'dev',
-    pipelineName: 'close',
-    agentId: agent.agentId,
-    cronExpression: '0 0 3 * * ?',
-    cronTimezone: 'UTC',
-    scheduleEnabled: true,
+  const { admin: owner, made, created } = await createScheduled(server);
+  await created(daily, { pipelineName: 'main' });
+  const find = async () => {
+    const answer = await owner.post<Review>(`${made.path}/reviews`, { environmentName: 'dev' });
+    assert.equal(answer.status, 200, answer.text);
+    return ids(answer.body, 'main.orch.yaml').includes('schedule-without-alert');
   };
-  const made = await admin.post(`${project.path}/schedules`, schedule);
-  assert.equal(made.status, 201, made.text);
-  const found = async () =>
-    ids((await review(project, { environmentName: 'dev' })).body, 'close.orch.yaml').includes(
-      'schedule-without-alert',
-    );
-  assert.equal(await found(), true);
-  const alert = await admin.post(`${project.path}/alert-rules`, {
+  assert.equal(await find(), true);
+  const alert = await owner.post(`${made.path}/alert-rules`, {
     name: 'failed',
     condition: { type: 'FAILED' },
   });
   assert.equal(alert.status, 201, alert.text);
-  assert.equal(await found(), false);
+  assert.equal(await find(), false);
 });
 
 test('who may not read the project gets no review', async () => {
@@ -171,6 +161,7 @@ test('rules of the version itself name components, give messages, or fail in wor
     `- {id: ${id}, enforcementLevel: error, message: "not allowed: remove it", expression: ${JSON.stringify(expression)}}`;
   const rules = [
     rule('no-sql', 'pipeline.components.filter((c) => c.type === "sql-script").map((c) => c.name)'),
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: JavaScript of a rule
     rule('says-so', '`${pipeline.components.length} components`'),
     rule('nothing', 'pipeline.components.some((c) => c.type === "bash-script")'),
     rule('endless', '(() => { for (;;); })()'),
