@@ -1,6 +1,6 @@
 /** The quality review of pipelines by rules. */
 import { type Static, Type } from 'typebox';
-import { AssetPath } from '../artifact/asset-path.ts';
+import { AssetPath, assetNameLimitBytes } from '../artifact/asset-path.ts';
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import { EnvironmentName, Name, oneOf, VersionName } from '../primitives.ts';
@@ -49,6 +49,7 @@ export const Review = named(
     results: Type.Unsafe<Record<string, ReviewFinding[]>>({
       type: 'object',
       maxProperties: reviewAnswerLimit,
+      propertyNames: { maxLength: assetNameLimitBytes },
       additionalProperties: Type.Array(ReviewFinding, { maxItems: reviewAnswerLimit }),
       description: `The findings by the path of the pipeline; those about the rules file by its path. Errors come first where there are more than ${reviewAnswerLimit.toLocaleString('en')}`,
     }),

@@ -85,8 +85,7 @@ export const schedulesWithoutAlert: ProjectRule = {
   scope: 'project',
   title: 'An alert tells about a failed schedule',
   level: 'WARNING',
-  reason:
-    'Nobody watches a schedule. Without an alert rule a failure is noticed when somebody misses the data.',
+  reason: 'Schedules run at night. Without an alert rule a failure is noticed only when the data is missing.',
   remedy: 'Create an alert rule for the pipeline, the environment or the project.',
   parameters: {},
   bad: { files: scheduled, server: { schedules: [{ ...schedule, hasAlert: false }] } },

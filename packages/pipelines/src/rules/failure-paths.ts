@@ -43,13 +43,16 @@ pipeline:
     const [first] = without;
     if (first === undefined) return;
     const names = without.map(({ name }) => name);
-    const have = names.length === 1 ? 'component changes' : 'components change';
-    const message = `${names.length} ${have} something and have no failure path: ${listNames(names)}: add a transition "failure"`;
+    const have =
+      names.length === 1
+        ? 'component that may change something has'
+        : 'components that may change something have';
+    const message = `${names.length} ${have} no failure path: ${listNames(names)}: add a transition "failure"`;
     report({ component: first.name, message });
   },
 };
 
-/** Components that tell nobody anything. */
+/** Components that leave no message. */
 const silentTypes: ReadonlySet<string> = new Set(['start', 'and', 'or', 'end-success', 'update-scalar']);
 
 export const silentFailurePath: PipelineRule = {

@@ -13,7 +13,7 @@ export const maximumComponents: PipelineRule = {
   title: 'A pipeline does not have too many components',
   level: 'WARNING',
   reason:
-    'A transformation becomes one statement. With a hundred components nobody can say which of them is slow or wrong, and the warehouse plans for a long time.',
+    'A transformation becomes one statement. With a hundred components it is hard to find the one that is slow or wrong, and the warehouse plans for a long time.',
   remedy: 'Divide the pipeline: let the first part write a table, and the second one read it.',
   parameters: { maxComponents: count(80, 'The largest number of components.') },
   bad: `type: transformation

@@ -2,7 +2,11 @@
  * Rules of a version itself: JavaScript over the parsed pipeline, in the sandbox of expressions. An expression gives
  * true, a message, or a list of names of components for what it finds; false, null, '' or an empty list for nothing.
  */
-import { createExpressionEngine, type ExpressionEngine, ExpressionError } from '../expressions/expressions.ts';
+import {
+  createExpressionEngine,
+  type ExpressionEngine,
+  ExpressionError,
+} from '../expressions/expressions.ts';
 import { getMap, isOrchestration, type ReviewedPipeline } from './reviewed-pipeline.ts';
 import type { OwnRule } from './rule-settings.ts';
 

@@ -76,7 +76,7 @@ function findStar(statement: SqlStatement): string | undefined {
       isWord(from[0], 'TABLE', 'LATERAL', 'VALUES')
     )
       continue;
-    const name = table.parts.join('.');
+    const name = table.parts.join('.').replaceAll(expressionName, '…');
     if (table.parts.length === 1 && statement.commonTables.has(name.toLowerCase())) continue;
     // The columns of a source are those of the pipeline.
     if (table.parts.includes(expressionName)) continue;

@@ -17,7 +17,7 @@ export const shellVariables: PipelineRule = {
   title: 'Scripts do not build commands from variables',
   level: 'WARNING',
   reason:
-    'A variable in the text of a command is read by the shell: a file named `a; rm -r *` becomes two commands. Whoever sets the variable decides what runs.',
+    'A variable in the text of a command is read by the shell: a file named `a; rm -r *` becomes two commands. The source of the variable decides what runs.',
   remedy:
     'Pass a list of arguments (`subprocess.run(["cp", source, target])`), or use the variable without `eval`.',
   parameters: {},

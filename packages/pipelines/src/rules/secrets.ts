@@ -85,11 +85,14 @@ const placeholder =
 const code =
   /^(?:[a-z_][\w.]*[.([]|(?:os|self|context|secrets?|config|env|process|response|request|args|params|data)\b|f?["']\{|str$|string$|text$|varchar$|new$|await$|get|lambda)/i;
 
-export function looksLikeSecret(found: string): boolean {
+/** Keys that begin with the name of their kind. */
+const keyForm = /^(?:(?:AKIA|ASIA)[A-Z0-9]{16}|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|AIza|eyJ)/;
+
+function looksLikeSecret(found: string): boolean {
   const isQuoted = /^["'`]/.test(found);
   const text = unquote(found.trim());
   if (text.length < 4 || placeholder.test(text) || text.includes('${') || text.includes('{{')) return false;
-  if (text.startsWith('-----BEGIN')) return true;
+  if (text.startsWith('-----BEGIN') || keyForm.test(text)) return true;
   if (!isQuoted && (code.test(text) || (/^[A-Za-z_]\w*$/.test(text) && !/\d/.test(text)))) return false;
   return !/[{}()<>]/.test(text) && !/\s/.test(text);
 }

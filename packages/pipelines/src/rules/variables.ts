@@ -19,7 +19,7 @@ export const unusedVariables: PipelineRule = {
   title: 'Every variable is used',
   level: 'WARNING',
   reason:
-    'A variable that nothing reads or sets looks like an input of the pipeline. Whoever sets it expects an effect that does not come.',
+    'A variable that nothing reads or sets looks like an input of the pipeline. A caller that sets it expects an effect that does not come.',
   remedy: 'Remove the variable, or use it.',
   fixes: 'removes the declaration of the variable',
   parameters: {},
@@ -176,7 +176,11 @@ function withoutSetters({ raw }: ReviewedComponent): Plain {
 function isReadIn(text: string, name: string): boolean {
   for (let open = text.indexOf('${'); open >= 0; open = text.indexOf('${', open + 2)) {
     const close = text.indexOf('}', open);
-    if (isNamedIn(text.slice(open + 2, close < 0 ? undefined : close), name)) return true;
+    // In `table.length`, `length` is a member.
+    const expression = text
+      .slice(open + 2, close < 0 ? undefined : close)
+      .replaceAll(/\.[ \t]*[A-Za-z_$][\w$]*/g, '.');
+    if (isNamedIn(expression, name)) return true;
   }
   return false;
 }
