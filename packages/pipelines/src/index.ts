@@ -115,6 +115,7 @@ export { type PageRows, readPageRows, rowsOf } from './connectors/rows.ts';
 export { getRowSchema, inferStructure } from './connectors/schema.ts';
 export { renderComponentPages } from './documentation/component-page.ts';
 export { createPipelineSchema } from './documentation/json-schema.ts';
+export { renderRulePages } from './documentation/rule-page.ts';
 export {
   createExpressionEngine,
   type ExpressionBounds,
@@ -192,8 +193,10 @@ export {
   planTransformation,
   type TransformationPlan,
 } from './plan/transformation-plan.ts';
-export type { PipelineFacts } from './rules/pipeline-facts.ts';
-export { rules } from './rules/registry.ts';
+export { rules } from './rules/builtin/registry.ts';
+export type { RuleFinding } from './rules/builtin/rule.ts';
+export type { PipelineFacts, ServerFacts } from './rules/facts/pipeline-facts.ts';
+export { findSecretSpans, isSecretName, type SecretSpan } from './rules/facts/secret-forms.ts';
 export {
   createUnreadableReview,
   type FileReview,
@@ -201,8 +204,6 @@ export {
   reviewProject,
   rulesFileRule,
 } from './rules/review.ts';
-export type { RuleFinding, ServerFacts } from './rules/rule.ts';
-export { renderRulePages } from './rules/rule-page.ts';
 export {
   type RulesFault,
   type RulesFile,
@@ -210,7 +211,6 @@ export {
   rulesFileLimit,
   rulesFilePaths,
 } from './rules/rule-settings.ts';
-export { findSecretSpans, isSecretName, type SecretSpan } from './rules/secret-forms.ts';
 export { convertOperands } from './sql/convert-operands.ts';
 export {
   type Conversion,

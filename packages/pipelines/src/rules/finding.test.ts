@@ -2,8 +2,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { RuleFinding } from './builtin/rule.ts';
 import { reviewFile, reviewProject } from './review.ts';
-import type { RuleFinding } from './rule.ts';
 import { readRuleSettings } from './rule-settings.ts';
 
 const settings = await readRuleSettings([]);

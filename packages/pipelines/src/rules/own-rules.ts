@@ -7,7 +7,7 @@ import {
   type ExpressionEngine,
   ExpressionError,
 } from '../expressions/expressions.ts';
-import { getMap, isOrchestration, type ReviewedPipeline } from './reviewed-pipeline.ts';
+import { getMap, isOrchestration, type ReviewedPipeline } from './facts/reviewed-pipeline.ts';
 import type { OwnRule } from './rule-settings.ts';
 
 export interface OwnFinding {

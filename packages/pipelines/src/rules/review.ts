@@ -4,11 +4,11 @@
  */
 import { findingMessageLimit } from '../format/bounds.ts';
 import { describeSyntaxError, parsePipeline } from '../format/parse.ts';
+import { findRule } from './builtin/registry.ts';
+import type { RuleFinding, RuleLevel } from './builtin/rule.ts';
+import { collectFacts, type PipelineFacts, type ServerFacts } from './facts/pipeline-facts.ts';
+import { createReviewedPipeline } from './facts/reviewed-pipeline.ts';
 import { applyOwnRules } from './own-rules.ts';
-import { collectFacts, type PipelineFacts } from './pipeline-facts.ts';
-import { findRule } from './registry.ts';
-import { createReviewedPipeline } from './reviewed-pipeline.ts';
-import type { RuleFinding, RuleLevel, ServerFacts } from './rule.ts';
 import type { RuleSettings } from './rule-settings.ts';
 
 /** Findings kept of one pipeline. */

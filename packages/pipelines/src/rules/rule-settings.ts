@@ -4,9 +4,9 @@ import { ParameterError } from '../expressions/parameters.ts';
 import { findNearestName } from '../format/nearest.ts';
 import type { Plain, PlainMap } from '../format/pipeline.ts';
 import { readYaml, YamlError, type YamlTree } from '../format/yaml-tree.ts';
-import { findRule, rules } from './registry.ts';
-import { getMap } from './reviewed-pipeline.ts';
-import { quote, type Rule, type RuleLevel, type RuleOptions, type RuleParameter } from './rule.ts';
+import { findRule, rules } from './builtin/registry.ts';
+import { quote, type Rule, type RuleLevel, type RuleOptions, type RuleParameter } from './builtin/rule.ts';
+import { getMap } from './facts/reviewed-pipeline.ts';
 
 /** Where a version keeps its rules. Of an entry in both files the one in the second file counts. */
 export const rulesFilePaths = [

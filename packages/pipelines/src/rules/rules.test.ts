@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pipelineExtensions } from '../format/pipeline.ts';
-import { rules } from './registry.ts';
+import { rules } from './builtin/registry.ts';
+import type { RuleExample, RuleFinding } from './builtin/rule.ts';
 import { reviewFile, reviewProject } from './review.ts';
-import type { RuleExample, RuleFinding } from './rule.ts';
 import { readRuleSettings } from './rule-settings.ts';
 
 function listFiles(example: RuleExample): [path: string, text: string][] {

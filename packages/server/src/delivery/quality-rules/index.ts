@@ -13,7 +13,6 @@ export {
   type Reviewer,
   type ReviewResult,
   type ReviewSource,
-  type SourceFile,
 } from './reviewer.ts';
 
 /** Has no routes: the rules of the quality review for the slices that publish and review. */

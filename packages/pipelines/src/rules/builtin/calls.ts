@@ -1,5 +1,5 @@
 /** Rules about calls of pipelines, and about schedules. */
-import type { PipelineFacts, ProjectFacts } from './pipeline-facts.ts';
+import type { PipelineFacts, ProjectFacts } from '../facts/pipeline-facts.ts';
 import { type ProjectRule, quote } from './rule.ts';
 
 const call = (next: string) => `type: orchestration

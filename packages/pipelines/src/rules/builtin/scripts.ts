@@ -1,5 +1,5 @@
 /** The rule about scripts that build commands of a shell from variables. */
-import { listTexts, type ReviewedComponent } from './reviewed-pipeline.ts';
+import { listTexts, type ReviewedComponent } from '../facts/reviewed-pipeline.ts';
 import { type PipelineRule, quote } from './rule.ts';
 
 /** Calls that run a shell, by the rest of their line. */

@@ -1,8 +1,8 @@
 /** Rules about what happens after a failure. */
 
-import type { OrchestrationComponent } from '../format/pipeline.ts';
-import { mayHaveEffect } from '../plan/effects.ts';
-import { isOrchestration } from './reviewed-pipeline.ts';
+import type { OrchestrationComponent } from '../../format/pipeline.ts';
+import { mayHaveEffect } from '../../plan/effects.ts';
+import { isOrchestration } from '../facts/reviewed-pipeline.ts';
 import { listNames, type PipelineRule, quote } from './rule.ts';
 
 export const failurePath: PipelineRule = {

@@ -1,6 +1,6 @@
 /** The rule about joins of columns of different types. */
-import type { ColumnSource, TypeFamily } from './column-types.ts';
-import type { ProjectFacts } from './pipeline-facts.ts';
+import type { ColumnSource, TypeFamily } from '../facts/column-types.ts';
+import type { ProjectFacts } from '../facts/pipeline-facts.ts';
 import { type ProjectRule, quote } from './rule.ts';
 
 export const joinTypes: ProjectRule = {

@@ -1,8 +1,8 @@
 /** A parsed pipeline with what the rules ask about it. What takes time is computed when it is first asked for. */
 
-import { findDefinedType, findDefinition } from '../components/registry.ts';
-import { listTakenKinds } from '../format/component-end.ts';
-import type { LineOf } from '../format/parse.ts';
+import { findDefinedType, findDefinition } from '../../components/registry.ts';
+import { listTakenKinds } from '../../format/component-end.ts';
+import type { LineOf } from '../../format/parse.ts';
 import type {
   OrchestrationComponent,
   Pipeline,
@@ -10,8 +10,8 @@ import type {
   PlainMap,
   TransformationComponent,
   TransitionKind,
-} from '../format/pipeline.ts';
-import { findReach } from '../plan/reach.ts';
+} from '../../format/pipeline.ts';
+import { findReach } from '../../plan/reach.ts';
 import { readStatements, type SqlStatement } from './sql-statements.ts';
 
 /** SQL of a component, by the parameter that holds it. */

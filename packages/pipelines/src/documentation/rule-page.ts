@@ -1,6 +1,6 @@
 /** The pages of the documentation that are written from the rules, as Markdown. */
-import { ruleGroups, rules } from './registry.ts';
-import type { Rule, RuleExample, RuleParameter } from './rule.ts';
+import { ruleGroups, rules } from '../rules/builtin/registry.ts';
+import type { Rule, RuleExample, RuleParameter } from '../rules/builtin/rule.ts';
 
 const notice = '<!-- Written by `npm run generate` from the rule. Do not edit. -->';
 

@@ -1,5 +1,5 @@
 /** Rules about the use of variables. */
-import type { OrchestrationComponent, Plain, VariableDeclaration } from '../format/pipeline.ts';
+import type { OrchestrationComponent, Plain, VariableDeclaration } from '../../format/pipeline.ts';
 import {
   getMap,
   isNamedIn,
@@ -10,7 +10,7 @@ import {
   listTexts,
   type ReviewedComponent,
   type ReviewedPipeline,
-} from './reviewed-pipeline.ts';
+} from '../facts/reviewed-pipeline.ts';
 import { createPointer, type PipelineRule, quote } from './rule.ts';
 
 export const unusedVariables: PipelineRule = {
@@ -104,6 +104,7 @@ export function listSetVariables(reviewed: ReviewedComponent, names: Iterable<st
   if (!isOrchestration(component)) return set;
   for (const [variable] of component.updateScalarVariables) set.add(variable);
   for (const { variable } of component.updateGridVariables) set.add(variable);
+  // not SQL: a call in Python
   const scripts = listTexts(parameters).filter(({ text }) => /update(?:Grid)?Variable/.test(text));
   if (scripts.length > 0)
     for (const name of names) if (scripts.some(({ text }) => isNamedIn(text, name))) set.add(name);

@@ -1,9 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 /** Rules about values that differ between environments or days and are written into a pipeline. */
-import { readText } from '../sql/tokens/tokens.ts';
-import { listRows, listTexts, type ReviewedComponent, readLiteral } from './reviewed-pipeline.ts';
+import { readText } from '../../sql/tokens/tokens.ts';
+import { listRows, listTexts, type ReviewedComponent, readLiteral } from '../facts/reviewed-pipeline.ts';
+import { expressionName, isWord, listTables } from '../facts/sql-statements.ts';
 import { listNames, type PipelineRule, quote } from './rule.ts';
-import { expressionName, isWord, listTables } from './sql-statements.ts';
 
 /** Components by a value that they name. */
 type Named = Map<string, { value: string; components: string[]; parameter: string }>;

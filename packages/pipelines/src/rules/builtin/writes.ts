@@ -1,9 +1,9 @@
 /** Rules about tables that steps write: who writes them, and what a failure or a repetition leaves. */
-import type { CallFact, PipelineFacts, ProjectFacts, UseFact } from './pipeline-facts.ts';
-import { listRows } from './reviewed-pipeline.ts';
+import type { CallFact, PipelineFacts, ProjectFacts, UseFact } from '../facts/pipeline-facts.ts';
+import { listRows } from '../facts/reviewed-pipeline.ts';
+import { isAlwaysTrue, isWord, readTokens } from '../facts/sql-statements.ts';
+import type { TableUse } from '../facts/table-uses.ts';
 import { type PipelineRule, type ProjectRule, quote } from './rule.ts';
-import { isAlwaysTrue, isWord, readTokens } from './sql-statements.ts';
-import type { TableUse } from './table-uses.ts';
 
 /** A use of a table with the place that makes it, which may be in a called pipeline. */
 interface PlacedUse extends TableUse {

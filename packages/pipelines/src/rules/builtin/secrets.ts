@@ -1,9 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 /** Rules about secrets: written into a file, or printed by a step. */
 
-import { isOrchestration, listNamed, listTexts, type ReviewedPipeline } from './reviewed-pipeline.ts';
+import { isOrchestration, listNamed, listTexts, type ReviewedPipeline } from '../facts/reviewed-pipeline.ts';
+import { findSecretSpans, isSecretName } from '../facts/secret-forms.ts';
 import { type PipelineRule, quote, type ReportDraft } from './rule.ts';
-import { findSecretSpans, isSecretName } from './secret-forms.ts';
 
 export const plainSecrets: PipelineRule = {
   id: 'plain-secrets',
@@ -81,7 +81,8 @@ const unquote = (text: string) => text.replace(/^["'`]|["'`]$/g, '');
 
 /** What stands for a secret: a placeholder, an expression, a variable, a call, an attribute or a plain word. */
 const placeholder =
-  /^(?:<.*>|\{.*\}|\[.*\]|%.*%|\$.*|:.*|\*+|x+|\.+|-+|null|none|true|false|undefined|redacted|masked|changeme|example|(?:your|my|the|some)[-_ ].*|.*(?:_here|placeholder).*)$/i;
+  /^(?:<.*>|\{.*\}|\[.*\]|%.*%|\$.*|:.*|\*+|x+|\.+|-+|null|none|true|false|undefined|redacted|masked|changeme|example|(?:your|my|the|some)[-_ ].*)$/i;
+const placeholderPart = /_here\b|placeholder/i;
 const code =
   /^(?:[a-z_][\w.]*[.([]|(?:os|self|context|secrets?|config|env|process|response|request|args|params|data)\b|f?["']\{|str$|string$|text$|varchar$|new$|await$|get|lambda)/i;
 
@@ -91,7 +92,8 @@ const keyForm = /^(?:(?:AKIA|ASIA)[A-Z0-9]{16}|gh[pousr]_|github_pat_|glpat-|xox
 function looksLikeSecret(found: string): boolean {
   const isQuoted = /^["'`]/.test(found);
   const text = unquote(found.trim());
-  if (text.length < 4 || placeholder.test(text) || text.includes('${') || text.includes('{{')) return false;
+  if (text.length < 4 || placeholder.test(text) || placeholderPart.test(text)) return false;
+  if (text.includes('${') || text.includes('{{')) return false;
   if (text.startsWith('-----BEGIN') || keyForm.test(text)) return true;
   if (!isQuoted && (code.test(text) || (/^[A-Za-z_]\w*$/.test(text) && !/\d/.test(text)))) return false;
   return !/[{}()<>]/.test(text) && !/\s/.test(text);
@@ -163,6 +165,7 @@ function findInExpression(text: string): string | undefined {
 /** Names outside of quotes, as far as the line shows: a name, or `$name` of Bash also in double quotes. */
 function findBare(rest: string): string | undefined {
   for (const [, name = ''] of rest.matchAll(/\$([A-Za-z_]\w*)/g)) if (isSecretName(name)) return name;
+  // bounded: the rest of the call has at most 500 characters
   const bare = rest.replaceAll(/"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/g, ' ');
   const argument =
     /^\s*(?:str\s*\(\s*)?([A-Za-z_]\w*)\s*[,)]/.exec(bare)?.[1] ??

@@ -1,14 +1,14 @@
 /** Rules about iterators and other concurrent work. */
-import type { OrchestrationComponent } from '../format/pipeline.ts';
+import type { OrchestrationComponent } from '../../format/pipeline.ts';
 import {
   isOrchestration,
   listAfter,
   type ReviewedComponent,
   type ReviewedPipeline,
   readLiteral,
-} from './reviewed-pipeline.ts';
+} from '../facts/reviewed-pipeline.ts';
+import { isWord } from '../facts/sql-statements.ts';
 import { createPointer, type FixStep, type PipelineRule, quote, type ReportDraft } from './rule.ts';
-import { isWord } from './sql-statements.ts';
 import { listIterationVariables, listSetVariables } from './variables.ts';
 
 export const unboundedIterators: PipelineRule = {

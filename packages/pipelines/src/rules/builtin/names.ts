@@ -109,7 +109,8 @@ const squeeze = (text: string) => text.toLowerCase().replaceAll(/[^a-z0-9]/g, ''
 
 /** Without the vendor's suffix of a type, and without the number or `copy` that an editor adds to a name. */
 function isDefaultName(name: string, written: string, type: string): boolean {
-  const bare = squeeze(name.replace(/[ _-]*(?:\(\d+\)|copy|\d+)$/i, ''));
+  // bounded: a name has at most 255 characters
+  const bare = squeeze(name).replace(/(?:copy)?\d*$/, '');
   const titles = [squeeze(written), squeeze(type), ...(otherTitles[type] ?? [])];
   return titles.includes(bare) || titles.includes(squeeze(name));
 }

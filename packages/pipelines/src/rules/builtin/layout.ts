@@ -1,8 +1,8 @@
 /** Rules about the components of a pipeline: how many there are, and which of them run. */
-import { findDefinition } from '../components/registry.ts';
-import type { Plain } from '../format/pipeline.ts';
-import { getMap, isOrchestration, listTexts, type ReviewedComponent } from './reviewed-pipeline.ts';
-import { createPointer, type PipelineRule, quote } from './rule.ts';
+import { findDefinition } from '../../components/registry.ts';
+import type { Plain } from '../../format/pipeline.ts';
+import { getMap, isOrchestration, listTexts, type ReviewedComponent } from '../facts/reviewed-pipeline.ts';
+import { type PipelineRule, quote } from './rule.ts';
 
 const count = (standard: number, about: string) =>
   ({ kind: 'integer', standard, least: 0, most: 2_000, about }) as const;
@@ -262,7 +262,3 @@ pipeline:
     }
   },
 };
-
-/** The place of a component's member in its file. */
-export const pointToComponent = (name: string, ...keys: string[]) =>
-  createPointer(['pipeline', 'components', name, ...keys]);

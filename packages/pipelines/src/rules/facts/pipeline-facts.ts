@@ -1,9 +1,9 @@
 /** What the rules about several files need of one pipeline. It is small and can be sent between threads. */
 
-import { findCalledName } from '../components/run-pipeline.ts';
-import type { Orchestration, OrchestrationComponent, PipelineType } from '../format/pipeline.ts';
-import { pipelinePath } from '../format/pipeline.ts';
-import { mayHaveEffect } from '../plan/effects.ts';
+import { findCalledName } from '../../components/run-pipeline.ts';
+import type { Orchestration, OrchestrationComponent, PipelineType } from '../../format/pipeline.ts';
+import { pipelinePath } from '../../format/pipeline.ts';
+import { mayHaveEffect } from '../../plan/effects.ts';
 import {
   type ColumnSource,
   createColumnReader,
@@ -18,7 +18,6 @@ import {
   type ReviewedComponent,
   type ReviewedPipeline,
 } from './reviewed-pipeline.ts';
-import type { ServerFacts } from './rule.ts';
 import { isSymbol, readName, readTokens } from './sql-statements.ts';
 import { findTableUses, type TableUse } from './table-uses.ts';
 
@@ -64,6 +63,19 @@ export interface PipelineFacts {
   }[];
   readonly comparisons: readonly ComparisonFact[];
   readonly retries: readonly RetryFact[];
+}
+
+/** What the server knows beside the files. */
+export interface ServerFacts {
+  readonly schedules: readonly ScheduleFact[];
+}
+
+export interface ScheduleFact {
+  readonly name: string;
+  /** With its extension. */
+  readonly pipelineName: string;
+  readonly environmentName: string;
+  readonly hasAlert: boolean;
 }
 
 export interface ProjectFacts {

@@ -1,5 +1,5 @@
 /** Rules about descriptions: of pipelines, variables and components. */
-import { getMap, listTexts } from './reviewed-pipeline.ts';
+import { getMap, listTexts } from '../facts/reviewed-pipeline.ts';
 import { listNames, type PipelineRule, quote } from './rule.ts';
 
 export const pipelineDescription: PipelineRule = {
@@ -65,6 +65,7 @@ pipeline:
   },
 };
 
+// not SQL: the beginning of a comment in any language
 const comment = /^\s*(?:--|\/\*|\/\/|#|"""|''')/;
 
 export const componentDescription: PipelineRule = {

@@ -1,4 +1,5 @@
 /** Which tables a component fills, empties or drops, as far as its parameters and SQL show. */
+import type { Plain } from '../../format/pipeline.ts';
 import { createTableKey } from './column-types.ts';
 import { listNamed, type ReviewedComponent } from './reviewed-pipeline.ts';
 import { expressionName, isSymbol, isWord, readName, type SqlStatement } from './sql-statements.ts';
@@ -24,6 +25,10 @@ export function findTableUses(component: ReviewedComponent): TableUse[] {
   ];
 }
 
+// not SQL: words of a parameter
+const replacing = /replace|truncate|overwrite/i;
+const replacesRows = (mode: Plain | undefined) => replacing.test(String(mode ?? ''));
+
 /** Loads from files, databases and services. */
 const loadType = /(?:-load|-query|-extract|-unload)$/;
 
@@ -42,9 +47,7 @@ function findByType({ type, parameters }: ReviewedComponent): TableUse[] {
     case 'table-update':
       return use('replace');
     case 'file-load':
-      return use(
-        /replace|truncate|overwrite/i.test(String(parameters.createReplace ?? '')) ? 'replace' : 'fill',
-      );
+      return use(replacesRows(parameters.createReplace) ? 'replace' : 'fill');
     case 'truncate-table':
     case 'delete-tables':
       return listNamed(

@@ -3,14 +3,14 @@
  * count as names, because their values are not known before the run.
  */
 
-import { splitTemplate, TemplateError } from '../format/template.ts';
+import { splitTemplate, TemplateError } from '../../format/template.ts';
 import {
   type LexicalRules,
   lexicalRules,
   type Token,
   tokenize,
   UnterminatedError,
-} from '../sql/tokens/tokens.ts';
+} from '../../sql/tokens/tokens.ts';
 
 export interface SqlStatement {
   readonly tokens: readonly Token[];

@@ -6,9 +6,9 @@
  * - **level**: a review with a finding of the level ERROR is FAILED. The rules file of a version may change it.
  * - **fix**: the steps that mend the file, as JSON Patch (RFC 6902) over the parsed YAML. Only mechanical changes have one.
  */
-import type { Plain } from '../format/pipeline.ts';
-import type { ProjectFacts } from './pipeline-facts.ts';
-import type { ReviewedPipeline } from './reviewed-pipeline.ts';
+import type { Plain } from '../../format/pipeline.ts';
+import type { ProjectFacts, ServerFacts } from '../facts/pipeline-facts.ts';
+import type { ReviewedPipeline } from '../facts/reviewed-pipeline.ts';
 
 export const ruleLevels = ['ERROR', 'WARNING', 'INFO'] as const;
 export type RuleLevel = (typeof ruleLevels)[number];
@@ -54,19 +54,6 @@ export interface RuleOptions {
   matches(name: string, text: string): boolean;
   pattern(name: string): string;
   words(name: string): readonly string[];
-}
-
-/** What the server knows beside the files. */
-export interface ServerFacts {
-  readonly schedules: readonly ScheduleFact[];
-}
-
-export interface ScheduleFact {
-  readonly name: string;
-  /** With its extension. */
-  readonly pipelineName: string;
-  readonly environmentName: string;
-  readonly hasAlert: boolean;
 }
 
 /** One pipeline file as text, or several by path with what the server knows. */

@@ -1,8 +1,7 @@
 /** Rules about queries: what they select, join, group and compare. */
-import type { Plain } from '../format/pipeline.ts';
-import type { Token } from '../sql/tokens/tokens.ts';
-import { listRows, type ReviewedComponent } from './reviewed-pipeline.ts';
-import { createPointer, type FixStep, type PipelineRule, quote } from './rule.ts';
+import type { Plain } from '../../format/pipeline.ts';
+import type { Token } from '../../sql/tokens/tokens.ts';
+import { listRows, type ReviewedComponent } from '../facts/reviewed-pipeline.ts';
 import {
   expressionName,
   findClose,
@@ -15,7 +14,8 @@ import {
   type SelectBlock,
   type SqlStatement,
   splitByComma,
-} from './sql-statements.ts';
+} from '../facts/sql-statements.ts';
+import { createPointer, type FixStep, type PipelineRule, quote } from './rule.ts';
 
 /** Reports at most one finding for each component. */
 function checkStatements(
