@@ -1,5 +1,6 @@
 /** All rules, in the order of the documentation. A new rule is a value in one of these files and an entry here. */
 import { maximumDepth, schedulesWithoutAlert } from './calls.ts';
+import { cartesianJoins } from './cartesian-joins.ts';
 import { componentDescription, pipelineDescription, variableDescription } from './descriptions.ts';
 import { failurePath, silentFailurePath } from './failure-paths.ts';
 import { hardCodedAddresses, hardCodedDatabases, hardCodedDates, hardCodedSchemas } from './hard-coded.ts';
@@ -16,7 +17,7 @@ import {
   unusedComponents,
 } from './layout.ts';
 import { componentNames, defaultNames, pipelineNames, variableNames } from './names.ts';
-import { cartesianJoins, missingGrouping, nullComparisons, selectStar } from './queries.ts';
+import { missingGrouping, nullComparisons, selectStar } from './queries.ts';
 import type { Rule } from './rule.ts';
 import { shellVariables } from './scripts.ts';
 import { plainSecrets, secretPrints } from './secrets.ts';
