@@ -14,11 +14,12 @@ const ORDERS: readonly FolderOrder[] = [
     base: 'packages/pipelines/src',
     folders: [
       ...['format', 'expressions', 'sql', 'lineage', 'connectors', 'components'],
-      ...['plan', 'validate', 'check', 'documentation'],
+      ...['plan', 'validate', 'check', 'rules', 'documentation'],
     ],
     files: 'last',
   },
   { base: 'packages/pipelines/src/components', folders: ['definition'], files: 'last' },
+  { base: 'packages/pipelines/src/rules', folders: ['facts', 'builtin'], files: 'last' },
   {
     base: 'packages/pipelines/src/sql',
     folders: ['tokens', 'dialect', 'functions', 'rewrite', 'statements'],

@@ -16,12 +16,18 @@ if (!checking) recordExamples();
 
 // Imported after the lists and the examples are written, because the contract reads them.
 const { openApiDocument } = await import('@headgate/contract');
-const { createPipelineSchema, renderComponentPages } = await import('@headgate/pipelines');
+const { createPipelineSchema, renderComponentPages, renderRulePages } = await import('@headgate/pipelines');
 const { permissionsDocument } = await import('./permissions-document.ts');
 const document = openApiDocument({ version: manifest.version, serverUrl: 'http://127.0.0.1:8080' });
 
-const pagesFolder = 'docs/pipelines/components';
-const pages = [...renderComponentPages()].map(([name, text]) => [`${pagesFolder}/${name}`, text] as const);
+/** Folders of pages that are written from definitions. */
+const pageFolders = {
+  'docs/pipelines/components': renderComponentPages(),
+  'docs/quality-rules': renderRulePages(),
+};
+const pages = Object.entries(pageFolders).flatMap(([folder, texts]) =>
+  [...texts].map(([name, text]) => [`${folder}/${name}`, text] as const),
+);
 const schemas = (['orchestration', 'transformation'] as const).map(
   (kind) =>
     [`docs/schemas/${kind}.schema.json`, `${JSON.stringify(createPipelineSchema(kind), null, 2)}\n`] as const,
@@ -52,17 +58,17 @@ async function writeOrCompare(generated: Record<string, string>): Promise<void> 
   }
 }
 
-/** Removes the pages of components that do not exist any more. */
+/** Removes the pages of what does not exist any more. */
 async function removeOtherPages(known: readonly string[]): Promise<void> {
-  const folder = new URL(`../${pagesFolder}/`, import.meta.url);
-  for (const name of await readdir(folder)) {
-    if (known.includes(`${pagesFolder}/${name}`)) continue;
-    if (!checking) await rm(new URL(name, folder));
-    else {
-      console.error(`${pagesFolder}/${name} describes no component: run \`npm run generate\` and commit it.`);
-      process.exitCode = 1;
+  for (const folder of Object.keys(pageFolders))
+    for (const name of await readdir(new URL(`../${folder}/`, import.meta.url))) {
+      if (known.includes(`${folder}/${name}`)) continue;
+      if (!checking) await rm(new URL(`../${folder}/${name}`, import.meta.url));
+      else {
+        console.error(`${folder}/${name} describes nothing: run \`npm run generate\` and commit it.`);
+        process.exitCode = 1;
+      }
     }
-  }
 }
 
 /** Runs the test that compares them, with the option that updates them. */

@@ -826,9 +826,11 @@ create table environment (
   version bigint not null,
   created_at timestamp with time zone not null,
   generation integer not null default 1,
+  quality_gate text not null default 'NONE'::text,
   constraint environment_key PRIMARY KEY (account_id, project_id, name),
   constraint environment_default_agent FOREIGN KEY (account_id, default_agent_id) REFERENCES agent(account_id, agent_id) ON DELETE SET NULL (default_agent_id),
-  constraint environment_of_project FOREIGN KEY (account_id, project_id) REFERENCES project(account_id, project_id) ON DELETE CASCADE
+  constraint environment_of_project FOREIGN KEY (account_id, project_id) REFERENCES project(account_id, project_id) ON DELETE CASCADE,
+  constraint environment_quality_gate CHECK ((quality_gate = ANY (ARRAY['NONE'::text, 'WARN'::text, 'REQUIRED'::text])))
 );
 CREATE INDEX environment_by_default_agent ON public.environment USING btree (account_id, default_agent_id) WHERE (default_agent_id IS NOT NULL);
 CREATE INDEX environment_of_users ON public.environment USING btree (account_id, project_id) WHERE (default_user_access_level = ANY (ARRAY['admin'::text, 'runner'::text, 'readOnly'::text]));

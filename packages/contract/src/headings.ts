@@ -38,6 +38,10 @@ export const headings = [
       'An artifact is an immutable version of the pipeline files of a project, published to an environment.',
   },
   {
+    tag: 'Quality review',
+    about: 'Rules that find weaknesses of pipelines before they run, for a version, a branch or files.',
+  },
+  {
     tag: 'Repositories',
     about:
       'The Git repository of a project: hosted here or on another host, its branches, commits and files.',

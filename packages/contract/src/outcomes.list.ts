@@ -28,6 +28,7 @@ import { projectTagOutcomes } from './project-tag/project-tag.outcomes.ts';
 import { projectOutcomes } from './project/project.outcomes.ts';
 import { repositoryMigrationOutcomes } from './repository-migration/repository-migration.outcomes.ts';
 import { repositoryOutcomes } from './repository/repository.outcomes.ts';
+import { reviewOutcomes } from './review/review.outcomes.ts';
 import { scheduleOutcomes } from './schedule/schedule.outcomes.ts';
 import { secretReferenceOutcomes } from './secret-reference/secret-reference.outcomes.ts';
 import { secretOutcomes } from './secret/secret.outcomes.ts';
@@ -69,6 +70,7 @@ export const outcomeLists = [
   projectOutcomes,
   repositoryMigrationOutcomes,
   repositoryOutcomes,
+  reviewOutcomes,
   scheduleOutcomes,
   secretReferenceOutcomes,
   secretOutcomes,

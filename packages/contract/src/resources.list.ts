@@ -41,6 +41,7 @@ import { repositoryOperations } from './repository/repository.ts';
 import { repositoryBranchOperations } from './repository/repository-branch.ts';
 import { repositoryCommitOperations } from './repository/repository-commit.ts';
 import { repositoryFileOperations } from './repository/repository-file.ts';
+import { reviewOperations } from './review/review.ts';
 import { scheduleOperations } from './schedule/schedule.ts';
 import { secretReferenceOperations } from './secret-reference/secret-reference.ts';
 import { secretCheckOperations } from './secret-reference/secret-check.ts';
@@ -125,6 +126,7 @@ export * from './repository/repository-file.ts';
 export * from './repository/repository-problems.ts';
 export * from './repository/repository-provider.ts';
 export * from './repository/repository-shapes.ts';
+export * from './review/review.ts';
 export * from './schedule/schedule.ts';
 export * from './secret-reference/secret-reference.ts';
 export * from './secret-reference/secret-check.ts';
@@ -190,6 +192,7 @@ export const operationLists = [
   repositoryBranchOperations,
   repositoryCommitOperations,
   repositoryFileOperations,
+  reviewOperations,
   scheduleOperations,
   secretReferenceOperations,
   secretCheckOperations,

@@ -116,6 +116,7 @@ export { type PageRows, readPageRows, rowsOf } from './connectors/rows.ts';
 export { getRowSchema, inferStructure } from './connectors/schema.ts';
 export { renderComponentPages } from './documentation/component-page.ts';
 export { createPipelineSchema } from './documentation/json-schema.ts';
+export { renderRulePages } from './documentation/rule-page.ts';
 export {
   createExpressionEngine,
   type ExpressionBounds,
@@ -194,6 +195,24 @@ export {
   planTransformation,
   type TransformationPlan,
 } from './plan/transformation-plan.ts';
+export { rules } from './rules/builtin/registry.ts';
+export type { RuleFinding } from './rules/builtin/rule.ts';
+export type { PipelineFacts, ServerFacts } from './rules/facts/pipeline-facts.ts';
+export { findSecretSpans, isSecretName, type SecretSpan } from './rules/facts/secret-forms.ts';
+export {
+  createUnreadableReview,
+  type FileReview,
+  reviewFile,
+  reviewProject,
+  rulesFileRule,
+} from './rules/review.ts';
+export {
+  type RulesFault,
+  type RulesFile,
+  readRuleSettings,
+  rulesFileLimit,
+  rulesFilePaths,
+} from './rules/rule-settings.ts';
 export { convertOperands } from './sql/convert-operands.ts';
 export {
   type Conversion,

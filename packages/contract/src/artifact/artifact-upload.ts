@@ -101,6 +101,7 @@ export const createArtifact = operation({
     'a missing component, pipeline, file or variable, and files that look like pipelines but do not end in `.orch.yaml` or `.tran.yaml`. ' +
     `It has up to ${uploadWarningLimit.toLocaleString('en')} items, errors first; \`warningsTotal\` is the number of all. ` +
     'An execution of a pipeline that has errors fails before its first step. With `strict=true`, an upload that has errors is refused. ' +
+    'If the `qualityGate` of the environment is REQUIRED, the quality review of the version must be PASSED; with WARN, `warnings` has its errors. ' +
     '`dryRun=true` answers as the upload would, refusals too, and publishes nothing. ' +
     'A version has all files of the project: `Headgate-Warning` says so if the upload has fewer than half of the pipelines of the newest version, or only a part named `file`. ' +
     'By default, an upload can have 10,000 parts, 5 MiB in each part and 256 MiB in total; files in `.git/` count only towards the total. ' +
@@ -117,6 +118,8 @@ export const createArtifact = operation({
     'invalid-asset-name',
     'empty-upload',
     'strict-upload-refused',
+    'quality-gate-refused',
+    'review-too-large',
   ],
   events: ['artifact-created'],
 });

@@ -155,7 +155,7 @@ export const promoteArtifact = operation({
   description:
     'Copies the version to another environment without another upload, and enables it there. `createdAt`, `branch`, `commitHash` and `provider` are those of the ' +
     'upload; `deployedAt` is the time of the promotion. The caller needs the permission in the target environment, and permission to read the project or to publish in the source environment. ' +
-    'A disabled version cannot be promoted. `digest`, or `If-Match` with it or with the ETag of the version in the source environment, makes the response 412 if the version is another one by now. ' +
+    'A disabled version cannot be promoted. If the `qualityGate` of the target environment is REQUIRED, the quality review of the version must be PASSED; with WARN, `Headgate-Warning` says if it is not. `digest`, or `If-Match` with it or with the ETag of the version in the source environment, makes the response 412 if the version is another one by now. ' +
     '`dryRun=true` answers as the promotion would, refusals too, promotes nothing, and lists the columns that readers in the target environment lose.',
   permission: 'environment:deliver',
   environmentFrom: 'body.targetEnvironmentName',
@@ -184,6 +184,8 @@ export const promoteArtifact = operation({
     'version-exists',
     'promotion-to-itself',
     'digest-mismatch',
+    'quality-gate-refused',
+    'review-too-large',
   ],
   events: ['artifact-promoted'],
 });

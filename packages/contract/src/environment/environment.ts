@@ -16,6 +16,7 @@ import {
   Uuid,
 } from '../primitives.ts';
 import { projectPath } from '../project/project.ts';
+import { qualityGates } from '../review/review.ts';
 import {
   DefaultConnections,
   EnvironmentConnectionOverride,
@@ -23,6 +24,11 @@ import {
 } from './environment-connection.ts';
 
 export const defaultUserAccessLevels = ['default', 'admin', 'runner', 'readOnly', 'noAccess'] as const;
+
+const QualityGate = oneOf(qualityGates, {
+  description:
+    'What a new or promoted version needs. NONE (the default, which is not shown): nothing. WARN: errors of its quality review are reported. REQUIRED: its quality review must be PASSED',
+});
 
 export const environmentPath = { ...projectPath, environmentName: EnvironmentName };
 
@@ -34,6 +40,7 @@ export const Environment = named(
     description: Type.Optional(Description),
     defaultAgentId: Type.Optional(Uuid),
     defaultAgentName: Type.Optional(Name),
+    qualityGate: Type.Optional(QualityGate),
   }),
 );
 export type Environment = Static<typeof Environment>;
@@ -89,6 +96,7 @@ export const createEnvironment = operation({
     description: Type.Optional(Description),
     defaultAgentId: Type.Optional(OpaqueId),
     defaultUserAccessLevel: Type.Optional(oneOf(defaultUserAccessLevels)),
+    qualityGate: Type.Optional(QualityGate),
     ...environmentConnections,
   }),
   success: { status: 201, body: Environment, headers: ['Location', 'ETag'] },
@@ -132,6 +140,7 @@ export const updateEnvironment = operation({
     description: Type.Optional(Description),
     defaultAgentId: Type.Optional(IdOrNone),
     defaultUserAccessLevel: Type.Optional(oneOf(defaultUserAccessLevels)),
+    qualityGate: Type.Optional(QualityGate),
     ...environmentConnections,
   }),
   success: { status: 200, body: Environment, headers: ['ETag'] },

@@ -53,6 +53,8 @@ export const createArtifactFromGit = operation({
     'git-tree-refused',
     'empty-upload',
     'strict-upload-refused',
+    'quality-gate-refused',
+    'review-too-large',
     ...gitReadProblems,
   ],
   events: ['artifact-created'],
@@ -96,7 +98,11 @@ const ReviewFinding = named(
     path: Type.Optional(Type.String({ maxLength: 1_024 })),
     line: Type.Optional(Type.Integer({ minimum: 1 })),
     level: oneOf(['error', 'warning']),
-    code: Type.String({ maxLength: 100 }),
+    component: Type.Optional(Name),
+    code: Type.String({
+      maxLength: 100,
+      description: 'Of an upload, or the id of a rule of the quality review',
+    }),
     message: Type.String({ maxLength: 2_000 }),
   }),
 );

@@ -32,8 +32,8 @@ export interface PipelineSyntaxError {
 }
 
 export type ParseResult =
-  | { pipeline: Pipeline; lineOf: LineOf; error?: undefined }
-  | { pipeline?: undefined; lineOf?: undefined; error: PipelineSyntaxError };
+  | { pipeline: Pipeline; value: Plain; lineOf: LineOf; error?: undefined }
+  | { pipeline?: undefined; value?: undefined; lineOf?: undefined; error: PipelineSyntaxError };
 
 export function describeSyntaxError({ line, column, message }: PipelineSyntaxError): string {
   return `line ${line}, column ${column}: ${message}`;
@@ -61,7 +61,8 @@ export function parsePipeline(path: string, text: string): ParseResult {
   try {
     const read = readYaml(text);
     tree = read;
-    return { pipeline: readPipeline(path, read.value), lineOf: (place) => read.locate(place).line };
+    const { value } = read;
+    return { pipeline: readPipeline(path, value), value, lineOf: (place) => read.locate(place).line };
   } catch (error) {
     if (error instanceof YamlError) {
       return { error: { file: path, line: error.line, column: error.column, message: error.message } };

@@ -9,6 +9,7 @@ import { createOauthTokens, type OauthTokens } from '../delivery/enterprise-oaut
 import { createGit, type Git, type GitUser } from '../delivery/git/index.ts';
 import { createMirrors, createRemotes, type Mirrors, type Remotes } from '../delivery/git-remotes/index.ts';
 import { createHostedRepositories, type HostedRepositories } from '../delivery/hosted-repositories/index.ts';
+import { createReviewer, type Reviewer } from '../delivery/quality-rules/index.ts';
 import { createRepositoryUse, type RepositoryUse } from '../delivery/repositories/index.ts';
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import { announceEvents } from '../kernel/database/event-news.ts';
@@ -75,6 +76,7 @@ export interface Dependencies extends Services {
   blobs: Blobs;
   manifestUses: readonly ManifestUse[];
   readPipeline: PipelineReader;
+  review: Reviewer;
   version: string;
   stopping: AbortSignal;
   close(): Promise<void>;
@@ -147,6 +149,7 @@ export async function createDependencies(config: Config, given: Given): Promise<
   const tokens = createTokens({ keys: signingKeys, clock, region, publicUrl });
   const repositories = createRepositoryUse({ database, sealer, git, hosted, mirrors, oauthTokens });
   const readPipeline = createPipelineReader();
+  const review = createReviewer();
   const platform = createPlatform(tokens);
   const ofTools = { config, database, clock, blobs, repositories, readPipeline, platform };
   return {
@@ -183,6 +186,7 @@ export async function createDependencies(config: Config, given: Given): Promise<
     blobs,
     manifestUses: collectManifestUses(slices),
     readPipeline,
+    review,
     version: manifest.version,
     stopping: given.stopping,
     async close() {

@@ -24,8 +24,10 @@ import { gitProviders } from '../delivery/git-providers/index.ts';
 import { gitRemotes } from '../delivery/git-remotes/index.ts';
 import { git } from '../delivery/git/index.ts';
 import { hostedRepositories } from '../delivery/hosted-repositories/index.ts';
+import { qualityRules } from '../delivery/quality-rules/index.ts';
 import { repositories } from '../delivery/repositories/index.ts';
 import { repositoryMigrations } from '../delivery/repository-migrations/index.ts';
+import { reviews } from '../delivery/reviews/index.ts';
 import { sharedPipelines } from '../delivery/shared-pipelines/index.ts';
 import { budgets } from '../records/budgets/index.ts';
 import { consumption } from '../records/consumption/index.ts';
@@ -74,8 +76,10 @@ export const slices = [
   gitRemotes,
   git,
   hostedRepositories,
+  qualityRules,
   repositories,
   repositoryMigrations,
+  reviews,
   sharedPipelines,
   budgets,
   consumption,

@@ -19,6 +19,7 @@ import { enterpriseOauthGuards } from '../delivery/enterprise-oauths/enterprise-
 import { gitDeliveryGuards } from '../delivery/git-delivery/git-delivery.guards.ts';
 import { repositoryGuards } from '../delivery/repositories/repository.guards.ts';
 import { repositoryMigrationGuards } from '../delivery/repository-migrations/repository-migration.guards.ts';
+import { reviewGuards } from '../delivery/reviews/review.guards.ts';
 import { sharedPipelineGuards } from '../delivery/shared-pipelines/shared-pipeline.guards.ts';
 import { budgetGuards } from '../records/budgets/budget.guards.ts';
 import { consumptionGuards } from '../records/consumption/consumption.guards.ts';
@@ -60,6 +61,7 @@ export const guards = [
   gitDeliveryGuards,
   repositoryGuards,
   repositoryMigrationGuards,
+  reviewGuards,
   sharedPipelineGuards,
   budgetGuards,
   consumptionGuards,

@@ -121,6 +121,7 @@ const values: Readonly<Record<string, string>> = {
   // An account has 100 at most.
   'webhook.account_id': 'case when n <= 100 then $1 else md5((n / 100)::text) end::uuid',
   'webhook.state': "'active'",
+  'environment.quality_gate': "'NONE'",
   'webhook.format': "'json'",
   'webhook.event_names': "'{}'",
   'webhook_delivery.status': "(array['delivered', 'delivered', 'delivered', 'pending', 'dead'])[1 + n % 5]",

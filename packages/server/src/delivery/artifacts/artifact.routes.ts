@@ -4,6 +4,7 @@ import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { type Blobs, type BlobWriter, createDiscardingWriter } from '../blobs/index.ts';
+import { createRetainedFiles, type Reviewer } from '../quality-rules/index.ts';
 import {
   createVersionProblem,
   environmentToUploadTo,
@@ -16,16 +17,17 @@ import {
   versionWithPaths,
 } from './artifact.store.ts';
 import { comparisonOfVersions } from './comparison.store.ts';
-import { judgeReferences, listNamesBy, publishVersion } from './publication.ts';
+import { addGateErrors, judgeReferences, listNamesBy, publishVersion } from './publication.ts';
 import { publishedPipelineRoutes } from './published-pipeline.routes.ts';
 import { createPipelineChecks } from './reading/pipeline-checks.ts';
 import type { PipelineReader } from './reading/pipeline-reader.ts';
 import { readUpload, type UploadLimits } from './upload/upload.ts';
 import { describeDryRun } from './upload-dry-run.ts';
 import { findUploadWarning } from './upload-warnings.ts';
-import { versionStateRoutes } from './version-state.routes.ts';
+import { type VersionStateServices, versionStateRoutes } from './version-state.routes.ts';
 
-export interface UploadServices {
+export interface UploadServices extends VersionStateServices {
+  review: Reviewer;
   blobs: Blobs;
   readPipeline: PipelineReader;
   config: { upload: UploadLimits };
@@ -35,7 +37,7 @@ export function artifactRoutes(endpoints: Endpoints, store: UploadServices): voi
   uploadRoute(endpoints, store);
   readingRoutes(endpoints);
   publishedPipelineRoutes(endpoints);
-  versionStateRoutes(endpoints);
+  versionStateRoutes(endpoints, store);
   assetRoute(endpoints, store.blobs);
 }
 
@@ -43,14 +45,19 @@ function uploadRoute({ long }: Endpoints, store: UploadServices): void {
   long(createArtifact, async ({ rows, write, request, params, query, headers, scope, now }) => {
     const name = headers.environmentName;
     const found = await rows(environmentToUploadTo, { environment_name: name });
-    const { newest_manifest: base } = requireRow(found, () => problem('environment-not-found', { name }));
+    const environment = requireRow(found, () => problem('environment-not-found', { name }));
+    const { newest_manifest: base, quality_gate: gate } = environment;
+    const { accountId } = scope;
     const read = async (writer: BlobWriter) => {
-      const checks = createPipelineChecks(store.readPipeline, scope.accountId);
-      const upload = await readUpload(request.raw, store.config.upload, writer, checks);
-      const [checked, warning] = await Promise.all([
+      const reviewed = gate === 'NONE' ? undefined : createRetainedFiles();
+      const checks = createPipelineChecks(store.readPipeline, accountId);
+      const upload = await readUpload(request.raw, store.config.upload, writer, checks, reviewed?.retain);
+      const [judged, warning] = await Promise.all([
         judgeReferences(listNamesBy(rows), checks, upload),
         findUploadWarning(rows, base, upload),
       ]);
+      const taken = { accountId, environmentName: name, versionName: headers.versionName, gate };
+      const checked = await addGateErrors(store.review, taken, reviewed, judged);
       return { upload, checked, warning: warning === undefined ? {} : { warning } };
     };
     if (query.dryRun) {

@@ -1,7 +1,13 @@
 /** The tables `artifact_version` and `artifact_counter`. */
 import { createHash } from 'node:crypto';
-import type { ArtifactDetails } from '@headgate/contract';
-import { type ColumnTypes, type RowOf, statement, type Transaction } from '../../kernel/database/database.ts';
+import type { ArtifactDetails, QualityGate } from '@headgate/contract';
+import {
+  type ColumnTypes,
+  type RowOf,
+  statement,
+  type Transaction,
+  typed,
+} from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
@@ -81,9 +87,12 @@ export function selectChosenVersion(columns: string, of = '$'): string {
 
 /** With the manifest of the newest version, to which the next one may be similar. */
 export const environmentToUploadTo = guardedRead(
-  { parameters: { environment_name: 'text' }, row: { newest_manifest: 'text?' } },
+  {
+    parameters: { environment_name: 'text' },
+    row: { newest_manifest: 'text?', quality_gate: typed<QualityGate>('text') },
+  },
   `
-  select (
+  select e.quality_gate, (
     select manifest_digest from artifact_version where ${inEnvironment} ${newestFirst} limit 1) as newest_manifest
   from environment e where e.account_id = $account_id and e.project_id = $project_id and e.name = $environment_name`,
 );

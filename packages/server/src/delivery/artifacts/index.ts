@@ -11,7 +11,13 @@ export {
 } from './artifact.store.ts';
 export { renderIgnoredPipelines } from './ignored-pipelines.ts';
 export { insertManifest, readManifestFiles } from './manifest.store.ts';
-export { judgeReferences, listNamesBy, type Publication, publishVersion } from './publication.ts';
+export {
+  addGateErrors,
+  judgeReferences,
+  listNamesBy,
+  type Publication,
+  publishVersion,
+} from './publication.ts';
 export { type Checked, createPipelineChecks } from './reading/pipeline-checks.ts';
 export {
   isPipelinePath,
@@ -23,6 +29,7 @@ export { buildPartViolation, requireNoErrors } from './strict-upload.ts';
 export { findAssetNameFault, normalizeName } from './upload/asset-name.ts';
 export { type Collection, createCollection, type Upload } from './upload/collection.ts';
 export { readUpload, type UploadLimits } from './upload/upload.ts';
+export { createVersionSource } from './version-source.ts';
 
 export const artifacts: Slice<UploadServices> & ManifestUser = {
   name: 'artifacts',

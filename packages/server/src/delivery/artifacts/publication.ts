@@ -1,11 +1,12 @@
 /** What an upload and a publication from Git share: the last checks, and the version with its event. */
-import type { IgnoredResource } from '@headgate/contract';
+import { type IgnoredResource, uploadWarningLimit } from '@headgate/contract';
 import type { Transaction } from '../../kernel/database/database.ts';
 import type { AccountEvent } from '../../kernel/database/events.ts';
 import type { GuardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import { secretReferencesAmong } from '../../workspace/secret-references/index.ts';
 import { variablesAmong } from '../../workspace/variables/index.ts';
+import { type GatedVersion, passGate, type RetainedFiles, type Reviewer } from '../quality-rules/index.ts';
 import { insertArtifact, type NewVersion } from './artifact.store.ts';
 import type { Checked, PipelineChecks } from './reading/pipeline-checks.ts';
 import { requireFiles, requireNoErrors } from './strict-upload.ts';
@@ -30,6 +31,26 @@ export async function judgeReferences(
     await list('variables', checks.listUnknownVariables()),
     await list('secrets', checks.listUnknownSecrets()),
   );
+}
+
+/**
+ * Reviews the retained files if the gate of the environment asks for it, and adds errors that it only reports to the
+ * warnings. Throws `quality-gate-refused` and `review-too-large`.
+ */
+export async function addGateErrors(
+  review: Reviewer,
+  version: GatedVersion,
+  retained: RetainedFiles | undefined,
+  checked: Checked,
+): Promise<Checked> {
+  if (retained === undefined) return checked;
+  const errors = await passGate(review, version, retained.getSource);
+  const { warnings, warningsTotal } = checked.told;
+  const told = {
+    warnings: [...warnings, ...errors].slice(0, uploadWarningLimit),
+    warningsTotal: warningsTotal + errors.length,
+  };
+  return { ...checked, told };
 }
 
 type Rows = <Row, Parameters>(

@@ -1,24 +1,39 @@
 /** Promotion, enabling and disabling of versions. */
-import { enableArtifact, type PromotionDryRun, promoteArtifact } from '@headgate/contract';
-import type { Transaction } from '../../kernel/database/database.ts';
-import type { Outcome } from '../../kernel/endpoint/call.ts';
-import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import {
+  type BodyOf,
+  enableArtifact,
+  type HeadersOf,
+  type PromotionDryRun,
+  promoteArtifact,
+} from '@headgate/contract';
+import { type Database, requireRow, type Transaction } from '../../kernel/database/database.ts';
+import type { Endpoints, Outcome } from '../../kernel/endpoint/endpoint.ts';
 import { requireMatch, requireSeen } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { explainForbidden } from '../../kernel/security/guard.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import { findPermittedEnvironments } from '../../workspace/environments/index.ts';
+import type { Blobs } from '../blobs/index.ts';
+import { passGate, type Reviewer } from '../quality-rules/index.ts';
 import { presentVersion, renderVersionEtag, type VersionRow } from './artifact.store.ts';
 import { readPromotionImpact } from './promotion-impact.store.ts';
+import { createVersionSource } from './version-source.ts';
 import {
   holdVersion,
   insertPromotedVersion,
   lockVersion,
+  promotedVersion,
   setEnabled,
   type VersionPlace,
 } from './version-state.store.ts';
 
-export function versionStateRoutes({ write, long }: Endpoints): void {
+export interface VersionStateServices {
+  database: Database;
+  blobs: Blobs;
+  review: Reviewer;
+}
+
+export function versionStateRoutes({ write, long }: Endpoints, services: VersionStateServices): void {
   write(enableArtifact, async ({ tx, scope, params, headers, body }) => {
     const { environmentName, versionName, enabled } = body;
     const place = { projectId: params.projectId, environmentName, versionName };
@@ -42,38 +57,54 @@ export function versionStateRoutes({ write, long }: Endpoints): void {
     };
   });
 
-  long(promoteArtifact, async (call) => {
-    const { scope, params, query, headers, body, now } = call;
-    const { versionName, sourceEnvironmentName: from, targetEnvironmentName: to } = body;
-    const { projectId } = params;
-    // A dry run does the same, and is rolled back.
-    const work = async (tx: Transaction): Promise<Outcome<typeof promoteArtifact>> => {
+  long(
+    promoteArtifact,
+    async ({ rows, write: store, findEarlierAnswer, scope, params, query, headers, body, now }) => {
+      const { sourceEnvironmentName: from, targetEnvironmentName: to } = body;
+      const place = { projectId: params.projectId, scope, now };
+      const found = await rows(promotedVersion, {
+        environment_name: to,
+        source_environment_name: from,
+        version_name: body.versionName,
+      });
+      const { quality_gate: gate, manifest_digest: digest } = requireRow(found, () =>
+        problem('environment-not-found', { name: to }),
+      );
+      const content = JSON.stringify([body, query]);
+      const earlier = await findEarlierAnswer(content);
+      if (earlier !== undefined) return earlier;
       if (from === to) throw problem('promotion-to-itself', { name: to });
-      await requireSource(tx, scope, { projectId, environmentName: from }, now);
-      const source = await holdVersion(tx, scope, { projectId, environmentName: from, versionName });
-      const seen = { ifMatch: headers['If-Match'], digest: body.digest };
-      const search = new URLSearchParams({ environmentName: from, versionName });
-      const shownBy = `GET /dpc/v1/projects/${projectId}/artifacts/details?${search}`;
-      requireSeen(seen, source.manifest_digest, shownBy, renderVersionEtag(source));
-      if (!source.enabled) throw problem('artifact-disabled', { versionName, environmentName: from });
-      const place = { projectId, environmentName: to, versionName };
-      insertPromotedVersion(tx, scope, place, from, now);
-      if (query.dryRun)
-        throw new DryPromotion(await readPromotionImpact(tx, scope, { projectId, versionName, from, to }));
-      const promotion = { promoted_from: from, promoted_by: scope.actorId, deployed_at: now };
-      const after = pickState(place, { ...source, ...promotion });
-      const subject = buildSubject(place);
-      return {
-        body: { environmentName: to, versionName },
-        events: [{ name: 'artifact-promoted', projectId, environmentName: to, subject, after }],
-      };
-    };
-    return call.write(JSON.stringify([body, query]), work).catch((failure: unknown) => {
-      if (!(failure instanceof DryPromotion)) throw failure;
-      return { status: 200, headers: {}, body: JSON.stringify(failure.impact) };
-    });
-  });
+      const { read } = services.database;
+      await requireSource({ query: read }, place, from);
+      const gated = { accountId: scope.accountId, environmentName: to, versionName: body.versionName, gate };
+      // Without the version there is nothing to review; the transaction says so.
+      const errors =
+        digest === null
+          ? []
+          : await passGate(services.review, gated, () =>
+              createVersionSource({ read, blobs: services.blobs }, scope.accountId, digest),
+            );
+      // A dry run does the same, and is rolled back.
+      const stored = store(content, async (tx) => {
+        await requireSource(tx, place, from);
+        const promoted = await promote(tx, { ...place, headers, body });
+        if (query.dryRun) {
+          const { versionName } = body;
+          const { projectId } = params;
+          throw new DryPromotion(await readPromotionImpact(tx, scope, { projectId, versionName, from, to }));
+        }
+        return errors.length === 0 ? promoted : { ...promoted, warning: describeErrors(errors.length) };
+      });
+      return stored.catch((failure: unknown) => {
+        if (!(failure instanceof DryPromotion)) throw failure;
+        return { status: 200, headers: {}, body: JSON.stringify(failure.impact) };
+      });
+    },
+  );
 }
+
+const describeErrors = (count: number) =>
+  `the quality review of the version is FAILED and has ${count} or more errors; POST /v1/projects/{projectId}/reviews lists them`;
 
 /** Ends the transaction of a dry run. */
 class DryPromotion extends Error {
@@ -85,22 +116,54 @@ class DryPromotion extends Error {
   }
 }
 
-/** Throws unless the caller may read the source environment of a promotion, or publish there. */
+interface PromotionPlace {
+  projectId: string;
+  scope: Scope;
+  now: Date;
+}
+
+/** Throws `environment-not-found` and `forbidden`. */
 async function requireSource(
-  tx: Transaction,
-  scope: Scope,
-  { projectId, environmentName }: { projectId: string; environmentName: string },
-  now: Date,
+  tx: Pick<Transaction, 'query'>,
+  { projectId, scope, now }: PromotionPlace,
+  from: string,
 ): Promise<void> {
   const [readable, deliverable] = await Promise.all([
     findPermittedEnvironments(tx, scope, projectId, 'project:read', now),
     findPermittedEnvironments(tx, scope, projectId, 'environment:deliver', now),
   ]);
-  if (readable.permitted.has(environmentName) || deliverable.permitted.has(environmentName)) return;
+  if (readable.permitted.has(from) || deliverable.permitted.has(from)) return;
   // A caller who may read every environment gets 404 for one that does not exist.
-  if (readable.permitted.size === readable.all.size)
-    throw problem('environment-not-found', { name: environmentName });
-  throw await explainForbidden(tx.query, scope, 'project:read', { projectId, environmentName });
+  if (readable.permitted.size === readable.all.size) throw problem('environment-not-found', { name: from });
+  throw await explainForbidden(tx.query, scope, 'project:read', { projectId, environmentName: from });
+}
+
+interface Promotion extends PromotionPlace {
+  headers: HeadersOf<typeof promoteArtifact>;
+  body: BodyOf<typeof promoteArtifact>;
+}
+
+async function promote(
+  tx: Transaction,
+  { projectId, scope, now, headers, body }: Promotion,
+): Promise<Outcome<typeof promoteArtifact>> {
+  const { versionName, sourceEnvironmentName: from, targetEnvironmentName: to } = body;
+  const source = await holdVersion(tx, scope, { projectId, environmentName: from, versionName });
+  const seen = { ifMatch: headers['If-Match'], digest: body.digest };
+  const query = new URLSearchParams({ environmentName: from, versionName });
+  const shownBy = `GET /dpc/v1/projects/${projectId}/artifacts/details?${query}`;
+  requireSeen(seen, source.manifest_digest, shownBy, renderVersionEtag(source));
+  if (!source.enabled) throw problem('artifact-disabled', { versionName, environmentName: from });
+  const place = { projectId, environmentName: to, versionName };
+  insertPromotedVersion(tx, scope, place, from, now);
+  const promotion = { promoted_from: from, promoted_by: scope.actorId, deployed_at: now };
+  const after = pickState(place, { ...source, ...promotion });
+  return {
+    body: { environmentName: to, versionName },
+    events: [
+      { name: 'artifact-promoted', projectId, environmentName: to, subject: buildSubject(place), after },
+    ],
+  };
 }
 
 const buildSubject = ({ versionName }: VersionPlace) => ({

@@ -1,6 +1,8 @@
 /** Changes of an uploaded version: enabling, disabling and promotion. */
-import { type Read, statement, type Transaction } from '../../kernel/database/database.ts';
+import type { QualityGate } from '@headgate/contract';
+import { type Read, statement, type Transaction, typed } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
+import { guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import {
   countNewVersion,
@@ -73,6 +75,20 @@ async function findVersion(
   if (!isVersion(row)) throw createVersionProblem(environmentName, versionName);
   return row;
 }
+
+/** The gate of the target of a promotion, and the manifest of the version in the source. */
+export const promotedVersion = guardedRead(
+  {
+    parameters: { environment_name: 'text', source_environment_name: 'text', version_name: 'text' },
+    row: { quality_gate: typed<QualityGate>('text'), manifest_digest: 'text?' },
+  },
+  `
+  select e.quality_gate, (
+    select v.manifest_digest from artifact_version v
+    where v.account_id = $account_id and v.project_id = $project_id
+      and v.environment_name = $source_environment_name and v.version_name = $version_name) as manifest_digest
+  from environment e where e.account_id = $account_id and e.project_id = $project_id and e.name = $environment_name`,
+);
 
 const updateEnabled = statement(
   {

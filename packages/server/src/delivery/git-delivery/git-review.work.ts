@@ -2,6 +2,8 @@
  * Checks the newest commit of a branch that a pull or merge request wants to merge, by the checks of an upload,
  * and tells the provider by a commit status. A status that cannot be set is tried again, then an event tells.
  */
+import { type UploadWarning, uploadWarningLimit } from '@headgate/contract';
+import { rulesFilePaths } from '@headgate/pipelines';
 import { addSeconds, type Clock } from '../../kernel/clock.ts';
 import { recordEvents } from '../../kernel/database/events.ts';
 import { Problem } from '../../kernel/http/problems.ts';
@@ -21,12 +23,20 @@ import {
 import { createDiscardingWriter } from '../blobs/index.ts';
 import type { GitRepository } from '../git/index.ts';
 import { type CommitStatus, ProviderRefused } from '../git-providers/index.ts';
+import {
+  createRetainedFiles,
+  createUploadWarning,
+  listFindings,
+  type Reviewer,
+  type ReviewResult as ReviewOutcome,
+} from '../quality-rules/index.ts';
 import { collectTree } from './git-tree.ts';
 import { type ProviderServices, setCommitStatus } from './provider-access.ts';
 import {
   type DueReview,
   existingNames,
   finishReview,
+  gatedEnvironments,
   type ReviewResult,
   readReview,
 } from './review.store.ts';
@@ -37,6 +47,7 @@ export interface ReviewServices extends ProviderServices {
   clock: Clock;
   newId: NewId;
   readPipeline: PipelineReader;
+  review: Reviewer;
   config: ProviderServices['config'] & { upload: UploadLimits; publicUrl: string };
 }
 
@@ -112,22 +123,46 @@ async function judgeHead(
 }
 
 async function checkTree(
-  { readPipeline, config, database }: ReviewServices,
+  { readPipeline, review, config, database }: ReviewServices,
   { account_id, project_id }: DueReview,
   repository: GitRepository,
   commit: string,
 ): Promise<Checked> {
   const checks = createPipelineChecks(readPipeline, account_id);
-  const collection = createCollection(createDiscardingWriter(), checks);
+  const retained = createRetainedFiles();
+  const collection = createCollection(createDiscardingWriter(), checks, retained.retain);
   await collectTree(repository, commit, collection, config.upload);
   const upload = await collection.finish();
   const list = (kind: keyof typeof existingNames, names: string[]) =>
     database.read(existingNames[kind], { account_id, project_id, names });
-  return judgeReferences(
+  const checked = await judgeReferences(
     { variables: (names) => list('variables', names), secrets: (names) => list('secrets', names) },
     checks,
     upload,
   );
+  const [gated] = await database.read(gatedEnvironments, { account_id, project_id });
+  const hasRules = upload.manifest.files.some(({ path }) => rulesFilePaths.some((each) => each === path));
+  if (gated === undefined && !hasRules) return checked;
+  return addRuleFindings(checked, await review(account_id, retained.getSource()));
+}
+
+/** Errors and warnings of the rules; what is only worth knowing is not in a commit status. */
+function addRuleFindings(checked: Checked, result: ReviewOutcome): Checked {
+  const errors = listFindings(result, 'ERROR').map((finding) => createUploadWarning(finding, 'error'));
+  const warnings = listFindings(result, 'WARNING').map((finding) => createUploadWarning(finding, 'warning'));
+  const { told } = checked;
+  const isError = ({ level }: UploadWarning) => level === 'error';
+  const all = [
+    ...told.warnings.filter(isError),
+    ...errors,
+    ...told.warnings.filter((each) => !isError(each)),
+    ...warnings,
+  ];
+  const warningsTotal = told.warningsTotal + errors.length + warnings.length;
+  return {
+    told: { warnings: all.slice(0, uploadWarningLimit), warningsTotal },
+    errorsTotal: checked.errorsTotal + errors.length,
+  };
 }
 
 function createStatus(

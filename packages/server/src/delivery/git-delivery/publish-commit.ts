@@ -3,7 +3,7 @@ import { requireRow } from '../../kernel/database/database.ts';
 import type { ReadCall } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import {
-  type Checked,
+  addGateErrors,
   createCollection,
   createPipelineChecks,
   environmentToUploadTo,
@@ -15,9 +15,11 @@ import {
 } from '../artifacts/index.ts';
 import type { Blobs } from '../blobs/index.ts';
 import type { GitRepository } from '../git/index.ts';
+import { createRetainedFiles, type Reviewer } from '../quality-rules/index.ts';
 import { collectTree } from './git-tree.ts';
 
 export interface PublishingServices {
+  review: Reviewer;
   blobs: Blobs;
   readPipeline: PipelineReader;
   config: { upload: UploadLimits };
@@ -35,7 +37,7 @@ export interface CommitToPublish {
 
 /**
  * Reads and checks the files, and calls `store` with what its transaction must write. Throws
- * `environment-not-found`, `git-tree-refused` and what `rows` and `store` throw.
+ * `environment-not-found`, `git-tree-refused`, `quality-gate-refused`, `review-too-large` and what `rows` and `store` throw.
  */
 export async function publishCommit<Result>(
   services: PublishingServices,
@@ -47,13 +49,16 @@ export async function publishCommit<Result>(
   const { accountId, environmentName, commit } = wanted;
   const found = await rows(environmentToUploadTo, { environment_name: environmentName });
   const missing = () => problem('environment-not-found', { name: environmentName });
-  const { newest_manifest: base } = requireRow(found, missing);
+  const { newest_manifest: base, quality_gate: gate } = requireRow(found, missing);
+  const reviewed = gate === 'NONE' ? undefined : createRetainedFiles();
   return services.blobs.writeBlobs(accountId, base, async (writer) => {
     const checks = createPipelineChecks(services.readPipeline, accountId);
-    const collection = createCollection(writer, checks);
+    const collection = createCollection(writer, checks, reviewed?.retain);
     await collectTree(repository, commit, collection, services.config.upload);
     const upload = await collection.finish();
-    const checked: Checked = await judgeReferences(listNamesBy(rows), checks, upload);
+    const judged = await judgeReferences(listNamesBy(rows), checks, upload);
+    const taken = { accountId, environmentName, versionName: wanted.versionName, gate };
+    const checked = await addGateErrors(services.review, taken, reviewed, judged);
     const version = {
       projectId: wanted.projectId,
       environmentName,

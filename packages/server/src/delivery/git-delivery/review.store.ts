@@ -80,3 +80,10 @@ const selectSecrets = statement(
 
 /** What the pipelines of a branch may refer to: nobody asks, so nobody's rights are checked. */
 export const existingNames = { variables: selectVariables, secrets: selectSecrets };
+
+/** One row if an environment of the project asks for quality reviews. */
+export const gatedEnvironments = statement(
+  { parameters: { account_id: 'uuid', project_id: 'uuid' }, row: { name: 'text' } },
+  `
+  select name from environment where account_id = $account_id and project_id = $project_id and quality_gate <> 'NONE' limit 1`,
+);

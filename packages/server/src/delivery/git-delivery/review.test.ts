@@ -177,3 +177,20 @@ test('the checks are kept for 30 days', async () => {
   assert.ok((await removeOldReviews(server.deps.database.read, server.clock.now())) > 0);
   assert.equal(await read('old'), undefined);
 });
+
+test('a branch with a rules file gets the findings of the rules, too', async () => {
+  const { open, read } = await arrange();
+  const update = smallPipeline.replace(
+    /components:\n/,
+    (line) => `${line}    Close: {type: sql-script, parameters: {sqlScript: update a set b = 1}}\n`,
+  );
+  const rules = 'rules: [{id: maximum-components, enforcementLevel: error, config: {maxComponents: 1}}]';
+  commitFiles(repository.folder, {
+    branch: 'feature/rules',
+    files: { 'main.orch.yaml': update, 'headgate-rules.yaml': rules },
+  });
+  await open('feature/rules');
+  const found = await read('feature/rules');
+  assert.equal(found?.outcome, 'failure');
+  assert.ok(found.findings.some(({ code, level }) => code === 'maximum-components' && level === 'error'));
+});

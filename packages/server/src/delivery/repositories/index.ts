@@ -10,6 +10,7 @@ export {
   findRepository,
   lockRepository,
   type RepositoryPlace,
+  repositoryOfProject,
 } from './repository.store.ts';
 export {
   createRepositoryUse,

@@ -35,6 +35,7 @@ export const guideGroups = [
       ],
       ...['pipelines/attempts', 'pipelines/transformations', 'pipelines/expressions', 'pipelines/scripts'],
       ...['pipelines/system-variables', 'pipelines/editors', 'testing', 'sql', 'sql-functions'],
+      ...['quality-review', 'quality-rules'],
       ...['connectors', 'pipelines/connectors', 'streaming', 'ai-tasks'],
     ],
   },
@@ -51,6 +52,7 @@ export const guidesOfAreas: Partial<Record<Tag, readonly Guide[]>> = {
   Variables: ['getting-started', 'pipelines/variables'],
   'Secret references': ['secrets'],
   Artifacts: ['getting-started', 'pipelines'],
+  'Quality review': ['quality-review', 'quality-rules'],
   Repositories: ['repositories', 'hosted-repositories', 'git-delivery'],
   'Enterprise OAuth connections': ['repositories'],
   'Repository migrations': ['repository-migrations'],
@@ -78,7 +80,7 @@ export const guidesOfAreas: Partial<Record<Tag, readonly Guide[]>> = {
 
 /** Paths in `docs/`. */
 export function listGuideFiles(): string[] {
-  return globSync(['*.md', 'connectors/*.md', 'pipelines/**/*.md'], { cwd: docs });
+  return globSync(['*.md', 'connectors/*.md', 'pipelines/**/*.md', 'quality-rules/*.md'], { cwd: docs });
 }
 
 export const readGuide = (file: string): string => readFileSync(new URL(file, docs), 'utf8');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hideSecrets, isSecretName, maskSecrets, restoreSecrets } from './masking.ts';
+import { isSecretName } from '@headgate/pipelines';
+import { hideSecrets, maskSecrets, restoreSecrets } from './masking.ts';
 
 const key = 'the key of a task';
 /** Without the checks of the marks. */

@@ -8,71 +8,13 @@
  * secret be compared with it in one file.
  */
 import { createHmac } from 'node:crypto';
-
-const value = String.raw`(?:"(?:[^"\\\n]|\\.){3,}"|'(?:[^'\n]|''){3,}'|[^\s"'#,;)\]}]{3,})`;
-const names =
-  'password|passwd|pwd|secret|client_?secret|api[_-]?key|access[_-]?key|private[_-]?key|auth_?token|access_?token|refresh_?token|token|credential';
-
-const secretName = new RegExp(String.raw`(?:${names})(?:[_-]?(?:hash|value|text|\d+))?$`, 'i');
-
-/** Whether what has this name is taken for a secret, such as `db_password`. */
-export function isSecretName(name: string): boolean {
-  return secretName.test(name);
-}
+import { findSecretSpans, type SecretSpan } from '@headgate/pipelines';
 
 const maskPattern = /\[secret \d+(?:-[0-9a-f]{8})?\]/g;
 /** What stands in place of a secret that cannot be written back. It is none, and is shown as it is. */
 const plainMark = '[masked]';
-/** The first group, if there is one, stays. */
-const forms: readonly RegExp[] = [
-  /\[masked\]/g,
-  // A text that looks like a mark gets a number too, so that it comes back as it was.
-  maskPattern,
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
-  /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g,
-  /\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{20,}|xox[abprs]-[\w-]{10,}|sk-[\w-]{20,}|AIza[\w-]{30,})/g,
-  /((?<![\w-])(?:(?!\beyJ)[\w-])*)\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g,
-  /(\b(?:Bearer|Basic)\s+)[\w.~+/=-]{12,}/gi,
-  /((?<![a-z0-9+.-])[a-z0-9+.-]+:\/\/[^\s:/@"']*:)[^\s@/"']+(?=@)/gi,
-  // YAML: an unquoted value goes on to the end of the line.
-  new RegExp(
-    String.raw`(^[ \t-]*(?:[\w.][\w.-]*)?:(?<=(?:${names}):)[ \t]+)[^\s"'[{$|>&*#](?:[^\n#]|(?<=\S)#)*[^\s#]`,
-    'gim',
-  ),
-  // An expression such as ${secret("name")} names a secret and is none.
-  new RegExp(String.raw`((?:${names})["']?\s*[:=]\s*)(?!["']?\$\{)${value}`, 'gi'),
-];
-
-/** YAML: the lines of a block are below its name and further right. */
-const blockHead = new RegExp(
-  String.raw`^([ \t]*)(?:- +)?[\w.-]*:(?<=(?:${names}):)[ \t]*[|>][-+\d]*[ \t]*\n`,
-  'gim',
-);
-
-function findBlocks(text: string): Span[] {
-  const found: Span[] = [];
-  blockHead.lastIndex = 0;
-  for (let match = blockHead.exec(text); match !== null; match = blockHead.exec(text)) {
-    const start = match.index + match[0].length;
-    const end = findBlockEnd(text, start, (match[1] ?? '').length);
-    if (end > start) found.push({ start, end });
-    blockHead.lastIndex = end;
-  }
-  return found;
-}
-
-/** The end of the last line that is further right; empty lines may be between them. */
-function findBlockEnd(text: string, start: number, indent: number): number {
-  let end = start;
-  for (let from = start; from < text.length; ) {
-    const line = text.slice(from, (text.indexOf('\n', from) + 1 || text.length + 1) - 1);
-    const isEmpty = line.trim() === '';
-    if (!isEmpty && line.length - line.trimStart().length <= indent) break;
-    if (!isEmpty) end = from + line.length;
-    from += line.length + 1;
-  }
-  return end;
-}
+/** Marks and masks count as secrets. A text that looks like a mark gets a number too, so that it comes back as it was. */
+const findSpans = (text: string) => findSecretSpans(text, [/\[masked\]/g, maskPattern]);
 
 export interface Masked {
   text: string;
@@ -112,28 +54,6 @@ export function hideSecrets(text: string): string {
 
 const isMark = (text: string) => /^\[secret \d+(?:-[0-9a-f]{8})?\]$/.test(text);
 
-interface Span {
-  start: number;
-  end: number;
-}
-
-/** What is masked, in the order of the places; the longest of those that begin at the same one. */
-function findSpans(text: string): Span[] {
-  const found = findBlocks(text);
-  for (const form of forms)
-    for (const match of text.matchAll(form)) {
-      const start = match.index + (match[1]?.length ?? 0);
-      found.push({ start, end: match.index + match[0].length });
-    }
-  found.sort((one, other) => one.start - other.start || other.end - one.end);
-  let at = 0;
-  return found.filter(({ start, end }) => {
-    if (start < at) return false;
-    at = end;
-    return true;
-  });
-}
-
 /**
  * A mark that the earlier content does not have, one whose secret could be read where it stands now, or one that
  * stands so often that the file would be too long.
@@ -148,7 +68,7 @@ export function restoreSecrets(text: string, { earlier, key }: { earlier: string
   const { secrets } = maskSecrets(earlier, key);
   const check = digestSecrets(secrets, key);
   const longest = Math.max(mostRestored, text.length + earlier.length);
-  const places: (Span & { mark: string })[] = [];
+  const places: (SecretSpan & { mark: string })[] = [];
   let restored = '';
   let at = 0;
   for (const { 0: mark, index } of text.matchAll(maskPattern)) {

@@ -2,7 +2,7 @@
  * Masks rows by the names of columns, as texts of files are masked by the names before them. A query can rename a
  * column, so the names in its SQL count too.
  */
-import { isSecretName } from './masking.ts';
+import { isSecretName } from '@headgate/pipelines';
 
 type Rows = readonly (readonly unknown[])[];
 

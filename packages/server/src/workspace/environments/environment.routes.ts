@@ -60,6 +60,7 @@ export function environmentRoutes({ read, write }: Endpoints): void {
       default_agent_id: agent?.agentId ?? null,
       default_agent_name: agent?.name ?? null,
       default_user_access_level: body.defaultUserAccessLevel ?? 'default',
+      quality_gate: body.qualityGate ?? 'NONE',
       version: 1,
       created_at: now,
     };
@@ -102,6 +103,7 @@ export function environmentRoutes({ read, write }: Endpoints): void {
       default_agent_id: agent?.agentId ?? null,
       default_agent_name: agent?.name ?? null,
       default_user_access_level: body.defaultUserAccessLevel ?? stored.default_user_access_level,
+      quality_gate: body.qualityGate ?? stored.quality_gate,
       version: stored.version + 1,
     };
     updateEnvironmentRow(tx, scope, projectId, row);

@@ -1,6 +1,6 @@
 /** The table `environment`. */
 import { createHash } from 'node:crypto';
-import type { Environment, Permission } from '@headgate/contract';
+import type { Environment, Permission, QualityGate } from '@headgate/contract';
 import {
   type ColumnTypes,
   type RowOf,
@@ -22,11 +22,12 @@ const environmentRow = {
   default_agent_name: 'text?',
   version: 'bigint',
   created_at: 'timestamptz',
+  quality_gate: typed<QualityGate>('text'),
 } satisfies ColumnTypes;
 export type EnvironmentRow = RowOf<typeof environmentRow>;
 
 const columns =
-  'e.name, e.display_name, e.description, e.default_agent_id, a.name as default_agent_name, e.version, e.created_at';
+  'e.name, e.display_name, e.description, e.default_agent_id, a.name as default_agent_name, e.version, e.created_at, e.quality_gate';
 const joined = `environment e left join agent a on a.account_id = e.account_id and a.agent_id = e.default_agent_id`;
 
 export const environmentPage = guardedPage(
@@ -62,13 +63,14 @@ const insertOne = statement(
       default_user_access_level: 'text',
       version: 'bigint',
       created_at: 'timestamptz',
+      quality_gate: 'text',
     },
   },
   `
   insert into environment (account_id, project_id, name, display_name, description, default_agent_id,
-    default_user_access_level, version, created_at)
+    default_user_access_level, version, created_at, quality_gate)
   values ($account_id, $project_id, $name, $display_name, $description, $default_agent_id,
-    $default_user_access_level, $version, $created_at)`,
+    $default_user_access_level, $version, $created_at, $quality_gate)`,
 );
 
 export function insertEnvironment(
@@ -112,6 +114,7 @@ const lockOne = statement(
       default_agent_name: 'text?',
       version: 'bigint',
       created_at: 'timestamptz',
+      quality_gate: typed<QualityGate>('text'),
       default_user_access_level: 'text',
     },
   },
@@ -137,11 +140,13 @@ const updateOne = statement(
       default_agent_id: 'uuid?',
       default_user_access_level: 'text',
       version: 'bigint',
+      quality_gate: 'text',
     },
   },
   `
   update environment set display_name = $display_name, description = $description,
-    default_agent_id = $default_agent_id, default_user_access_level = $default_user_access_level, version = $version
+    default_agent_id = $default_agent_id, default_user_access_level = $default_user_access_level, version = $version,
+    quality_gate = $quality_gate
   where account_id = $account_id and project_id = $project_id and name = $name`,
 );
 
@@ -194,7 +199,7 @@ const selectWhere = statement(
  * environments, or none.
  */
 export async function findPermittedEnvironments(
-  tx: Transaction,
+  tx: Pick<Transaction, 'query'>,
   scope: Scope,
   projectId: string,
   permission: Permission,
@@ -237,6 +242,7 @@ export function presentEnvironment(row: EnvironmentRow): Environment {
   if (row.description !== null) environment.description = row.description;
   if (row.default_agent_id !== null) environment.defaultAgentId = row.default_agent_id;
   if (row.default_agent_name !== null) environment.defaultAgentName = row.default_agent_name;
+  if (row.quality_gate !== 'NONE') environment.qualityGate = row.quality_gate;
   return environment;
 }
 

@@ -42,7 +42,12 @@ export interface Collection {
   finish(): Promise<Upload>;
 }
 
-export function createCollection(writer: BlobWriter, checks: PipelineChecks): Collection {
+/** `retain`: is given each text file. */
+export function createCollection(
+  writer: BlobWriter,
+  checks: PipelineChecks,
+  retain: (path: string, bytes: Buffer) => void = () => undefined,
+): Collection {
   const batches = createBatches(writer);
   const files: ManifestFile[] = [];
   const pipelines: PipelineDescription[] = [];
@@ -106,6 +111,7 @@ export function createCollection(writer: BlobWriter, checks: PipelineChecks): Co
           leaveOutUnreadable(name, { reason: 'line 1: it is not a text file', line: 1 });
         return undefined;
       }
+      retain(name, bytes);
       if (connectorProfileName(name) !== undefined) return storeProfile(name, bytes);
       return isPipelinePath(name) ? storePipeline(name, bytes) : store(name, bytes);
     },

@@ -28,8 +28,9 @@ export async function readUpload(
   limits: UploadLimits,
   writer: BlobWriter,
   checks: PipelineChecks,
+  retain?: (path: string, bytes: Buffer) => void,
 ): Promise<Upload> {
-  const collected = createCollection(writer, checks);
+  const collected = createCollection(writer, checks, retain);
   await readParts(request, limits, (name, bytes) => collected.add(name, bytes));
   return collected.finish();
 }

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { pipelineExtensions } from '../format/pipeline.ts';
+import { rules } from './builtin/registry.ts';
+import type { RuleExample, RuleFinding } from './builtin/rule.ts';
+import { reviewFile, reviewProject } from './review.ts';
+import { readRuleSettings } from './rule-settings.ts';
+
+function listFiles(example: RuleExample): [path: string, text: string][] {
+  if (typeof example !== 'string') return Object.entries(example.files);
+  const type = example.startsWith('type: orchestration') ? 'orchestration' : 'transformation';
+  return [[`example${pipelineExtensions[type]}`, example]];
+}
+
+/** All findings of one rule, which is the only one that is on. */
+async function findBy(id: string, example: RuleExample): Promise<RuleFinding[]> {
+  const off = rules.filter((rule) => rule.id !== id).map((rule) => `- {id: ${rule.id}, enabled: false}`);
+  const text = `rules:\n${off.join('\n')}\n- {id: ${id}}`;
+  const settings = await readRuleSettings([{ path: 'headgate-rules.yaml', text }]);
+  assert.deepEqual(settings.faults, []);
+  const reviews = await Promise.all(
+    listFiles(example).map(([path, file]) => reviewFile(path, file, settings)),
+  );
+  const server = typeof example === 'string' ? undefined : example.server;
+  const facts = reviews.map((review) => review.facts).filter((each) => each !== undefined);
+  assert.equal(facts.length, reviews.length, 'the example can be read');
+  return [
+    ...reviews.flatMap(({ findings }) => findings),
+    ...[...reviewProject(facts, server, settings).values()].flat(),
+  ];
+}
+
+for (const { id, level, bad, good, fixes, scope } of rules) {
+  test(`the rule ${id} finds its bad example and not its good one`, async () => {
+    const [found] = await findBy(id, bad);
+    assert.equal(found?.rule, id);
+    assert.equal(found.level, level);
+    assert.ok(found.line >= 1);
+    assert.match(found.message, /:/, 'the message says what to do');
+    if (scope === 'pipeline' && fixes !== undefined && id !== 'null-comparisons') assert.ok(found.fix);
+    assert.deepEqual(await findBy(id, good), []);
+  });
+}
+
+test('ids are unique, and each rule explains itself', () => {
+  assert.equal(new Set(rules.map(({ id }) => id)).size, rules.length);
+  for (const { id, title, reason, remedy, parameters } of rules) {
+    assert.match(id, /^[a-z0-9-]{3,64}$/);
+    assert.ok(!title.endsWith('.'), id);
+    for (const text of [reason, remedy]) assert.match(text, /\.$/, id);
+    for (const parameter of Object.values(parameters))
+      if (parameter.kind === 'integer')
+        assert.ok(parameter.least <= parameter.standard && parameter.standard <= parameter.most, id);
+  }
+});

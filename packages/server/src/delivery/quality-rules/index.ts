@@ -1,0 +1,19 @@
+import type { Slice } from '../../kernel/slice/slice.ts';
+
+export {
+  createRetainedFiles,
+  createUploadWarning,
+  type GatedVersion,
+  listFindings,
+  passGate,
+  type RetainedFiles,
+} from './quality-gate.ts';
+export {
+  createReviewer,
+  type Reviewer,
+  type ReviewResult,
+  type ReviewSource,
+} from './reviewer.ts';
+
+/** Has no routes: the rules of the quality review for the slices that publish and review. */
+export const qualityRules: Slice = { name: 'quality-rules' };
