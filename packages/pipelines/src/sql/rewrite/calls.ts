@@ -270,6 +270,10 @@ const variantTakers = new Set([
   'JSON_EACH',
   'JSON_VALID',
   'TO_JSON_STRING',
+  'ARRAY',
+  'OBJECT',
+  'GET_ARRAY_LENGTH',
+  'SUBARRAY',
   'LIST',
   'UNNEST',
 ]);
