@@ -59,7 +59,9 @@ function readRefusal(sql: string, message: string): Refusal | undefined {
   const lineStart = findLineStart(sql, Number(line));
   const at = sql.indexOf(shown, lineStart);
   const position = at + (blanks?.length ?? 0) - `LINE ${line}: `.length - before;
-  if (at < 0 || !sql.startsWith(operator, position)) return undefined;
+  // DuckDB writes names of functions in lower case.
+  const written = sql.slice(position, position + operator.length).toLowerCase();
+  if (at < 0 || written !== operator) return undefined;
   return { operator, types: types.split(', '), position };
 }
 
