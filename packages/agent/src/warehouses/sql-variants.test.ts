@@ -53,6 +53,10 @@ const cases: readonly (readonly [script: string, rows: unknown[][]])[] = [
     'with x as (select j:s as v from src where id = 1) select v::string, length(v::string) from x where v:zzz is null',
     [['12', 2]],
   ],
+  [
+    "with x as (select id, j:o.k1 as v, 'b' as s from src where id = 1) select upper(v), initcap(x.v), left(v, 1), replace(v, 'v', 'w'), split_part(v, '1', 1), regexp_replace(v, '[0-9]'), trim(lower(s)), v:a from x",
+    [['V1', 'V1', 'v', 'w1', 'v', 'v', 'b', null]],
+  ],
   ['select max(j:ts::timestamp), sum(j:f::float) from src', [['2020-01-02T03:04:05', 1.5]]],
   [
     "select j :s :: string, j:s = id + 11, id = j:missing, t.k = j:o.k1 from src, (select 'v1' as k) t where id = 1",
