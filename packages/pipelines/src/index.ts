@@ -184,7 +184,7 @@ export {
   keyedColumns,
   readKeys,
 } from './sql/keys.ts';
-export { convertOperands } from './sql/rewrite/convert-operands.ts';
+export { convertOperands, findErrorPosition } from './sql/rewrite/convert-operands.ts';
 export { rowCountsRelation } from './sql/rewrite/information-schema.ts';
 export type { SqlRules } from './sql/rewrite/names.ts';
 export { decodeNames, defaultDatabase, defaultSchema, type NameMapping } from './sql/rewrite/names.ts';

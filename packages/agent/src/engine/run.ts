@@ -146,8 +146,7 @@ function createContext(
     readSecret: (name) => source.read(name),
     mask,
     showSql: concealed.show,
-    describeError: (error) =>
-      describeError(error, { findWritten: concealed.findWritten, showSql: concealed.showIfPlain, mask }),
+    describeError: (error) => describeError(error, { ...concealed, showSql: concealed.showIfPlain, mask }),
     asserts: isTest ? createTestAsserts(mask) : undefined,
     recordVariables: createVariableRecorder(request.variables, scope, mask, ports.recordVariables),
     records: createStepRecords(mask),
