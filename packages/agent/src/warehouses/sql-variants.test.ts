@@ -62,6 +62,24 @@ const cases: readonly (readonly [script: string, rows: unknown[][]])[] = [
     "select j :s :: string, j:s = id + 11, id = j:missing, t.k = j:o.k1 from src, (select 'v1' as k) t where id = 1",
     [['12', true, null, true]],
   ],
+  // A column gets a value of its type, and a text without quotes.
+  [
+    'create table named (s varchar, d date, v variant, n int); insert into named select j:o.k1, j:ts, j:o.k1 as v, j:s from src where id = 1; insert into named (v, s) select src.j:arr[0], j:o.k2 from src where id = 1; select s, d, v:k::string, v, n from named order by s desc',
+    [
+      ['v1', '2020-01-02', null, '"v1"', 12],
+      ['2', null, 'p', '{"k":"p","l":[1,2]}', null],
+    ],
+  ],
+  [
+    'create table grouped (s varchar, n int); insert into grouped select j:o.k1, count(*) from src where id = 1 group by j:o.k1; insert into grouped select distinct j:o.k1 as s, 2 from src where id = 1 order by 1 limit 1; insert into grouped select j:o.k1, count(*) + 2 from src where id = 1 group by all; insert into grouped select j:o.k1::string, 4 from src where id = 1 union all select j:s::string, 5 from src where id = 1; select * from grouped order by n',
+    [
+      ['v1', 1],
+      ['v1', 2],
+      ['v1', 3],
+      ['v1', 4],
+      ['12', 5],
+    ],
+  ],
   // FLATTEN.
   [
     'select f.index, f.key, f.path, f.value:k::string from src, lateral flatten(input => j:arr) f order by f.index',
