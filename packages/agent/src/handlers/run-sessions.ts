@@ -1,4 +1,4 @@
-import { sessionLimit } from '../engine/run-messages.ts';
+import { sessionLimit } from '../engine/ports/run-messages.ts';
 import type { EnvironmentPlace } from '../host/folders.ts';
 import type { WarehouseConnection, WarehouseDriver } from '../warehouses/warehouse.ts';
 

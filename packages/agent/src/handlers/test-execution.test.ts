@@ -11,7 +11,7 @@ import { createFolders, removeTree } from '../host/folders.ts';
 import { createLog } from '../log.ts';
 import { prepareRunCode } from '../pool/run-code.ts';
 import { createRunPool } from '../pool/run-pool.ts';
-import { createScratchFixture } from '../warehouses/duckdb-scratch-fixture.ts';
+import { createScratchFixture } from '../warehouses/scratch/duckdb-scratch-fixture.ts';
 import { createPipelineExecutionHandler, type PipelineExecutionDependencies } from './pipeline-execution.ts';
 import { createTestExecutionHandler } from './test-execution.ts';
 

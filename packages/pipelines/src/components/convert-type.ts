@@ -1,7 +1,7 @@
 /** Casts columns to other types. */
-import { ParameterError, readCellText } from '../parameters.ts';
-import { getOnlySource, type TransformationDefinition } from './component.ts';
-import { rowsParameter } from './declared-parameters.ts';
+import { ParameterError, readCellText } from '../expressions/parameters.ts';
+import { getOnlySource, type TransformationDefinition } from './definition/component.ts';
+import { rowsParameter } from './definition/declared-parameters.ts';
 
 export const convertType: TransformationDefinition = {
   kind: 'transformation',
