@@ -213,7 +213,7 @@ export {
   rulesFileLimit,
   rulesFilePaths,
 } from './rules/rule-settings.ts';
-export { convertOperands } from './sql/convert-operands.ts';
+export { convertOperands, findErrorPosition } from './sql/convert-operands.ts';
 export {
   type Conversion,
   type Dialect,

@@ -39,8 +39,14 @@ const alwaysOrNeverShown =
 const question =
   'import json,sys;print(json.dumps({"version":"%d.%d.%d"%sys.version_info[:3],"prefixes":[sys.prefix,sys.base_prefix,sys.exec_prefix]}))';
 
+/** A busy machine is no reason to turn scripts off. */
+const answerMilliseconds = 600_000;
+
 async function askPython(path: string): Promise<{ version: string; folders: string[] }> {
-  const { stdout } = await promisify(execFile)(path, ['-I', '-c', question], { timeout: 10_000, env: {} });
+  const { stdout } = await promisify(execFile)(path, ['-I', '-c', question], {
+    timeout: answerMilliseconds,
+    env: {},
+  });
   const { version, prefixes } = JSON.parse(stdout) as { version: string; prefixes: string[] };
   const wanted = [
     ...prefixes,

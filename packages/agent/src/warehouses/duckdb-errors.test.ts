@@ -61,6 +61,20 @@ describe('errors of DuckDB', () => {
     assert.match(await explain('select year(true)'), /Candidate functions:\n\tyear\(/);
   });
 
+  it('say that a column is missing, also if its alias has the same name', async () => {
+    await connection.run('create table renamed (a int)');
+    for (const sql of [
+      'select b as b from renamed',
+      'select b + 1 as b from renamed',
+      'select b, 2 as b from renamed',
+    ])
+      assert.equal(
+        await explain(sql),
+        'Binder Error: no table in FROM has the column "b", and the alias "b" in SELECT is not defined before it: correct the name',
+      );
+    await connection.run('drop table renamed');
+  });
+
   it('say what ON CONFLICT needs', async () => {
     await connection.run('create table unkeyed (a int)');
     for (const sql of [

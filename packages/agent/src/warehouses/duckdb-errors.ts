@@ -42,9 +42,15 @@ export function explainError(
   if (/^Constraint Error: CHECK/.test(reason)) return explainLength(reason) ?? reason;
   if (/^Invalid Input Error: Error when sniffing file/.test(reason)) return explainUnknownFormat(reason);
   if (/CSV Error on Line: \d/.test(reason)) return explainWrongLine(reason);
+  const [, lost] = undefinedAlias.exec(reason) ?? [];
+  if (lost !== undefined)
+    return `Binder Error: no table in FROM has the column "${lost}", and the alias "${lost}" in SELECT is not defined before it: correct the name`;
   const named = nameSchema(reason.replace(manyCandidates, ''), sql);
   return showNames(named).replace(proposal, leaveOutSystem);
 }
+
+/** Of `SELECT b AS b`, if there is no column b. */
+const undefinedAlias = /^Binder Error: Column "([^"\n]{1,300})" referenced that exists in the SELECT clause/;
 
 /** DuckDB names a table that does not exist without the schema in which it was looked for. */
 function nameSchema(reason: string, sql: string): string {

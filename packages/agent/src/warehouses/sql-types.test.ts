@@ -39,6 +39,7 @@ const cases: readonly (readonly [script: string, rows: unknown[][]])[] = [
   ['select sum(s + n), avg(s * 2), s + x from t group by s, x', [[7, 10, 6.5]]],
   ['with w as (select s || 0 as ten from t) select ten + 1 from w', [[51]]],
   // So is a VARIANT.
+  ['select REGR_AVGX(v[0], v[1]), regr_count(v[0], V[1]) from t', [[7, 1]]],
   ['select v[0] + 1, 1 + v[1], v[0] * v[1], -v[0] from t', [[13, 8, 84, -12]]],
   [
     'create or replace view added as select d + n as later, s + 1 as six, v[0] - 2 as ten from t; select * from added',

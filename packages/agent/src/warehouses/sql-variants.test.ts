@@ -53,10 +53,32 @@ const cases: readonly (readonly [script: string, rows: unknown[][]])[] = [
     'with x as (select j:s as v from src where id = 1) select v::string, length(v::string) from x where v:zzz is null',
     [['12', 2]],
   ],
+  [
+    "with x as (select id, j:o.k1 as v, 'b' as s from src where id = 1) select upper(v), initcap(x.v), left(v, 1), replace(v, 'v', 'w'), split_part(v, '1', 1), regexp_replace(v, '[0-9]'), trim(lower(s)), v:a from x",
+    [['V1', 'V1', 'v', 'w1', 'v', 'v', 'b', null]],
+  ],
   ['select max(j:ts::timestamp), sum(j:f::float) from src', [['2020-01-02T03:04:05', 1.5]]],
   [
     "select j :s :: string, j:s = id + 11, id = j:missing, t.k = j:o.k1 from src, (select 'v1' as k) t where id = 1",
     [['12', true, null, true]],
+  ],
+  // A column gets a value of its type, and a text without quotes.
+  [
+    'create table named (s varchar, d date, v variant, n int); insert into named select j:o.k1, j:ts, j:o.k1 as v, j:s from src where id = 1; insert into named (v, s) select src.j:arr[0], j:o.k2 from src where id = 1; select s, d, v:k::string, v, n from named order by s desc',
+    [
+      ['v1', '2020-01-02', null, '"v1"', 12],
+      ['2', null, 'p', '{"k":"p","l":[1,2]}', null],
+    ],
+  ],
+  [
+    'create table grouped (s varchar, n int); insert into grouped select j:o.k1, count(*) from src where id = 1 group by j:o.k1; insert into grouped select distinct j:o.k1 as s, 2 from src where id = 1 order by 1 limit 1; insert into grouped select j:o.k1, count(*) + 2 from src where id = 1 group by all; insert into grouped select j:o.k1::string, 4 from src where id = 1 union all select j:s::string, 5 from src where id = 1; select * from grouped order by n',
+    [
+      ['v1', 1],
+      ['v1', 2],
+      ['v1', 3],
+      ['v1', 4],
+      ['12', 5],
+    ],
   ],
   // FLATTEN.
   [

@@ -1,5 +1,6 @@
 /** The aggregate functions of the format as SQL. */
 import { ParameterError } from '../expressions/parameters.ts';
+import type { Dialect } from '../sql/dialect/dialect.ts';
 
 const functions: Readonly<Record<string, (column: string) => string>> = {
   count: (column) => `count(${column})`,
@@ -56,9 +57,12 @@ export const aggregateWords =
 /**
  * @param column quoted
  * @param over the window, if it is not an aggregate of groups
+ * @param dialect writes a mean as the vendor does; without it, it is DuckDB's, as PIVOT needs it
  * @throws ParameterError listing the known functions
  */
-export function renderAggregate(word: string, column: string, over = ''): string {
+export function renderAggregate(word: string, column: string, over = '', dialect?: Dialect): string {
+  if (dialect !== undefined && ['average', 'avg'].includes(toWords(word)))
+    return dialect.user.expression(`AVG(${column})${over}`).sql;
   const aggregate = `${findFunction(word, functions, 'an aggregation')(column)}${over}`;
   return completions[toWords(word)]?.(aggregate) ?? aggregate;
 }

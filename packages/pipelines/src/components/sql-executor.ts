@@ -92,7 +92,7 @@ function declareVariables(parameters: Parameters, dialect: Dialect, scope: Varia
       ? parameters.names('variablesToInclude')
       : scope.all().flatMap(({ name, type }) => (type === 'GRID' || !isSqlName(name) ? [] : [name]));
   return names
-    .map((name) => `SET ${readSqlName(name)} = ${dialect.literal(readScalar(scope, name))}; `)
+    .map((name) => `SET "${readSqlName(name)}" = ${dialect.literal(readScalar(scope, name))}; `)
     .join('');
 }
 

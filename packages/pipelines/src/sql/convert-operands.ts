@@ -56,19 +56,24 @@ export function convertOperands(sql: string, message: string): string | undefine
   return converted;
 }
 
-function readRefusal(sql: string, message: string): Refusal | undefined {
-  const [, operator, types] = refused.exec(message) ?? [];
+/** The place in a statement that an excerpt of DuckDB's error points at; undefined: there is no excerpt of it. */
+export function findErrorPosition(sql: string, message: string): number | undefined {
   // The list of candidates before it is long.
   const [, line, excerpt, blanks] = place.exec(message.slice(message.lastIndexOf('\nLINE '))) ?? [];
-  if (operator === undefined || types === undefined || line === undefined || excerpt === undefined)
-    return undefined;
+  if (line === undefined || excerpt === undefined) return undefined;
   const before = excerpt.startsWith('...') ? 3 : 0;
   const shown = excerpt.slice(before).replace(/\.\.\.$/, '');
-  const lineStart = findLineStart(sql, Number(line));
-  const at = sql.indexOf(shown, lineStart);
-  const position = at + (blanks?.length ?? 0) - `LINE ${line}: `.length - before;
-  if (at < 0 || !sql.startsWith(operator, position)) return undefined;
-  return { operator, types: types.split(', '), position };
+  const at = sql.indexOf(shown, findLineStart(sql, Number(line)));
+  return at < 0 ? undefined : at + (blanks?.length ?? 0) - `LINE ${line}: `.length - before;
+}
+
+function readRefusal(sql: string, message: string): Refusal | undefined {
+  const [, operator, types] = refused.exec(message) ?? [];
+  const position = findErrorPosition(sql, message);
+  if (operator === undefined || types === undefined || position === undefined) return undefined;
+  // DuckDB writes names of functions in lower case.
+  const written = sql.slice(position, position + operator.length).toLowerCase();
+  return written === operator ? { operator, types: types.split(', '), position } : undefined;
 }
 
 function findLineStart(sql: string, line: number): number {

@@ -18,7 +18,7 @@ async function execute(parameters: object) {
         Start: start('It'),
         It: { type: 'sql-executor', parameters: { componentName: 'It', ...parameters } },
       },
-      { x: text("O'Brien"), n: number('7'), g: grid({ a: 'TEXT' }, []) },
+      { x: text("O'Brien"), n: number('7'), SCHEMA: text('crm'), g: grid({ a: 'TEXT' }, []) },
     ),
   });
   return fixture.run('main');
@@ -55,6 +55,13 @@ describe('sql-executor', () => {
     assert.deepEqual(await execute({ enableVariableResolution: 'No', sqlScript }), { status: 'SUCCESS' });
     assert.deepEqual(await readDone(), ['${n', '${nix}']);
     assert.match((await execute({ sqlScript })).message ?? '', /^not started/);
+  });
+
+  it('declares a variable that has the name of a setting', async () => {
+    const declared = { declareSqlVariables: 'Include selected', variablesToInclude: ['SCHEMA'] };
+    const sqlScript = 'INSERT INTO done VALUES ($SCHEMA)';
+    assert.deepEqual(await execute({ ...declared, sqlScript }), { status: 'SUCCESS' });
+    assert.deepEqual(await readDone(), ['crm']);
   });
 
   it('names a file that is missing, and the file of a statement that fails', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { createFlow, type Flow, readTable } from './flow-fixture.ts';
+import { renderTransformation } from './pipeline-fixture.ts';
 
 let flow: Flow;
 beforeEach(async () => {
@@ -45,6 +46,29 @@ describe('aggregate', () => {
       ['b', 20, 2, 'b'],
     ]);
     assert.deepEqual(await flow.columns(), ['region', 'avg_amount', 'count_distinct_id', 'any_value_region']);
+  });
+
+  it('has the mean of the dialect: of whole numbers with six digits, or whole in Redshift', async () => {
+    await flow.sql('create or replace table sales as select * from (values (1), (2), (4)) t(amount)');
+    const means = async (vendor: 'snowflake' | 'redshift') => {
+      const average = { aggregations: [['amount', 'Average']] };
+      const over = { includeInputColumns: 'No', functions: [['Average', 'amount']] };
+      await flow.fixture.publish({
+        'means.tran.yaml': renderTransformation({
+          In: readTable('sales'),
+          Mean: { type: 'aggregate', sources: ['In'], parameters: average },
+          Each: { type: 'window-calculation', sources: ['In'], parameters: over },
+          Out: { type: 'rewrite-table', sources: ['Mean'], parameters: { targetTable: 'mean' } },
+          All: { type: 'rewrite-table', sources: ['Each'], parameters: { targetTable: 'each' } },
+        }),
+      });
+      const ran = await flow.fixture.run('means', { sql: { vendor } });
+      assert.deepEqual(ran, { status: 'SUCCESS' });
+      const sql = 'select distinct m.avg_amount::varchar, e.avg_amount::varchar from mean m, "each" e';
+      return (await flow.fixture.rows(sql))[0];
+    };
+    assert.deepEqual(await means('snowflake'), ['2.333333', '2.333333']);
+    assert.deepEqual(await means('redshift'), ['2', '2']);
   });
 });
 

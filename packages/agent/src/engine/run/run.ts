@@ -147,8 +147,7 @@ function createContext(
     mask,
     showSql: concealed.show,
     showSqlIfPlain: concealed.showIfPlain,
-    describeError: (error) =>
-      describeError(error, { findWritten: concealed.findWritten, showSql: concealed.showIfPlain, mask }),
+    describeError: (error) => describeError(error, { ...concealed, showSql: concealed.showIfPlain, mask }),
     asserts: isTest ? createTestAsserts(mask) : undefined,
     recordVariables: createVariableRecorder(request.variables, scope, mask, ports.recordVariables),
     records: createStepRecords(mask),

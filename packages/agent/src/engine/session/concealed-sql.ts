@@ -12,7 +12,7 @@ import {
   SqlError,
   tokenize,
 } from '@headgate/pipelines';
-import { createWrittenStatements, type WrittenStatement } from './sql-failure.ts';
+import { createWrittenStatements, type WrittenPart, type WrittenStatement } from './sql-failure.ts';
 
 export interface ConcealedSql {
   /** The dialect with errors that reveal no secret of the run. */
@@ -23,6 +23,8 @@ export interface ConcealedSql {
   showIfPlain(statement: string): string | undefined;
   /** How a statement that was sent is written. */
   findWritten(sent: string): WrittenStatement | undefined;
+  /** How the part of a statement at a position is written. */
+  findPart(sent: string, position: number): WrittenPart | undefined;
 }
 
 const notShown = '-- not shown: a secret is a part of the code of this statement';
@@ -65,6 +67,13 @@ export function concealSql(
       return statements;
     };
   }
+  function rememberPart<T extends { sql: string }>(rewrite: (sql: string) => T): (sql: string) => T {
+    return (sql) => {
+      const result = rewrite(sql);
+      written.addPart(sql, result.sql);
+      return result;
+    };
+  }
   const isHidden = (statement: string) =>
     hidden.size >= hiddenLimit || [...hidden].some((part) => statement.includes(part));
   const showIfPlain = (statement: string) => (isHidden(statement) ? undefined : mask(statement));
@@ -74,13 +83,14 @@ export function concealSql(
       user: {
         ...user,
         script: guard(remember(user.script), (statements) => statements.flatMap(listStatements)),
-        query: guard(user.query, listStatements),
-        expression: guard(user.expression, ({ sql }) => [sql]),
+        query: guard(rememberPart(user.query), listStatements),
+        expression: guard(rememberPart(user.expression), ({ sql }) => [sql]),
       },
     },
     show: (statement) => showIfPlain(statement) ?? notShown,
     showIfPlain,
     findWritten: (sent) => written.find(sent),
+    findPart: (sent, position) => written.findPart(sent, position),
   };
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { createFixture, type Fixture } from '../run/engine-fixture.ts';
-import { renderOrchestration, start, text } from '../run/pipeline-fixture.ts';
+import { renderOrchestration, renderTransformation, start, text } from '../run/pipeline-fixture.ts';
 
 let fixture: Fixture;
 beforeEach(async () => {
@@ -64,6 +64,30 @@ describe('SQL that fails in the warehouse', () => {
       step,
       /\n\nwritten, from line 1 of the SQL:\nselect\n {2}nvl\(a, 1\) as a\nfrom gone\n\nsent:\n/,
     );
+  });
+
+  it('of a transformation shows the expression as it is written', async () => {
+    const flow = (calculations: string[][]) =>
+      renderTransformation({
+        In: { type: 'fixed-flow', parameters: { columns: [['a', 'VARCHAR']], values: [['1']] } },
+        Sum: {
+          type: 'calculator',
+          sources: ['In'],
+          parameters: { includeInputColumns: 'Yes', calculations },
+        },
+        Out: { type: 'rewrite-table', sources: ['Sum'], parameters: { targetTable: 'out' } },
+      });
+    const run = { type: 'run-transformation', parameters: { transformationJob: 'flow' } };
+    const calculations = [
+      ['zeroifnull("a")', 'b'],
+      ['nvl("amout", zeroifnull(2))', 'c'],
+    ];
+    const { message } = await fail(run, { 'flow.tran.yaml': flow(calculations) });
+    assert.match(message, /Binder Error: .*"amout"/);
+    assert.match(message, /\n\nwritten:\nnvl\("amout", zeroifnull\(2\)\)\n\nLINE \d+: /);
+    // What was sent as it is written is in the excerpt.
+    const plain = await fail(run, { 'flow.tran.yaml': flow([['"amout"', 'b']]) });
+    assert.doesNotMatch(plain.message, /written:/);
   });
 
   it('is named with the file of its script', async () => {

@@ -1,8 +1,10 @@
 /** Says which statement of a user failed: as it was written first, and as it was sent below. */
-import type { RewrittenStatement } from '@headgate/pipelines';
+import { findErrorPosition, type RewrittenStatement } from '@headgate/pipelines';
 
 /** Statements that are remembered. A component runs its statement soon after it was rewritten. */
 const rememberedLimit = 2_000;
+/** Characters of a part that is remembered. */
+const partLength = 10_000;
 /** Characters of a statement in a message. */
 const shownLength = 1_000;
 
@@ -12,10 +14,20 @@ export interface WrittenStatements {
   add(statements: readonly RewrittenStatement[]): void;
   /** How a statement that was sent is written; undefined if a component made it. */
   find(sent: string): WrittenStatement | undefined;
+  /** `sql`: what the part of a statement was rewritten to, such as an expression of a calculator. */
+  addPart(written: string, sql: string): void;
+  /** The shortest part around the position, if it was rewritten. */
+  findPart(sent: string, position: number): WrittenPart | undefined;
+}
+
+export interface WrittenPart {
+  readonly written: string;
+  readonly sql: string;
 }
 
 export function createWrittenStatements(): WrittenStatements {
   const bySent = new Map<string, WrittenStatement>();
+  const parts = new Map<string, string>();
   return {
     add(statements) {
       for (const { sql, written, line } of statements) {
@@ -26,6 +38,19 @@ export function createWrittenStatements(): WrittenStatements {
       }
     },
     find: (sent) => bySent.get(sent) ?? bySent.get(unwrap(sent)),
+    addPart(written, sql) {
+      if (sql.length <= partLength && sql !== written && parts.size < rememberedLimit)
+        parts.set(sql, written);
+    },
+    findPart(sent, position) {
+      let found: WrittenPart | undefined;
+      for (const [sql, written] of parts) {
+        if (found !== undefined && sql.length >= found.sql.length) continue;
+        const around = sent.slice(Math.max(0, position - sql.length + 1), position + sql.length);
+        if (around.includes(sql)) found = { written, sql };
+      }
+      return found;
+    },
   };
 }
 
@@ -51,25 +76,30 @@ export async function keepStatement<T>(sent: string, run: () => Promise<T>): Pro
 /** The part of the context that is needed. */
 interface Shown {
   findWritten(sent: string): WrittenStatement | undefined;
+  findPart(sent: string, position: number): WrittenPart | undefined;
   /** Undefined if it must not be shown. */
   showSql(sent: string): string | undefined;
   mask(text: string): string;
 }
 
-/** The message of an error, with the statement of the user that it is about. */
-export function describeError(error: unknown, { findWritten, showSql, mask }: Shown): string {
+/** The message of an error, with the statement or the expression of the user that it is about. */
+export function describeError(error: unknown, { findWritten, findPart, showSql, mask }: Shown): string {
   const message = error instanceof Error ? error.message : String(error);
   const sent = findStatement(error);
-  const written = sent === undefined ? undefined : findWritten(sent);
-  const shown = sent === undefined || written === undefined ? undefined : showSql(sent);
-  if (written === undefined || shown === undefined) return message;
+  if (sent === undefined) return message;
+  const statement = findWritten(sent);
+  const position = statement === undefined ? findErrorPosition(sent, message) : undefined;
+  const part = position === undefined ? undefined : findPart(sent, position);
+  const shown = showSql(part?.sql ?? sent);
+  if (shown === undefined || (statement === undefined && part === undefined)) return message;
   // The excerpt of DuckDB is of what was sent.
   const excerpt = message.search(/\n{1,2}LINE \d+: /);
   const [words, place] =
     excerpt < 0 ? [message, ''] : [message.slice(0, excerpt), message.slice(excerpt).trim()];
-  const own = mask(written.written);
-  const parts = [words.trimEnd(), `written, from line ${written.line} of the SQL:\n${cut(own)}`];
-  if (own.trim() !== shown.trim()) parts.push(`sent:\n${cut(shown.trim())}`);
+  const own = mask((statement ?? part)?.written ?? '');
+  const lines = statement === undefined ? '' : `, from line ${statement.line} of the SQL`;
+  const parts = [words.trimEnd(), `written${lines}:\n${cut(own)}`];
+  if (statement !== undefined && own.trim() !== shown.trim()) parts.push(`sent:\n${cut(shown.trim())}`);
   if (place !== '') parts.push(place);
   return parts.join('\n\n');
 }

@@ -10,7 +10,8 @@ import {
   refuse,
   refuseCall,
 } from './call.ts';
-import { asBoolean, asNumber, asText, group, mayBeJson } from './expressions.ts';
+import { renderMean } from './division.ts';
+import { asBoolean, asNumber, asText, group, mayBeJson, readKnownType } from './expressions.ts';
 import { asJson } from './json-values.ts';
 import { renderAllColumns, renderSignedHash, rowSequence } from './numbers.ts';
 
@@ -48,6 +49,22 @@ const ofNumbers = (name: string): FunctionEntry =>
     const number = asNumber(value);
     return number === value ? undefined : `${name}(${distinctOf(call)}${number})`;
   });
+
+/**
+ * The mean has the scale of a quotient in Snowflake, and is whole for whole numbers in Redshift. DuckDB's is always a
+ * DOUBLE.
+ */
+function averageByType(call: FunctionCall): string {
+  const value = asNumber(argumentAt(call, 0));
+  const clauses = renderClauses(call);
+  const aggregate = (name: string) => `${name}(${distinctOf(call)}${value})${clauses}`;
+  const mean = aggregate('avg');
+  if (/^(?:DOUBLE|FLOAT|REAL)/.test(readKnownType(value) ?? '')) return mean;
+  return renderMean(
+    { mean, sum: aggregate('sum'), count: aggregate('count'), least: `min(${value})${clauses}` },
+    call.dialect,
+  );
+}
 
 /** '' in Snowflake and NULL in Redshift if there is no text. */
 function joinTexts(call: FunctionCall): string {
@@ -153,7 +170,7 @@ const collectArray = defineOverRows(1, 1, collect);
 
 export const aggregates: FunctionTable = {
   SUM: ofNumbers('sum'),
-  AVG: ofNumbers('avg'),
+  AVG: defineOverRows(1, 1, averageByType),
   MEDIAN: ofNumbers('median'),
   STDDEV: ofNumbers('stddev_samp'),
   STDDEV_SAMP: ofNumbers('stddev_samp'),

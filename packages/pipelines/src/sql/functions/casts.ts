@@ -30,10 +30,7 @@ export function translateCast({ value, type, args, safe, dialect }: Cast): strin
   if (target === 'JSON') return name === 'JSON' ? cast(value) : asJson(value);
   if (/^NULL$/i.test(value.trim())) return cast(value);
   if (texts.test(name))
-    return cutText(
-      dialect === 'snowflake' ? writeDefaultText(value) : asText(value),
-      readTextLength(name, args, dialect, 'cast'),
-    );
+    return cutText(writeDefaultText(value, dialect), readTextLength(name, args, dialect, 'cast'));
   if (target === 'DATE' || target === 'TIMESTAMP' || target === 'TIMESTAMP WITH TIME ZONE') {
     const call: FunctionCall = { name, args: [value], source: [value], distinct: false, dialect };
     return convertMoment(value, target, { call, zoned: target.endsWith('ZONE'), safe });

@@ -70,6 +70,23 @@ function addToDate(call: FunctionCall): string | undefined {
   return `(${add(moment)})`;
 }
 
+/** A date or time and a text of INTERVAL, whose parts are added in order. Undefined: it has a part that is not read. */
+export function addInterval(moment: string, sign: string, text: string): string | undefined {
+  if (readKnownType(moment) === 'VARCHAR') return undefined;
+  const parts = text.split(',').map((part) => /^([-+]?\d{1,9}) ?([a-z]{1,12})$/i.exec(part.trim()));
+  const added: string[] = [];
+  let keepsDate = true;
+  for (const part of parts) {
+    const unit = readUnit(part?.[2]);
+    if (unit === undefined || !/^(?:year|quarter|month|week|day|hour|minute|second)$/.test(unit))
+      return undefined;
+    keepsDate &&= isWholeDays(unit);
+    added.push(` ${sign} INTERVAL '${part?.[1]} ${unit}'`);
+  }
+  const add = (bound: string) => `${bound}${added.join('')}`;
+  return keepsDate ? bindLong(moment, (bound) => keepType(bound, add)) : `(${add(moment)})`;
+}
+
 function countBoundaries(call: FunctionCall): string | undefined {
   if (isUnitOfDuckdb(call.source[0])) return undefined;
   const unit = requireUnit(call, 0);

@@ -49,7 +49,21 @@ export function renderQuotient(left: string, right: string, divisor: string, dia
   }
   // A product of decimals has the sum of their scales; it is bound, and not computed.
   const factor = numeral.test(right) ? '' : ` * round(${right}, 0)`;
-  return `cast_to_type(${quotient}, coalesce(round(${left}${factor} * 0.000000, 12), NULL::DECIMAL(20, 0)))`;
+  return `cast_to_type(${quotient}, ${quotientType(`${left}${factor}`)})`;
+}
+
+/** A value whose type is that of quotients in Snowflake. */
+const quotientType = (dividend: string) =>
+  `coalesce(round(${dividend} * 0.000000, 12), NULL::DECIMAL(20, 0))`;
+
+/** A mean, with the type of the quotient of a sum and a count. */
+export function renderMean(
+  { mean, sum, count, least }: Readonly<Record<'mean' | 'sum' | 'count' | 'least', string>>,
+  dialect: SourceDialect,
+): string {
+  if (dialect === 'snowflake') return `cast_to_type(${mean}, ${quotientType(least)})`;
+  const whole = `(${sum}) // (${count})`;
+  return `cast_to_type(CASE WHEN typeof(${whole}) = 'DOUBLE' THEN ${mean} ELSE ${whole} END, ${whole})`;
 }
 
 interface Decimal {

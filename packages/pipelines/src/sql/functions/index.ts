@@ -28,9 +28,10 @@ import { textConversions } from './text-conversions.ts';
 
 export type { FunctionCall, SourceDialect, TranslatedCall } from './call.ts';
 export { translateCast } from './casts.ts';
+export { addInterval } from './date-arithmetic.ts';
 export { refuseZero, renderDivision } from './division.ts';
 export { alignNumbers } from './expressions.ts';
-export { readTextLength } from './text-conversions.ts';
+export { readTextLength, writeJoined } from './text-conversions.ts';
 
 const tables: readonly FunctionTable[] = [
   aggregates,

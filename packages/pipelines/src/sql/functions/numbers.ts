@@ -151,6 +151,17 @@ export const numbers: FunctionTable = {
   ABS: numeric('abs', 1),
   SIGN: numeric('sign', 1),
   SQRT: numeric('sqrt', 1),
+  // DuckDB's cube root of 27 is 3.0000000000000004.
+  CBRT: define(1, 1, (call) =>
+    bindOnce(
+      [`cbrt(${asNumber(argumentAt(call, 0))})`],
+      (root) =>
+        `CASE WHEN abs(${root} - round(${root})) < 1e-14 * abs(${root}) THEN round(${root}) ELSE ${root} END`,
+    ),
+  ),
+  TO_HEX: define(1, 1, ({ args, dialect }) =>
+    dialect === 'redshift' ? `lower(to_hex(${args[0]}))` : undefined,
+  ),
   MOD: define(
     2,
     2,

@@ -21,10 +21,19 @@ import {
 import { readText, requireText } from './literals.ts';
 import { isHexFormat, writeHex, writeNumber } from './number-formats.ts';
 
-/** The expression as a text, as Snowflake writes each type by default. */
-export function writeDefaultText(sql: string): string {
+const writeDouble = (name: string) => `regexp_replace(CAST(${name} AS VARCHAR), '\\.0$', '')`;
+
+/** The expression as a text, as the warehouse writes each type by default. */
+export function writeDefaultText(sql: string, dialect: SourceDialect = 'snowflake'): string {
   const type = readKnownType(sql);
   if (type === 'VARCHAR') return sql;
+  if (dialect === 'redshift') {
+    if (type !== undefined && type !== 'ARITHMETIC' && type !== 'DOUBLE') return asText(sql);
+    return bindOnce(
+      [sql],
+      (name = '') => `CASE typeof(${name}) WHEN 'DOUBLE' THEN ${writeDouble(name)} ELSE ${asText(name)} END`,
+    );
+  }
   if (type === 'BLOB') return `hex(${sql})`;
   if (type === 'NUMBER' || type === 'DATE' || (isSimple(sql) && readText(sql) !== undefined))
     return asText(sql);
@@ -39,12 +48,17 @@ export function writeDefaultText(sql: string): string {
       `CASE typeof(${name}) WHEN 'JSON' THEN json_extract_string(to_json(${name}), '$')`,
       `WHEN 'TIMESTAMP' THEN ${moment(name)}`,
       `WHEN 'TIMESTAMP WITH TIME ZONE' THEN ${zoned(name)}`,
-      `WHEN 'DOUBLE' THEN regexp_replace(CAST(${name} AS VARCHAR), '\\.0$', '')`,
+      `WHEN 'DOUBLE' THEN ${writeDouble(name)}`,
       // hex() takes no date, and the branch must fit each type.
       `WHEN 'BLOB' THEN hex(CAST(CAST(${name} AS VARCHAR) AS BLOB))`,
       `ELSE CAST(${name} AS VARCHAR) END`,
     ].join(' '),
   );
+}
+
+/** An operand of `||`: DuckDB would write a known TIMESTAMP or DOUBLE otherwise. */
+export function writeJoined(sql: string, dialect: SourceDialect): string {
+  return /^(?:TIMESTAMP|DOUBLE)/.test(readKnownType(sql) ?? '') ? `(${writeDefaultText(sql, dialect)})` : sql;
 }
 
 function writeText(call: FunctionCall): string {

@@ -4,7 +4,7 @@
  */
 
 import { SqlError } from '../dialect/dialect.ts';
-import { refuseZero, renderDivision } from '../functions/index.ts';
+import { addInterval, refuseZero, renderDivision } from '../functions/index.ts';
 import { vendorOf } from '../tokens/names.ts';
 import { quoteText, readText } from '../tokens/tokens.ts';
 import {
@@ -110,6 +110,7 @@ function step(walk: Walk): void {
     walk.factors = factors;
     if (node.value === '/' && stepDivision(walk, factors)) return;
   }
+  if (factors !== undefined && isSymbol(node, '+', '-') && stepInterval(walk, factors)) return;
   if (isSymbol(node, '@') && walk.clause !== 'expression')
     refuse(frame, node, 'a stage (@…) cannot be read here: load its files with file-load or s3-load first');
   walk.keep();
@@ -132,6 +133,27 @@ function stepDivision(walk: Walk, { piece, gap }: NonNullable<Walk['factors']>):
   walk.pieces.length = piece;
   walk.pieces.push(`${written.slice(0, gap)}${renderDivision(dividend, signed, dialect)}`);
   walk.at = divisor.next;
+  return true;
+}
+
+/** `date + INTERVAL '1 month'` is a date in Snowflake. */
+function stepInterval(walk: Walk, factors: NonNullable<Walk['factors']>): boolean {
+  const { nodes, at, frame } = walk;
+  const [sign, word, text] = [nodes[at], nodes[at + 1], nodes[at + 2]];
+  if (!isWord(word, 'INTERVAL') || text?.kind !== 'text' || vendorOf(frame.script.names) !== 'snowflake')
+    return false;
+  const { piece, gap } = factors;
+  const written = walk.pieces.slice(piece).join('');
+  const moment = written.slice(gap);
+  // `a - b + INTERVAL` adds to the difference.
+  const before = walk.pieces.slice(0, piece).join('').trimEnd() + written.slice(0, gap).trimEnd();
+  if (/[-+*/%]$/.test(before) || /--|\/\*/.test(moment)) return false;
+  const sum = addInterval(moment, isSymbol(sign, '-') ? '-' : '+', readText(text.value));
+  if (sum === undefined) return false;
+  walk.pieces.length = piece;
+  walk.pieces.push(`${written.slice(0, gap)}${sum}`);
+  walk.at = at + 3;
+  walk.factors = factors;
   return true;
 }
 

@@ -1,5 +1,7 @@
 /** A VARIANT beside an operator is converted to what the other side is, as Snowflake does. */
 
+import { writeJoined } from '../functions/index.ts';
+import { vendorOf } from '../tokens/names.ts';
 import { isGroup, isName, isSymbol, isWord, type Node } from '../tokens/tree.ts';
 import type { Frame, Operand } from './frame.ts';
 import { parseOperand } from './operands.ts';
@@ -15,7 +17,9 @@ export function renderInContext(nodes: readonly Node[], at: number, operand: Ope
   const isNumber = [before, after].some((node) => node?.kind === 'symbol' && arithmetic.has(node.value));
   // DuckDB would take '2.5' beside a whole number as a whole number.
   if (isNumber && numberText.test(operand.sql)) return operand.sql.slice(1, -1);
-  if (operand.isVariant !== 'yes') return operand.sql;
+  const isJoined = isSymbol(before, '||') || isSymbol(after, '||');
+  if (operand.isVariant !== 'yes')
+    return isJoined ? writeJoined(operand.sql, vendorOf(frame.script.names)) : operand.sql;
   const text = renderVariantText(operand.sql);
   if (isNumber) return `CAST(${text} AS DOUBLE)`;
   const compared = findCompared(nodes, at, operand.next);
@@ -25,7 +29,7 @@ export function renderInContext(nodes: readonly Node[], at: number, operand: Ope
     const column = readComparedColumn(nodes, at, operand.next, frame);
     return column === undefined ? text : `cast_to_type(${text}, ${column})`;
   }
-  if (isSymbol(before, '||') || isSymbol(after, '||')) return text;
+  if (isJoined) return text;
   if (
     isWord(before, 'WHERE', 'AND', 'OR', 'NOT', 'ON', 'QUALIFY') &&
     (after === undefined || isWord(after, 'AND', 'OR', 'THEN', 'GROUP', 'ORDER', 'LIMIT'))

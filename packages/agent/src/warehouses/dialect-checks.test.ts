@@ -1,0 +1,43 @@
+/** Expressions of both dialects against the results of the vendors' documentation, in one table with a count. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { createSqlFixture } from './sql-rewriting-fixture.ts';
+
+interface Check {
+  dialect: 'snowflake' | 'redshift';
+  expression: string;
+  expected: string;
+}
+
+function readChecks(): Check[] {
+  const lines = readFileSync(new URL('dialect-checks.txt', import.meta.url), 'utf8').split('\n');
+  let dialect: Check['dialect'] = 'snowflake';
+  return lines.flatMap((line): Check[] => {
+    const [, named] = /^#(snowflake|redshift) /.exec(line) ?? [];
+    if (named !== undefined) dialect = named as Check['dialect'];
+    const [expression = '', expected] = line.split('\t');
+    return expected === undefined ? [] : [{ dialect, expression, expected }];
+  });
+}
+
+describe('the dialects', () => {
+  const checks = readChecks();
+  for (const dialect of ['snowflake', 'redshift'] as const)
+    it(`gives the results of the documentation of ${dialect}`, async (test) => {
+      const sql = await createSqlFixture({ vendor: dialect });
+      const counts = { right: 0, refused: 0 };
+      const wrong: string[] = [];
+      for (const { expression, expected } of checks.filter((each) => each.dialect === dialect)) {
+        const result = await sql.rows(`select (${expression})::varchar`).then(
+          ([row]) => (row?.[0] === null ? 'NULL' : String(row?.[0])),
+          (error: Error) => (expected === 'refused' ? 'refused' : `refused: ${error.message}`),
+        );
+        if (result !== expected) wrong.push(`${expression} is ${result}, not ${expected}`);
+        else counts[expected === 'refused' ? 'refused' : 'right'] += 1;
+      }
+      sql.close();
+      test.diagnostic(`${dialect}: ${counts.right} right, ${counts.refused} refused, ${wrong.length} wrong`);
+      assert.deepEqual(wrong, []);
+    });
+});
