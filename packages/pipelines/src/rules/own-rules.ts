@@ -4,7 +4,6 @@
  */
 import {
   createExpressionEngine,
-  type ExpressionEngine,
   ExpressionError,
 } from '../expressions/expressions.ts';
 import { getMap, isOrchestration, type ReviewedPipeline } from './facts/reviewed-pipeline.ts';
