@@ -1,8 +1,7 @@
 /** Fits reports into the limits of the protocol, with secrets masked. */
-import type { Report, Step, TestResult } from '@headgate/contract';
+import type { CarriedVariable, Report, Step, StepRecord, TestResult } from '@headgate/contract';
 import { nameLimit, stepSqlLimit, testTextLimit } from '@headgate/contract/without-schemas';
 import { cleanText } from './clean-text.ts';
-import { limitRecord } from './reported-records.ts';
 
 const messageLimit = 10_000;
 const reasonLimit = 1_000;
@@ -41,4 +40,21 @@ export function limitEnding(ending: Ending, mask: Mask): Ending {
     type: 'completed',
     outcome: message === undefined ? rest : { ...rest, message: cleanText(mask(message), messageLimit) },
   };
+}
+
+/** What steps record for a restart, as it is reported: no value that the agent has to mask leaves it. */
+function limitRecord(record: StepRecord, mask: Mask): StepRecord {
+  const { next, variables } = record;
+  return {
+    ...record,
+    ...(next === undefined ? {} : { next: next.map((name) => cleanText(mask(name), nameLimit)) }),
+    ...(variables === undefined ? {} : { variables: variables.map((each) => limitValue(each, mask)) }),
+  };
+}
+
+function limitValue(variable: CarriedVariable, mask: Mask): CarriedVariable {
+  const { name, value } = variable;
+  const cells = Array.isArray(value) ? value.flat() : [value];
+  const isSecret = cells.some((cell) => typeof cell === 'string' && mask(cell) !== cell);
+  return isSecret ? { name, lost: 'secret' } : variable;
 }
