@@ -6,9 +6,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseFilter } from '../access/directory/schema/scim-filter.ts';
-import { readPartName } from '../delivery/artifacts/upload/part-name.ts';
-import { cleanGitWords } from '../delivery/git/clean-words.ts';
-import { parseCommit } from '../delivery/git/commit-text.ts';
+import { readPartName } from '../delivery/artifacts/upload/form-parser.ts';
+import { cleanGitWords } from '../delivery/git/git-runner.ts';
+import { parseCommit } from '../delivery/git/open-repository.ts';
 import { github } from '../delivery/git-providers/github.ts';
 import { cleanText } from '../delivery/git-remotes/remote-words.ts';
 import { findLfsEndpoint } from '../delivery/repository-migrations/lfs/lfs-client.ts';
