@@ -502,6 +502,26 @@ create table certificate_authority (
   constraint certificate_authority_key PRIMARY KEY (authority_id)
 );
 
+create table column_use (
+  account_id uuid not null,
+  project_id uuid not null,
+  environment_name text not null,
+  pipeline_key text not null,
+  dataset text not null,
+  field text not null,
+  dataset_key text not null generated always as (md5(dataset)) stored,
+  field_key text not null generated always as (md5(field)) stored,
+  to_dataset text not null,
+  to_field text,
+  to_dataset_key text not null generated always as (md5(to_dataset)) stored,
+  to_field_key text generated always as (md5(to_field)) stored,
+  transformation text,
+  constraint column_use_of_pipeline FOREIGN KEY (account_id, project_id, environment_name, pipeline_key) REFERENCES pipeline_lineage(account_id, project_id, environment_name, pipeline_key) ON DELETE CASCADE
+);
+CREATE INDEX column_use_by_pipeline ON public.column_use USING btree (account_id, project_id, environment_name, pipeline_key);
+CREATE INDEX column_use_by_source ON public.column_use USING btree (account_id, project_id, environment_name, dataset_key, field_key);
+CREATE INDEX column_use_by_target ON public.column_use USING btree (account_id, project_id, environment_name, to_dataset_key, to_field_key);
+
 create table confirmation_day (
   account_id uuid not null,
   project_id uuid not null,
@@ -679,11 +699,27 @@ create table credential (
 CREATE INDEX credential_newest ON public.credential USING btree (account_id, created_at DESC, credential_id DESC);
 CREATE INDEX credential_super_admins ON public.credential USING btree (account_id, credential_id) WHERE ((account_role = 'SUPER_ADMIN'::text) AND (expires_at IS NULL) AND (revoked_at IS NULL));
 
+create table dataset_use (
+  account_id uuid not null,
+  project_id uuid not null,
+  environment_name text not null,
+  pipeline_key text not null,
+  is_write boolean not null,
+  dataset text not null,
+  dataset_key text not null generated always as (md5(dataset)) stored,
+  fields jsonb,
+  row_count bigint,
+  constraint dataset_use_key PRIMARY KEY (account_id, project_id, environment_name, pipeline_key, is_write, dataset_key),
+  constraint dataset_use_of_pipeline FOREIGN KEY (account_id, project_id, environment_name, pipeline_key) REFERENCES pipeline_lineage(account_id, project_id, environment_name, pipeline_key) ON DELETE CASCADE
+);
+CREATE INDEX dataset_use_by_dataset ON public.dataset_use USING btree (account_id, project_id, environment_name, dataset_key, is_write, pipeline_key);
+
 create table deleted_environment (
   account_id uuid not null,
   project_id uuid not null,
   environment_name text not null,
   generation integer not null,
+  environment_id uuid,
   constraint deleted_environment_key PRIMARY KEY (account_id, project_id, environment_name)
 );
 
@@ -826,6 +862,7 @@ create table environment (
   version bigint not null,
   created_at timestamp with time zone not null,
   generation integer not null default 1,
+  environment_id uuid not null default gen_random_uuid(),
   quality_gate text not null default 'NONE'::text,
   constraint environment_key PRIMARY KEY (account_id, project_id, name),
   constraint environment_default_agent FOREIGN KEY (account_id, default_agent_id) REFERENCES agent(account_id, agent_id) ON DELETE SET NULL (default_agent_id),
@@ -1002,6 +1039,20 @@ create table idempotency_record (
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05, vacuum_truncate=false);
 CREATE INDEX idempotency_record_by_expiry ON public.idempotency_record USING btree (expires_at);
 
+create table lineage_event (
+  account_id uuid not null,
+  generated_at timestamp with time zone not null,
+  sequence bigint not null generated always as identity,
+  run_id uuid not null,
+  event_type text not null,
+  record jsonb not null,
+  is_new boolean not null,
+  constraint lineage_event_key PRIMARY KEY (account_id, generated_at, sequence),
+  constraint lineage_event_type CHECK ((event_type = ANY (ARRAY['START'::text, 'COMPLETE'::text, 'FAIL'::text, 'ABORT'::text])))
+);
+CREATE INDEX lineage_event_new ON public.lineage_event USING btree (sequence) WHERE is_new;
+CREATE UNIQUE INDEX lineage_event_once ON public.lineage_event USING btree (account_id, run_id, ((event_type = 'START'::text)));
+
 create table mail_address (
   address text not null,
   refused_at timestamp with time zone,
@@ -1098,6 +1149,21 @@ CREATE INDEX pipeline_execution_by_schedule ON public.pipeline_execution USING b
 CREATE UNIQUE INDEX pipeline_execution_restarted_once ON public.pipeline_execution USING btree (account_id, restart_of) WHERE (restart_of IS NOT NULL);
 CREATE UNIQUE INDEX pipeline_execution_tag_running ON public.pipeline_execution USING btree (account_id, project_id, environment_name, running_tag) WHERE (running_tag IS NOT NULL);
 CREATE INDEX pipeline_execution_unended ON public.pipeline_execution USING btree (account_id, project_id, execution_id) WHERE (status = ANY (ARRAY['RUNNING'::execution_status, 'CANCELLING'::execution_status, 'UNKNOWN'::execution_status]));
+
+create table pipeline_lineage (
+  account_id uuid not null,
+  project_id uuid not null,
+  environment_name text not null,
+  pipeline_name text not null,
+  pipeline_key text not null generated always as (md5(pipeline_name)) stored,
+  run_id uuid not null,
+  execution_id uuid not null,
+  version_name text not null,
+  finished_at timestamp with time zone not null,
+  digest text not null,
+  constraint pipeline_lineage_key PRIMARY KEY (account_id, project_id, environment_name, pipeline_key),
+  constraint pipeline_lineage_in_environment FOREIGN KEY (account_id, project_id, environment_name) REFERENCES environment(account_id, project_id, name) ON DELETE CASCADE
+);
 
 create table project (
   account_id uuid not null,
@@ -1399,6 +1465,18 @@ create table signing_key (
   constraint signing_key_key PRIMARY KEY (key_id)
 );
 
+create table step_lineage (
+  account_id uuid not null,
+  execution_id uuid not null,
+  step_id uuid not null,
+  pipeline_run_id uuid not null,
+  ordinal bigint not null generated always as identity,
+  lineage jsonb not null,
+  characters integer not null,
+  constraint step_lineage_key PRIMARY KEY (account_id, execution_id, step_id),
+  constraint step_lineage_of_execution FOREIGN KEY (account_id, execution_id) REFERENCES pipeline_execution(account_id, execution_id) ON DELETE CASCADE
+);
+
 create table streaming_pipeline (
   account_id uuid not null,
   project_id uuid not null,
@@ -1539,9 +1617,10 @@ create table webhook (
   last_status smallint,
   format text not null default 'json'::text,
   constraint webhook_key PRIMARY KEY (account_id, webhook_id),
-  constraint webhook_format CHECK ((format = ANY (ARRAY['json'::text, 'slack'::text, 'teams'::text]))),
+  constraint webhook_format CHECK ((format = ANY (ARRAY['json'::text, 'slack'::text, 'teams'::text, 'openlineage'::text]))),
   constraint webhook_state CHECK ((state = ANY (ARRAY['active'::text, 'paused'::text])))
 );
+CREATE INDEX webhook_of_lineage ON public.webhook USING btree (account_id) WHERE (format = 'openlineage'::text);
 CREATE INDEX webhook_touched ON public.webhook USING btree (touched_at) WHERE ((retry_at IS NOT NULL) OR (redelivery_at IS NOT NULL));
 CREATE INDEX webhook_waiting ON public.webhook USING btree (account_id, "position") WHERE ((state = 'active'::text) AND (retry_at IS NULL));
 

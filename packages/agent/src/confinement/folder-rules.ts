@@ -3,9 +3,9 @@
  * it is given. Needs Linux 5.13, but no rights and no namespace. Perl installs the rules and then executes the
  * program, as in `socket-filter.ts`. ADR 0050.
  */
-import { realpathSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { findCodeFolders } from './code-folders.ts';
+import { existsSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { prctlNumber } from './socket-filter.ts';
 
 /** Folders that exist. */
@@ -84,4 +84,23 @@ export function createFolderLauncher({ readable, writable }: FolderRules): reado
     ...['/dev/null', ...writable].map((path) => `write=${path}`),
     '--',
   ];
+}
+
+/** Where the modules of the agent's processes are. */
+let codeFolders: readonly string[] | undefined;
+
+/** This package, its imports, and every `node_modules` on the way up. */
+function findCodeFolders(): readonly string[] {
+  if (codeFolders) return codeFolders;
+  const own = dirname(dirname(dirname(realpathSync(fileURLToPath(import.meta.url)))));
+  const found = new Set([own]);
+  for (const name of ['@headgate/contract', '@headgate/pipelines']) {
+    found.add(dirname(dirname(realpathSync(fileURLToPath(import.meta.resolve(name))))));
+  }
+  for (let folder = own; folder !== dirname(folder); folder = dirname(folder)) {
+    const modules = join(folder, 'node_modules');
+    if (existsSync(modules)) found.add(modules);
+  }
+  codeFolders = [...found];
+  return codeFolders;
 }

@@ -7,7 +7,7 @@ import type { AgentConfig } from '../config.ts';
 import type { Connectors } from '../connectors/connectors.ts';
 import { sessionLimit } from '../engine/ports/run-messages.ts';
 import { followSignals } from '../followed-signals.ts';
-import { type Folders, makePrivateFolder } from '../host/folders.ts';
+import { type EnvironmentPlace, type Folders, makePrivateFolder } from '../host/folders.ts';
 import type { Lineage, RunLineage } from '../lineage/lineage.ts';
 import { createOrderedReports } from '../lineage/ordered-reports.ts';
 import type { Log } from '../log.ts';
@@ -20,10 +20,8 @@ import type { WarehouseConnection, WarehouseDriver, WarehouseKind } from '../war
 import { acquireArtifacts } from './acquired-artifacts.ts';
 import type { Handler, WorkContext } from './handler.ts';
 import { createSecretOptions } from './run-secret-options.ts';
-import { createRunSessions } from './run-sessions.ts';
 import { openScratchConnection } from './scratch-connection.ts';
 import { readSqlRules } from './sql-rules.ts';
-import { createSwitchingWarehouse } from './switching-warehouse.ts';
 import { limitTime } from './time-limit.ts';
 
 /** The last one is free unless many branches of the run use the warehouse. */
@@ -152,4 +150,63 @@ function watchStatements(warehouse: WarehouseConnection, lineage: RunLineage): W
 
 function createCancelledOutcome({ cancel }: WorkContext): Outcome {
   return { status: 'CANCELLED', message: `${describeCancellation(getCanceller(cancel))} before it started` };
+}
+
+/** A connection for each session of a run. Each connects at its first statement: many runs need no warehouse. */
+export function createRunSessions(
+  driver: Pick<WarehouseDriver, 'connect'>,
+  place: EnvironmentPlace,
+): WarehouseConnection {
+  const sessions = new Map<number, Promise<WarehouseConnection>>();
+  let isClosed = false;
+  function connect(session = 0): Promise<WarehouseConnection> {
+    if (isClosed) throw new Error('this connection to the warehouse is closed');
+    if (!(Number.isInteger(session) && session >= 0 && session < sessionLimit))
+      throw new Error(`a run has no session ${session} with its warehouse`);
+    const connected = sessions.get(session) ?? driver.connect(place);
+    sessions.set(session, connected);
+    // The next statement tries again.
+    connected.catch(() => sessions.delete(session));
+    return connected;
+  }
+  return {
+    execute: async (sql, session, limit) => (await connect(session)).execute(sql, session, limit),
+    query: async (sql, maxRows, session, limit) =>
+      (await connect(session)).query(sql, maxRows, session, limit),
+    queryText: async (sql, maxRows, session, limit) =>
+      (await connect(session)).queryText(sql, maxRows, session, limit),
+    async close() {
+      isClosed = true;
+      const opened = await Promise.allSettled(sessions.values());
+      await Promise.all(opened.map((each) => (each.status === 'fulfilled' ? each.value.close() : undefined)));
+    },
+  };
+}
+
+/** A connection that a run can exchange for a scratch database when it turns out to be a test. */
+interface SwitchingWarehouse extends WarehouseConnection {
+  /** Closes the present connection. */
+  switchTo(next: { warehouse: WarehouseConnection; close(): Promise<void> }): Promise<void>;
+}
+
+function createSwitchingWarehouse(first: WarehouseConnection): SwitchingWarehouse {
+  let warehouse = first;
+  let close = () => first.close();
+  let isClosed = false;
+  return {
+    execute: (sql, session, limit) => warehouse.execute(sql, session, limit),
+    query: (sql, maxRows, session, limit) => warehouse.query(sql, maxRows, session, limit),
+    queryText: (sql, maxRows, session, limit) => warehouse.queryText(sql, maxRows, session, limit),
+    async close() {
+      isClosed = true;
+      await close();
+    },
+    async switchTo(next) {
+      await close();
+      warehouse = next.warehouse;
+      close = () => next.close();
+      // The run was killed meanwhile.
+      if (isClosed) await close();
+    },
+  };
 }

@@ -6,7 +6,7 @@ import { grid, number, renderOrchestration, start } from '../engine/run/pipeline
 import { removeTree } from '../host/folders.ts';
 import { createPoolFixture } from '../pool/pool-fixture.ts';
 import { createScratchFixture } from '../warehouses/scratch/duckdb-scratch-fixture.ts';
-import { createRunSessions } from './run-sessions.ts';
+import { createRunSessions } from './pipeline-execution.ts';
 
 const scratch = await createScratchFixture();
 const pool = await createPoolFixture();

@@ -24,8 +24,7 @@ import { getReason, type Log } from '../log.ts';
 import type { Time } from '../time.ts';
 import { cleanText } from './clean-text.ts';
 import { ControlPlaneError, isTransient } from './control-plane.ts';
-import { limitEnding, limitLineage, limitResult, limitStep } from './report-limits.ts';
-import { limitVariables } from './reported-variables.ts';
+import { limitEnding, limitLineage, limitResult, limitStep, limitVariables } from './report-limits.ts';
 
 /** Progress of a run is collected for this time before it is sent. Its end is sent with it, and earlier. */
 const gatherMilliseconds = 100;

@@ -16,7 +16,6 @@ import {
 } from '../expressions/parameters.ts';
 import type { Resolved, ResolvedMap } from '../expressions/resolve.ts';
 import { findNearestName } from '../format/nearest.ts';
-import { isResolvedMap } from './resolved-map.ts';
 
 const modes: Readonly<Record<string, LoadMode>> = {
   Replace: 'replace',
@@ -145,4 +144,8 @@ export function readPositive(parameters: Parameters, name: string): number | und
   const value = parameters.optionalInteger(name);
   if (value === undefined || value > 0) return value;
   throw new ParameterError(`"${name}" is ${value}: it must be at least 1`);
+}
+
+function isResolvedMap(value: Resolved | undefined): value is ResolvedMap {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

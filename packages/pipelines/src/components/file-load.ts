@@ -1,7 +1,7 @@
 /** Loads a file from an address, the artifact or the agent's files folder into a table. */
 import { readCellText } from '../expressions/parameters.ts';
+import { findNearestName } from '../format/nearest.ts';
 import type { Dialect, FileColumn } from '../sql/dialect/dialect.ts';
-import { findHeaderFault } from './csv-header.ts';
 import { type OrchestrationDefinition, readTableReference } from './definition/component.ts';
 import {
   choiceParameter,
@@ -10,7 +10,6 @@ import {
   textParameter,
 } from './definition/declared-parameters.ts';
 import { fileFormatParameters, readFileFormat } from './file-format.ts';
-import { findMissingMember } from './json-members.ts';
 
 export const fileLoad: OrchestrationDefinition = {
   kind: 'orchestration',
@@ -94,4 +93,55 @@ function checkMembers(columns: readonly FileColumn[], dialect: Dialect) {
     findFault: ([members = '']: readonly string[]) =>
       members === '' ? undefined : findMissingMember(JSON.parse(members), names),
   };
+}
+
+const quote = (text: string) => `"${text}"`;
+
+/** Characters that people separate cells by. */
+const separators = [',', ';', '\t', '|'];
+
+/**
+ * What is wrong with the header, or undefined. The columns of a CSV file are taken in their order: with other
+ * names in its header that is a choice, but with the same names in another order the values go astray.
+ * @param columns the names that the component gives; none if it gives none
+ */
+function findHeaderFault(
+  header: readonly string[],
+  columns: readonly string[],
+  delimiter: string,
+): string | undefined {
+  const [only = ''] = header;
+  const separator = separators.find((each) => each !== delimiter && only.includes(each));
+  if (header.length === 1 && columns.length === 0 && separator !== undefined) {
+    const shown = separator === '\t' ? 'tabs' : quote(separator);
+    return `the header has one column, ${quote(only)}, with ${shown} in its name: set the delimiter of the file, or name this column`;
+  }
+  const [found, named] = [header, columns].map((names) => names.map((each) => each.trim().toLowerCase()));
+  if (found === undefined || named === undefined) return undefined;
+  const isSame = (left: readonly string[], right: readonly string[]) =>
+    left.length === right.length && left.every((each, index) => each === right[index]);
+  if (isSame(found, named) || !isSame(found.toSorted(), named.toSorted())) return undefined;
+  return `its header is ${header.map(quote).join(', ')}, but the columns are named in the order ${columns.map(quote).join(', ')}: name them in the order of the file`;
+}
+
+/** Names in a message. */
+const shownLimit = 10;
+
+/**
+ * What is wrong, or undefined. A column that no record has would be NULL in all rows: usually its name is
+ * misspelled, or has another case.
+ */
+function findMissingMember(members: readonly string[], columns: readonly string[]): string | undefined {
+  const missing = columns.find((column) => !members.includes(column));
+  if (missing === undefined) return undefined;
+  const nearest = findNearestName(missing, members);
+  const shown = members
+    .slice(0, shownLimit)
+    .map((name) => JSON.stringify(name))
+    .join(', ');
+  const hint =
+    nearest === undefined
+      ? `its records have ${shown}${members.length > shownLimit ? ', …' : ''}`
+      : `did you mean ${JSON.stringify(nearest)}?`;
+  return `no record has the member ${JSON.stringify(missing)}; ${hint}`;
 }

@@ -7,9 +7,8 @@ import { describeUnknownType, findDefinition, listComponentTypes } from '../comp
 import { listConnectionSecrets } from '../connectors/connection-properties.ts';
 import type { EndpointSource } from '../connectors/load/endpoint-load.ts';
 import { createSuggestions, type Suggestions } from '../format/nearest.ts';
-import type { Pipeline, PlainMap } from '../format/pipeline.ts';
-import type { Draft, Notes } from './finding.ts';
-import { checkAttempts } from './validate-attempts.ts';
+import type { Attempts, Pipeline, PlainMap, WrongAttempt } from '../format/pipeline.ts';
+import type { Draft, Notes, Report } from './finding.ts';
 import { checkOrchestration } from './validate-orchestration.ts';
 import { checkEffect, checkParameterNames } from './validate-parameters.ts';
 import { checkPlan } from './validate-plan.ts';
@@ -121,4 +120,36 @@ function checkFiles(
     if (!(isFileAddress(path) && remote.includes(parameter)))
       notes.ask({ asks: 'file', component, at: ['parameters', parameter], path });
   }
+}
+
+interface RepeatedComponent {
+  readonly name: string;
+  readonly type: string;
+  readonly attempts?: Attempts;
+  readonly wrongAttempts?: readonly WrongAttempt[];
+}
+
+/** Components that cannot fail or only pass on. */
+const passing: readonly string[] = ['start', 'and', 'or', 'end-success', 'end-failure'];
+
+/** Checks `retries`, `retryDelay` and `timeout` of a component. */
+function checkAttempts(
+  { name: component, type, attempts, wrongAttempts = [] }: RepeatedComponent,
+  definition: ComponentDefinition,
+  report: Report,
+): void {
+  for (const { member, message } of wrongAttempts)
+    report({ component, at: [member], code: 'invalid-parameter', message, level: 'error' });
+  if (attempts === undefined) return;
+  const warn = (at: string, message: string) =>
+    report({ component, at: [at], code: 'no-effect', message, level: 'warning' });
+  const first = attempts.timeoutSeconds === undefined ? 'retries' : 'timeout';
+  if (definition.kind === 'transformation' && !definition.output) {
+    // Without them the run could take longer than the file says.
+    const message = `${type} runs as a part of its outputs, so "retries", "retryDelay" and "timeout" do nothing here: move them to the output`;
+    report({ component, at: [first], code: 'no-effect', message, level: 'error' });
+  } else if (passing.includes(type))
+    warn(first, `${type} only passes on, so "retries", "retryDelay" and "timeout" do nothing here`);
+  else if (attempts.delaySeconds > 0 && attempts.retries === 0)
+    warn('retryDelay', '"retryDelay" does nothing without "retries": add "retries" or remove it');
 }

@@ -1,4 +1,5 @@
 /** The HTTP server: what all routes share, and the routes of all slices. */
+
 import { type Operation, openApiDocument, operations } from '@headgate/contract';
 import Fastify, {
   type FastifyInstance,
@@ -17,7 +18,6 @@ import { compressAnswers } from './http/compression.ts';
 import { boundConnections, chooseConnectionBounds, handshakeMilliseconds } from './http/connection-bounds.ts';
 import { type Cors, createCors } from './http/cors.ts';
 import { createMethodTable, type MethodsOf } from './http/methods.ts';
-import { requireOneHost } from './http/one-host.ts';
 import { protectAnswers } from './http/page-headers.ts';
 import { answerProblem, explainFailure, renderUnreadableRequest } from './http/problem-answers.ts';
 import { serveProblemPages } from './http/problem-pages.ts';
@@ -214,4 +214,19 @@ function serveDocuments(app: FastifyInstance, { config, version }: Dependencies)
     return reply.header('content-type', 'application/json').send(document);
   });
   serveProblemPages(app, config.problemTypeBase);
+}
+
+/**
+ * Throws `malformed-request` for a request with more than one `Host` (RFC 9112 §3.2): a proxy may have judged the
+ * one, and Node takes the other.
+ */
+function requireOneHost({ raw: { rawHeaders } }: FastifyRequest, reply: FastifyReply): void {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
+  if (hosts < 2) return;
+  reply.raw.setHeader('connection', 'close');
+  throw problem('malformed-request');
 }

@@ -1,15 +1,23 @@
 /** Carries out a component's action over the ports. An error thrown here fails the component. */
-import { type Action, evaluateExpression, pipelineTypeOf } from '@headgate/pipelines';
+import {
+  type Action,
+  type CallArguments,
+  ExpressionError,
+  type ExpressionValue,
+  evaluateExpression,
+  interpolate,
+  type PipelineType,
+  type PlannedScript,
+  pipelineTypeOf,
+  shorten,
+} from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from '../context/action-context.ts';
+import type { RunArtifact } from '../context/run-context.ts';
+import { waitUnlessHalted } from '../context/waiting.ts';
 import { loadEndpoint } from '../endpoints/endpoint-load.ts';
 import { nameFile, openFileToRead, requireLoadable, writeFileAtomically } from '../files/files.ts';
-import { assertChecks } from './assertion.ts';
-import { runCalledPipeline, runPipelineUnderTest } from './call.ts';
-import { isTrue } from './condition.ts';
 import { iterateFiles } from './file-search.ts';
 import { iterate, iterateQuery } from './iteration.ts';
-import { retry } from './retry.ts';
-import { execute, executeFile } from './script.ts';
 import { runScript } from './script-action.ts';
 import { assign, changeGrid, queryGrid, queryScalars } from './variable-actions.ts';
 
@@ -94,3 +102,119 @@ const performers: Performers = {
     return { ...success, rowCount };
   },
 };
+
+/** Runs SQL statements, of a component or in a file of the artifact. */
+async function execute(
+  { statements, notes = [] }: PlannedScript,
+  { run }: ActionContext,
+): Promise<ActionResult> {
+  const { rowCount } = await run.context.warehouse.executeScript(statements);
+  const message = [...new Set(notes)].join('\n');
+  return { status: 'SUCCESS', rowCount, ...(message === '' ? {} : { message }) };
+}
+
+async function executeFile(
+  { path, resolve, plan }: Extract<Action, { action: 'execute-file' }>,
+  context: ActionContext,
+): Promise<ActionResult> {
+  const { run, evaluation } = context;
+  const text = await run.artifact.files.read(path);
+  if (text === undefined)
+    return {
+      status: 'FAILED',
+      message: `${run.artifact.title} has no file "${path}": publish it with the pipelines or correct the name`,
+    };
+  try {
+    const script = resolve ? String((await interpolate(text, evaluation)) ?? '') : text;
+    return await execute(plan(script), context);
+  } catch (error) {
+    throw new Error(`${path}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+}
+
+/** Runs a target again until it succeeds. */
+async function retry(
+  { target, retries, delaySeconds }: Extract<Action, { action: 'retry' }>,
+  { run: { context }, evaluation, runTarget }: ActionContext,
+): Promise<ActionResult> {
+  const attempts = retries + 1;
+  for (let attempt = 1; ; attempt += 1) {
+    const place = { label: `attempt ${attempt} of ${attempts}`, attempt };
+    const result = await runTarget(target, evaluation, place);
+    if (result.status === 'CANCELLED') return result;
+    const counted = `${attempt} ${attempt === 1 ? 'attempt' : 'attempts'}`;
+    if (result.status === 'SUCCESS') return { status: 'SUCCESS', message: `succeeded after ${counted}` };
+    if (attempt === attempts)
+      return { status: 'FAILED', message: `failed after ${counted}: ${result.message ?? 'no message'}` };
+    const halted = (await waitUnlessHalted(context, delaySeconds(attempt) * 1_000)) ?? context.findHalt();
+    if (halted !== undefined) return halted;
+  }
+}
+
+/** Checks the rows of queries. */
+async function assertChecks(
+  { checks, fault: found }: Extract<Action, { action: 'assert' }>,
+  { run, component }: ActionContext,
+): Promise<ActionResult> {
+  const { warehouse, request, asserts } = run.context;
+  let counted: number | undefined;
+  let fault = found;
+  for (const check of checks) {
+    if (fault !== undefined) break;
+    const { rows } = await warehouse.query(check.query, request.bounds.variableRows);
+    if (check.counts) counted = Number(rows[0]?.[0]);
+    fault = check.verify(rows);
+  }
+  asserts?.add({ path: run.pipeline.path, component: component.name }, fault);
+  const rowCount = counted === undefined ? {} : { rowCount: counted };
+  if (fault !== undefined) return { status: 'FAILED', message: fault.message, ...rowCount };
+  return { status: 'SUCCESS', ...rowCount };
+}
+
+/** Runs another pipeline for a component. */
+async function runCalledPipeline(
+  { pipelineName, scalars, grids }: CallArguments & { pipelineName: string },
+  { artifact, type }: { artifact: RunArtifact; type: PipelineType | undefined },
+  { run, step, evaluation, restarted }: ActionContext,
+): Promise<ActionResult> {
+  const { context, chain } = run;
+  const pipelineRunId = context.ports.newId();
+  const scope = evaluation.scope;
+  const onFound = (path: string) =>
+    step.change({ childPipeline: { id: pipelineRunId, name: `${artifact.checked.prefix}${path}` } });
+  const continued = restarted?.run === undefined ? undefined : context.request.restart?.runs[restarted.run];
+  const call = {
+    ...{ name: pipelineName, type, artifact, onFound, pipelineRunId, chain, scope, scalars, grids },
+    ...(continued === undefined ? {} : { restarted: continued }),
+  };
+  // The statements of the called pipeline belong to its own steps.
+  const within = { ...context, warehouse: context.warehouse.watch(() => () => undefined) };
+  const { scope: childScope, ...outcome } = await context.call(call, within);
+  return { ...outcome, ...(childScope === undefined ? {} : { childScope }), fromChild: true };
+}
+
+/** @throws Error unless the run is a test */
+async function runPipelineUnderTest(
+  action: Extract<Action, { action: 'run-pipeline-under-test' }>,
+  context: ActionContext,
+): Promise<ActionResult> {
+  const { artifact, pipeline } = context.run;
+  if (context.run.context.asserts === undefined)
+    throw new Error(
+      `a test runs by itself, not as a part of another pipeline: start ${pipeline.path}, or run it by a test execution`,
+    );
+  return runCalledPipeline(action, { artifact, type: pipelineTypeOf(action.pipelineName) }, context);
+}
+
+/** Whether a condition holds. Stricter than JavaScript, in which any other text is true, even a condition in quotes. */
+function isTrue(value: ExpressionValue): boolean {
+  if (typeof value === 'boolean') return value;
+  if (typeof value === 'number') return value !== 0;
+  const word = value?.trim().toLowerCase();
+  if (word === 'true' || word === 'yes') return true;
+  if (word === 'false' || word === 'no') return false;
+  const yielded = value === null ? 'nothing' : JSON.stringify(shorten(value));
+  throw new ExpressionError(
+    `the condition yields ${yielded}, which is neither true nor false: write a comparison without quotes around it, as in n > 5`,
+  );
+}

@@ -1,9 +1,8 @@
 /** Finds the files of a file-iterator in the artifact and in the agent's files folder. */
-import type { Action, FileSearch, FoundFile } from '@headgate/pipelines';
+import { type Action, compilePattern, type FileSearch, type FoundFile } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from '../context/action-context.ts';
 import { FileError } from '../files/run-files.ts';
 import type { ArtifactFiles, RunPorts } from '../ports/ports.ts';
-import { selectMatching } from './file-pattern.ts';
 import { iterate } from './iteration.ts';
 
 /** Paths below the folder of the search, and the path in the artifact of each that is published. */
@@ -93,4 +92,18 @@ function describeSearch(
   if (matching === 0) return `none of the ${files} files in ${place} matches ${pattern}`;
   if (chosen === matching) return undefined;
   return `${matching - chosen} more files match, beyond maxIterations`;
+}
+
+/**
+ * The paths whose name, path below the folder, or whole path matches the pattern.
+ *
+ * @throws ParameterError
+ */
+async function selectMatching(paths: readonly string[], { pattern, folder }: FileSearch): Promise<string[]> {
+  if (pattern === '') return [...paths];
+  const matches = await compilePattern('filterRegex', pattern);
+  const prefix = folder === '' ? '' : `${folder}/`;
+  return paths.filter(
+    (path) => matches(path) || matches(path.slice(path.lastIndexOf('/') + 1)) || matches(prefix + path),
+  );
 }

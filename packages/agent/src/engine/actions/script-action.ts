@@ -3,10 +3,10 @@ import { type Action, isGrid, resolveDefaults, resolveScript, type Variable } fr
 import type { ScriptEnd, ScriptJob, ScriptStream, SentRequest } from '../../scripts/script-job.ts';
 import { readRequest } from '../../scripts/script-message.ts';
 import type { ActionContext, ActionResult } from '../context/action-context.ts';
-import { getMessage } from '../context/run-context.ts';
+import { getMessage, type RunContext } from '../context/run-context.ts';
 import { readFileText } from '../files/files.ts';
 import type { LogSource } from '../ports/ports.ts';
-import { runScriptSql } from './script-sql.ts';
+import { isQuery } from '../session/reading-sql.ts';
 
 type RunScriptAction = Extract<Action, { action: 'run-script' }>;
 
@@ -131,4 +131,29 @@ function createMessage({ message }: ScriptEnd, printed: readonly string[]): stri
     lines.unshift(line);
   }
   return [...(message === undefined ? [] : [message]), ...lines].join('\n');
+}
+
+/** Rows that a script gets at once. */
+const rowLimit = 100_000;
+
+/**
+ * Runs the SQL of a script: a query gives its rows, another statement the number of rows that it changed.
+ *
+ * @throws SqlError, or Error of the warehouse
+ */
+async function runScriptSql(
+  { warehouse, dialect }: Pick<RunContext, 'warehouse' | 'dialect'>,
+  written: string,
+): Promise<{ columns: string[]; rows: unknown[][] }> {
+  const statements = dialect.user.script(written);
+  const [only] = statements;
+  if (only === undefined) throw new Error('the SQL contains no statement: write one');
+  const isPlain =
+    only.before.length + only.after.length === 0 && only.onlyIf === undefined && only.listed === undefined;
+  if (statements.length === 1 && isPlain && isQuery(only.sql)) return warehouse.query(only.sql, rowLimit);
+  const effective = statements.filter(({ sql }) => sql !== '');
+  if (effective.length === 0)
+    return { columns: ['status'], rows: [[statements.flatMap(({ notes }) => notes).join('\n')]] };
+  const { rowCount } = await warehouse.executeScript(effective);
+  return { columns: ['number of rows'], rows: [[rowCount]] };
 }

@@ -1,11 +1,13 @@
 /** Runs a root pipeline and the pipelines it calls, over the ports. */
 import {
+  createDeclaredVariable,
   createDuckdb,
   createExpressionEngine,
   createProjectVariable,
   createScope,
   expressionBytesLimit,
   expressionMillisecondsLimit,
+  findSecretOfDefault,
   iterationLimit,
   listCandidatePaths,
   type Orchestration,
@@ -14,8 +16,11 @@ import {
   pipelinePath,
   pipelineTypeOf,
   setArguments,
+  setDefault,
   stepLimit,
   type Transformation,
+  type Variable,
+  type VariableDeclaration,
   type VariableScope,
   variableRowLimit,
 } from '@headgate/pipelines';
@@ -41,7 +46,6 @@ import { createSession } from '../session/session.ts';
 import { describeError } from '../session/sql-failure.ts';
 import { createOwnArtifact, createSharedArtifacts } from './artifact.ts';
 import { runOrchestration } from './orchestration.ts';
-import { readOwnVariables } from './own-variables.ts';
 import { createRunCheck } from './run-check.ts';
 import { createRunSecrets, type RunSecrets } from './run-secrets.ts';
 import { refuseUnsafeTest } from './test-check.ts';
@@ -241,4 +245,28 @@ async function findSoundPipeline(context: RunContext, call: PipelineCall): Promi
 function describeChain(chain: readonly string[]): string {
   const shown = chain.length <= 8 ? chain : [...chain.slice(0, 4), '…', ...chain.slice(-2)];
   return shown.join(' → ');
+}
+
+/**
+ * Reads the variables of a starting pipeline with their default values. A default may be a secret.
+ *
+ * @param given names of variables that get another value, so that a secret as default is not read
+ * @throws VariableError, or Error if a secret cannot be read
+ */
+function readOwnVariables(
+  context: RunContext,
+  pipeline: Pipeline,
+  given: ReadonlySet<string>,
+): Promise<Variable[]> {
+  async function createVariable(declaration: VariableDeclaration): Promise<Variable> {
+    const secret = findSecretOfDefault(declaration.defaultValue);
+    if (secret === undefined) return createDeclaredVariable(declaration);
+    if (given.has(declaration.name)) return createDeclaredVariable({ ...declaration, defaultValue: '' });
+    const defaultValue = await context.readSecret(secret).catch((error) => {
+      throw new Error(`${pipeline.path}: the variable "${declaration.name}": ${getMessage(error)}`);
+    });
+    // A secret's value is never a template.
+    return setDefault(createDeclaredVariable({ ...declaration, defaultValue: '' }), defaultValue);
+  }
+  return Promise.all([...pipeline.variables.values()].map(createVariable));
 }

@@ -1,9 +1,13 @@
 import {
   environmentRoles,
+  type GivenPermission,
+  type Grant,
   getMe,
   getProjectAccess,
+  type HeldRole,
   type Permission,
   permissions,
+  placePermissions,
   projectRoles,
   shownRoles,
 } from '@headgate/contract';
@@ -13,7 +17,6 @@ import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { encodeRoles, findRequiredRoles } from '../../kernel/security/permissions.ts';
 import { caller, environmentExists, projectAccessPage } from './access.store.ts';
-import { givesPermission, listGivenPermissions } from './access.ts';
 
 /** Without a wanted permission, any role will do. Of the account roles, only SUPER_ADMIN gives access to a project. */
 const anyRole = {
@@ -69,5 +72,26 @@ export function accessRoutes({ read }: Endpoints): void {
       permissions: listGivenPermissions(roles),
     }));
     return { body: { page: query.page, results, size: limit, total } };
+  });
+}
+
+/** By the permission table that rights() enforces. A test compares the two for many roles. */
+const columns = { ACCOUNT: 'account', PROJECT: 'project', ENVIRONMENT: 'environment' } as const;
+
+/** Whether a role at a level has a permission there. */
+function givesPermission({ role, level }: Pick<HeldRole, 'role' | 'level'>, permission: Permission) {
+  const grant: Grant = permissions[permission];
+  const roles: readonly string[] = grant[columns[level]];
+  return roles.includes(role);
+}
+
+/** What the roles of one principal give in a project. */
+function listGivenPermissions(roles: readonly HeldRole[]): GivenPermission[] {
+  return placePermissions.flatMap((permission): GivenPermission[] => {
+    const giving = roles.filter((role) => givesPermission(role, permission));
+    if (giving.length === 0) return [];
+    if (giving.some(({ level }) => level !== 'ENVIRONMENT')) return [{ permission }];
+    const names = giving.flatMap(({ environmentName }) => environmentName ?? []);
+    return [{ permission, environmentNames: [...new Set(names)].toSorted() }];
   });
 }

@@ -1,8 +1,11 @@
 import { compareArtifacts, createArtifact, getArtifact, getAsset, listArtifacts } from '@headgate/contract';
 import { requireRow } from '../../kernel/database/database.ts';
+import type { Answered } from '../../kernel/endpoint/call.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
+import { warningHeader } from '../../kernel/http/ignored-members.ts';
 import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
+import { renderJson } from '../../kernel/http/render-json.ts';
 import { type Blobs, type BlobWriter, createDiscardingWriter } from '../blobs/index.ts';
 import { createRetainedFiles, type Reviewer } from '../quality-rules/index.ts';
 import {
@@ -19,10 +22,11 @@ import {
 import { comparisonOfVersions } from './comparison.store.ts';
 import { addGateErrors, judgeReferences, listNamesBy, publishVersion } from './publication.ts';
 import { publishedPipelineRoutes } from './published-pipeline.routes.ts';
-import { createPipelineChecks } from './reading/pipeline-checks.ts';
+import { type Checked, createPipelineChecks } from './reading/pipeline-checks.ts';
 import type { PipelineReader } from './reading/pipeline-reader.ts';
+import { requireFiles, requireNoErrors } from './strict-upload.ts';
+import type { Upload } from './upload/collection.ts';
 import { readUpload, type UploadLimits } from './upload/upload.ts';
-import { describeDryRun } from './upload-dry-run.ts';
 import { findUploadWarning } from './upload-warnings.ts';
 import { type VersionStateServices, versionStateRoutes } from './version-state.routes.ts';
 
@@ -168,4 +172,33 @@ function assetRoute({ file }: Endpoints, blobs: Blobs): void {
       },
     };
   });
+}
+
+interface DryUpload {
+  versionName: string;
+  upload: Upload;
+  checked: Checked;
+  isStrict: boolean;
+}
+
+/**
+ * `?dryRun=true` of an upload: what it would publish, or why it would be refused. Throws `strict-upload-refused` and
+ * `empty-upload`.
+ */
+async function describeDryRun(
+  { versionName, upload, checked, isStrict }: DryUpload,
+  { warning }: { warning?: string },
+): Promise<Answered> {
+  if (isStrict) requireNoErrors(checked);
+  requireFiles(upload);
+  const { manifest, ignored } = upload;
+  const body = {
+    ignoredResources: ignored,
+    versionName,
+    ...checked.told,
+    digest: manifest.digest,
+    assets: manifest.files.map(({ path }) => path),
+  };
+  const headers = warning === undefined ? {} : { [warningHeader]: warning };
+  return { status: 200, headers, body: await renderJson(body) };
 }

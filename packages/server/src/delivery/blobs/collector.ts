@@ -11,6 +11,8 @@
  * The order of the steps is that of the references: manifests with their chunks, blobs, rows of objects,
  * objects.
  */
+
+import { buffer } from 'node:stream/consumers';
 import type { Database } from '../../kernel/database/database.ts';
 import { createFailureLog, type FailureLog } from '../../kernel/failure-log.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
@@ -18,7 +20,10 @@ import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
 import { computeRest, type Rest, runExclusively } from '../../kernel/retention/retention.ts';
 import type { BlobServices } from './blob-writer.ts';
 import {
+  announceObject,
+  type BlobOfObject,
   batchRows,
+  blobsOfObject,
   buildManifestStatements,
   condemnUnlisted,
   doomObjects,
@@ -27,12 +32,13 @@ import {
   findKnownObjects,
   type ManifestStatements,
   type ManifestUse,
+  moveToObject,
   nextAccounts,
   removeCondemnedBlobs,
   removeUnlistedChunks,
   sparseObjects,
 } from './collection.store.ts';
-import { rewriteObject } from './rewriting.ts';
+import { createPack } from './pack.ts';
 import { forgetObject, holdBlobsAlone } from './taking.store.ts';
 
 export interface CollectorServices extends BlobServices {
@@ -227,4 +233,32 @@ function openPass(
       });
     }
   };
+}
+
+/**
+ * Rewrites a pack of which most bytes are unused: moves the used blobs to a new pack.
+ *
+ * The old object stays for the grace period, so that running readers can finish. After a failure the
+ * collector finds the new object like that of an unfinished upload.
+ */
+async function rewriteObject(services: BlobServices, accountId: string, key: string): Promise<void> {
+  const { database, objects, clock, newId } = services;
+  const pack = createPack(newId());
+  for (const blob of await database.read(blobsOfObject, { account_id: accountId, object_key: key }))
+    pack.add(blob.digest, await readBytes(services, accountId, key, blob));
+  await announceObject(database.read, accountId, pack.key, clock.now());
+  await objects.put(accountId, pack.key, pack.chunks);
+  await database.transaction((tx) => moveToObject(tx, accountId, key, pack, clock.now()));
+}
+
+async function readBytes(
+  { objects }: BlobServices,
+  accountId: string,
+  key: string,
+  { size, object_offset: start }: BlobOfObject,
+): Promise<Buffer> {
+  const stream = await objects.read(accountId, key, { start, length: size });
+  const bytes = stream && (await buffer(stream));
+  if (bytes?.length !== size) throw new Error(`the object ${accountId}/${key} is missing or incomplete`);
+  return bytes;
 }

@@ -1,12 +1,12 @@
 /** Writes commits, and moves refs. */
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import type { Writable } from 'node:stream';
 import { problem } from '../../kernel/http/problems.ts';
-import { checkCommitObjects } from './commit-check.ts';
 import type { Git, GitCall } from './git.ts';
+import { strictOption } from './git-environment.ts';
 import type { CommitWrite, FileWrite, WrittenCommit } from './git-repository.ts';
-import { makeIncomingObjects } from './incoming-objects.ts';
+import { type IncomingObjects, makeIncomingObjects } from './incoming-objects.ts';
 import { measureObjects } from './object-sizes.ts';
 
 const noObject = '0'.repeat(40);
@@ -143,3 +143,34 @@ export async function moveRefs(
   if (isMany) await git.run(['pack-refs', '--all', '--prune'], call);
   return undefined;
 }
+
+/**
+ * Checks the objects of a commit as those of a push: an ordinary git must be able to clone what was written.
+ *
+ * @throws `invalid-repository-file`
+ */
+async function checkCommitObjects(
+  git: Git,
+  call: GitCall,
+  incoming: IncomingObjects,
+  files: readonly FileWrite[],
+): Promise<void> {
+  for (const pack of await incoming.listPacks()) {
+    const { code, stderr } = await git.run(['index-pack', '--verify', strictOption, pack], call);
+    if (code !== 0) throw explainRefusal(stderr, files);
+  }
+}
+
+/** `error: object <id>: <rule>: <words>` */
+function explainRefusal(stderr: string, files: readonly FileWrite[]) {
+  const [, objectId, words] = /object ([0-9a-f]{40}): (.+)$/m.exec(stderr) ?? [];
+  if (objectId === undefined || words === undefined)
+    return problem('git-failed', { command: 'index-pack', words: stderr });
+  const path = files.find(({ content }) => content !== undefined && hashBlob(content) === objectId)?.path;
+  // A tree has no path of its own, and the file may be one of an earlier commit.
+  const named = path ?? (words.startsWith('gitmodules') ? '.gitmodules' : (files[0]?.path ?? ''));
+  return problem('invalid-repository-file', { path: named, reason: `Git refuses it: ${words}.` });
+}
+
+const hashBlob = (content: Uint8Array) =>
+  createHash('sha1').update(`blob ${content.length}\0`).update(content).digest('hex');

@@ -1,19 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { chownSync, existsSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createOwnerTurns } from '../../kernel/http/owner-turns.ts';
 import { problem, withHeaders } from '../../kernel/http/problems.ts';
 import type { Log } from '../../kernel/log.ts';
-import { cleanGitWords } from './clean-words.ts';
 import type { Git, GitCall, GitProcess, GitResult, Scratch } from './git.ts';
 import { createGitEnvironment } from './git-environment.ts';
 import { findGitProgram, type GitProgram, type GitUser } from './git-program.ts';
 import type { Launch } from './launch-messages.ts';
 import { launchProgram } from './launcher.ts';
-import { protectSettings } from './repository-settings.ts';
 
 export interface GitOptions {
   /** For temporary files, and the home of git. Absolute; belongs to `user`. */
@@ -244,4 +242,43 @@ async function writeOwnFile(path: string, content: string, user: GitUser | undef
     if (failure.code !== 'EEXIST') throw failure;
   });
   if (user !== undefined) chownSync(path, user.uid, user.gid);
+}
+
+/** Words of git for people: without the server's paths, addresses and what looks like a credential. */
+export function cleanGitWords(text: string, folders: readonly string[]): string {
+  let words = text;
+  for (const folder of folders) words = words.replaceAll(folder, '(repository)');
+  return words
+    .replaceAll(/(?<![a-z0-9+.-])[a-z0-9+.-]+:\/\/[^\s'"]+/gi, '(address)')
+    .replaceAll(/\b(authorization|proxy-authorization|extraheader)\b[^\n]*/gi, '$1: (hidden)')
+    .replaceAll(/[^\P{Cc}\n\t]/gu, '')
+    .trim();
+}
+
+const settingsFile = `[core]
+	repositoryformatversion = 0
+	filemode = true
+	bare = true
+`;
+/** Files by which a repository would borrow objects, read attributes or graft commits. */
+const unwanted = ['objects/info/alternates', 'info/attributes', 'info/grafts', 'config.worktree', 'hooks'];
+
+/**
+ * Protects the files of a bare repository that decide what git does. They are ours: before each use they are
+ * compared with what they must be, and written again if something changed them.
+ *
+ * @throws if the folder is not a bare repository of ours */
+async function protectSettings(folder: string, user: GitUser | undefined): Promise<void> {
+  const path = join(folder, 'config');
+  const found = await lstat(path).catch(() => undefined);
+  const isOurs = found?.isFile() === true && (await readFile(path, 'utf8')) === settingsFile;
+  if (!isOurs) await writeSettings(folder, path, user);
+  for (const name of unwanted) await rm(join(folder, name), { recursive: true, force: true });
+}
+
+async function writeSettings(folder: string, path: string, user: GitUser | undefined): Promise<void> {
+  const temporary = join(folder, `config.${randomUUID()}`);
+  await writeFile(temporary, settingsFile, { mode: 0o600, flag: 'wx' });
+  if (user !== undefined) chownSync(temporary, user.uid, user.gid);
+  await rename(temporary, path);
 }

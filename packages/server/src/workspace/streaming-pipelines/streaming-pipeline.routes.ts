@@ -5,7 +5,9 @@ import {
   getStreamingPipeline,
   getStreamingPipelineStatus,
   listStreamingPipelines,
+  type StreamingCommand,
   type StreamingPipelineBody,
+  type StreamingStatus,
   streamingCommands,
   updateStreamingPipeline,
 } from '@headgate/contract';
@@ -34,7 +36,6 @@ import {
   updateStreamingPipelineRow,
   updateStreamingStatus,
 } from './streaming-pipeline.store.ts';
-import { moves } from './streaming-status.ts';
 
 export function streamingPipelineRoutes(endpoints: Endpoints): void {
   readingRoutes(endpoints);
@@ -170,3 +171,19 @@ function buildStreamingEvent(
   const subject = { type: 'streaming-pipeline', id: row.streaming_pipeline_id, name: row.name };
   return { name, projectId, subject, ...states };
 }
+
+type Move =
+  | { to: StreamingStatus; problem?: undefined }
+  | { problem: 'streaming-not-supported' | 'streaming-pipeline-not-running' };
+
+/** What a command does in each state. */
+const moves: Readonly<Record<StreamingCommand, Readonly<Record<StreamingStatus, Move>>>> = {
+  START: {
+    stopped: { problem: 'streaming-not-supported' },
+    running: { problem: 'streaming-not-supported' },
+  },
+  STOP: {
+    stopped: { problem: 'streaming-pipeline-not-running' },
+    running: { to: 'stopped' },
+  },
+};

@@ -8,14 +8,20 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
-import type { IgnoredPipeline, IgnoredResource } from '@headgate/contract';
-import { connectorProfileName, type Unreadable } from '@headgate/pipelines';
+import { connectorProfileBytes, type IgnoredPipeline, type IgnoredResource } from '@headgate/contract';
+import {
+  connectorProfileName,
+  describeProfileFinding,
+  outlineProfile,
+  type ProfileOutline,
+  readProfileText,
+  type Unreadable,
+} from '@headgate/pipelines';
 import { problem } from '../../../kernel/http/problems.ts';
 import type { BlobWriter, KeptBlobs } from '../../blobs/index.ts';
 import type { PipelineChecks } from '../reading/pipeline-checks.ts';
 import { isPipelinePath, type PipelineDescription } from '../reading/pipeline-description.ts';
 import { findAssetNameFault, normalizeName, requireNoFileAsFolder } from './asset-name.ts';
-import { readProfileFile } from './connector-profile-file.ts';
 import { createGitFiles, isGitFile } from './git-files.ts';
 import { buildManifest, type Manifest, type ManifestFile } from './manifest.ts';
 
@@ -161,4 +167,27 @@ function createBatches(writer: BlobWriter): Batches {
       return writer.finish();
     },
   };
+}
+
+type ProfileFile =
+  | { outline: ProfileOutline; fault?: undefined }
+  | { outline?: undefined; fault: Unreadable };
+
+/**
+ * What pipelines name in a connector profile, or why it cannot be used. A run uses the profile of its version, so
+ * it must be readable.
+ */
+function readProfileFile(bytes: Buffer): ProfileFile {
+  if (bytes.length > connectorProfileBytes) {
+    const reason = `it has ${bytes.length} bytes; a connector profile has at most ${connectorProfileBytes}`;
+    return { fault: { reason, line: 1 } };
+  }
+  const { profile, findings } = readProfileText(bytes.toString('utf8'));
+  if (profile !== undefined) return { outline: outlineProfile(profile) };
+  const [first = { path: '', message: 'it cannot be read' }] = findings;
+  const more = findings.length === 1 ? '' : ` (and ${findings.length - 1} more)`;
+  const reason = describeProfileFinding(first);
+  // A fault of the syntax says where it is.
+  const line = Number(/\(line (\d+) /.exec(reason)?.[1] ?? 1);
+  return { fault: { reason: `${reason}${more}`, line } };
 }
