@@ -349,3 +349,34 @@ test('an end under a lease of before changes nothing', async () => {
   await slow.wait();
   assert.equal((await readWork(id))?.interruptions, 1);
 });
+
+test('a lease is extended also while the clock of the server stands still', async (t) => {
+  const id = await insert();
+  const gate = Promise.withResolvers<void>();
+  let isLost = false;
+  const worker = createWorker({
+    async run(held, signal) {
+      signal.addEventListener('abort', () => {
+        isLost = true;
+      });
+      await gate.promise;
+      await end(held);
+    },
+  });
+  const readTouched = async () => {
+    const [row] = await server.database.query('select xmin::text from server_work where work_id = $1', [id]);
+    return row?.xmin;
+  };
+  await worker.look();
+  const { now } = performance;
+  let passed = 0;
+  t.mock.method(performance, 'now', () => now.call(performance) + passed);
+  for (let time = 0; time < 3; time += 1) {
+    const before = await readTouched();
+    passed += leaseSeconds * 500;
+    await waitUntil('another extension', 120, async () => (await readTouched()) !== before);
+  }
+  assert.equal(isLost, false);
+  gate.resolve();
+  await worker.wait();
+});
