@@ -44,10 +44,12 @@ export function createLeases({ database, clock }: { database: Database; clock: C
   async function extendOld(): Promise<void> {
     const [began, now] = [performance.now(), clock.now()];
     for (const { lost, until } of all) if (began > until) lost.abort();
-    // A clock that was moved back makes them old, too.
-    const old = [...all].filter(({ extendedAt, seconds, lost }) => {
+    // By either clock: what other servers see depends on the one that may be moved, and back makes leases old, too.
+    const old = [...all].filter(({ extendedAt, until, seconds, lost }) => {
+      const milliseconds = seconds * 1_000;
       const passed = now.getTime() - extendedAt.getTime();
-      return !lost.signal.aborted && (passed < 0 || passed >= seconds * 1_000 * extendedPart);
+      const isOld = Math.max(passed, began + milliseconds - until) >= milliseconds * extendedPart;
+      return !lost.signal.aborted && (passed < 0 || isOld);
     });
     if (old.length === 0) return;
     const extended = await extendLeases(

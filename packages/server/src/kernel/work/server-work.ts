@@ -51,16 +51,6 @@ export const insertWork = insertStatement('server_work', {
   due_at: 'timestamptz?',
 });
 
-const wake = statement(
-  { parameters: { account_id: 'uuid', work_id: 'uuid', due_at: 'timestamptz' } },
-  'update server_work set due_at = $due_at where account_id = $account_id and work_id = $work_id',
-);
-
-/** After the statements that lock the subject. */
-export function wakeWork(tx: Transaction, accountId: string, workId: string, dueAt: Date): void {
-  tx.send(wake, { account_id: accountId, work_id: workId, due_at: dueAt });
-}
-
 const isHeld = 'account_id = $account_id and work_id = $work_id and epoch = $epoch';
 const pickKey = ({ account_id, work_id, epoch }: HeldKey): HeldKey => ({ account_id, work_id, epoch });
 

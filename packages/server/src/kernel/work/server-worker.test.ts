@@ -5,7 +5,7 @@ import { beforeEach, test } from 'node:test';
 import { startTestServer } from '../../testing/server.ts';
 import { claimDue, silentLeases } from '../../testing/server-work.ts';
 import { waitUntil } from '../../testing/waiting.ts';
-import type { Database, Transaction } from '../database/database.ts';
+import { type Database, statement } from '../database/database.ts';
 import { createLeases } from './lease.ts';
 import { createPlaces } from './places.ts';
 import {
@@ -15,7 +15,6 @@ import {
   LeaseLost,
   releaseWork,
   removeWork,
-  wakeWork,
   writeAsHolder,
 } from './server-work.ts';
 import {
@@ -49,6 +48,11 @@ async function readWork(workId: string) {
     | { due_at: Date | null; lease_until: Date | null; attempts: number; interruptions: number }
     | undefined;
 }
+
+const wake = statement(
+  { parameters: { work_id: 'uuid', due_at: 'timestamptz' } },
+  'update server_work set due_at = $due_at where work_id = $work_id',
+);
 
 const end = (held: HeldWork) => database.transaction((tx) => removeWork(tx, held));
 
@@ -90,7 +94,9 @@ test('a server that lost its lease is told so, and writes nothing', async () => 
     async run(held, signal) {
       const lost = new Promise((resolve) => signal.addEventListener('abort', resolve));
       await lost;
-      const writing = writeAsHolder(database, held, (tx) => wakeWork(tx, account, id, clock.now()));
+      const writing = writeAsHolder(database, held, (tx) =>
+        tx.send(wake, { work_id: id, due_at: clock.now() }),
+      );
       await writing.catch(outcome.resolve);
       throw new Error('it was lost');
     },
@@ -240,12 +246,11 @@ test('what failed is tried again later, and a success forgets it', async () => {
 
 test('a wake that comes while the work is held makes it due again', async () => {
   const id = await insert();
-  const wake = (tx: Transaction) => wakeWork(tx, account, id, clock.now());
   let runs = 0;
   await workOff({
     async run(held) {
       runs += 1;
-      if (runs === 1) await database.transaction(wake);
+      if (runs === 1) await database.read(wake, { work_id: id, due_at: clock.now() });
       await releaseWork(database.read, held, { outcome: 'done', dueAt: null, now: clock.now() });
     },
   });
@@ -343,4 +348,35 @@ test('an end under a lease of before changes nothing', async () => {
   gate.resolve();
   await slow.wait();
   assert.equal((await readWork(id))?.interruptions, 1);
+});
+
+test('a lease is extended also while the clock of the server stands still', async (t) => {
+  const id = await insert();
+  const gate = Promise.withResolvers<void>();
+  let isLost = false;
+  const worker = createWorker({
+    async run(held, signal) {
+      signal.addEventListener('abort', () => {
+        isLost = true;
+      });
+      await gate.promise;
+      await end(held);
+    },
+  });
+  const readTouched = async () => {
+    const [row] = await server.database.query('select xmin::text from server_work where work_id = $1', [id]);
+    return row?.xmin;
+  };
+  await worker.look();
+  const { now } = performance;
+  let passed = 0;
+  t.mock.method(performance, 'now', () => now.call(performance) + passed);
+  for (let time = 0; time < 3; time += 1) {
+    const before = await readTouched();
+    passed += leaseSeconds * 500;
+    await waitUntil('another extension', 120, async () => (await readTouched()) !== before);
+  }
+  assert.equal(isLost, false);
+  gate.resolve();
+  await worker.wait();
 });
