@@ -1,8 +1,8 @@
 /** Carries out a component's action over the ports. An error thrown here fails the component. */
-import { type Action, evaluateExpression, pipelineTypeOf } from '@headgate/pipelines';
+import { type Action, datasetNames, evaluateExpression, pipelineTypeOf } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from '../context/action-context.ts';
 import { loadEndpoint } from '../endpoints/endpoint-load.ts';
-import { findFileToRead, nameFile, requireLoadable, writeFileAtomically } from '../files/files.ts';
+import { nameFile, openFileToRead, requireLoadable, writeFileAtomically } from '../files/files.ts';
 import { assertChecks } from './assertion.ts';
 import { runCalledPipeline, runPipelineUnderTest } from './call.ts';
 import { isTrue } from './condition.ts';
@@ -72,15 +72,15 @@ const performers: Performers = {
   'iterate-files': iterateFiles,
   retry,
   async 'load-file'({ source, before, statement, checks }, { run, step }) {
-    const { ports, warehouse } = run.context;
-    const path = await findFileToRead(ports, run.artifact.files, source);
-    step.nameFile(path, { kind: 'file', name: source });
-    await requireLoadable(checks, path, source, warehouse);
-    const statements = [...before, statement(path)];
+    const { ports, warehouse, limit } = run.context;
+    await using file = await openFileToRead(ports, run.artifact.files, source, limit);
+    step.nameFile(file.path, { kind: 'file', name: datasetNames.file(file.name) });
+    await requireLoadable(checks, file, warehouse);
+    const statements = [...before, statement(file.path)];
     try {
       return { ...success, ...(await warehouse.executeAll({ statements, counted: before.length })) };
     } catch (error) {
-      throw nameFile(error, path, source);
+      throw nameFile(error, file);
     }
   },
   'load-endpoint': loadEndpoint,
@@ -88,7 +88,7 @@ const performers: Performers = {
   async 'unload-file'({ target, statement }, { run, step }) {
     const { ports, warehouse } = run.context;
     const { rowCount } = await writeFileAtomically(ports, target, (path) => {
-      step.nameFile(path, { kind: 'file', name: target });
+      step.nameFile(path, { kind: 'file', name: datasetNames.file(target) });
       return warehouse.execute(statement(path));
     });
     return { ...success, rowCount };
