@@ -76,7 +76,14 @@ async function createDependencies(pipelines: Record<string, string>): Promise<Pi
     warehouses: { duckdb: fixture.driver },
     scripts: { run: async () => assert.fail('no script in these tests') },
     secretReferences: { read: async () => new Secret('canary-of-a-secret') },
-    lineage: { open: () => assert.fail('no lineage of tests'), close: async () => undefined },
+    lineage: {
+      open: () => ({
+        noteStatement: () => undefined,
+        analyze: () => assert.fail('a test has no lineage'),
+        close: () => undefined,
+      }),
+      close: async () => undefined,
+    },
     connectors: {
       open: () => assert.fail('no endpoint in these tests'),
     } as unknown as PipelineExecutionDependencies['connectors'],

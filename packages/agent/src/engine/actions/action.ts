@@ -2,6 +2,7 @@
 import {
   type Action,
   type CallArguments,
+  datasetNames,
   ExpressionError,
   type ExpressionValue,
   evaluateExpression,
@@ -82,7 +83,7 @@ const performers: Performers = {
   async 'load-file'({ source, before, statement, checks }, { run, step }) {
     const { ports, warehouse, limit } = run.context;
     await using file = await openFileToRead(ports, run.artifact.files, source, limit);
-    step.nameFile(file.path, { kind: 'file', name: file.name });
+    step.nameFile(file.path, { kind: 'file', name: datasetNames.file(file.name) });
     await requireLoadable(checks, file, warehouse);
     const statements = [...before, statement(file.path)];
     try {
@@ -96,7 +97,7 @@ const performers: Performers = {
   async 'unload-file'({ target, statement }, { run, step }) {
     const { ports, warehouse } = run.context;
     const { rowCount } = await writeFileAtomically(ports, target, (path) => {
-      step.nameFile(path, { kind: 'file', name: target });
+      step.nameFile(path, { kind: 'file', name: datasetNames.file(target) });
       return warehouse.execute(statement(path));
     });
     return { ...success, rowCount };
