@@ -19,7 +19,7 @@ import { type Finding, table } from './finding.ts';
 import { gitPublication } from './git-publication.ts';
 import { hostile } from './hostile.ts';
 import { pageInLargeAccount } from './large-account.ts';
-import { lineage } from './lineage.ts';
+import { lineageGraph } from './lineage-graph.ts';
 import { migration, migrationsBeside } from './migrations.ts';
 import { permissionCheck } from './permission-check.ts';
 import { projectDeletion } from './project-deletion.ts';
@@ -63,7 +63,7 @@ const works: Record<string, Work> = {
   deletion: projectDeletion,
   directory,
   events: eventsByTime,
-  lineage,
+  'lineage-graph': lineageGraph,
   'event-stream': eventStream,
   webhooks,
   'ai-tasks': aiTasks,
