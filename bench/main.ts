@@ -19,6 +19,7 @@ import { type Finding, table } from './finding.ts';
 import { gitPublication } from './git-publication.ts';
 import { hostile } from './hostile.ts';
 import { pageInLargeAccount } from './large-account.ts';
+import { lineage } from './lineage.ts';
 import { lineageGraph } from './lineage-graph.ts';
 import { migration, migrationsBeside } from './migrations.ts';
 import { permissionCheck } from './permission-check.ts';
@@ -78,6 +79,7 @@ const works: Record<string, Work> = {
   'clone-here': cloneHere,
   'sql-rewriting': sqlRewriting,
   transformation,
+  lineage,
   connectors,
   hostile,
 };

@@ -13,7 +13,7 @@ const ORDERS: readonly FolderOrder[] = [
   {
     base: 'packages/pipelines/src',
     folders: [
-      ...['format', 'expressions', 'sql', 'connectors', 'components'],
+      ...['format', 'expressions', 'sql', 'lineage', 'connectors', 'components'],
       ...['plan', 'validate', 'check', 'documentation'],
     ],
     files: 'last',
@@ -24,6 +24,7 @@ const ORDERS: readonly FolderOrder[] = [
     folders: ['tokens', 'dialect', 'functions', 'rewrite', 'statements'],
     files: 'last',
   },
+  { base: 'packages/pipelines/src/lineage', folders: ['query'], files: 'last' },
   { base: 'packages/pipelines/src/connectors', folders: ['load'], files: 'first' },
   {
     base: 'packages/agent/src/engine',

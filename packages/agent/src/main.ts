@@ -15,6 +15,7 @@ import { lockFolder } from './host/folder-lock.ts';
 import { createFolders, makePrivateFolder } from './host/folders.ts';
 import { followParent } from './host/parent.ts';
 import { readOrMakePrivateFile } from './host/private-file.ts';
+import { createLineage } from './lineage/lineage.ts';
 import { createLog, getReason, type Log, openLogOutput } from './log.ts';
 import { prepareRunCode } from './pool/run-code.ts';
 import { createRunPool, type RunPool } from './pool/run-pool.ts';
@@ -70,6 +71,7 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
     log,
   });
   const watch = watchLoop(log);
+  const lineage = createLineage();
   let runPool: RunPool | undefined;
   let end: 'stopped' | 'restart';
   try {
@@ -116,6 +118,7 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
         takenValues,
         vaults,
         connectors,
+        lineage,
         log,
       }),
       instanceId,
@@ -139,6 +142,7 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
     await Promise.race([connectors.tokens.settle(), realTime.sleep(settleMilliseconds)]);
   } finally {
     await runPool?.close();
+    await lineage.close();
     await Promise.all(Object.values(warehouses).map((warehouse) => warehouse.close()));
     await confinement.close();
     watch.stop();

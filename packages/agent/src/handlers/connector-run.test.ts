@@ -59,7 +59,7 @@ test('the rows are loaded, and the secret is masked in all reports', async () =>
   api.answer(({ headers, query }) => ({
     data: query.get('page') === '1' ? [{ id: 1, said: headers.authorization }, { id: 2 }] : [],
   }));
-  const { status, message, steps } = await scene.run(files(), 'main');
+  const { status, message, steps, lineage } = await scene.run(files(), 'main');
   assert.equal(status, 'SUCCESS', message);
   assert.deepEqual((await database.query('select id, said from orders order by id', 10)).rows, [
     [1, 'Bearer correct-token'],
@@ -68,6 +68,11 @@ test('the rows are loaded, and the secret is masked in all reports', async () =>
   const step = steps.find(({ name }) => name === 'Load');
   assert.equal(step?.rowCount, 2);
   assert.ok(!JSON.stringify(steps).includes('correct-token'));
+  assert.deepEqual(lineage[0]?.inputs, [{ kind: 'api', name: 'custom-shop/Orders' }]);
+  assert.deepEqual(
+    lineage[0]?.outputs.map(({ name, columns }) => [name, columns?.map((column) => column.inputs[0]?.field)]),
+    [['warehouse.main.orders', ['id', 'said']]],
+  );
   assert.deepEqual(readdirSync(scene.filesFolder), []);
 });
 

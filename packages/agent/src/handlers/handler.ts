@@ -1,5 +1,13 @@
 /** Each kind of work has a file with a `Handler`, listed in `registry.ts`. */
-import type { LogLine, RunVariables, Step, TestResult, WorkKind, WorkOf } from '@headgate/contract';
+import type {
+  LogLine,
+  RunVariables,
+  Step,
+  StepLineage,
+  TestResult,
+  WorkKind,
+  WorkOf,
+} from '@headgate/contract';
 import type { Outcome } from '../session/outbox.ts';
 
 export interface WorkContext {
@@ -9,7 +17,8 @@ export interface WorkContext {
    * that has not started to another instance when this one falls silent. Rejects if the work is killed.
    */
   reportStarted(): Promise<void>;
-  step(step: Step): void;
+  /** @param lineage of a step that has succeeded */
+  step(step: Step, lineage?: StepLineage): void;
   /** Reports the result of a test. Only for work that runs tests. */
   tested(result: TestResult): void;
   line(line: Omit<LogLine, 'sequence'>): void;

@@ -5,15 +5,18 @@ import type { ArtifactCache } from '../artifacts/artifact-cache.ts';
 import { describeCancellation, getCanceller } from '../cancellation.ts';
 import type { AgentConfig } from '../config.ts';
 import type { Connectors } from '../connectors/connectors.ts';
+import { sessionLimit } from '../engine/ports/run-messages.ts';
 import { followSignals } from '../followed-signals.ts';
 import { type Folders, makePrivateFolder } from '../host/folders.ts';
+import type { Lineage, RunLineage } from '../lineage/lineage.ts';
+import { createOrderedReports } from '../lineage/ordered-reports.ts';
 import type { Log } from '../log.ts';
 import type { RunPool } from '../pool/run-pool.ts';
 import type { Scripts } from '../scripts/scripts.ts';
 import type { SecretReferences } from '../secrets/secret-references.ts';
 import type { Outcome } from '../session/outbox.ts';
 import { createUnusableWarehouse } from '../warehouses/registry.ts';
-import type { WarehouseDriver, WarehouseKind } from '../warehouses/warehouse.ts';
+import type { WarehouseConnection, WarehouseDriver, WarehouseKind } from '../warehouses/warehouse.ts';
 import { acquireArtifacts } from './acquired-artifacts.ts';
 import type { Handler, WorkContext } from './handler.ts';
 import { createSecretOptions } from './run-secret-options.ts';
@@ -23,6 +26,9 @@ import { readSqlRules } from './sql-rules.ts';
 import { createSwitchingWarehouse } from './switching-warehouse.ts';
 import { limitTime } from './time-limit.ts';
 
+/** The last one is free unless many branches of the run use the warehouse. */
+const lineageSession = sessionLimit - 1;
+
 export interface PipelineExecutionDependencies {
   config: Pick<AgentConfig, 'runTimeLimitSeconds'>;
   runPool: RunPool;
@@ -31,6 +37,7 @@ export interface PipelineExecutionDependencies {
   warehouses: Record<WarehouseKind, WarehouseDriver>;
   secretReferences: SecretReferences;
   connectors: Connectors;
+  lineage: Lineage;
   scripts: Scripts;
   log: Log;
 }
@@ -65,6 +72,12 @@ async function run(
     const warehouse = createSwitchingWarehouse(
       driver === undefined ? createUnusableWarehouse(kind) : createRunSessions(driver, place),
     );
+    const lineage = dependencies.lineage.open(
+      [projectId, environmentName, generation].join(' '),
+      filesFolder,
+      (sql, maxRows) => warehouse.queryText(sql, maxRows, lineageSession),
+    );
+    const reports = createOrderedReports(context.step, lineage);
     let isTest = false;
     // The statement runs in the warehouse's process, so it is interrupted without waiting for the run's
     // process.
@@ -91,7 +104,7 @@ async function run(
         artifact: held.artifact,
         shared: held.shared,
         files: { filesFolder },
-        warehouse,
+        warehouse: watchStatements(warehouse, lineage),
         async enterScratch() {
           if (driver === undefined)
             throw new Error(`a test needs a warehouse that this agent supports, not ${kind}`);
@@ -104,20 +117,37 @@ async function run(
         ...createSecretOptions(work, place, context, dependencies),
         cancel: context.cancel,
         kill: context.kill,
-        onStep: context.step,
+        onStep: reports.addStep,
         // Printed lines may be confidential: they go to the run's log and not to the agent's.
         onLine: (text, { step: stepId, stream }, timestamp) =>
-          context.line({ stepId, stream, timestamp, text }),
-        onVariables: context.variables,
+          reports.add(() => context.line({ stepId, stream, timestamp, text })),
+        onVariables: (variables) => reports.add(() => context.variables(variables)),
       });
+      await reports.settle();
       return message === undefined ? { status } : { status, message };
     } finally {
       context.kill.removeEventListener('abort', interrupt);
+      lineage.close();
       await warehouse.close();
     }
   } finally {
     held.release();
   }
+}
+
+/** Tells the lineage of all statements, which may change the columns of tables. */
+function watchStatements(warehouse: WarehouseConnection, lineage: RunLineage): WarehouseConnection {
+  return {
+    ...warehouse,
+    async execute(sql, session, limit) {
+      lineage.noteStatement(sql);
+      try {
+        return await warehouse.execute(sql, session, limit);
+      } finally {
+        lineage.noteStatement(sql);
+      }
+    },
+  };
 }
 
 function createCancelledOutcome({ cancel }: WorkContext): Outcome {

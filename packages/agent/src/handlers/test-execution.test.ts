@@ -76,6 +76,7 @@ async function createDependencies(pipelines: Record<string, string>): Promise<Pi
     warehouses: { duckdb: fixture.driver },
     scripts: { run: async () => assert.fail('no script in these tests') },
     secretReferences: { read: async () => new Secret('canary-of-a-secret') },
+    lineage: { open: () => assert.fail('no lineage of tests'), close: async () => undefined },
     connectors: {
       open: () => assert.fail('no endpoint in these tests'),
     } as unknown as PipelineExecutionDependencies['connectors'],

@@ -136,8 +136,8 @@ export function createConversation(
         case 'alive':
           return;
         case 'step':
-          requireJson(message.step);
-          return options.onStep(message.step);
+          requireJson([message.step, message.ran]);
+          return options.onStep(message.step, message.ran);
         case 'line':
           requireJson([message.line, message.source, message.timestamp]);
           return options.onLine(message.line, message.source, message.timestamp);

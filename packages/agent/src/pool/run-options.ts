@@ -4,6 +4,7 @@ import type { EndpointCall } from '../connectors/endpoint-call.ts';
 import type { FilesPlace } from '../engine/files/run-files.ts';
 import type { LogSource } from '../engine/ports/ports.ts';
 import type { PlacedArtifact, PlacedShared, RunStart } from '../engine/ports/run-messages.ts';
+import type { RanSql } from '../lineage/ran-sql.ts';
 import type { WarehouseConnection } from '../warehouses/warehouse.ts';
 import type { StartScript } from './run-scripts.ts';
 
@@ -27,7 +28,8 @@ export interface RunOptions {
   cancel: AbortSignal;
   /** Kills the process group. */
   kill: AbortSignal;
-  onStep(step: Step): void;
+  /** @param ran what a step that has succeeded has run */
+  onStep(step: Step, ran?: RanSql): void;
   onLine(line: string, source: LogSource, timestamp: string): void;
   onVariables(variables: RunVariables): void;
 }

@@ -10,15 +10,21 @@ import type {
   ReportsResponse,
   RunVariables,
   Step,
+  StepLineage,
   TestResult,
 } from '@headgate/contract';
-import { logLineLimit, reportedLinesLimit, reportLimit } from '@headgate/contract/without-schemas';
+import {
+  logLineLimit,
+  reportedLineageLimit,
+  reportedLinesLimit,
+  reportLimit,
+} from '@headgate/contract/without-schemas';
 import { createBackoff } from '../backoff.ts';
 import { getReason, type Log } from '../log.ts';
 import type { Time } from '../time.ts';
 import { cleanText } from './clean-text.ts';
 import { ControlPlaneError, isTransient } from './control-plane.ts';
-import { limitEnding, limitResult, limitStep } from './report-limits.ts';
+import { limitEnding, limitLineage, limitResult, limitStep } from './report-limits.ts';
 import { limitVariables } from './reported-variables.ts';
 
 /** Progress of a run is collected for this time before it is sent. Its end is sent with it, and earlier. */
@@ -43,6 +49,7 @@ interface Progress {
   steps: Step[];
   lines?: LogLine[];
   variables?: RunVariables[];
+  lineage?: StepLineage[];
 }
 type Ending = { type: 'completed'; outcome: Outcome } | { type: 'released'; reason: string };
 
@@ -69,6 +76,8 @@ interface Channel extends WorkKey {
   /** Numbered reports that are not accepted yet, oldest first. */
   reports: Report[];
   steps: Map<string, Step>;
+  /** Of steps that are not numbered yet. */
+  lineage: Map<string, StepLineage>;
   /** The last step that was numbered. Lines and variables are sent with a step. */
   lastStep: Step | undefined;
   lines: LogLine[];
@@ -106,6 +115,7 @@ export class Outbox {
       sequence: 0,
       reports: [],
       steps: new Map(),
+      lineage: new Map(),
       lastStep: undefined,
       ending: undefined,
       hasRefusedSteps: false,
@@ -121,9 +131,10 @@ export class Outbox {
     this.#expect(channel, this.#shortGather);
   }
 
-  step(key: WorkKey, step: Step): void {
+  step(key: WorkKey, step: Step, lineage?: StepLineage): void {
     const channel = this.#channels.get(getWorkName(key));
     channel?.steps.set(step.stepId, limitStep(step, channel.mask));
+    if (lineage !== undefined) channel?.lineage.set(step.stepId, limitLineage(lineage, channel.mask));
     this.#expect(channel, gatherMilliseconds);
   }
 
@@ -263,19 +274,25 @@ export class Outbox {
    */
   #number(channel: Channel): void {
     let steps: Step[] = [];
+    let lineage: StepLineage[] = [];
     let size = 0;
+    const add = () =>
+      this.#add(channel, { type: 'progress', steps, ...(lineage.length === 0 ? {} : { lineage }) });
     for (const step of channel.steps.values()) {
-      size += JSON.stringify(step).length;
-      if (steps.length === stepsPerReport || (steps.length > 0 && size > batchLimitCharacters / 2)) {
-        this.#add(channel, { type: 'progress', steps });
-        steps = [];
-        size = 0;
+      const found = channel.lineage.get(step.stepId);
+      size += JSON.stringify(step).length + (found === undefined ? 0 : JSON.stringify(found).length);
+      const isFull = steps.length === stepsPerReport || lineage.length === reportedLineageLimit;
+      if (isFull || (steps.length > 0 && size > batchLimitCharacters / 2)) {
+        add();
+        [steps, lineage, size] = [[], [], 0];
       }
       steps.push(step);
+      if (found !== undefined) lineage.push(found);
       channel.lastStep = step;
     }
     channel.steps.clear();
-    if (steps.length > 0) this.#add(channel, { type: 'progress', steps });
+    channel.lineage.clear();
+    if (steps.length > 0) add();
     this.#numberRecords(channel);
     while (channel.results.length > 0)
       this.#add(channel, { type: 'tested', results: channel.results.splice(0, resultsPerReport) });
@@ -340,6 +357,7 @@ export class Outbox {
     }
     channel.reports = [];
     channel.steps.clear();
+    channel.lineage.clear();
     channel.results = [];
     channel.lines = [];
     channel.variables = [];

@@ -1,5 +1,5 @@
 /** Fits reports into the limits of the protocol, with secrets masked. */
-import type { Report, Step, TestResult } from '@headgate/contract';
+import type { Report, Step, StepLineage, TestResult } from '@headgate/contract';
 import { nameLimit, stepSqlLimit, testTextLimit } from '@headgate/contract/without-schemas';
 import { cleanText } from './clean-text.ts';
 import { limitRecord } from './reported-records.ts';
@@ -23,6 +23,20 @@ export function limitStep(step: Step, mask: Mask): Step {
     ...(childPipeline === undefined
       ? {}
       : { childPipeline: { ...childPipeline, name: mask(childPipeline.name) } }),
+  };
+}
+
+/** Its names come from SQL without the secrets of the run. One that still has a secret is not sent. */
+export function limitLineage(lineage: StepLineage, mask: Mask): StepLineage {
+  const text = JSON.stringify(lineage);
+  if (mask(text) === text) return lineage;
+  const { stepId, pipelineRunId } = lineage;
+  return {
+    stepId,
+    pipelineRunId,
+    inputs: [],
+    outputs: [],
+    gaps: ['a name of a table or column is a secret'],
   };
 }
 

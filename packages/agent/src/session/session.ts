@@ -329,8 +329,8 @@ export class Session {
           this.#start(work);
           return work.begun.promise;
         },
-        step: (step) => {
-          if (!work.killed) this.#outbox.step(work, step);
+        step: (step, lineage) => {
+          if (!work.killed) this.#outbox.step(work, step, lineage);
         },
         tested: (result) => {
           if (!work.killed) this.#outbox.addTested(work, result);

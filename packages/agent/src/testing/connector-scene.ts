@@ -1,7 +1,7 @@
 /** Runs of pipelines with connectors in real processes, as the agent starts them. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Step, WorkOf } from '@headgate/contract';
+import type { Step, StepLineage, WorkOf } from '@headgate/contract';
 import { parseEgressAllow } from '@headgate/contract/egress';
 import { Secret } from '@headgate/contract/without-schemas';
 import type { ArtifactCache } from '../artifacts/artifact-cache.ts';
@@ -10,6 +10,7 @@ import { createConnectors } from '../connectors/connectors.ts';
 import type { WorkContext } from '../handlers/handler.ts';
 import { createPipelineExecutionHandler } from '../handlers/pipeline-execution.ts';
 import { removeTree } from '../host/folders.ts';
+import { createLineage, type Lineage } from '../lineage/lineage.ts';
 import { prepareRunCode } from '../pool/run-code.ts';
 import { createRunPool } from '../pool/run-pool.ts';
 import type { Outcome } from '../session/outbox.ts';
@@ -24,15 +25,19 @@ export interface ConnectorScene {
     files: Readonly<Record<string, string>>,
     pipelineName: string,
     context?: Partial<WorkContext>,
-  ): Promise<Outcome & { steps: Step[] }>;
+  ): Promise<Outcome & { steps: Step[]; lineage: StepLineage[] }>;
   close(): Promise<void>;
 }
 
 const refuse = () => Promise.reject(new Error('not in these tests'));
 
-/** @param secrets the project's secret references, by name */
+/**
+ * @param secrets the project's secret references, by name
+ * @param lineage closed with the scene
+ */
 export async function openConnectorScene(
   secrets: ReadonlyMap<string, string> = new Map(),
+  lineage: Lineage = createLineage(),
 ): Promise<ConnectorScene> {
   const { root, folders } = makeWarehouseFolders();
   mkdirSync(folders.temporary, { recursive: true });
@@ -80,14 +85,19 @@ export async function openConnectorScene(
         scripts: { run: refuse },
         secretReferences: { read: async (_work, name) => new Secret(secrets.get(name) ?? '') },
         connectors,
+        lineage,
         log: errorLog,
       });
       const steps = new Map<string, Step>();
+      const found: StepLineage[] = [];
       let mask = (text: string) => text;
       const never = new AbortController().signal;
       const outcome = await handle(createWork(pipelineName, published), {
         reportStarted: async () => undefined,
-        step: (step) => void steps.set(step.stepId, step),
+        step(step, of) {
+          steps.set(step.stepId, step);
+          if (of !== undefined) found.push(of);
+        },
         tested: () => undefined,
         line: () => undefined,
         variables: () => undefined,
@@ -99,10 +109,11 @@ export async function openConnectorScene(
         ...given,
       });
       const masked = JSON.parse(mask(JSON.stringify([...steps.values()]))) as Step[];
-      return { ...outcome, steps: masked };
+      return { ...outcome, steps: masked, lineage: found };
     },
     async close() {
       await runPool.close();
+      await lineage.close();
       await driver.close();
       await confinement.close();
       await removeTree(root);

@@ -71,9 +71,10 @@ const performers: Performers = {
   'iterate-query': iterateQuery,
   'iterate-files': iterateFiles,
   retry,
-  async 'load-file'({ source, before, statement, checks }, { run }) {
+  async 'load-file'({ source, before, statement, checks }, { run, step }) {
     const { ports, warehouse } = run.context;
     const path = await findFileToRead(ports, run.artifact.files, source);
+    step.nameFile(path, { kind: 'file', name: source });
     await requireLoadable(checks, path, source, warehouse);
     const statements = [...before, statement(path)];
     try {
@@ -84,11 +85,12 @@ const performers: Performers = {
   },
   'load-endpoint': loadEndpoint,
   'run-script': runScript,
-  async 'unload-file'({ target, statement }, { run }) {
+  async 'unload-file'({ target, statement }, { run, step }) {
     const { ports, warehouse } = run.context;
-    const { rowCount } = await writeFileAtomically(ports, target, (path) =>
-      warehouse.execute(statement(path)),
-    );
+    const { rowCount } = await writeFileAtomically(ports, target, (path) => {
+      step.nameFile(path, { kind: 'file', name: target });
+      return warehouse.execute(statement(path));
+    });
     return { ...success, rowCount };
   },
 };

@@ -19,7 +19,7 @@ export async function runCalledPipeline(
     ...(continued === undefined ? {} : { restarted: continued }),
   };
   // The statements of the called pipeline belong to its own steps.
-  const within = { ...context, warehouse: context.warehouse.watch(() => undefined) };
+  const within = { ...context, warehouse: context.warehouse.watch(() => () => undefined) };
   const { scope: childScope, ...outcome } = await context.call(call, within);
   return { ...outcome, ...(childScope === undefined ? {} : { childScope }), fromChild: true };
 }

@@ -80,6 +80,8 @@ export interface RunContext {
   mask(text: string): string;
   /** A statement as a step shows it: masked, or not at all. */
   showSql(statement: string): string;
+  /** A statement without secrets; undefined if it is not shown. */
+  showSqlIfPlain(statement: string): string | undefined;
   /** The message of an error, with the statement of the user that it is about. */
   describeError(error: unknown): string;
   /** Records with which variables a pipeline starts. */

@@ -1,9 +1,11 @@
 /** Reports a step in full each time it starts, changes or ends. */
 import type { RestartedRun, Step, StepRecord } from '@headgate/contract';
 import type { VariableScope } from '@headgate/pipelines';
+import { createRanSqlRecord, type Place } from '../../lineage/ran-sql.ts';
 import type { RunOutcome } from '../ports/ports.ts';
 import { onlyReads } from '../session/reading-sql.ts';
 import type { WrittenTable } from '../session/repeated-keys.ts';
+
 import type { PipelineRun } from './run-context.ts';
 import { createStepSql } from './step-sql.ts';
 
@@ -21,8 +23,10 @@ export interface RunningStep {
   change(change: StepChange): void;
   /** A change that may wait: it is reported with the next report, or after a moment. */
   note(change: StepChange): void;
-  /** Shows a statement that the step runs. */
-  noteStatement(sql: string): void;
+  /** Shows a statement that the step runs. What it returns is called when the statement has succeeded. */
+  noteStatement(sql: string): () => void;
+  /** A path in its statements stands for this place. */
+  nameFile(path: string, place: Place): void;
   /** The tables to which its statements have added rows, or whose rows they have changed. */
   listWritten(): Iterable<WrittenTable>;
   /** It begins what may change more than variables. */
@@ -80,7 +84,12 @@ export function startStep(
   addRecord();
   let waiting: NodeJS.Timeout | undefined;
   const addStatement = createStepSql(run.context.showSql, run.context.sqlRoom);
-  const report = () => ports.report(label === undefined ? step : addLabel(step, run.context.mask(label)));
+  // What a test writes is dropped at its end.
+  const ran = run.context.asserts === undefined ? createRanSqlRecord() : undefined;
+  const report = () => {
+    const shown = label === undefined ? step : addLabel(step, run.context.mask(label));
+    ports.report(shown, step.status === 'SUCCESS' ? ran?.take() : undefined);
+  };
   const change = (changes: StepChange & Pick<Partial<Step>, 'finishedAt'>) => {
     clearTimeout(waiting);
     waiting = undefined;
@@ -112,7 +121,9 @@ export function startStep(
       const sql = addStatement(statement);
       if (sql !== undefined) note({ sql });
       if (!onlyReads(statement)) noteEffect();
+      return () => ran?.add(run.context.showSqlIfPlain(statement));
     },
+    nameFile: (path, place) => ran?.nameFile(path, place),
     finish(status, changes = {}, end = {}) {
       // The machine's clock may have been set back.
       const now = ports.now().toISOString();

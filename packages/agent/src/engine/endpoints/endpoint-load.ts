@@ -6,8 +6,10 @@ import {
   type Action,
   type ConnectorEndpoint,
   ConnectorError,
+  connectorProfileName,
   createMarkTable,
   createRowCheck,
+  datasetNames,
   type EndpointLoad,
   type GatheredRows,
   getRowSchema,
@@ -36,6 +38,8 @@ type LoadAction = Extract<Action, { action: 'load-endpoint' }>;
 interface Gathering {
   load: EndpointLoad;
   endpoint: ConnectorEndpoint;
+  /** Of the endpoint, in lineage. */
+  name: string;
   check: ReturnType<typeof createRowCheck>;
   mark: HighWaterMark | undefined;
   file: RowFile;
@@ -65,6 +69,7 @@ export async function loadEndpoint(
     const gathering: Gathering = {
       load,
       endpoint,
+      name: datasetNames.api(connectorProfileName(path) ?? path, endpoint.name),
       check: createRowCheck(load.wholePages ? undefined : getRowSchema(endpoint.structure), load),
       mark: load.incremental && createHighWaterMark(load.incremental, load.primaryKeys.length > 0, before),
       file,
@@ -111,6 +116,7 @@ async function fill(gathering: Gathering, mark: MovedMark, { run, step }: Action
   };
   const moved = load.incremental === undefined ? undefined : mark;
   const path = dialect.quotePath(file.path);
+  step.nameFile(rowFileName, { kind: 'api', name: gathering.name });
   // The step shows no folder of this machine.
   const warehouse = run.context.warehouse.watch((sql) =>
     step.noteStatement(sql.replaceAll(path, dialect.literal(rowFileName))),

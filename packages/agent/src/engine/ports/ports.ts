@@ -23,7 +23,9 @@ import type {
   SqlRules,
   Unreadable,
 } from '@headgate/pipelines';
+import type { RanSql } from '../../lineage/ran-sql.ts';
 import type { RunScript } from '../../scripts/script-job.ts';
+
 import type { AnsweredPage, AskedEndpoint } from './asked-endpoint.ts';
 import type { KeptBetweenRuns } from './kept-between-runs.ts';
 
@@ -151,7 +153,8 @@ export interface RunPorts {
   /** What the process keeps from run to run. */
   kept: KeptBetweenRuns;
   /** Reports the state of a step. A changed step is reported again, in full, with the same `stepId`. */
-  report(step: Step): void;
+  /** @param ran what a step that has succeeded has run */
+  report(step: Step, ran?: RanSql): void;
   /** Adds a line to the run's log: what a component or its script prints. */
   log(line: string, source: LogSource): void;
   /** Records with which variables a pipeline starts. */

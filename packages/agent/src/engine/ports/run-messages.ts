@@ -4,7 +4,9 @@
  */
 import type { IgnoredPipeline, RunVariables, Step } from '@headgate/contract';
 import type { PageRequest, SharedPipelineUse } from '@headgate/pipelines';
+import type { RanSql } from '../../lineage/ran-sql.ts';
 import type { ScriptEnd, ScriptJob, ScriptStream, SentRequest } from '../../scripts/script-job.ts';
+
 import type { AnsweredPage, AskedEndpoint } from './asked-endpoint.ts';
 import type { FileDescription, LogSource, RunOutcome, RunRequest } from './ports.ts';
 
@@ -111,7 +113,7 @@ export type OfRun =
   | { type: 'interrupt'; run: number; asked: number }
   | { type: 'script-answer'; run: number; request: number; json: string }
   | { type: 'script-refusal'; run: number; request: number; message: string }
-  | { type: 'step'; run: number; step: Step }
+  | { type: 'step'; run: number; step: Step; ran?: RanSql }
   | { type: 'line'; run: number; line: string; source: LogSource; timestamp: string }
   | { type: 'variables'; run: number; variables: RunVariables }
   /** `faults`: why the process should do no other run. */

@@ -183,7 +183,7 @@ export function createRunningRun(
     enterScratch: () => ask('scratch', {}),
     createQuickJs,
     kept: process.kept,
-    report: (step) => tell({ type: 'step', run: number, step }),
+    report: (step, ran) => tell({ type: 'step', run: number, step, ...(ran === undefined ? {} : { ran }) }),
     log: (line, source) =>
       tell({ type: 'line', run: number, line, source, timestamp: new Date().toISOString() }),
     recordVariables: (variables) => tell({ type: 'variables', run: number, variables }),

@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance, type DuckDBType } from '@duckdb/node-api';
 import type { RunVariables, Step } from '@headgate/contract';
 import { createQuickJsLender, type SharedPipelineUse, type Unreadable } from '@headgate/pipelines';
+import type { RanSql } from '../../lineage/ran-sql.ts';
 import type { RunScript } from '../../scripts/script-job.ts';
 import { behaviour } from '../../warehouses/duckdb-confinement.ts';
 import { toJavaScript } from '../../warehouses/duckdb-statement.ts';
@@ -34,6 +35,8 @@ export interface Fixture {
   steps: Map<string, Step>;
   /** Every report, as sent. */
   reports: Step[];
+  /** What the steps that succeeded have run. */
+  ranSql: RanSql[];
   lines: string[];
   /** The same lines with their steps and streams. */
   variables: RunVariables[];
@@ -82,6 +85,7 @@ export async function createFixture(
   const shared = new Map<string, SharedVersion>();
   const steps = new Map<string, Step>();
   const reports: Step[] = [];
+  const ranSql: RanSql[] = [];
   const lines: string[] = [];
   const variables: RunVariables[] = [];
   const logged: Fixture['logged'] = [];
@@ -130,7 +134,8 @@ export async function createFixture(
     reportFault: () => undefined,
     createQuickJs: createQuickJsLender().lend,
     kept: createKeptBetweenRuns(),
-    report(step) {
+    report(step, ran) {
+      if (ran !== undefined) ranSql.push(ran);
       steps.set(step.stepId, step);
       reports.push(step);
     },
@@ -160,6 +165,7 @@ export async function createFixture(
     connect: () => instance.connect(),
     steps,
     reports,
+    ranSql,
     lines,
     logged,
     variables,

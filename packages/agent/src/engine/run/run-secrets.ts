@@ -46,7 +46,8 @@ export function createRunSecrets(ports: RunPorts): RunSecrets {
     ports: {
       ...ports,
       warehouse: createConcealingWarehouse(ports.warehouse, masking),
-      report: (step) => ports.report(maskStep(step, masking)),
+      // What it ran has no secrets any more.
+      report: (step, ran) => ports.report(maskStep(step, masking), ran),
       log: createBoundedLog(ports.log, mask),
     },
     mask,

@@ -146,6 +146,7 @@ function createContext(
     readSecret: (name) => source.read(name),
     mask,
     showSql: concealed.show,
+    showSqlIfPlain: concealed.showIfPlain,
     describeError: (error) =>
       describeError(error, { findWritten: concealed.findWritten, showSql: concealed.showIfPlain, mask }),
     asserts: isTest ? createTestAsserts(mask) : undefined,

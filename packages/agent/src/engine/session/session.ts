@@ -23,13 +23,18 @@ export interface Session extends Omit<Warehouse, 'execute' | 'query'> {
   executeAll(list: StatementList): Promise<{ rowCount: number }>;
   /** Runs a transaction alone. It is rolled back if `work` throws. */
   transact<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
-  /** The same session. `onStatement` gets each statement of a component before it runs. */
-  watch(onStatement: (sql: string) => void): Session;
+  /**
+   * The same session. `onStatement` gets each statement of a component before it runs. What it returns is called when
+   * the statement has succeeded.
+   */
+  watch(onStatement: OnStatement): Session;
   /** The same session. When `signal` is aborted, a running statement is interrupted and no other one starts. */
   limit(signal: AbortSignal): Session;
   /** The same session, for the statements of one of several concurrent iterations. */
   enterIteration(): Session;
 }
+
+export type OnStatement = (sql: string) => () => void;
 
 /** The session while a transaction is active. */
 export type Transaction = Pick<Session, 'execute' | 'query'>;
@@ -60,7 +65,7 @@ export function createSession(warehouse: Warehouse, sessions: number): Session {
       },
     };
   }
-  return createView({ onStatement: () => undefined, signal: undefined, path: [] });
+  return createView({ onStatement: () => () => undefined, signal: undefined, path: [] });
 
   function createView(view: View): Session {
     const { onStatement, signal, path } = view;
@@ -68,14 +73,18 @@ export function createSession(warehouse: Warehouse, sessions: number): Session {
       async execute(sql, session) {
         signal?.throwIfAborted();
         state.pass(sql, path);
-        onStatement(sql);
-        return keepStatement(sql, () => warehouse.execute(sql, session, signal));
+        const onSuccess = onStatement(sql);
+        const result = await keepStatement(sql, () => warehouse.execute(sql, session, signal));
+        onSuccess();
+        return result;
       },
       async query(sql, maxRows, session) {
         signal?.throwIfAborted();
         state.pass(sql, path);
-        onStatement(sql);
-        return keepStatement(sql, () => warehouse.query(sql, maxRows, session, signal));
+        const onSuccess = onStatement(sql);
+        const result = await keepStatement(sql, () => warehouse.query(sql, maxRows, session, signal));
+        onSuccess();
+        return result;
       },
     };
     return {
@@ -89,7 +98,7 @@ export function createSession(warehouse: Warehouse, sessions: number): Session {
 
 /** For whom a session is used. */
 interface View {
-  readonly onStatement: (sql: string) => void;
+  readonly onStatement: OnStatement;
   readonly signal: AbortSignal | undefined;
   readonly path: IterationPath;
 }

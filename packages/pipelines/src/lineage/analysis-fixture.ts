@@ -1,0 +1,51 @@
+/** Shows the lineage of statements as lines of text, for tests. */
+import { datasetNames } from './dataset-name.ts';
+import { loadSqlParser } from './parser.ts';
+import type { FieldType, Sources } from './query/relation.ts';
+import { analyzeStep } from './step.ts';
+import { createRunTables } from './tables.ts';
+
+const parse = await loadSqlParser();
+
+/** The columns of the tables that the tests know: of `main` in the default database. */
+export type Catalog = Readonly<Record<string, string>>;
+
+/**
+ * One line for each column that is written, such as `out.total: t.amount AGGREGATED`, and one for what decides the
+ * rows of a table, such as `out decided by t.day`. Then the gaps.
+ */
+export function trace(sql: string | readonly string[], catalog: Catalog = {}): string[] {
+  const statements = typeof sql === 'string' ? [sql] : sql;
+  const { outputs, inputs, gaps } = analyzeStep(statements, {
+    parse,
+    run: createRunTables(),
+    findFields: (name) => readFields(catalog[name.replace('warehouse.main.', '')]),
+    nameFile: (path) => ({ kind: 'file', name: datasetNames.file(path) }),
+  });
+  const lines: string[] = [];
+  for (const { table, columns, rows, isDropped } of outputs) {
+    const name = shorten(table.name);
+    if (isDropped) lines.push(`${name} dropped`);
+    else if (columns === undefined)
+      lines.push(`${name} from ${inputs.map((each) => shorten(each.name)).join(', ')}`);
+    for (const column of columns ?? [])
+      lines.push(`${name}.${column.name}: ${show(column.sources, true)}`.trim());
+    if (rows.size > 0) lines.push(`${name} decided by ${show(rows, false)}`);
+  }
+  return [...lines, ...gaps.map((gap) => `gap: ${gap}`)];
+}
+
+const readFields = (columns: string | undefined): readonly FieldType[] | null =>
+  columns === undefined ? null : columns.split(/ (?![^(]*\))/).map((name) => ({ name }));
+
+const shorten = (name: string) => name.replace('warehouse.main.', '');
+
+function show(sources: Sources, isDirect: boolean): string {
+  return [...sources.values()]
+    .map(
+      ({ table, field, how }) =>
+        `${shorten(table.name)}.${field}${isDirect && how !== 'IDENTITY' ? ` ${how}` : ''}`,
+    )
+    .sort()
+    .join(', ');
+}

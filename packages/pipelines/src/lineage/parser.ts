@@ -1,0 +1,30 @@
+/**
+ * The parser of SQL, in WebAssembly. SQL that exhausts its stack breaks its instance: it then throws a
+ * `BrokenParser`, and the thread that loaded it must be replaced.
+ */
+import { DuckDbDialect, init, Parser, ParserError } from '@guanmingchiu/sqlparser-ts';
+import { UnreadableSql } from './adapt-sql.ts';
+import type { Json } from './query/tree.ts';
+
+/** @throws UnreadableSql, BrokenParser */
+export type ParseSql = (sql: string) => readonly Json[];
+
+export class BrokenParser extends Error {}
+
+/** How deep an expression may be. The parser's own default refuses what people write. */
+const recursionLimit = 500;
+
+export async function loadSqlParser(): Promise<ParseSql> {
+  await init();
+  const parser = new Parser(new DuckDbDialect()).withRecursionLimit(recursionLimit);
+  return (sql) => {
+    try {
+      return parser.parse(sql) as unknown as readonly Json[];
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      if (!(error instanceof ParserError) || !/^sql parser error: /i.test(message))
+        throw new BrokenParser(message, { cause: error });
+      throw new UnreadableSql(message.replace(/^sql parser error: /i, ''));
+    }
+  };
+}
