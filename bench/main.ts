@@ -21,7 +21,7 @@ import { gitPublication } from './git-publication.ts';
 import { hostile } from './hostile.ts';
 import { pageInLargeAccount } from './large-account.ts';
 import { lineage } from './lineage.ts';
-import { lineageEvents } from './lineage-events.ts';
+import { lineageGraph } from './lineage-graph.ts';
 import { migration, migrationsBeside } from './migrations.ts';
 import { permissionCheck } from './permission-check.ts';
 import { projectDeletion } from './project-deletion.ts';
@@ -66,7 +66,7 @@ const works: Record<string, Work> = {
   directory,
   consumption,
   events: eventsByTime,
-  'lineage-events': lineageEvents,
+  'lineage-graph': lineageGraph,
   'event-stream': eventStream,
   webhooks,
   'ai-tasks': aiTasks,

@@ -20,7 +20,7 @@ const datasets = 10_000;
 const graphMilliseconds = 50;
 const graphRequests = 30;
 
-export const lineageEvents: Work = async (settings) => {
+export const lineageGraph: Work = async (settings) => {
   await using ending = new AsyncDisposableStack();
   const server = ending.adopt(await startServer(settings.profileFolder), (started) => started.stop());
   const load = ending.adopt(await startLoadGenerator(), (generator) => generator.stop());
