@@ -2,10 +2,7 @@
  * Rules of a version itself: JavaScript over the parsed pipeline, in the sandbox of expressions. An expression gives
  * true, a message, or a list of names of components for what it finds; false, null, '' or an empty list for nothing.
  */
-import {
-  createExpressionEngine,
-  ExpressionError,
-} from '../expressions/expressions.ts';
+import { createExpressionEngine, ExpressionError } from '../expressions/expressions.ts';
 import { getMap, isOrchestration, type ReviewedPipeline } from './facts/reviewed-pipeline.ts';
 import type { OwnRule } from './rule-settings.ts';
 
