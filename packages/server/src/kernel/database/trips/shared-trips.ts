@@ -3,10 +3,10 @@
  *
  * Terminology
  *   trip         statements that are sent and answered together, in one transaction (batch.ts)
- *   passenger    the statements of one request: a read, or a write that needs one trip only
+ *   order        the statements of one request: a read, or a write that needs one trip only
  *
  * A trip costs both sides a system call each way and a context switch, and a write also a commit. If a shared
- * trip fails, it was rolled back, and each passenger is repeated alone. So no request gets the failure of
+ * trip fails, it was rolled back, and each order is repeated alone. So no request gets the failure of
  * another.
  */
 import type { Sent } from './batch.ts';
@@ -15,13 +15,13 @@ import { isDatabaseError } from './database-error.ts';
 /** Small trips leave work for other connections and keep waiting times short. */
 const readsOfTrip = 8;
 const writesOfTrip = 16;
-/** After one refused write, more may follow, and each costs the other passengers a second trip. */
+/** After one refused write, more may follow, and each costs the other orders a second trip. */
 const writesAloneAfterFailure = 64;
 
 /** Sends statements. Resolves when their rows have arrived. */
 export type Send = (items: readonly Sent[]) => Promise<void>;
 
-interface Passenger {
+interface Order {
   items: readonly Sent[];
   resolve(): void;
   reject(failure: unknown): void;
@@ -29,20 +29,20 @@ interface Passenger {
 
 /** Combines the reads of one turn of the event loop. */
 export function createSharedReads(send: Send): Send {
-  let waiting: Passenger[] = [];
+  let waiting: Order[] = [];
 
-  function depart(): void {
-    const leaving = waiting;
+  function sendWaiting(): void {
+    const orders = waiting;
     waiting = [];
-    for (let start = 0; start < leaving.length; start += readsOfTrip) {
-      travel(leaving.slice(start, start + readsOfTrip), send, send);
+    for (let start = 0; start < orders.length; start += readsOfTrip) {
+      sendTrip(orders.slice(start, start + readsOfTrip), send, send);
     }
   }
 
   return (items) => {
     if (isSentAlone(items)) return send(items);
     return new Promise((resolve, reject) => {
-      if (waiting.length === 0) setImmediate(depart);
+      if (waiting.length === 0) setImmediate(sendWaiting);
       waiting.push({ items, resolve, reject });
     });
   };
@@ -56,18 +56,18 @@ export function createSharedReads(send: Send): Send {
  * the others @param alone sends on any other connection, which may wait for locks
  */
 export function createSharedWrites({ together, alone }: { together: Send; alone: Send }): Send {
-  const waiting: Passenger[] = [];
+  const waiting: Order[] = [];
   let underWay = false;
   let toGoAlone = 0;
 
-  function depart(): void {
+  function sendWaiting(): void {
     underWay = true;
-    const leaving = waiting.splice(0, writesOfTrip);
+    const orders = waiting.splice(0, writesOfTrip);
     // Start the next trip before resolving the finished one, so that the connection is not idle.
-    travel(leaving, together, alone, (arrived) => {
+    sendTrip(orders, together, alone, (isSent) => {
       underWay = false;
-      if (!arrived) toGoAlone = writesAloneAfterFailure;
-      if (waiting.length > 0) depart();
+      if (!isSent) toGoAlone = writesAloneAfterFailure;
+      if (waiting.length > 0) sendWaiting();
     });
   }
 
@@ -78,30 +78,30 @@ export function createSharedWrites({ together, alone }: { together: Send; alone:
     }
     return new Promise((resolve, reject) => {
       waiting.push({ items, resolve, reject });
-      if (!underWay) depart();
+      if (!underWay) sendWaiting();
     });
   };
 }
 
 /**
- * Sends one trip. If it fails, each passenger is sent alone when that may succeed, and rejected otherwise.
- * `over` gets false in the first case.
+ * Sends one trip. If it fails, each order is sent alone when that may succeed, and rejected otherwise.
+ * `onEnd` gets false in the first case.
  */
-function travel(
-  passengers: readonly Passenger[],
+function sendTrip(
+  orders: readonly Order[],
   together: Send,
   alone: Send,
-  over: (arrived: boolean) => void = () => undefined,
+  onEnd: (isSent: boolean) => void = () => undefined,
 ): void {
-  function arrive(): void {
-    over(true);
-    for (const { resolve } of passengers) resolve();
+  function resolveAll(): void {
+    onEnd(true);
+    for (const { resolve } of orders) resolve();
   }
-  function fail(failure: unknown): void {
+  function repeatOrReject(failure: unknown): void {
     // Only an error from PostgreSQL itself proves that nothing was committed.
-    const again = isDatabaseError(failure) && (passengers.length > 1 || failure.code === lockNotAvailable);
-    over(!again);
-    for (const { items, resolve, reject } of passengers) {
+    const again = isDatabaseError(failure) && (orders.length > 1 || failure.code === lockNotAvailable);
+    onEnd(!again);
+    for (const { items, resolve, reject } of orders) {
       if (!again) reject(failure);
       else {
         for (const item of items) {
@@ -112,7 +112,7 @@ function travel(
       }
     }
   }
-  together(passengers.flatMap(({ items }) => items)).then(arrive, fail);
+  together(orders.flatMap(({ items }) => items)).then(resolveAll, repeatOrReject);
 }
 
 /** The lock timeout expired (PostgreSQL, Appendix A: lock_not_available). */
