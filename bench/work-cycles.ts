@@ -37,7 +37,9 @@ export const workCycles: Work = async (settings) => {
 
 async function cycles({ rounds, profileFolder }: WorkSettings, kind: Kind): Promise<Finding> {
   await using ending = new AsyncDisposableStack();
-  const server = ending.adopt(await startServer(profileFolder), (started) => started.stop());
+  // On a busy machine all works of a round may wait.
+  const queue = { HEADGATE_QUEUED_RUNS: '1000000' };
+  const server = ending.adopt(await startServer(profileFolder, queue), (started) => started.stop());
   const scene = await prepareAgentScene(server);
   const child = ending.adopt(await startChild(new URL('./cycle-process.ts', import.meta.url)), (started) =>
     started.stop(),

@@ -111,7 +111,7 @@ export const getEtlUserConsumption = operation({
   path: `${path}/etl-users`,
   summary: 'Get who used the account',
   description:
-    'Contains the users and API credentials that started runs, tests or turns of AI tasks, on the UTC days that lie at least partly in the range. What schedules start counts for nobody.',
+    'Contains the users and API credentials that started runs, tests or turns of AI tasks, on the UTC days that lie at least partly in the range. What schedules start counts for no user.',
   permission: 'consumption:manage',
   query: Type.Object({ consumedFrom: DateTime, consumedBefore: DateTime }),
   success: { status: 200, body: EtlUserConsumption },
