@@ -50,6 +50,7 @@ export function explainError(
 }
 
 /** Of `SELECT b AS b`, if there is no column b. */
+// not SQL: a message of DuckDB
 const undefinedAlias = /^Binder Error: Column "([^"\n]{1,300})" referenced that exists in the SELECT clause/;
 
 /** DuckDB names a table that does not exist without the schema in which it was looked for. */
