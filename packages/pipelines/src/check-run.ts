@@ -58,7 +58,7 @@ export interface RunNames {
 const errorLimit = 100;
 
 /** The types of warehouse that this version supports. */
-export const supportedWarehouses: readonly string[] = ['DUCKDB'];
+export const supportedWarehouses: readonly string[] = ['DUCKDB', 'POSTGRES'];
 
 export interface RunCheck {
   /** Errors of the root pipeline come first. */
@@ -255,11 +255,16 @@ function suggestRemedy(pipelineName: string, artifact: CheckedArtifact, suggest:
 }
 
 function reportWarehouse(
-  { path, warehouse: needing }: PipelineOutline,
+  { path, warehouse: needing, embeddedOnly = [] }: PipelineOutline,
   names: RunNames,
   { report }: Answers,
 ): void {
   const { warehouse } = names;
+  if (warehouse === 'POSTGRES')
+    for (const { component, type, line } of embeddedOnly) {
+      const message = `${type} works in the embedded warehouse, DUCKDB, only, but the project's warehouse is ${warehouse}: use SQL there, or run it in a project with the embedded warehouse`;
+      report({ path, line, component, code: 'warehouse-not-supported', message, level: 'error' });
+    }
   if (needing === undefined || supportedWarehouses.includes(warehouse)) return;
   const { component, type, line } = needing;
   const message = `${type} needs a warehouse of type ${supportedWarehouses.join(', ')}, but the project's warehouse is ${warehouse}: run it in a project with a supported warehouse`;

@@ -1,5 +1,6 @@
 /** The aggregate functions of the format as SQL. */
 import { ParameterError } from '../parameters.ts';
+import type { Dialect } from '../sql/dialect.ts';
 
 const functions: Readonly<Record<string, (column: string) => string>> = {
   count: (column) => `count(${column})`,
@@ -58,7 +59,9 @@ export const aggregateWords =
  * @param over the window, if it is not an aggregate of groups
  * @throws ParameterError listing the known functions
  */
-export function renderAggregate(word: string, column: string, over = ''): string {
+export function renderAggregate(word: string, column: string, dialect: Dialect, over = ''): string {
+  const own = dialect.aggregate(toWords(word), column, over);
+  if (own !== undefined) return own;
   const aggregate = `${findFunction(word, functions, 'an aggregation')(column)}${over}`;
   return completions[toWords(word)]?.(aggregate) ?? aggregate;
 }

@@ -10,6 +10,7 @@ import { findMissingMember } from './json-members.ts';
 export const fileLoad: OrchestrationDefinition = {
   kind: 'orchestration',
   warehouse: true,
+  embeddedOnly: true,
   about: 'Loads a file from the version or from the agent’s files folder into a table.',
   group: 'files',
   parameters: {

@@ -1,5 +1,6 @@
 /** Computes aggregates over windows of rows. */
 import { ParameterError, type Parameters, readCellText } from '../parameters.ts';
+import type { Dialect } from '../sql/dialect.ts';
 import { nameFunctionColumn, renderAggregate } from './aggregate-functions.ts';
 import { getOnlySource, type TransformationDefinition } from './component.ts';
 import { numberParameter, rowsParameter, textParameter } from './declared-parameters.ts';
@@ -45,17 +46,17 @@ parameters:
     const computed = readFunctions(parameters, 2).map((row) => {
       const [word, column] = [readCellText(row, 0), readCellText(row, 1)];
       const name = readCellText(row, 2) || nameFunctionColumn(word, column);
-      return { name, sql: renderFunction(word, dialect.name(column), ` OVER (${text}${frame})`) };
+      return { name, sql: renderFunction(word, dialect.name(column), ` OVER (${text}${frame})`, dialect) };
     });
     const include = parameters.yes('includeInputColumns', true);
     return addColumns(getOnlySource(context), computed, include, dialect);
   },
 };
 
-function renderFunction(word: string, column: string, over: string): string {
+function renderFunction(word: string, column: string, over: string, dialect: Dialect): string {
   const [, place] = /^\s*(first|last)[\s_]+value\s*$/i.exec(word) ?? [];
   return place === undefined
-    ? renderAggregate(word, column, over)
+    ? renderAggregate(word, column, dialect, over)
     : `${place.toLowerCase()}_value(${column})${over}`;
 }
 

@@ -4,11 +4,19 @@
  */
 import { type RewrittenExpression, type RewrittenStatement, SqlError, type UserSql } from '../dialect.ts';
 import { createFrame, type Frame, type ScriptState } from './frame.ts';
-import { type NameMapping, type SqlRules, vendorOf } from './names.ts';
+import { type NameMapping, vendorOf } from './names.ts';
 import { scanTables } from './scan.ts';
 import { render } from './sequences.ts';
 import { renderStatement } from './statements/statement.ts';
-import { lexicalRules, type Token, type Tokens, tokenize, UnterminatedError } from './tokens.ts';
+import {
+  type LexicalRules,
+  lexicalRules,
+  type SqlKind,
+  type Token,
+  type Tokens,
+  tokenize,
+  UnterminatedError,
+} from './tokens.ts';
 import { buildTree, createLineCounter, findLine, isSymbol, NestingError, type Node } from './tree.ts';
 
 export interface SqlRewriter {
@@ -39,7 +47,7 @@ interface Part {
  *
  * @throws SqlError with the line of a text, a name or a comment without an end
  */
-function readParts(sql: string, rules: SqlRules): { source: string; parts: Part[] } {
+function readParts(sql: string, rules: LexicalRules): { source: string; parts: Part[] } {
   const { tokens, source } = tokenizeWhole(sql, rules);
   const parts: Part[] = [];
   let from = 0;
@@ -56,9 +64,9 @@ function readParts(sql: string, rules: SqlRules): { source: string; parts: Part[
   return { source, parts };
 }
 
-function tokenizeWhole(sql: string, rules: SqlRules): Tokens {
+function tokenizeWhole(sql: string, rules: LexicalRules): Tokens {
   try {
-    return tokenize(sql, lexicalRules[vendorOf(rules)]);
+    return tokenize(sql, rules);
   } catch (error) {
     if (error instanceof UnterminatedError)
       throw new SqlError(`${error.message} (line ${findLine(sql, error.from)})`);
@@ -136,7 +144,7 @@ function passThrough({ tokens: [first], from, to }: Part, source: string, line: 
 }
 
 /** The statements of a script as they were written. */
-function passScript(sql: string, rules: SqlRules): RewrittenStatement[] {
+function passScript(sql: string, rules: LexicalRules): RewrittenStatement[] {
   const { source, parts } = readParts(sql, rules);
   const lineOf = createLineCounter(source);
   return parts.map((part) => passThrough(part, source, lineOf(part.tokens[0]?.from ?? part.from)));
@@ -145,7 +153,7 @@ function passScript(sql: string, rules: SqlRules): RewrittenStatement[] {
 export const sqlRewriter: SqlRewriter = {
   rewriteScript: (sql, names) =>
     guard(sql, () => {
-      const { source, parts } = readParts(sql, names);
+      const { source, parts } = readParts(sql, lexicalRules[vendorOf(names)]);
       const script = createScript(names);
       const lineOf = createLineCounter(source);
       return parts.map((part) => {
@@ -161,7 +169,7 @@ export const sqlRewriter: SqlRewriter = {
   rewriteQuery: (sql, names) => requireOne(sqlRewriter.rewriteScript(sql, names)),
   rewriteExpression: (sql, names) =>
     guard(sql, () => {
-      const { source, parts } = readParts(sql, names);
+      const { source, parts } = readParts(sql, lexicalRules[vendorOf(names)]);
       const [only, ...more] = parts;
       if (only === undefined) return { sql, notes: [] };
       if (more.length > 0) throw new SqlError('the expression contains a semicolon: remove it');
@@ -185,6 +193,24 @@ export function createUserSql(names: NameMapping): UserSql {
   };
 }
 
+/** SQL that its own warehouse gets as it was written. */
+export function createPlainSql(kind: SqlKind): UserSql {
+  const lexical = lexicalRules[kind];
+  return {
+    lexical,
+    script: (sql) => guard(sql, () => passScript(sql, lexical)),
+    query: (sql) => guard(sql, () => requireOne(passScript(sql, lexical))),
+    expression: (sql) =>
+      guard(sql, () => {
+        const { source, parts } = readParts(sql, lexical);
+        const [only, ...more] = parts;
+        if (more.length > 0) throw new SqlError('the expression contains a semicolon: remove it');
+        if (only !== undefined) requireTree(only, source);
+        return { sql: source, notes: [] };
+      }),
+  };
+}
+
 /** Gives the SQL back, for checks before a run: expressions in it have no values yet. */
 export const unchangedSql: UserSql = {
   lexical: lexicalRules.snowflake,
@@ -201,7 +227,7 @@ export const unchangedSql: UserSql = {
 function passByEither(sql: string): readonly RewrittenStatement[] {
   const readings = (['snowflake', 'redshift'] as const).map((vendor) => {
     try {
-      return passScript(sql, { vendor });
+      return passScript(sql, lexicalRules[vendor]);
     } catch (error) {
       if (error instanceof SqlError) return error;
       throw error;

@@ -1,6 +1,7 @@
 /** MERGE. DuckDB's is written in the same way, but takes no table before a column that is set or inserted. */
 
-import { type MatchedRule, renderMergeCheck } from '../../merge-check.ts';
+import type { MatchedRule } from '../../dialect.ts';
+import { renderMergeCheck } from '../../merge-check.ts';
 import { Cursor } from '../cursor.ts';
 import { copyNodes, copyText, type Frame, refuse } from '../frame.ts';
 import { renderTable } from '../tables.ts';
