@@ -44,6 +44,8 @@ export interface RunNames {
   readonly variables: ReadonlySet<string>;
   /** The type of the project's warehouse, such as `DUCKDB`. */
   readonly warehouse: string;
+  /** Why nothing can run in it. */
+  readonly warehouseFault?: string | undefined;
   /** @throws Error if no version matches; the message gives the reason */
   shared(use: SharedPipelineUse): CheckedArtifact;
   /**
@@ -265,9 +267,13 @@ function reportWarehouse(
       const message = `${type} works in the embedded warehouse, DUCKDB, only, but the project's warehouse is ${warehouse}: use SQL there, or run it in a project with the embedded warehouse`;
       report({ path, line, component, code: 'warehouse-not-supported', message, level: 'error' });
     }
-  if (needing === undefined || supportedWarehouses.includes(warehouse)) return;
+  if (needing === undefined) return;
+  const isSupported = supportedWarehouses.includes(warehouse);
+  if (isSupported && names.warehouseFault === undefined) return;
   const { component, type, line } = needing;
-  const message = `${type} needs a warehouse of type ${supportedWarehouses.join(', ')}, but the project's warehouse is ${warehouse}: run it in a project with a supported warehouse`;
+  const message = isSupported
+    ? `${type} needs the project's warehouse, ${warehouse}, but ${names.warehouseFault}`
+    : `${type} needs a warehouse of type ${supportedWarehouses.join(', ')}, but the project's warehouse is ${warehouse}: run it in a project with a supported warehouse`;
   report({ path, line, component, code: 'warehouse-not-supported', message, level: 'error' });
 }
 

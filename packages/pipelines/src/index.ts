@@ -184,7 +184,7 @@ export {
   keyedColumns,
   readKeys,
 } from './sql/keys.ts';
-export { createPostgres, raisedMark } from './sql/postgres.ts';
+export { createPostgres } from './sql/postgres.ts';
 export { convertOperands } from './sql/rewrite/convert-operands.ts';
 export { rowCountsRelation } from './sql/rewrite/information-schema.ts';
 export type { SqlRules } from './sql/rewrite/names.ts';

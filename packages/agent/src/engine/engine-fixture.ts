@@ -65,10 +65,14 @@ export interface Fixture {
   dispose(): void;
 }
 
-/** @param runScript default: there are no scripts. @param openEndpoint of the folder of the artifact */
+/**
+ * @param runScript default: there are no scripts. @param openEndpoint of the folder of the artifact
+ * @param other a warehouse in place of DuckDB
+ */
 export async function createFixture(
   runScript: RunScript = refuseScripts,
   openEndpoint: (folder: string) => ArtifactFiles['openEndpoint'] = () => refuseEndpoints,
+  other?: Warehouse,
 ): Promise<Fixture> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-engine-'));
   const artifact = join(folder, 'artifact');
@@ -99,7 +103,7 @@ export async function createFixture(
     return `00000000-0000-4000-8000-${String(ids).padStart(12, '0')}`;
   }
   const ports: RunPorts = {
-    warehouse: createWarehouse(connection),
+    warehouse: other ?? createWarehouse(connection),
     sessions: 1,
     artifact: {
       get paths() {

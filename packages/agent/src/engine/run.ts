@@ -2,8 +2,10 @@
 import {
   createDuckdb,
   createExpressionEngine,
+  createPostgres,
   createProjectVariable,
   createScope,
+  type Dialect,
   expressionBytesLimit,
   expressionMillisecondsLimit,
   iterationLimit,
@@ -25,7 +27,7 @@ import { concealSql } from './concealed-sql.ts';
 import { runOrchestration } from './orchestration.ts';
 import { readOwnVariables } from './own-variables.ts';
 import type { RunBounds, RunOutcome, RunPorts, RunRequest } from './ports.ts';
-import { createRepeatedKeys } from './repeated-keys.ts';
+import { createRepeatedKeys, noRepeatedKeys } from './repeated-keys.ts';
 import { restoreProjectVariables, restoreVariables } from './restart-values.ts';
 import { createRunCheck } from './run-check.ts';
 import {
@@ -115,6 +117,12 @@ async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOut
   }
 }
 
+function createDialect({ warehouse, sql, defaults }: RunRequest): Dialect {
+  return warehouse === 'POSTGRES'
+    ? createPostgres({ schema: defaults?.schema ?? 'public' })
+    : createDuckdb(sql);
+}
+
 function createContext(
   request: RunRequest,
   { source, ports, mask }: RunSecrets,
@@ -133,7 +141,7 @@ function createContext(
       onBroken: () => ports.reportFault('a broken instance of QuickJS'),
     },
   );
-  const concealed = concealSql(createDuckdb(request.sql), source, mask);
+  const concealed = concealSql(createDialect(request), source, mask);
   // A scratch database belongs to one session.
   const warehouse = createSession(ports.warehouse, isTest ? 1 : ports.sessions);
   const context: RunContext = {
@@ -141,7 +149,9 @@ function createContext(
     ports,
     dialect: concealed.dialect,
     warehouse,
-    repeatedKeys: createRepeatedKeys(warehouse, concealed.dialect.name),
+    repeatedKeys: concealed.dialect.enforcesKeys
+      ? noRepeatedKeys
+      : createRepeatedKeys(warehouse, concealed.dialect.name),
     expressions,
     readSecret: (name) => source.read(name),
     mask,

@@ -12,8 +12,7 @@ import type { RunPool } from '../pool/run-pool.ts';
 import type { Scripts } from '../scripts/scripts.ts';
 import type { SecretReferences } from '../secrets/secret-references.ts';
 import type { Outcome } from '../session/outbox.ts';
-import { createUnusableWarehouse } from '../warehouses/registry.ts';
-import type { WarehouseDriver, WarehouseKind } from '../warehouses/warehouse.ts';
+import type { Warehouses } from '../warehouses/warehouse.ts';
 import { acquireArtifacts } from './acquired-artifacts.ts';
 import type { Handler, WorkContext } from './handler.ts';
 import { createSecretOptions } from './run-secret-options.ts';
@@ -22,13 +21,14 @@ import { openScratchConnection } from './scratch-connection.ts';
 import { readSqlRules } from './sql-rules.ts';
 import { createSwitchingWarehouse } from './switching-warehouse.ts';
 import { limitTime } from './time-limit.ts';
+import { describeTestRefusal, describeWarehouse, openWorkWarehouse } from './work-warehouse.ts';
 
 export interface PipelineExecutionDependencies {
   config: Pick<AgentConfig, 'runTimeLimitSeconds'>;
   runPool: RunPool;
   folders: Folders;
   artifacts: ArtifactCache;
-  warehouses: Record<WarehouseKind, WarehouseDriver>;
+  warehouses: Warehouses;
   secretReferences: SecretReferences;
   connectors: Connectors;
   scripts: Scripts;
@@ -61,10 +61,14 @@ async function run(
   try {
     const filesFolder = await makePrivateFolder(folders.files(place));
     const { kind } = payload.warehouse;
-    const driver = kind === 'duckdb' ? warehouses[kind] : undefined;
-    const warehouse = createSwitchingWarehouse(
-      driver === undefined ? createUnusableWarehouse(kind) : createRunSessions(driver, place),
-    );
+    const secrets = createSecretOptions(work, place, context, dependencies);
+    const opened = openWorkWarehouse(warehouses, {
+      warehouse: payload.warehouse,
+      place,
+      id: payload.pipelineExecutionId,
+      readSecret: secrets.readWarehouseSecret,
+    });
+    const warehouse = createSwitchingWarehouse(createRunSessions(opened.connect));
     let isTest = false;
     // The statement runs in the warehouse's process, so it is interrupted without waiting for the run's
     // process.
@@ -80,7 +84,7 @@ async function run(
           ...place,
           pipelineName: payload.pipelineName,
           versionName: payload.versionName,
-          warehouse: kind.toUpperCase(),
+          ...describeWarehouse(kind, opened),
           sql: readSqlRules(payload.warehouse, place.environmentName),
           variables: payload.variables,
           scalarVariables: payload.scalarVariables,
@@ -93,15 +97,14 @@ async function run(
         files: { filesFolder },
         warehouse,
         async enterScratch() {
-          if (driver === undefined)
-            throw new Error(`a test needs a warehouse that this agent supports, not ${kind}`);
-          const scratch = await openScratchConnection(driver, folders, place, randomUUID());
+          if (kind !== 'duckdb') throw new Error(describeTestRefusal(kind));
+          const scratch = await openScratchConnection(warehouses[kind], folders, place, randomUUID());
           await warehouse.switchTo(scratch);
           isTest = true;
           return scratch.filesFolder;
         },
         runScript: (job, events, kill) => scripts.run(job, { ...place, share, isTest }, events, kill),
-        ...createSecretOptions(work, place, context, dependencies),
+        ...secrets,
         cancel: context.cancel,
         kill: context.kill,
         onStep: context.step,

@@ -1,19 +1,15 @@
 import { sessionLimit } from '../engine/run-messages.ts';
-import type { EnvironmentPlace } from '../host/folders.ts';
-import type { WarehouseConnection, WarehouseDriver } from '../warehouses/warehouse.ts';
+import type { WarehouseConnection } from '../warehouses/warehouse.ts';
 
 /** A connection for each session of a run. Each connects at its first statement: many runs need no warehouse. */
-export function createRunSessions(
-  driver: Pick<WarehouseDriver, 'connect'>,
-  place: EnvironmentPlace,
-): WarehouseConnection {
+export function createRunSessions(open: () => Promise<WarehouseConnection>): WarehouseConnection {
   const sessions = new Map<number, Promise<WarehouseConnection>>();
   let isClosed = false;
   function connect(session = 0): Promise<WarehouseConnection> {
     if (isClosed) throw new Error('this connection to the warehouse is closed');
     if (!(Number.isInteger(session) && session >= 0 && session < sessionLimit))
       throw new Error(`a run has no session ${session} with its warehouse`);
-    const connected = sessions.get(session) ?? driver.connect(place);
+    const connected = sessions.get(session) ?? open();
     sessions.set(session, connected);
     // The next statement tries again.
     connected.catch(() => sessions.delete(session));

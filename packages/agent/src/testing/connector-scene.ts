@@ -14,7 +14,13 @@ import { prepareRunCode } from '../pool/run-code.ts';
 import { createRunPool } from '../pool/run-pool.ts';
 import type { Outcome } from '../session/outbox.ts';
 import type { WarehouseConnection } from '../warehouses/warehouse.ts';
-import { createTestDriver, errorLog, makeWarehouseFolders, testPlace } from './warehouse.ts';
+import {
+  createTestDriver,
+  createTestWarehouses,
+  errorLog,
+  makeWarehouseFolders,
+  testPlace,
+} from './warehouse.ts';
 
 export interface ConnectorScene {
   /** A connection of its own to the environment's database. */
@@ -76,7 +82,7 @@ export async function openConnectorScene(
         runPool,
         folders,
         artifacts: publish(files),
-        warehouses: { duckdb: driver },
+        warehouses: createTestWarehouses(driver),
         scripts: { run: refuse },
         secretReferences: { read: async (_work, name) => new Secret(secrets.get(name) ?? '') },
         connectors,

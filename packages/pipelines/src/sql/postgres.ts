@@ -12,6 +12,7 @@ import {
 } from './dialect.ts';
 import { createPostgresShapes } from './postgres-shapes.ts';
 import { postgresType } from './postgres-types.ts';
+import { raisedMark } from './raised-mark.ts';
 import { isDefaultName } from './rewrite/names.ts';
 import { createPlainSql } from './rewrite/rewriter.ts';
 import { quoteNames, quoteText } from './rewrite/tokens.ts';
@@ -178,6 +179,3 @@ function insertRows(target: string, query: string, columns: readonly string[] | 
   if (columns === undefined) unknownColumns();
   return `INSERT INTO ${target} (${columns.map(name).join(', ')})\n${query}`;
 }
-
-/** Begins the message of a statement that fails itself. */
-export const raisedMark = 'headgate: ';
