@@ -8,8 +8,11 @@ const readInteger = (text: string): Value => {
 };
 
 /** A number if a double represents it exactly, else its digits. */
-const readDecimal = (text: string): Value =>
-  /^-?[\d.]{1,24}$/.test(text) && text.replace(/\D/g, '').length <= 15 ? Number(text) : text;
+function readDecimal(text: string): Value {
+  let end = text.length;
+  if (text.includes('.')) while (text[end - 1] === '0') end -= 1;
+  return /^-?[\d.]+$/.test(text) && text.slice(0, end).replace(/\D/g, '').length <= 15 ? Number(text) : text;
+}
 
 const readFloat = (text: string): Value => {
   const number = Number(text);
