@@ -1,6 +1,7 @@
 /** Rewriting and planning a script of one statement of 5 kB, in a process that has done it before. */
+
+import { createParameters } from '../packages/pipelines/src/expressions/parameters.ts';
 import { createScope, duckdb, findDefinition } from '../packages/pipelines/src/index.ts';
-import { createParameters } from '../packages/pipelines/src/parameters.ts';
 import { median, spread, verdictAtMost } from './finding.ts';
 import type { Work } from './work.ts';
 

@@ -2,7 +2,7 @@
  * A transformation over 1,000,000 rows, from its file to the table, against the same SQL written by hand in
  * the same DuckDB, in turn.
  */
-import { createFixture } from '../packages/agent/src/engine/engine-fixture.ts';
+import { createFixture } from '../packages/agent/src/engine/run/engine-fixture.ts';
 import { median, spread, verdictAtMost } from './finding.ts';
 import type { Work } from './work.ts';
 

@@ -80,7 +80,12 @@ test('every npm command that a document names exists', () => {
 });
 
 /** Folders from which documents name paths. */
-const pathRoots = ['.', ...globSync(['packages/*/src', 'packages/server/src/main'], { cwd: checkout })];
+const pathRoots = [
+  '.',
+  ...globSync(['packages/*/src', 'packages/server/src/main', 'packages/server/src/runtime/ai-tasks'], {
+    cwd: checkout,
+  }),
+];
 const sourceNames = new Set(
   globSync(['packages/**/*.ts', 'scripts/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'], {
     cwd: checkout,

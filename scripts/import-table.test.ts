@@ -55,13 +55,25 @@ const refused: [what: string, path: string, text: string, expected: RegExp][] = 
     'a later folder of the kernel',
     `${server}/kernel/http/a.ts`,
     `import '../database/database.ts';`,
-    /in the kernel, http stands below database/,
+    /in packages\/server\/src\/kernel, http stands below database/,
   ],
   [
     'a folder of the kernel from a file beside it',
     `${server}/kernel/clock.ts`,
     `import './http/problems.ts';`,
     /a file of no folder stands below http/,
+  ],
+  [
+    'a file beside the folders that are before it',
+    `${server}/records/events/log/a.ts`,
+    `import '../event-stream.ts';`,
+    /log stands below a file of no folder/,
+  ],
+  [
+    'a folder that has no place in the order',
+    'packages/pipelines/src/check/a.ts',
+    `import '../ideas/b.ts';`,
+    /ideas of packages\/pipelines\/src has no place/,
   ],
   [
     'a higher wing',
@@ -112,6 +124,25 @@ test('a cycle is shown once, with its path', () => {
     'scripts/c.ts': `import './b.ts';`,
   });
   assert.deepEqual(cycle, ['cycle: scripts/b.ts → scripts/c.ts → scripts/b.ts']);
+});
+
+test('a long chain of imports is refused, and only that of production code in one folder', () => {
+  const chain = (...paths: string[]) =>
+    violations(
+      paths.map((path, index) => ({
+        path,
+        imports: paths.slice(index + 1, index + 2),
+        readsEnvironment: false,
+      })),
+    );
+  const files = [1, 2, 3, 4, 5, 6, 7].map((each) => `packages/agent/src/a/f${each}.ts`);
+  assert.deepEqual(chain(...files), []);
+  assert.deepEqual(chain('packages/agent/src/a/f.test.ts', ...files), []);
+  assert.deepEqual(chain('packages/agent/src/b/f0.ts', ...files), []);
+  assert.deepEqual(chain('packages/agent/src/a/f0.ts', ...files), [
+    'packages/agent/src/a has a chain of 8 imports, 7 at most: ' +
+      'f0.ts → f1.ts → f2.ts → f3.ts → f4.ts → f5.ts → f6.ts → f7.ts',
+  ]);
 });
 
 test('a file that cannot be read is named', () => {

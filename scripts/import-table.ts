@@ -1,12 +1,15 @@
-// Checks the imports: the table of packages, the order of the server's wings, slices only by their index, no
-// cycles, and process.env only in configuration. ARCHITECTURE.md shows the same table.
+// Checks the imports: the table of packages, the order of the server's wings and of folders, slices only by their
+// index, no cycles, no long chain in a folder, and process.env only in configuration. ARCHITECTURE.md shows the
+// same table.
 //
 // This is our own check on the parser that knip uses. dependency-cruiser needs the programming interface of
 // earlier TypeScript compilers, which TypeScript 7 does not have.
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseSync, Visitor } from 'oxc-parser';
+import { findOrderOf, placeInOrder } from './folder-order.ts';
+import { findLongestChains, MOST_FILES_IN_CHAIN } from './import-chains.ts';
 
 /** What each package may import of the others. */
 const PACKAGES: Record<string, string[]> = {
@@ -21,8 +24,6 @@ const PACKAGES: Record<string, string[]> = {
 
 /** The server's wings: each imports only from itself and those before it. */
 const WINGS = ['kernel', 'access', 'workspace', 'delivery', 'records', 'runtime', 'main'];
-/** The kernel's folders: each imports only from itself, those before it, and the files beside them. */
-const KERNEL = ['threads', 'http', 'database', 'security', 'endpoint', 'work', 'retention', 'slice'];
 /** Wings whose folders are slices. */
 export const WINGS_OF_SLICES = WINGS.slice(1, -1);
 
@@ -59,7 +60,17 @@ export function violations(files: SourceFile[]): string[] {
       if (reason !== undefined) found.push(`${path} imports ${imported}: ${reason}`);
     }
   }
+  for (const [folder, chain] of findLongestChains(files.filter(({ path }) => !isOfTests(path)))) {
+    if (chain.length <= MOST_FILES_IN_CHAIN) continue;
+    found.push(
+      `${folder} has a chain of ${chain.length} imports, ${MOST_FILES_IN_CHAIN} at most: ${showChain(chain)}`,
+    );
+  }
   return [...found, ...cycles(files).map((cycle) => `cycle: ${cycle.join(' → ')}`)];
+}
+
+function showChain(chain: readonly string[]): string {
+  return chain.map((path) => basename(path)).join(' → ');
 }
 
 function refusal(from: string, to: string): string | undefined {
@@ -74,7 +85,20 @@ function refusal(from: string, to: string): string | undefined {
     if (!PACKAGES[importer]?.includes(imported)) return `${importer} may not import ${imported}`;
     return undefined;
   }
-  return importer === 'server' ? refusalInServer(from, to) : undefined;
+  return (importer === 'server' ? refusalInServer(from, to) : undefined) ?? refusalByFolder(from, to);
+}
+
+/** A folder of an ordered one imports only from itself and those before it. */
+function refusalByFolder(from: string, to: string): string | undefined {
+  const order = findOrderOf(from, to);
+  if (order === undefined || isOfTests(from)) return undefined;
+  const [importer, imported] = [placeInOrder(order, from), placeInOrder(order, to)];
+  const unknown = [importer, imported].find(({ rank }) => rank === undefined);
+  if (unknown !== undefined) {
+    return `${unknown.name} of ${order.base} has no place in the order of scripts/folder-order.ts`;
+  }
+  if ((imported.rank ?? 0) <= (importer.rank ?? 0)) return undefined;
+  return `in ${order.base}, ${importer.name} stands below ${imported.name}`;
 }
 
 function refusalInServer(from: string, to: string): string | undefined {
@@ -87,10 +111,6 @@ function refusalInServer(from: string, to: string): string | undefined {
     return 'everything in the server lies in one of its wings';
   }
   if (WINGS.indexOf(imported) > WINGS.indexOf(importer)) return `${importer} stands below ${imported}`;
-  const [lower, upper] = [kernelRank(from), kernelRank(to)];
-  if (lower !== undefined && upper !== undefined && upper > lower) {
-    return `in the kernel, ${KERNEL[lower] ?? 'a file of no folder'} stands below ${KERNEL[upper]}`;
-  }
   const slice = sliceOf(to);
   if (slice !== undefined && slice !== sliceOf(from) && to !== `${slice}/index.ts`) {
     return `from outside, a slice is imported by its index.ts`;
@@ -98,9 +118,9 @@ function refusalInServer(from: string, to: string): string | undefined {
   return undefined;
 }
 
-/** Tests, their harness, and what a slice tells the tests over all operations. */
+/** Tests, their data and harness, and what a slice tells the tests over all operations. */
 function isOfTests(path: string): boolean {
-  return /\.(test|guards|examples)\.ts$/.test(path) || path.startsWith('packages/server/src/testing/');
+  return /(\.(test|guards|examples)|-fixture)\.ts$|^packages\/\w+\/src\/testing\//.test(path);
 }
 
 function packageOf(path: string): string | undefined {
@@ -110,17 +130,6 @@ function packageOf(path: string): string | undefined {
 function wingOf(path: string): string | undefined {
   const wing = /^packages\/server\/src\/([^/]+)\//.exec(path)?.[1];
   return wing !== undefined && WINGS.includes(wing) ? wing : undefined;
-}
-
-/** The place of a kernel file's folder in the order of imports; -1 for a file of no folder. */
-function kernelRank(path: string): number | undefined {
-  const rest = /^packages\/server\/src\/kernel\/(.+)$/.exec(path)?.[1];
-  if (rest === undefined) return undefined;
-  const [folder, file] = rest.split('/');
-  const rank = KERNEL.indexOf(folder ?? '');
-  if (file !== undefined && rank < 0)
-    throw new Error(`${path}: ${folder} is no folder of the kernel's import order`);
-  return rank;
 }
 
 /** The folder of the slice that a file is in. */
@@ -218,7 +227,11 @@ function main(): void {
   );
   const found = violations(files);
   for (const violation of found) console.error(violation);
+  const longest = [...findLongestChains(files.filter(({ path }) => !isOfTests(path))).entries()].reduce(
+    (most, each) => (each[1].length > most[1].length ? each : most),
+  );
   console.log(`${files.length} files, ${found.length} against the import table`);
+  console.log(`longest chain of imports inside a folder: ${longest[1].length}, in ${longest[0]}`);
   process.exitCode = found.length === 0 ? 0 : 1;
 }
 

@@ -91,8 +91,8 @@ export function compareLists(listed: readonly string[], safe: readonly string[])
   ];
 }
 
-/** Where SQL of users and of DuckDB passes, but for the folder that reads it. */
-const SQL_PASSES = /^packages\/(?:agent|pipelines)\/src\/(?!sql\/rewrite\/)/;
+/** Where SQL of users and of DuckDB passes, but for the folders that read it. */
+const SQL_PASSES = /^packages\/(?:agent|pipelines)\/src\/(?!sql\/(?:tokens|functions|rewrite|statements)\/)/;
 /** Texts in quotes, comments, and words of SQL. */
 const READS_SQL =
   /\[\^'\]\|''|--\[|\\\/\\\*|(?<![a-z_])(?:select|insert|update|delete|merge|create|drop|alter|truncate|begin|commit|rollback|pivot|values|join|temp|temporary|macro|nextval)(?![a-z_])/i;
@@ -105,7 +105,7 @@ export function findSqlReaders(uses: readonly PatternUse[]): string[] {
     )
     .map(
       (use) =>
-        `${use.place} ${nameOf(use)} seems to read SQL: use the tokens of packages/pipelines/src/sql/rewrite/tokens.ts, or write // not SQL: and what it reads`,
+        `${use.place} ${nameOf(use)} seems to read SQL: use the tokens of packages/pipelines/src/sql/tokens/tokens.ts, or write // not SQL: and what it reads`,
     );
 }
 

@@ -14,7 +14,7 @@ const WHOLE_PROCESS =
   /\bprocess\.[a-z]|\bmock\b|\bglobalThis\b|snapshot|node:(child_process|perf_hooks|v8|vm|worker_threads)/i;
 /** Files that no sign shows, with the reason. */
 export const ALONE: Readonly<Record<string, string>> = {
-  'packages/server/src/kernel/database/statement.test.ts':
+  'packages/server/src/kernel/database/trips/statement.test.ts':
     'reads the list of all statements, to which other tests add theirs',
   'packages/server/src/main/dashboard.test.ts':
     'reads metrics of garbage collections since the start of the process',

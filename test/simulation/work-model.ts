@@ -10,7 +10,7 @@ import type {
   Statement,
   Transaction,
 } from '../../packages/server/src/kernel/database/database.ts';
-import type { PreparedStatement } from '../../packages/server/src/kernel/database/statement.ts';
+import type { PreparedStatement } from '../../packages/server/src/kernel/database/trips/statement.ts';
 
 export interface ModelRow {
   work_id: string;
@@ -170,7 +170,7 @@ const sweepable: Effect = (rows, { now: at, grace_start: graceStart, queue_start
     if (before(row.run_bound, at)) return true;
     return row.state === 'held' ? before(row.lease_expires_at, at) : before(row.silent_since, graceStart);
   };
-  const fateOf = (row: ModelRow) => {
+  const findReason = (row: ModelRow) => {
     if (before(row.command_bound, at)) return 'command bound';
     if (row.state === 'queued') return 'queue bound';
     if (before(row.run_bound, at)) return 'run bound';
@@ -180,7 +180,7 @@ const sweepable: Effect = (rows, { now: at, grace_start: graceStart, queue_start
     .filter(isDue)
     .sort(byId)
     .slice(0, 500)
-    .map((row) => ({ ...row, account_id: 'account', agent_name: 'agent', fate: fateOf(row) }));
+    .map((row) => ({ ...row, account_id: 'account', agent_name: 'agent', due_reason: findReason(row) }));
 };
 
 const forget: Effect = (rows, { forget_before: at }) => {
@@ -221,7 +221,7 @@ const effects: readonly (readonly [RegExp, Effect])[] = [
   [/^update work set command = case when command = 'force-cancel'/, command],
   [/^select work_id, epoch, command, command_by from work/, commandsFor],
   [/^select coalesce\( \(select true from work where due_at <= \$now/, () => [{ due: true }]],
-  [/as fate from work w join/, sweepable],
+  [/as due_reason from work w join/, sweepable],
   [
     /^update work set state = 'silent'/,
     (rows, { work_ids, now, states }) =>

@@ -17,7 +17,7 @@ const rare = [
   '/packages/pipelines/',
 ];
 /** It imports nothing. */
-const reader = '/packages/pipelines/src/sql/rewrite/tokens.ts';
+const reader = '/packages/pipelines/src/sql/tokens/tokens.ts';
 
 test('an agent starts without schemas and rarely needed libraries', () => {
   const main = new URL('main.ts', import.meta.url).href;

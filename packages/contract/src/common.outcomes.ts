@@ -1,7 +1,7 @@
 /** The problems that do not belong to one resource. */
 import { nearestName } from './nearest-name.ts';
-import { didYouMean, kind } from './problem-kind.ts';
-import type { Outcomes } from './sum-of-outcomes.ts';
+import { didYouMean, kind } from './outcomes/problem-kind.ts';
+import type { Outcomes } from './outcomes/sum-of-outcomes.ts';
 
 /** A value that is not one of a closed list. */
 export interface UnknownWord {

@@ -3,10 +3,11 @@
  * resources. `type` and `title` follow from the status; `code` is the exact reason; `detail` explains it to
  * the caller and names the input.
  */
-import { outcomes } from './outcomes.ts';
-import { type ProblemKind, type ProblemStatus, statusTitles } from './problem-kind.ts';
 
-export { type ProblemStatus, statusTitles } from './problem-kind.ts';
+import { outcomes } from './outcomes/outcomes.ts';
+import { type ProblemKind, type ProblemStatus, statusTitles } from './outcomes/problem-kind.ts';
+
+export { type ProblemStatus, statusTitles } from './outcomes/problem-kind.ts';
 
 type Table = (typeof outcomes)[number]['problems'];
 type KeyOf<OneTable> = OneTable extends unknown ? keyof OneTable : never;

@@ -1,13 +1,20 @@
-export * from './bounds.ts';
-export { type Branches, createBranches } from './branches.ts';
 export {
   type CheckedArtifact,
   checkRun,
   describeFinding,
   listCandidatePaths,
   type RunCheck,
-} from './check-run.ts';
-export { type ComponentEnd, listTargets } from './component-end.ts';
+} from './check/check-run.ts';
+export { linkProject, listAskedSecrets, listAskedVariables } from './check/link.ts';
+export { findNamedEndpoint, outlineProfile, type ProfileOutline } from './check/link-endpoints.ts';
+export {
+  measureNote,
+  type OutlineResult,
+  outlineFile,
+  type PipelineOutline,
+  readPipelineFile,
+} from './check/outline.ts';
+export type { PlacedExpression } from './check/pipeline-expressions.ts';
 export type {
   Action,
   AssertionCheck,
@@ -20,9 +27,13 @@ export type {
   PlannedScript,
   QueryResult,
   ScriptLanguage,
-} from './components/component.ts';
-export { mayHaveEffect, runsOthers } from './components/effects.ts';
-export { indexOfColumn } from './components/query-result.ts';
+} from './components/definition/component.ts';
+export { indexOfColumn } from './components/definition/query-result.ts';
+export {
+  listSharedPipelineUses,
+  readSharedPipelineUse,
+  type SharedPipelineUse,
+} from './components/definition/shared-pipeline-use.ts';
 export {
   findDefinition,
   listComponentTypes,
@@ -30,6 +41,15 @@ export {
   type TransformationType,
   UnknownComponentTypeError,
 } from './components/registry.ts';
+export { type Authentication, type ConnectionValue, chooseAuthentication } from './connectors/connection.ts';
+export { compareDecimals, isDecimal } from './connectors/decimal-text.ts';
+export {
+  createEndpointRequest,
+  type EndpointRequest,
+  type EndpointValues,
+} from './connectors/endpoint-request.ts';
+export { isHeaderValue } from './connectors/header.ts';
+export { hasLongNumbers, isRawNumber, parseJson, readScalarText } from './connectors/json-text.ts';
 export {
   addColumn,
   alterType,
@@ -41,31 +61,22 @@ export {
   listConversions,
   type MatchedColumn,
   matchColumns,
-} from './connectors/column-change.ts';
-export { type Authentication, type ConnectionValue, chooseAuthentication } from './connectors/connection.ts';
-export { compareDecimals, isDecimal } from './connectors/decimal-text.ts';
+} from './connectors/load/column-change.ts';
 export {
   type EndpointLoad,
   type EndpointSource,
   type GatheredRows,
   type Incremental,
   pageColumn,
-} from './connectors/endpoint-load.ts';
-export {
-  createEndpointRequest,
-  type EndpointRequest,
-  type EndpointValues,
-} from './connectors/endpoint-request.ts';
-export { writeExactly } from './connectors/exact-texts.ts';
-export { isHeaderValue } from './connectors/header.ts';
-export { hasLongNumbers, isRawNumber, parseJson, readScalarText } from './connectors/json-text.ts';
+} from './connectors/load/endpoint-load.ts';
+export { writeExactly } from './connectors/load/exact-texts.ts';
 export {
   describeChildTable,
   describeMainTable,
   keepRows,
   type LoadTable,
   listLoadTargets,
-} from './connectors/load-rows.ts';
+} from './connectors/load/load-rows.ts';
 export {
   createLoadTable,
   createMarkTable,
@@ -73,7 +84,9 @@ export {
   lockTable,
   readMark,
   writeMark,
-} from './connectors/load-statements.ts';
+} from './connectors/load/load-statements.ts';
+export { createRowCheck } from './connectors/load/row-check.ts';
+export { shortenValue } from './connectors/load/shortened-value.ts';
 export {
   nextPage,
   type PageRequest,
@@ -98,10 +111,8 @@ export {
 export { connectorProfileName, connectorProfilePath } from './connectors/profile-file.ts';
 export type { JsonMap } from './connectors/profile-reader.ts';
 export { describeProfileFinding, readProfile, readProfileText } from './connectors/read-profile.ts';
-export { createRowCheck } from './connectors/row-check.ts';
 export { type PageRows, readPageRows, rowsOf } from './connectors/rows.ts';
 export { getRowSchema, inferStructure } from './connectors/schema.ts';
-export { shortenValue } from './connectors/shortened-value.ts';
 export { renderComponentPages } from './documentation/component-page.ts';
 export { createPipelineSchema } from './documentation/json-schema.ts';
 export {
@@ -110,45 +121,15 @@ export {
   type ExpressionEngine,
   ExpressionError,
   type ExpressionValue,
-} from './expressions.ts';
-export { type Finding, type FindingCode, findingCodes, type Unreadable } from './finding.ts';
-export { createWalk, sortTopologically, type Walk, type WalkOutcome } from './graph.ts';
-export { compilePattern } from './linear-pattern.ts';
-export { linkProject, listAskedSecrets, listAskedVariables } from './link.ts';
-export { findNamedEndpoint, outlineProfile, type ProfileOutline } from './link-endpoints.ts';
-export { planComponent } from './orchestration-plan.ts';
-export {
-  measureNote,
-  type OutlineResult,
-  outlineFile,
-  type PipelineOutline,
-  readPipelineFile,
-} from './outline.ts';
-export { ParameterError } from './parameters.ts';
-export { describeSyntaxError, type ParseResult, type PipelineSyntaxError, parsePipeline } from './parse.ts';
-export {
-  type Attempts,
-  type Orchestration,
-  type OrchestrationComponent,
-  type Pipeline,
-  type PipelineType,
-  type Plain,
-  type PlainMap,
-  pipelineExtensions,
-  pipelineNameOf,
-  pipelinePath,
-  pipelineTypeOf,
-  type Transformation,
-  type TransformationComponent,
-  type VariableDeclaration,
-} from './pipeline.ts';
-export type { PlacedExpression } from './pipeline-expressions.ts';
+} from './expressions/expressions.ts';
+export { compilePattern } from './expressions/linear-pattern.ts';
+export { ParameterError } from './expressions/parameters.ts';
 export {
   compileQuickJs,
   createQuickJsLender,
   type QuickJsInstance,
   type QuickJsSource,
-} from './quickjs-module.ts';
+} from './expressions/quickjs-module.ts';
 export {
   type Evaluation,
   evaluateExpression,
@@ -157,51 +138,8 @@ export {
   readWithDefaults,
   resolveDefaults,
   resolveParameters,
-} from './resolve.ts';
-export { resolveScript } from './script-text.ts';
-export { findSecretNames, findSecretOfDefault, type SecretSource } from './secret-calls.ts';
-export {
-  listSharedPipelineUses,
-  readSharedPipelineUse,
-  type SharedPipelineUse,
-} from './shared-pipeline-use.ts';
-export {
-  type Conversion,
-  type Dialect,
-  type PreparedStatement,
-  type RewrittenStatement,
-  SqlError,
-  type StatementList,
-  type TableReference,
-  type ValueFit,
-} from './sql/dialect.ts';
-export { createDuckdb, duckdb } from './sql/duckdb.ts';
-export { environmentDefaults } from './sql/environment-defaults.ts';
-export {
-  countedRows,
-  countRepeated,
-  type DeclaredKey,
-  keyedColumns,
-  readKeys,
-} from './sql/keys.ts';
-export { createPostgres } from './sql/postgres.ts';
-export { convertOperands } from './sql/rewrite/convert-operands.ts';
-export { rowCountsRelation } from './sql/rewrite/information-schema.ts';
-export type { SqlRules } from './sql/rewrite/names.ts';
-export { decodeNames, defaultDatabase, defaultSchema, type NameMapping } from './sql/rewrite/names.ts';
-export { createUserSql, type SqlRewriter, sqlRewriter } from './sql/rewrite/rewriter.ts';
-export {
-  type LexicalRules,
-  lexicalRules,
-  type SqlKind,
-  type Token,
-  TokenReader,
-  tokenize,
-  UnterminatedError,
-} from './sql/rewrite/tokens.ts';
-export { shorten, TemplateError } from './template.ts';
-export { type PlannedOutput, planTransformation, type TransformationPlan } from './transformation-plan.ts';
-export { trimBoth, trimEnd } from './trims.ts';
+} from './expressions/resolve.ts';
+export { findSecretNames, findSecretOfDefault, type SecretSource } from './expressions/secret-calls.ts';
 export {
   createDeclaredVariable,
   createProjectVariable,
@@ -217,4 +155,75 @@ export {
   VariableError,
   type VariableScope,
   type VariableValue,
-} from './variables.ts';
+} from './expressions/variables.ts';
+export * from './format/bounds.ts';
+export { type ComponentEnd, listTargets } from './format/component-end.ts';
+export {
+  describeSyntaxError,
+  type ParseResult,
+  type PipelineSyntaxError,
+  parsePipeline,
+} from './format/parse.ts';
+export {
+  type Attempts,
+  type Orchestration,
+  type OrchestrationComponent,
+  type Pipeline,
+  type PipelineType,
+  type Plain,
+  type PlainMap,
+  pipelineExtensions,
+  pipelineNameOf,
+  pipelinePath,
+  pipelineTypeOf,
+  type Transformation,
+  type TransformationComponent,
+  type VariableDeclaration,
+} from './format/pipeline.ts';
+export { shorten, TemplateError } from './format/template.ts';
+export { trimBoth, trimEnd } from './format/trims.ts';
+export { type Branches, createBranches } from './plan/branches.ts';
+export { mayHaveEffect, runsOthers } from './plan/effects.ts';
+export { createWalk, sortTopologically, type Walk, type WalkOutcome } from './plan/graph.ts';
+export { planComponent } from './plan/orchestration-plan.ts';
+export { resolveScript } from './plan/script-text.ts';
+export {
+  type PlannedOutput,
+  planTransformation,
+  type TransformationPlan,
+} from './plan/transformation-plan.ts';
+export { convertOperands } from './sql/convert-operands.ts';
+export {
+  type Conversion,
+  type Dialect,
+  type PreparedStatement,
+  type RewrittenStatement,
+  SqlError,
+  type StatementList,
+  type TableReference,
+  type ValueFit,
+} from './sql/dialect/dialect.ts';
+export {
+  countedRows,
+  countRepeated,
+  type DeclaredKey,
+  keyedColumns,
+  readKeys,
+} from './sql/dialect/keys.ts';
+export { createDuckdb, duckdb } from './sql/duckdb.ts';
+export { environmentDefaults } from './sql/environment-defaults.ts';
+export { createPostgres } from './sql/postgres/postgres.ts';
+export { rowCountsRelation } from './sql/rewrite/information-schema.ts';
+export { createUserSql, type SqlRewriter, sqlRewriter } from './sql/rewriter.ts';
+export type { SqlRules } from './sql/tokens/names.ts';
+export { decodeNames, defaultDatabase, defaultSchema, type NameMapping } from './sql/tokens/names.ts';
+export {
+  type LexicalRules,
+  lexicalRules,
+  type SqlKind,
+  type Token,
+  TokenReader,
+  tokenize,
+  UnterminatedError,
+} from './sql/tokens/tokens.ts';
+export { type Finding, type FindingCode, findingCodes, type Unreadable } from './validate/finding.ts';

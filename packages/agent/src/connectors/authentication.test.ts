@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { Secret } from '@headgate/contract/without-schemas';
 import type { AuthenticationType } from '@headgate/pipelines';
-import { createEndpointFixture } from '../engine/endpoint-fixture.ts';
+import { createEndpointFixture } from '../engine/endpoints/endpoint-fixture.ts';
 import type { SeenRequest } from '../testing/fake-api.ts';
 
 const plan = {

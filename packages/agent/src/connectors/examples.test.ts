@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { Secret } from '@headgate/contract/without-schemas';
-import { createEndpointFixture } from '../engine/endpoint-fixture.ts';
+import { createEndpointFixture } from '../engine/endpoints/endpoint-fixture.ts';
 
 const tokenPlan = {
   connectorOauthId: '00000000-0000-4000-8000-00000000000b',

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { createEgress, parseEgressAllow } from '@headgate/contract/egress';
-import { createEndpointFixture } from '../engine/endpoint-fixture.ts';
+import { createEndpointFixture } from '../engine/endpoints/endpoint-fixture.ts';
 import { type Answer, startFakeApi } from '../testing/fake-api.ts';
 import { createExchange } from './exchange.ts';
 

@@ -4,7 +4,7 @@
  */
 import type { IgnoredPipeline, RunMembers, SharedArtifact } from '@headgate/contract';
 import type { ArtifactCache, HeldArtifact } from '../artifacts/artifact-cache.ts';
-import type { PlacedArtifact, PlacedShared } from '../engine/run-messages.ts';
+import type { PlacedArtifact, PlacedShared } from '../engine/ports/run-messages.ts';
 import { getReason } from '../log.ts';
 
 export interface AcquiredArtifacts {

@@ -2,10 +2,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { grid, number, renderOrchestration, start } from '../engine/pipeline-fixture.ts';
+import { grid, number, renderOrchestration, start } from '../engine/run/pipeline-fixture.ts';
 import { removeTree } from '../host/folders.ts';
 import { createPoolFixture } from '../pool/pool-fixture.ts';
-import { createScratchFixture } from '../warehouses/duckdb-scratch-fixture.ts';
+import { createScratchFixture } from '../warehouses/scratch/duckdb-scratch-fixture.ts';
 import { createRunSessions } from './run-sessions.ts';
 
 const scratch = await createScratchFixture();

@@ -1,4 +1,4 @@
-import { sessionLimit } from '../engine/run-messages.ts';
+import { sessionLimit } from '../engine/ports/run-messages.ts';
 import type { WarehouseConnection } from '../warehouses/warehouse.ts';
 
 /** A connection for each session of a run. Each connects at its first statement: many runs need no warehouse. */

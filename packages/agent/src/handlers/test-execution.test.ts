@@ -12,7 +12,7 @@ import { createLog } from '../log.ts';
 import { prepareRunCode } from '../pool/run-code.ts';
 import { createRunPool } from '../pool/run-pool.ts';
 import { createTestWarehouses } from '../testing/warehouse.ts';
-import { createScratchFixture } from '../warehouses/duckdb-scratch-fixture.ts';
+import { createScratchFixture } from '../warehouses/scratch/duckdb-scratch-fixture.ts';
 import { createPipelineExecutionHandler, type PipelineExecutionDependencies } from './pipeline-execution.ts';
 import { createTestExecutionHandler } from './test-execution.ts';
 

@@ -1,7 +1,7 @@
 /** Runs tests one after the other, each in its own process, scratch database and folder for files. */
 import type { TestResult, WorkOf } from '@headgate/contract';
 import { describeCancellation, getCanceller } from '../cancellation.ts';
-import type { TestedOutcome } from '../engine/ports.ts';
+import type { TestedOutcome } from '../engine/ports/ports.ts';
 import { followSignals } from '../followed-signals.ts';
 import { makePrivateFolder } from '../host/folders.ts';
 import { getReason } from '../log.ts';

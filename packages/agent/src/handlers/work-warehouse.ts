@@ -1,7 +1,7 @@
 /** The warehouse of one piece of work: the environment's database, or the server of its connection. */
 import type { ProjectWarehouse, Secret } from '@headgate/contract';
 import type { EnvironmentPlace } from '../host/folders.ts';
-import { readDefaultPlace } from '../warehouses/postgres-access.ts';
+import { readDefaultPlace } from '../warehouses/postgres/postgres-access.ts';
 import type { ReadingConnection, WarehouseConnection, Warehouses } from '../warehouses/warehouse.ts';
 
 export interface WorkWarehouse {

@@ -20,7 +20,7 @@ const embedQuickJs: Plugin = {
 /** @param entry default: the process of a run */
 export async function bundleRunCode(
   outputFile: string,
-  entry = new URL('../engine/child.ts', import.meta.url),
+  entry = new URL('../engine/process/child.ts', import.meta.url),
 ): Promise<void> {
   const { build, stop } = await import('esbuild');
   try {

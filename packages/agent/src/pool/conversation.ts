@@ -1,9 +1,9 @@
 /** One run in a process: sends the start, answers the questions of the run, and returns its outcome. */
 import { join } from 'node:path';
 import { getCanceller } from '../cancellation.ts';
-import type { RunOutcome } from '../engine/ports.ts';
-import { createRunFiles, describeFile, readTextFile } from '../engine/run-files.ts';
-import type { OfRun, PlacedArtifact, Question, ToRun } from '../engine/run-messages.ts';
+import { createRunFiles, describeFile, readTextFile } from '../engine/files/run-files.ts';
+import type { RunOutcome } from '../engine/ports/ports.ts';
+import type { OfRun, PlacedArtifact, Question, ToRun } from '../engine/ports/run-messages.ts';
 import { getReason } from '../log.ts';
 import { isPermanentFault } from '../permanent-fault.ts';
 import type { RunConnectors } from './run-connectors.ts';

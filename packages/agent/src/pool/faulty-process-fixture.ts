@@ -4,9 +4,9 @@
  */
 import { readFileSync, writeSync } from 'node:fs';
 import { MessageChannel } from 'node:worker_threads';
-import { createKeptBetweenRuns } from '../engine/kept-between-runs.ts';
-import { listenForRuns } from '../engine/process-of-runs.ts';
-import type { FromRun, RunStart } from '../engine/run-messages.ts';
+import { createKeptBetweenRuns } from '../engine/ports/kept-between-runs.ts';
+import type { FromRun, RunStart } from '../engine/ports/run-messages.ts';
+import { listenForRuns } from '../engine/process/process-of-runs.ts';
 
 /** The file descriptor of the channel to the agent. */
 const channel = 3;

@@ -11,8 +11,8 @@ import {
   readProfileText,
 } from '@headgate/pipelines';
 import type { EndpointCall } from '../connectors/endpoint-call.ts';
-import { readTextFile } from '../engine/run-files.ts';
-import type { Questions } from '../engine/run-messages.ts';
+import { readTextFile } from '../engine/files/run-files.ts';
+import type { Questions } from '../engine/ports/run-messages.ts';
 import { followSignals } from '../followed-signals.ts';
 import type { RunOptions } from './run-options.ts';
 

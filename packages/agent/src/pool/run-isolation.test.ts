@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { Secret, type Step } from '@headgate/contract';
-import { grid, print, renderOrchestration, start, text, update } from '../engine/pipeline-fixture.ts';
+import { grid, print, renderOrchestration, start, text, update } from '../engine/run/pipeline-fixture.ts';
 import { createPoolFixture, request } from './pool-fixture.ts';
 import type { RunOptions } from './run-options.ts';
 

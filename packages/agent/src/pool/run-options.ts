@@ -1,9 +1,9 @@
 import type { RunVariables, Secret, Step } from '@headgate/contract';
 import type { OpenedEndpoint } from '../connectors/connectors.ts';
 import type { EndpointCall } from '../connectors/endpoint-call.ts';
-import type { LogSource } from '../engine/ports.ts';
-import type { FilesPlace } from '../engine/run-files.ts';
-import type { PlacedArtifact, PlacedShared, RunStart } from '../engine/run-messages.ts';
+import type { FilesPlace } from '../engine/files/run-files.ts';
+import type { LogSource } from '../engine/ports/ports.ts';
+import type { PlacedArtifact, PlacedShared, RunStart } from '../engine/ports/run-messages.ts';
 import type { WarehouseConnection } from '../warehouses/warehouse.ts';
 import type { StartScript } from './run-scripts.ts';
 

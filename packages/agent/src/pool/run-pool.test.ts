@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openConfinement } from '../confinement/confinement.ts';
-import { print, renderOrchestration, start, text, update } from '../engine/pipeline-fixture.ts';
+import { print, renderOrchestration, start, text, update } from '../engine/run/pipeline-fixture.ts';
 import { createLog } from '../log.ts';
 import { bundleRunCode } from './bundle.ts';
 import { createPoolFixture, request } from './pool-fixture.ts';

@@ -3,7 +3,7 @@
  * time, and is replaced by the rules of `run-process.ts`. ADR 0054.
  */
 import { availableParallelism } from 'node:os';
-import type { RunOutcome } from '../engine/ports.ts';
+import type { RunOutcome } from '../engine/ports/ports.ts';
 import { getReason, type Log } from '../log.ts';
 import { defaultPoolBounds, type PoolBounds } from './bounds.ts';
 import type { RunOptions } from './run-options.ts';

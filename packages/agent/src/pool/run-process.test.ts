@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { print, renderOrchestration, start, text, update } from '../engine/pipeline-fixture.ts';
+import { print, renderOrchestration, start, text, update } from '../engine/run/pipeline-fixture.ts';
 import { createPoolFixture } from './pool-fixture.ts';
 
 /**

@@ -6,8 +6,15 @@ import { pathToFileURL } from 'node:url';
 import { type Child, describeExit, startChild } from '../confinement/child-process.ts';
 import type { Confinement } from '../confinement/confinement.ts';
 import type { WatchedProcess } from '../confinement/memory-watch.ts';
-import type { RunOutcome } from '../engine/ports.ts';
-import type { FromRun, OfRun, PlacedArtifact, RunStart, SentShared, ToRun } from '../engine/run-messages.ts';
+import type { RunOutcome } from '../engine/ports/ports.ts';
+import type {
+  FromRun,
+  OfRun,
+  PlacedArtifact,
+  RunStart,
+  SentShared,
+  ToRun,
+} from '../engine/ports/run-messages.ts';
 import type { RetirementBounds } from './bounds.ts';
 import { type Conversation, createConversation } from './conversation.ts';
 import { hasChildren, readMegabytes } from './process-status.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import type { Step } from '@headgate/contract';
-import { number, renderOrchestration, start } from '../engine/pipeline-fixture.ts';
+import { number, renderOrchestration, start } from '../engine/run/pipeline-fixture.ts';
 import { createScriptsFixture, isRunning, makeMark, place, untilRunning } from '../scripts/script-fixture.ts';
 import { createPoolFixture } from './pool-fixture.ts';
 import type { RunOptions } from './run-options.ts';

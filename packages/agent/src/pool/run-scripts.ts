@@ -2,7 +2,7 @@
  * The agent's side of the scripts of one run: passes lines and requests of a script to the run's process, and
  * its answers back. No script outlives the run.
  */
-import type { FromRun } from '../engine/run-messages.ts';
+import type { FromRun } from '../engine/ports/run-messages.ts';
 import type { ScriptEnd, ScriptEvents, ScriptJob, ScriptStream, SentRequest } from '../scripts/script-job.ts';
 
 export type StartScript = (job: ScriptJob, events: ScriptEvents, kill: AbortSignal) => Promise<ScriptEnd>;

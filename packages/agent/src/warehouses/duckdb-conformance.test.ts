@@ -1,5 +1,5 @@
 import { removeTree } from '../host/folders.ts';
-import { createScratchFixture } from './duckdb-scratch-fixture.ts';
+import { createScratchFixture } from './scratch/duckdb-scratch-fixture.ts';
 import { testWarehouse } from './warehouse-conformance.ts';
 
 testWarehouse('DuckDB', async () => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { translatedFunctions } from '../../../pipelines/src/sql/rewrite/functions/index.ts';
+import { translatedFunctions } from '../../../pipelines/src/sql/functions/index.ts';
 import { explainError } from './duckdb-errors.ts';
 import { foreignFunctions } from './foreign-functions.ts';
 

@@ -2,7 +2,7 @@
 import { decodeNames } from '@headgate/pipelines';
 import { getReason } from '../log.ts';
 import { explainForeignFunction } from './foreign-functions.ts';
-import { readWords } from './sql-words.ts';
+import { readWords } from './statements/sql-words.ts';
 
 /**
  * Characters of a message, which may quote a value of any size. It is longer than what is searched for secrets

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { type DuckDBConnection, DuckDBInstance, StatementType } from '@duckdb/node-api';
-import { type BuiltInFunctions, readBuiltInFunctions } from './duckdb-functions.ts';
 import { createCatalogWatch, type KnownCatalog } from './duckdb-known-catalog.ts';
+import { type BuiltInFunctions, readBuiltInFunctions } from './statements/duckdb-functions.ts';
 
 describe('what is known of the catalog', () => {
   let instance: DuckDBInstance;

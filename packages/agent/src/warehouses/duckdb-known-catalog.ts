@@ -4,7 +4,7 @@
  * changes of the catalog go through this process, so that what was found holds until the next change.
  */
 import { type DuckDBConnection, StatementType } from '@duckdb/node-api';
-import type { BuiltInFunctions } from './duckdb-functions.ts';
+import type { BuiltInFunctions } from './statements/duckdb-functions.ts';
 
 /** These leave the catalog and the names in it as they are. */
 const leavesCatalog: ReadonlySet<StatementType> = new Set([

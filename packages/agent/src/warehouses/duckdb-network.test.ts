@@ -17,7 +17,7 @@ import {
   makeWarehouseFolders,
   testPlace,
 } from '../testing/warehouse.ts';
-import { allowedKinds, checkStatementKind } from './duckdb-statement-kinds.ts';
+import { allowedKinds, checkStatementKind } from './statements/duckdb-statement-kinds.ts';
 import type { WarehouseConnection, WarehouseDriver } from './warehouse.ts';
 
 const { root, folders } = makeWarehouseFolders();

@@ -7,7 +7,6 @@ import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { getReason } from '../log.ts';
 import { checkHealth, openConfined } from './duckdb-confinement.ts';
 import { explainError } from './duckdb-errors.ts';
-import { readBuiltInFunctions } from './duckdb-functions.ts';
 import { createCatalogWatch, type KnownCatalog } from './duckdb-known-catalog.ts';
 import type {
   DatabaseMessage,
@@ -15,11 +14,12 @@ import type {
   DatabaseSettings,
   ScratchRequest,
 } from './duckdb-messages.ts';
-import { quoteName } from './duckdb-names.ts';
 import { createReadGuard, type ReadGuard } from './duckdb-read-guard.ts';
 import { readOnly } from './duckdb-reading.ts';
-import { openScratch } from './duckdb-scratch.ts';
 import { execute, query, type StatementRules } from './duckdb-statement.ts';
+import { openScratch } from './scratch/duckdb-scratch.ts';
+import { readBuiltInFunctions } from './statements/duckdb-functions.ts';
+import { quoteName } from './statements/duckdb-names.ts';
 
 /** How long to wait until the process of a killed agent releases the file. */
 const openTimeoutMilliseconds = 60_000;

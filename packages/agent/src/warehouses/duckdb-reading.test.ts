@@ -18,8 +18,8 @@ import {
   makeWarehouseFolders,
   testPlace,
 } from '../testing/warehouse.ts';
-import { findReason, RowsLost } from './duckdb-chunks.ts';
-import { rollBack } from './duckdb-rollback.ts';
+import { findReason, RowsLost } from './statements/duckdb-chunks.ts';
+import { rollBack } from './statements/duckdb-rollback.ts';
 import type { ReadBounds } from './warehouse.ts';
 
 const { root, folders } = makeWarehouseFolders();

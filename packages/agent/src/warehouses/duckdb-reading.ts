@@ -9,14 +9,14 @@ import {
   StatementType,
 } from '@duckdb/node-api';
 import { createUserSql, type SqlRules } from '@headgate/pipelines';
-import { findReason, RowsLost, readChunks } from './duckdb-chunks.ts';
-import { checkCalls } from './duckdb-functions.ts';
-import { checkPlan } from './duckdb-plan.ts';
-import { prepareConverted } from './duckdb-prepare.ts';
-import { rollBack } from './duckdb-rollback.ts';
-import { countRows } from './duckdb-row-counts.ts';
 import { type StatementRules, toJavaScript } from './duckdb-statement.ts';
-import { readFirstWord, splitStatements } from './sql-words.ts';
+import { countRows } from './scratch/duckdb-row-counts.ts';
+import { findReason, RowsLost, readChunks } from './statements/duckdb-chunks.ts';
+import { checkCalls } from './statements/duckdb-functions.ts';
+import { checkPlan } from './statements/duckdb-plan.ts';
+import { prepareConverted } from './statements/duckdb-prepare.ts';
+import { rollBack } from './statements/duckdb-rollback.ts';
+import { readFirstWord, splitStatements } from './statements/sql-words.ts';
 import type { ReadBounds, ReadRows } from './warehouse.ts';
 
 const severalStatements = 'write exactly one SELECT statement';

@@ -11,23 +11,23 @@ import {
   ResultReturnType,
   StatementType,
 } from '@duckdb/node-api';
-import { findReason, readChunks } from './duckdb-chunks.ts';
+import type { KnownCatalog } from './duckdb-known-catalog.ts';
+import { bindTarget } from './duckdb-targets.ts';
+import { countRows } from './scratch/duckdb-row-counts.ts';
+import type { Scratch } from './scratch/duckdb-scratch.ts';
+import { redirectCatalog } from './scratch/duckdb-scratch-catalog.ts';
+import { runInScratch } from './scratch/duckdb-scratch-guard.ts';
+import { findReason, readChunks } from './statements/duckdb-chunks.ts';
 import {
   type BuiltInFunctions,
   checkCalls,
   checkCreated,
   refuseNamesOfFunctions,
-} from './duckdb-functions.ts';
-import type { KnownCatalog } from './duckdb-known-catalog.ts';
-import { checkPlan } from './duckdb-plan.ts';
-import { prepareConverted } from './duckdb-prepare.ts';
-import { countRows } from './duckdb-row-counts.ts';
-import type { Scratch } from './duckdb-scratch.ts';
-import { redirectCatalog } from './duckdb-scratch-catalog.ts';
-import { runInScratch } from './duckdb-scratch-guard.ts';
-import { checkStatementKind, parseExplain } from './duckdb-statement-kinds.ts';
-import { bindTarget } from './duckdb-targets.ts';
-import { hasName, splitStatements } from './sql-words.ts';
+} from './statements/duckdb-functions.ts';
+import { checkPlan } from './statements/duckdb-plan.ts';
+import { prepareConverted } from './statements/duckdb-prepare.ts';
+import { checkStatementKind, parseExplain } from './statements/duckdb-statement-kinds.ts';
+import { hasName, splitStatements } from './statements/sql-words.ts';
 
 /** Bytes of text that one query may return. */
 const resultLimit = 64 * 1024 * 1024;

@@ -1,11 +1,11 @@
 /** Where COPY and EXPORT DATABASE write to. */
 import { resolve, sep } from 'node:path';
 import { type DuckDBConnection, StatementType } from '@duckdb/node-api';
-import type { BuiltInFunctions } from './duckdb-functions.ts';
-import { quoteText } from './duckdb-names.ts';
-import { checkPlan } from './duckdb-plan.ts';
-import { readFirstWord, readStatements, type Word } from './sql-words.ts';
-import { fileRefusal } from './test-refusals.ts';
+import type { BuiltInFunctions } from './statements/duckdb-functions.ts';
+import { quoteText } from './statements/duckdb-names.ts';
+import { checkPlan } from './statements/duckdb-plan.ts';
+import { readFirstWord, readStatements, type Word } from './statements/sql-words.ts';
+import { fileRefusal } from './statements/test-refusals.ts';
 
 /** Where the target is in the SQL, and SQL of its value. */
 interface Target {

@@ -1,8 +1,8 @@
 /** SQL of any form is read in linear time before DuckDB gets it. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { checkCalls } from './duckdb-functions.ts';
-import { readStatements, splitStatements } from './sql-words.ts';
+import { checkCalls } from './statements/duckdb-functions.ts';
+import { readStatements, splitStatements } from './statements/sql-words.ts';
 
 const functions = { names: new Set(['range']), refused: new Set(['checkpoint']) };
 const length = 500_000;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { createDuckdb } from '@headgate/pipelines';
 import { nameCatalog, removeTree } from '../host/folders.ts';
-import { createScratchFixture } from './duckdb-scratch-fixture.ts';
+import { createScratchFixture } from './scratch/duckdb-scratch-fixture.ts';
 import type { WarehouseConnection } from './warehouse.ts';
 
 const fixture = await createScratchFixture();

@@ -1,5 +1,5 @@
 /** What a session has that is lost with it. */
-import { hasName, readFirstWord, readWords, type Word } from './sql-words.ts';
+import { hasName, readFirstWord, readWords, type Word } from './statements/sql-words.ts';
 
 const settings = ['set', 'reset', 'use', 'pragma', 'prepare'];
 

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
-import { validateProject } from '../../../pipelines/src/validate-project-fixture.ts';
+import { validateProject } from '../../../pipelines/src/check/validate-project-fixture.ts';
 import { createSqlFixture, type SqlFixture } from './sql-rewriting-fixture.ts';
-import { readStatements, splitStatements } from './sql-words.ts';
+import { readStatements, splitStatements } from './statements/sql-words.ts';
 
 describe('texts, comments and blanks of a script', () => {
   let sql: SqlFixture;

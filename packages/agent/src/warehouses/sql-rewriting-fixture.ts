@@ -2,12 +2,12 @@
 
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { type SqlRules, sqlRewriter } from '@headgate/pipelines';
-import type { Warehouse } from '../engine/ports.ts';
-import { createSession } from '../engine/session.ts';
+import type { Warehouse } from '../engine/ports/ports.ts';
+import { createSession } from '../engine/session/session.ts';
 import { behaviour } from './duckdb-confinement.ts';
-import { readBuiltInFunctions } from './duckdb-functions.ts';
 import { createCatalogWatch } from './duckdb-known-catalog.ts';
 import { execute, query } from './duckdb-statement.ts';
+import { readBuiltInFunctions } from './statements/duckdb-functions.ts';
 
 export interface SqlFixture {
   /** Runs a script. Returns the rows of its last statement. */

@@ -9,7 +9,7 @@ import type { Secret, WarehouseConnectionValues } from '@headgate/contract';
 import type { SqlRules } from '@headgate/pipelines';
 import type { WarehouseBounds } from '../config.ts';
 import type { Confinement } from '../confinement/confinement.ts';
-import type { Warehouse } from '../engine/ports.ts';
+import type { Warehouse } from '../engine/ports/ports.ts';
 import type { EnvironmentPlace, Folders } from '../host/folders.ts';
 import type { Log } from '../log.ts';
 

@@ -1,7 +1,7 @@
 /** Problems and events of AI tasks. */
 import { nearestName } from '../nearest-name.ts';
-import { didYouMean, kind, quoted } from '../problem-kind.ts';
-import type { Outcomes } from '../sum-of-outcomes.ts';
+import { didYouMean, kind, quoted } from '../outcomes/problem-kind.ts';
+import type { Outcomes } from '../outcomes/sum-of-outcomes.ts';
 
 export const aiTaskOutcomes = {
   events: [

@@ -1,6 +1,6 @@
 /** Problems and events of backfills. */
-import { kind } from '../problem-kind.ts';
-import type { Outcomes } from '../sum-of-outcomes.ts';
+import { kind } from '../outcomes/problem-kind.ts';
+import type { Outcomes } from '../outcomes/sum-of-outcomes.ts';
 
 export const backfillOutcomes = {
   events: [

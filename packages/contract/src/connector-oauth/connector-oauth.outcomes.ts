@@ -1,6 +1,6 @@
 /** Problems and events of the OAuth configurations of connectors. */
-import { kind, quoted } from '../problem-kind.ts';
-import type { Outcomes } from '../sum-of-outcomes.ts';
+import { kind, quoted } from '../outcomes/problem-kind.ts';
+import type { Outcomes } from '../outcomes/sum-of-outcomes.ts';
 
 export const connectorOauthOutcomes = {
   events: [

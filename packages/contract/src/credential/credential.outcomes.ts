@@ -1,8 +1,8 @@
 /** Problems and events of accounts and their credentials. */
 import { describeUnknownWord, type UnknownWord } from '../common.outcomes.ts';
+import { kind, quoted } from '../outcomes/problem-kind.ts';
+import type { Outcomes } from '../outcomes/sum-of-outcomes.ts';
 import { accountRoles, environmentRoles } from '../permission.ts';
-import { kind, quoted } from '../problem-kind.ts';
-import type { Outcomes } from '../sum-of-outcomes.ts';
 
 /** A role of another place: which member says so. */
 function describePlaceOfRole({ found, allowed }: UnknownWord): string {

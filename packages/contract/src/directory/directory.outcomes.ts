@@ -1,6 +1,6 @@
 /** Problems and events of the directory: users, groups, and the roles that groups give. */
-import { kind, quoted } from '../problem-kind.ts';
-import type { Outcomes } from '../sum-of-outcomes.ts';
+import { kind, quoted } from '../outcomes/problem-kind.ts';
+import type { Outcomes } from '../outcomes/sum-of-outcomes.ts';
 
 interface Found {
   reason: string;

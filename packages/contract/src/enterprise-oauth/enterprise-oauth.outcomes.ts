@@ -1,6 +1,6 @@
 /** Problems and events of enterprise OAuth connections. */
-import { kind, quoted } from '../problem-kind.ts';
-import type { Outcomes } from '../sum-of-outcomes.ts';
+import { kind, quoted } from '../outcomes/problem-kind.ts';
+import type { Outcomes } from '../outcomes/sum-of-outcomes.ts';
 
 export const enterpriseOauthOutcomes = {
   events: ['enterprise-oauth-created', 'enterprise-oauth-updated', 'enterprise-oauth-deleted'],

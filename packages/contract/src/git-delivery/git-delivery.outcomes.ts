@@ -1,6 +1,6 @@
 /** Problems and events of delivery from Git. */
-import { kind, quoted } from '../problem-kind.ts';
-import type { Outcomes } from '../sum-of-outcomes.ts';
+import { kind, quoted } from '../outcomes/problem-kind.ts';
+import type { Outcomes } from '../outcomes/sum-of-outcomes.ts';
 
 /** Of the address that providers send webhooks to. No problem tells which projects exist. */
 const hookProblems = {

@@ -1,6 +1,6 @@
 /** Problems of roles and members of groups. Those of groups are in directory/directory.outcomes.ts. */
-import { kind } from '../problem-kind.ts';
-import type { Outcomes } from '../sum-of-outcomes.ts';
+import { kind } from '../outcomes/problem-kind.ts';
+import type { Outcomes } from '../outcomes/sum-of-outcomes.ts';
 
 export const groupOutcomes = {
   events: [],

@@ -1,6 +1,6 @@
 /** Problems and events of pipeline executions. */
-import { didYouMean, kind, quoted } from '../problem-kind.ts';
-import type { Outcomes } from '../sum-of-outcomes.ts';
+import { didYouMean, kind, quoted } from '../outcomes/problem-kind.ts';
+import type { Outcomes } from '../outcomes/sum-of-outcomes.ts';
 import type { VariableType } from '../variable/variable-value.ts';
 
 const remedies: Readonly<Record<VariableType, string>> = {

@@ -1,6 +1,6 @@
 /** Problems and events of the Git repository of a project. */
-import { didYouMean, kind, quoted } from '../problem-kind.ts';
-import type { Outcomes } from '../sum-of-outcomes.ts';
+import { didYouMean, kind, quoted } from '../outcomes/problem-kind.ts';
+import type { Outcomes } from '../outcomes/sum-of-outcomes.ts';
 
 const associationProblems = {
   'repository-not-found': kind(

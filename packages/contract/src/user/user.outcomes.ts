@@ -1,6 +1,6 @@
 /** Problems and events of personal credentials. Those of users are in directory/directory.outcomes.ts. */
-import { kind } from '../problem-kind.ts';
-import type { Outcomes } from '../sum-of-outcomes.ts';
+import { kind } from '../outcomes/problem-kind.ts';
+import type { Outcomes } from '../outcomes/sum-of-outcomes.ts';
 
 export const userOutcomes = {
   events: ['user-credential-created', 'user-credential-deleted'],

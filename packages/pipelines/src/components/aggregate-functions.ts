@@ -1,6 +1,6 @@
 /** The aggregate functions of the format as SQL. */
-import { ParameterError } from '../parameters.ts';
-import type { Dialect } from '../sql/dialect.ts';
+import { ParameterError } from '../expressions/parameters.ts';
+import type { Dialect } from '../sql/dialect/dialect.ts';
 
 const functions: Readonly<Record<string, (column: string) => string>> = {
   count: (column) => `count(${column})`,

@@ -2,10 +2,10 @@
  * Groups and aggregates rows. The aggregation `[Title, Count]` becomes the column `count_Title`, `[x, Average]`
  * becomes `avg_x`.
  */
-import { ParameterError, readCellText } from '../parameters.ts';
+import { ParameterError, readCellText } from '../expressions/parameters.ts';
 import { aggregateWords, nameFunctionColumn, renderAggregate } from './aggregate-functions.ts';
-import { getOnlySource, type TransformationDefinition } from './component.ts';
-import { choiceParameter, namesParameter, rowsParameter } from './declared-parameters.ts';
+import { getOnlySource, type TransformationDefinition } from './definition/component.ts';
+import { choiceParameter, namesParameter, rowsParameter } from './definition/declared-parameters.ts';
 
 /** `Group By Rollup` and `Rollup` are the same. */
 const groupingTypes = {

@@ -1,7 +1,10 @@
 /** Calls an endpoint of a connector profile and loads what comes into a table, as the product's newer component writes it. */
-import { type EndpointLoad, type EndpointSource, requireConsistent } from '../connectors/endpoint-load.ts';
-import type { Parameters } from '../parameters.ts';
-import { type OrchestrationDefinition, readTableReference } from './component.ts';
+import {
+  type EndpointLoad,
+  type EndpointSource,
+  requireConsistent,
+} from '../connectors/load/endpoint-load.ts';
+import type { Parameters } from '../expressions/parameters.ts';
 import {
   noValues,
   plainLoad,
@@ -15,7 +18,8 @@ import {
   readPositive,
   readSchemaChange,
 } from './connector-parameters.ts';
-import { mapParameter, textParameter } from './declared-parameters.ts';
+import { type OrchestrationDefinition, readTableReference } from './definition/component.ts';
+import { mapParameter, textParameter } from './definition/declared-parameters.ts';
 
 const input = 'api-extract-input-v2';
 const output = 'snowflake-output-connector-v0';

@@ -1,8 +1,8 @@
 /** Loads the pages of an endpoint, or their rows. */
-import { requireConsistent } from '../connectors/endpoint-load.ts';
-import type { OrchestrationDefinition } from './component.ts';
+import { requireConsistent } from '../connectors/load/endpoint-load.ts';
 import { readPositive } from './connector-parameters.ts';
-import { choiceParameter, numberParameter, textParameter } from './declared-parameters.ts';
+import type { OrchestrationDefinition } from './definition/component.ts';
+import { choiceParameter, numberParameter, textParameter } from './definition/declared-parameters.ts';
 import {
   connectionParameters,
   loadParameters,

@@ -1,8 +1,9 @@
 /** Loads columns of the rows of an endpoint. */
-import { renderConditions } from '../condition-sql.ts';
-import { type EndpointLoad, requireConsistent } from '../connectors/endpoint-load.ts';
-import type { OrchestrationDefinition } from './component.ts';
+
+import { type EndpointLoad, requireConsistent } from '../connectors/load/endpoint-load.ts';
 import { readPositive } from './connector-parameters.ts';
+import type { OrchestrationDefinition } from './definition/component.ts';
+import { renderConditions } from './definition/condition-sql.ts';
 import {
   choiceParameter,
   conditionCells,
@@ -10,7 +11,7 @@ import {
   numberParameter,
   rowsParameter,
   textParameter,
-} from './declared-parameters.ts';
+} from './definition/declared-parameters.ts';
 import {
   connectionParameters,
   loadParameters,

@@ -1,6 +1,6 @@
 /** Adds rows to a grid variable, or replaces its rows. */
-import type { OrchestrationDefinition } from './component.ts';
-import { choiceParameter, rowsParameter, textParameter } from './declared-parameters.ts';
+import type { OrchestrationDefinition } from './definition/component.ts';
+import { choiceParameter, rowsParameter, textParameter } from './definition/declared-parameters.ts';
 
 const operations = { Append: 'append', Prepend: 'prepend', Overwrite: 'overwrite' } as const;
 

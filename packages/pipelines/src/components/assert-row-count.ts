@@ -1,8 +1,9 @@
 /** The check of assert-table on the number of rows. */
-import { compareNumbers, readComparator } from '../comparator.ts';
-import { ParameterError, type Parameters } from '../parameters.ts';
-import type { Dialect, TableReference } from '../sql/dialect.ts';
-import type { AssertionCheck } from './component.ts';
+
+import { ParameterError, type Parameters } from '../expressions/parameters.ts';
+import type { Dialect, TableReference } from '../sql/dialect/dialect.ts';
+import { compareNumbers, readComparator } from './definition/comparator.ts';
+import type { AssertionCheck } from './definition/component.ts';
 
 export function checkRowCount(
   reference: TableReference,

@@ -1,8 +1,8 @@
 /** The check of assert-table on the rows themselves, without regard to their order. */
-import { ParameterError, type Parameters } from '../parameters.ts';
-import type { Resolved } from '../resolve.ts';
-import type { Dialect, TableReference } from '../sql/dialect.ts';
-import type { AssertionCheck } from './component.ts';
+import { ParameterError, type Parameters } from '../expressions/parameters.ts';
+import type { Resolved } from '../expressions/resolve.ts';
+import type { Dialect, TableReference } from '../sql/dialect/dialect.ts';
+import type { AssertionCheck } from './definition/component.ts';
 
 /** Rows that the result of a test shows of each side. */
 const shownRows = 20;

@@ -1,10 +1,16 @@
 /** Fails unless variables have the expected values. */
-import { type Condition, isConditionMet, readCondition, requireNumbers } from '../comparator.ts';
-import { ParameterError } from '../parameters.ts';
-import type { Resolved } from '../resolve.ts';
-import { describeMissingVariable, isGrid, VariableError, type VariableScope } from '../variables.ts';
-import type { AssertionFault, OrchestrationDefinition } from './component.ts';
-import { rowsParameter } from './declared-parameters.ts';
+
+import { ParameterError } from '../expressions/parameters.ts';
+import type { Resolved } from '../expressions/resolve.ts';
+import {
+  describeMissingVariable,
+  isGrid,
+  VariableError,
+  type VariableScope,
+} from '../expressions/variables.ts';
+import { type Condition, isConditionMet, readCondition, requireNumbers } from './definition/comparator.ts';
+import type { AssertionFault, OrchestrationDefinition } from './definition/component.ts';
+import { rowsParameter } from './definition/declared-parameters.ts';
 
 export const assertScalar: OrchestrationDefinition = {
   kind: 'orchestration',

@@ -1,8 +1,8 @@
 /** Fails unless a table's existence, columns, number of rows and rows are as expected. */
-import { ParameterError, type Parameters, readCellText } from '../parameters.ts';
-import type { Plain, PlainMap } from '../pipeline.ts';
-import type { Resolved } from '../resolve.ts';
-import type { Dialect, TableReference } from '../sql/dialect.ts';
+import { ParameterError, type Parameters, readCellText } from '../expressions/parameters.ts';
+import type { Resolved } from '../expressions/resolve.ts';
+import type { Plain, PlainMap } from '../format/pipeline.ts';
+import type { Dialect, TableReference } from '../sql/dialect/dialect.ts';
 import { checkRowCount } from './assert-row-count.ts';
 import { checkRows } from './assert-rows.ts';
 import {
@@ -10,7 +10,7 @@ import {
   isSameName,
   type OrchestrationDefinition,
   readTableReference,
-} from './component.ts';
+} from './definition/component.ts';
 import {
   namesParameter,
   numberParameter,
@@ -18,7 +18,7 @@ import {
   rowsParameter,
   textParameter,
   yesNoParameter,
-} from './declared-parameters.ts';
+} from './definition/declared-parameters.ts';
 
 export const assertTable: OrchestrationDefinition = {
   kind: 'orchestration',

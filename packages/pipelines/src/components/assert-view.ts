@@ -1,9 +1,20 @@
 /** Fails unless the rows of its source are as expected. */
-import { isOperator, readComparator } from '../comparator.ts';
-import { ParameterError, type Parameters, readCellText } from '../parameters.ts';
-import type { Dialect } from '../sql/dialect.ts';
-import { getOnlySource, isSameName, type Source, type TransformationDefinition } from './component.ts';
-import { numberParameter, rowsParameter, textParameter, yesNoParameter } from './declared-parameters.ts';
+
+import { ParameterError, type Parameters, readCellText } from '../expressions/parameters.ts';
+import type { Dialect } from '../sql/dialect/dialect.ts';
+import { isOperator, readComparator } from './definition/comparator.ts';
+import {
+  getOnlySource,
+  isSameName,
+  type Source,
+  type TransformationDefinition,
+} from './definition/component.ts';
+import {
+  numberParameter,
+  rowsParameter,
+  textParameter,
+  yesNoParameter,
+} from './definition/declared-parameters.ts';
 
 export const assertView: TransformationDefinition = {
   kind: 'transformation',

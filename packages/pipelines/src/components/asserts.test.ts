@@ -1,8 +1,8 @@
 /** The asserts of tests. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { planAction } from '../plan-fixture.ts';
-import type { Variable } from '../variables.ts';
+import type { Variable } from '../expressions/variables.ts';
+import { planAction } from '../plan/plan-fixture.ts';
 
 const declare = (name: string, type: 'NUMBER' | 'TEXT', value: number | string): Variable => ({
   name,

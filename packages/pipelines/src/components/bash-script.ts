@@ -1,6 +1,6 @@
 /** Runs a Bash script on the agent, confined. */
-import type { OrchestrationDefinition } from './component.ts';
-import { numberParameter, textParameter } from './declared-parameters.ts';
+import type { OrchestrationDefinition } from './definition/component.ts';
+import { numberParameter, textParameter } from './definition/declared-parameters.ts';
 import { readScriptSource, readTimeout, scriptPlaceParameters } from './script-parameters.ts';
 
 export const bashScript: OrchestrationDefinition = {

@@ -1,9 +1,9 @@
 /** Adds columns computed by SQL expressions. A new column replaces an existing one of the same name. */
-import { ParameterError, readCellText } from '../parameters.ts';
-import type { Resolved } from '../resolve.ts';
-import { type Dialect, SqlError } from '../sql/dialect.ts';
-import { getOnlySource, type TransformationDefinition, wrapUserExpression } from './component.ts';
-import { rowsParameter, yesNoParameter } from './declared-parameters.ts';
+import { ParameterError, readCellText } from '../expressions/parameters.ts';
+import type { Resolved } from '../expressions/resolve.ts';
+import { type Dialect, SqlError } from '../sql/dialect/dialect.ts';
+import { getOnlySource, type TransformationDefinition, wrapUserExpression } from './definition/component.ts';
+import { rowsParameter, yesNoParameter } from './definition/declared-parameters.ts';
 import { addColumns } from './projection.ts';
 
 export const calculator: TransformationDefinition = {

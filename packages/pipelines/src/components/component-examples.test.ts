@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { readPipelineFile } from '../outline.ts';
-import type { PipelineType } from '../pipeline.ts';
-import { pipelineExtensions } from '../pipeline.ts';
+import { readPipelineFile } from '../check/outline.ts';
+import type { PipelineType } from '../format/pipeline.ts';
+import { pipelineExtensions } from '../format/pipeline.ts';
 import { findDefinition, listComponentTypes } from './registry.ts';
 
 /** Findings about the component itself. Others are about the pipeline around it, which is missing here. */

@@ -6,11 +6,16 @@ import type {
   Incremental,
   LoadMode,
   SchemaChange,
-} from '../connectors/endpoint-load.ts';
+} from '../connectors/load/endpoint-load.ts';
 import type { RequestPlace } from '../connectors/profile.ts';
-import { findNearestName } from '../nearest.ts';
-import { createParameters, ParameterError, type Parameters, readCellText } from '../parameters.ts';
-import type { Resolved, ResolvedMap } from '../resolve.ts';
+import {
+  createParameters,
+  ParameterError,
+  type Parameters,
+  readCellText,
+} from '../expressions/parameters.ts';
+import type { Resolved, ResolvedMap } from '../expressions/resolve.ts';
+import { findNearestName } from '../format/nearest.ts';
 import { isResolvedMap } from './resolved-map.ts';
 
 const modes: Readonly<Record<string, LoadMode>> = {

@@ -1,7 +1,7 @@
 /** Makes JSON of columns. */
-import { ParameterError } from '../parameters.ts';
-import { getOnlySource, readMapping, type TransformationDefinition } from './component.ts';
-import { rowsParameter, textParameter } from './declared-parameters.ts';
+import { ParameterError } from '../expressions/parameters.ts';
+import { getOnlySource, readMapping, type TransformationDefinition } from './definition/component.ts';
+import { rowsParameter, textParameter } from './definition/declared-parameters.ts';
 
 export const constructVariant: TransformationDefinition = {
   kind: 'transformation',

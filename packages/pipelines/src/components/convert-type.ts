@@ -1,8 +1,8 @@
 /** Casts columns to other types. */
-import { ParameterError, readCellText } from '../parameters.ts';
-import type { NamedSql } from '../sql/dialect.ts';
-import { getOnlySource, type TransformationDefinition } from './component.ts';
-import { rowsParameter } from './declared-parameters.ts';
+import { ParameterError, readCellText } from '../expressions/parameters.ts';
+import type { NamedSql } from '../sql/dialect/dialect.ts';
+import { getOnlySource, type TransformationDefinition } from './definition/component.ts';
+import { rowsParameter } from './definition/declared-parameters.ts';
 
 export const convertType: TransformationDefinition = {
   kind: 'transformation',

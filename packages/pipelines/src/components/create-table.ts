@@ -2,12 +2,12 @@
  * Creates a table. Columns are rows of 8 cells (name, type, size, precision, default, not null, unique,
  * comment), of 9 (a masking policy before the comment), or of 5 (the comment after the precision).
  */
-import { readTokens, unquote } from '../operand.ts';
-import { ParameterError, readCellText, readCellYes } from '../parameters.ts';
-import type { Resolved } from '../resolve.ts';
-import type { ColumnType, Dialect } from '../sql/dialect.ts';
-import { createComment, type DeclaredKey } from '../sql/keys.ts';
-import { type OrchestrationDefinition, readTableReference } from './component.ts';
+
+import { ParameterError, readCellText, readCellYes } from '../expressions/parameters.ts';
+import type { Resolved } from '../expressions/resolve.ts';
+import type { ColumnType, Dialect } from '../sql/dialect/dialect.ts';
+import { createComment, type DeclaredKey } from '../sql/dialect/keys.ts';
+import { type OrchestrationDefinition, readTableReference } from './definition/component.ts';
 import {
   choiceParameter,
   columnCells,
@@ -15,7 +15,8 @@ import {
   placeParameters,
   rowsParameter,
   textParameter,
-} from './declared-parameters.ts';
+} from './definition/declared-parameters.ts';
+import { readTokens, unquote } from './definition/operand.ts';
 
 const creations = {
   Create: 'create',

@@ -4,8 +4,8 @@ import {
   getOnlySource,
   readTableReference,
   type TransformationDefinition,
-} from './component.ts';
-import { placeParameters, textParameter } from './declared-parameters.ts';
+} from './definition/component.ts';
+import { placeParameters, textParameter } from './definition/declared-parameters.ts';
 
 export const createView: TransformationDefinition = {
   kind: 'transformation',

@@ -1,6 +1,6 @@
 /** Drops tables. */
-import type { OrchestrationDefinition } from './component.ts';
-import { namesParameter, placeParameters, yesNoParameter } from './declared-parameters.ts';
+import type { OrchestrationDefinition } from './definition/component.ts';
+import { namesParameter, placeParameters, yesNoParameter } from './definition/declared-parameters.ts';
 import { planForTables } from './table-list.ts';
 
 export const deleteTables: OrchestrationDefinition = {

@@ -1,8 +1,8 @@
 /** Compares two sources by a key: the rows of the master and those of the second source. */
-import { ParameterError, readCellText } from '../parameters.ts';
-import type { Dialect } from '../sql/dialect.ts';
-import { isSameName, type Source, type TransformationDefinition } from './component.ts';
-import { namesParameter, rowsParameter, textParameter } from './declared-parameters.ts';
+import { ParameterError, readCellText } from '../expressions/parameters.ts';
+import type { Dialect } from '../sql/dialect/dialect.ts';
+import { isSameName, type Source, type TransformationDefinition } from './definition/component.ts';
+import { namesParameter, rowsParameter, textParameter } from './definition/declared-parameters.ts';
 
 const prefixes = ['master', 'compare'] as const;
 

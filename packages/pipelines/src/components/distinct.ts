@@ -1,6 +1,6 @@
 /** Keeps equal rows once. */
-import { getOnlySource, type TransformationDefinition } from './component.ts';
-import { namesParameter } from './declared-parameters.ts';
+import { getOnlySource, type TransformationDefinition } from './definition/component.ts';
+import { namesParameter } from './definition/declared-parameters.ts';
 
 export const distinct: TransformationDefinition = {
   kind: 'transformation',

@@ -1,7 +1,6 @@
 /** What components of the product's earlier generation that call endpoints have in common. */
-import type { EndpointLoad, EndpointSource } from '../connectors/endpoint-load.ts';
-import { type Parameters, readCellText } from '../parameters.ts';
-import { type OrchestrationContext, readTableReference } from './component.ts';
+import type { EndpointLoad, EndpointSource } from '../connectors/load/endpoint-load.ts';
+import { type Parameters, readCellText } from '../expressions/parameters.ts';
 import {
   noValues,
   plainLoad,
@@ -11,6 +10,7 @@ import {
   readPairs,
   readSchemaChange,
 } from './connector-parameters.ts';
+import { type OrchestrationContext, readTableReference } from './definition/component.ts';
 import {
   choiceParameter,
   mapParameter,
@@ -18,7 +18,7 @@ import {
   placeParameters,
   rowsParameter,
   textParameter,
-} from './declared-parameters.ts';
+} from './definition/declared-parameters.ts';
 
 const pair = ['name', 'value'];
 

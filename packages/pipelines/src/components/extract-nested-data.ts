@@ -1,14 +1,19 @@
 /** Takes columns out of a column with JSON, by a tree of its elements. */
-import { ParameterError, readCellYes } from '../parameters.ts';
-import type { Resolved, ResolvedMap } from '../resolve.ts';
-import type { Dialect } from '../sql/dialect.ts';
+import { ParameterError, readCellYes } from '../expressions/parameters.ts';
+import type { Resolved, ResolvedMap } from '../expressions/resolve.ts';
+import type { Dialect } from '../sql/dialect/dialect.ts';
 import {
   type ComputedColumn,
   getOnlySource,
   isSameName,
   type TransformationDefinition,
-} from './component.ts';
-import { choiceParameter, mapParameter, textParameter, yesNoParameter } from './declared-parameters.ts';
+} from './definition/component.ts';
+import {
+  choiceParameter,
+  mapParameter,
+  textParameter,
+  yesNoParameter,
+} from './definition/declared-parameters.ts';
 import { createJsonStages, type JsonStages } from './json-stages.ts';
 import { readPath, renderAt, renderJsonCast } from './json-values.ts';
 

@@ -1,7 +1,7 @@
 /** The parameters shared by file-load and file-unload. */
-import type { Parameters } from '../parameters.ts';
-import type { FileFormat } from '../sql/dialect.ts';
-import { choiceParameter, textParameter, yesNoParameter } from './declared-parameters.ts';
+import type { Parameters } from '../expressions/parameters.ts';
+import type { FileFormat } from '../sql/dialect/dialect.ts';
+import { choiceParameter, textParameter, yesNoParameter } from './definition/declared-parameters.ts';
 
 export const fileFormatParameters = {
   fileType: choiceParameter('The format of the file.', ['CSV', 'JSON', 'PARQUET'], { required: true }),

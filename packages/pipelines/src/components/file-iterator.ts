@@ -1,9 +1,14 @@
 /** Runs its iterationTarget once for each file of a folder. */
-import { checkPattern } from '../linear-pattern.ts';
-import { ParameterError, type Parameters, readCellText } from '../parameters.ts';
-import { trimBoth } from '../trims.ts';
-import type { FileSearch, FoundFile, Iteration, OrchestrationDefinition } from './component.ts';
-import { numberParameter, rowsParameter, textParameter, yesNoParameter } from './declared-parameters.ts';
+import { checkPattern } from '../expressions/linear-pattern.ts';
+import { ParameterError, type Parameters, readCellText } from '../expressions/parameters.ts';
+import { trimBoth } from '../format/trims.ts';
+import type { FileSearch, FoundFile, Iteration, OrchestrationDefinition } from './definition/component.ts';
+import {
+  numberParameter,
+  rowsParameter,
+  textParameter,
+  yesNoParameter,
+} from './definition/declared-parameters.ts';
 import {
   checkIterationMode,
   iterationNoEffect,

@@ -1,9 +1,14 @@
 /** Loads a file from the artifact or the agent's files folder into a table. */
-import { readCellText } from '../parameters.ts';
-import type { Dialect, FileColumn } from '../sql/dialect.ts';
-import { type OrchestrationDefinition, readTableReference } from './component.ts';
+import { readCellText } from '../expressions/parameters.ts';
+import type { Dialect, FileColumn } from '../sql/dialect/dialect.ts';
 import { findHeaderFault } from './csv-header.ts';
-import { choiceParameter, placeParameters, rowsParameter, textParameter } from './declared-parameters.ts';
+import { type OrchestrationDefinition, readTableReference } from './definition/component.ts';
+import {
+  choiceParameter,
+  placeParameters,
+  rowsParameter,
+  textParameter,
+} from './definition/declared-parameters.ts';
 import { fileFormatParameters, readFileFormat } from './file-format.ts';
 import { findMissingMember } from './json-members.ts';
 

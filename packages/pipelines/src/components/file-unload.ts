@@ -1,9 +1,9 @@
 /** Writes a table or a query's rows to a file in the agent's files folder. */
-import { ParameterError } from '../parameters.ts';
-import { type OrchestrationDefinition, readTableReference } from './component.ts';
-import { placeParameters, sqlParameter, textParameter } from './declared-parameters.ts';
+import { ParameterError } from '../expressions/parameters.ts';
+import { type OrchestrationDefinition, readTableReference } from './definition/component.ts';
+import { placeParameters, sqlParameter, textParameter } from './definition/declared-parameters.ts';
+import { readSingleQuery } from './definition/table-query.ts';
 import { fileFormatParameters, readFileFormat } from './file-format.ts';
-import { readSingleQuery } from './table-query.ts';
 
 export const fileUnload: OrchestrationDefinition = {
   kind: 'orchestration',

@@ -1,7 +1,8 @@
 /** Keeps the rows that meet the conditions. */
-import { readTypes, renderConditions, renderTypeQuery } from '../condition-sql.ts';
-import { getOnlySource, type TransformationDefinition } from './component.ts';
-import { choiceParameter, conditionCells, rowsParameter } from './declared-parameters.ts';
+
+import { getOnlySource, type TransformationDefinition } from './definition/component.ts';
+import { readTypes, renderConditions, renderTypeQuery } from './definition/condition-sql.ts';
+import { choiceParameter, conditionCells, rowsParameter } from './definition/declared-parameters.ts';
 import { addCondition } from './projection.ts';
 
 export const filter: TransformationDefinition = {

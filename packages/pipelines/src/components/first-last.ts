@@ -1,8 +1,13 @@
 /** One row of each group, with its first or last values. */
-import { ParameterError, readCellText } from '../parameters.ts';
+import { ParameterError, readCellText } from '../expressions/parameters.ts';
 import { nameFunctionColumn } from './aggregate-functions.ts';
-import { getOnlySource, isSameName, renderOrderTerm, type TransformationDefinition } from './component.ts';
-import { namesParameter, rowsParameter, yesNoParameter } from './declared-parameters.ts';
+import {
+  getOnlySource,
+  isSameName,
+  renderOrderTerm,
+  type TransformationDefinition,
+} from './definition/component.ts';
+import { namesParameter, rowsParameter, yesNoParameter } from './definition/declared-parameters.ts';
 
 export const firstLast: TransformationDefinition = {
   kind: 'transformation',

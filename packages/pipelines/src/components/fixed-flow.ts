@@ -1,9 +1,9 @@
 /** Rows that are written in the pipeline file. */
-import { ParameterError, readCellText } from '../parameters.ts';
-import type { Resolved } from '../resolve.ts';
-import type { Dialect } from '../sql/dialect.ts';
-import type { TransformationDefinition } from './component.ts';
-import { rowsParameter } from './declared-parameters.ts';
+import { ParameterError, readCellText } from '../expressions/parameters.ts';
+import type { Resolved } from '../expressions/resolve.ts';
+import type { Dialect } from '../sql/dialect/dialect.ts';
+import type { TransformationDefinition } from './definition/component.ts';
+import { rowsParameter } from './definition/declared-parameters.ts';
 
 export const fixedFlow: TransformationDefinition = {
   kind: 'transformation',

@@ -1,9 +1,9 @@
 /** Runs its iterationTarget once for each given row of values. */
-import { ParameterError, type Parameters } from '../parameters.ts';
-import type { Resolved } from '../resolve.ts';
-import type { Scalar } from '../variables.ts';
-import type { Iteration, OrchestrationDefinition } from './component.ts';
-import { namesParameter, rowsParameter } from './declared-parameters.ts';
+import { ParameterError, type Parameters } from '../expressions/parameters.ts';
+import type { Resolved } from '../expressions/resolve.ts';
+import type { Scalar } from '../expressions/variables.ts';
+import type { Iteration, OrchestrationDefinition } from './definition/component.ts';
+import { namesParameter, rowsParameter } from './definition/declared-parameters.ts';
 import {
   checkIterationCount,
   checkIterationMode,

@@ -1,9 +1,9 @@
 /** Takes columns out of columns with JSON, and makes rows of their arrays. */
-import { ParameterError, readCellText, readCellYes } from '../parameters.ts';
-import type { Resolved } from '../resolve.ts';
-import type { Dialect } from '../sql/dialect.ts';
-import { getOnlySource, isSameName, type TransformationDefinition } from './component.ts';
-import { rowsParameter, yesNoParameter } from './declared-parameters.ts';
+import { ParameterError, readCellText, readCellYes } from '../expressions/parameters.ts';
+import type { Resolved } from '../expressions/resolve.ts';
+import type { Dialect } from '../sql/dialect/dialect.ts';
+import { getOnlySource, isSameName, type TransformationDefinition } from './definition/component.ts';
+import { rowsParameter, yesNoParameter } from './definition/declared-parameters.ts';
 import { createJsonStages, type JsonStages } from './json-stages.ts';
 import { readPath, renderAt, renderColumnCast, renderJsonCast } from './json-values.ts';
 

@@ -1,5 +1,5 @@
 /** Components that only control the walk: start, and, or, end-success, end-failure. See graph.ts. */
-import type { OrchestrationDefinition } from './component.ts';
+import type { OrchestrationDefinition } from './definition/component.ts';
 
 export const start: OrchestrationDefinition = {
   kind: 'orchestration',

@@ -1,7 +1,7 @@
 /** A column of numbers. */
-import { ParameterError } from '../parameters.ts';
-import type { TransformationDefinition } from './component.ts';
-import { numberParameter, textParameter } from './declared-parameters.ts';
+import { ParameterError } from '../expressions/parameters.ts';
+import type { TransformationDefinition } from './definition/component.ts';
+import { numberParameter, textParameter } from './definition/declared-parameters.ts';
 
 /** A sequence of a wrong end would fill the disk. */
 const rowLimit = 100_000_000;

@@ -1,8 +1,8 @@
 /** Runs its iterationTarget once for each row of a grid, with cells of the row in variables. */
-import { readCellText } from '../parameters.ts';
-import { readGridColumns } from '../variables.ts';
-import type { OrchestrationDefinition } from './component.ts';
-import { rowsParameter, textParameter } from './declared-parameters.ts';
+import { readCellText } from '../expressions/parameters.ts';
+import { readGridColumns } from '../expressions/variables.ts';
+import type { OrchestrationDefinition } from './definition/component.ts';
+import { rowsParameter, textParameter } from './definition/declared-parameters.ts';
 import {
   checkIterationCount,
   checkIterationMode,

@@ -1,18 +1,19 @@
 /** Continues by `true` or `false`, decided by simple conditions on variables or by an expression. */
-import { assignedVariable, assigns } from '../assignments.ts';
-import { isConditionMet, readCondition, requireNumbers } from '../comparator.ts';
-import { ParameterError, type Parameters } from '../parameters.ts';
-import type { VariableType } from '../pipeline.ts';
-import { unwrapExpression } from '../template.ts';
+
+import { ParameterError, type Parameters } from '../expressions/parameters.ts';
 import {
   describeMissingVariable,
   isGrid,
   type Scalar,
   VariableError,
   type VariableScope,
-} from '../variables.ts';
-import type { OrchestrationDefinition } from './component.ts';
-import { choiceParameter, expressionParameter, rowsParameter } from './declared-parameters.ts';
+} from '../expressions/variables.ts';
+import { assignedVariable, assigns } from '../format/assignments.ts';
+import type { VariableType } from '../format/pipeline.ts';
+import { unwrapExpression } from '../format/template.ts';
+import { isConditionMet, readCondition, requireNumbers } from './definition/comparator.ts';
+import type { OrchestrationDefinition } from './definition/component.ts';
+import { choiceParameter, expressionParameter, rowsParameter } from './definition/declared-parameters.ts';
 
 const modes = { Simple: false, Advanced: true };
 

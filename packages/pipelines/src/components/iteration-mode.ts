@@ -1,9 +1,10 @@
 /** What all iterators share: their target, and how they run it. */
-import { iterationLimit } from '../bounds.ts';
-import { ParameterError, type Parameters } from '../parameters.ts';
-import type { OrchestrationComponent } from '../pipeline.ts';
-import type { IterationMode } from './component.ts';
-import { choiceParameter, yesNoParameter } from './declared-parameters.ts';
+
+import { ParameterError, type Parameters } from '../expressions/parameters.ts';
+import { iterationLimit } from '../format/bounds.ts';
+import type { OrchestrationComponent } from '../format/pipeline.ts';
+import type { IterationMode } from './definition/component.ts';
+import { choiceParameter, yesNoParameter } from './definition/declared-parameters.ts';
 
 export const iterationParameters = {
   concurrency: choiceParameter(

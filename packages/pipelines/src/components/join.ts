@@ -2,11 +2,16 @@
  * Joins sources to a main source. The condition of a join `[source, alias, type]` has the key
  * `<earlier alias>_<type>_<alias>`, such as `main_Left_other`.
  */
-import { ParameterError, readCellText } from '../parameters.ts';
-import type { Resolved } from '../resolve.ts';
-import type { Dialect } from '../sql/dialect.ts';
-import { isSameName, type Source, type TransformationDefinition, wrapUserExpression } from './component.ts';
-import { rowsParameter, textParameter } from './declared-parameters.ts';
+import { ParameterError, readCellText } from '../expressions/parameters.ts';
+import type { Resolved } from '../expressions/resolve.ts';
+import type { Dialect } from '../sql/dialect/dialect.ts';
+import {
+  isSameName,
+  type Source,
+  type TransformationDefinition,
+  wrapUserExpression,
+} from './definition/component.ts';
+import { rowsParameter, textParameter } from './definition/declared-parameters.ts';
 
 const joinTypes: Readonly<Record<string, string>> = {
   left: 'LEFT JOIN',

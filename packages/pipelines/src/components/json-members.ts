@@ -1,5 +1,5 @@
 /** Compares the records of a JSON file with the columns that a file-load names. */
-import { findNearestName } from '../nearest.ts';
+import { findNearestName } from '../format/nearest.ts';
 
 const quote = (text: string) => JSON.stringify(text);
 /** Names in a message. */

@@ -2,8 +2,8 @@
  * The rows of extract-nested-data and flatten-variant. Each array that is unnested is one more SELECT around
  * the source, which adds a hidden column with the element.
  */
-import type { Dialect } from '../sql/dialect.ts';
-import { type ComputedColumn, isSameName, type Relation, type Source } from './component.ts';
+import type { Dialect } from '../sql/dialect/dialect.ts';
+import { type ComputedColumn, isSameName, type Relation, type Source } from './definition/component.ts';
 import { asJson, renderElements } from './json-values.ts';
 import { renderColumnsExcept } from './projection.ts';
 

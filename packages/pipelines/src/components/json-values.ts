@@ -3,8 +3,8 @@
  *
  * A column may hold JSON, a text with JSON, or a nested value of the warehouse; a cast makes JSON of each.
  */
-import { ParameterError } from '../parameters.ts';
-import type { Dialect } from '../sql/dialect.ts';
+import { ParameterError } from '../expressions/parameters.ts';
+import type { Dialect } from '../sql/dialect/dialect.ts';
 
 export const asJson = (sql: string) => `CAST(${sql} AS JSON)`;
 

@@ -1,9 +1,9 @@
 /** Takes values from rows before or after the current one. */
-import { ParameterError, readCellText } from '../parameters.ts';
-import type { Resolved } from '../resolve.ts';
+import { ParameterError, readCellText } from '../expressions/parameters.ts';
+import type { Resolved } from '../expressions/resolve.ts';
 import { findFunction, nameFunctionColumn } from './aggregate-functions.ts';
-import { getOnlySource, type TransformationDefinition } from './component.ts';
-import { rowsParameter, yesNoParameter } from './declared-parameters.ts';
+import { getOnlySource, type TransformationDefinition } from './definition/component.ts';
+import { rowsParameter, yesNoParameter } from './definition/declared-parameters.ts';
 import { addColumns } from './projection.ts';
 import { readCellInteger, readFunctions, renderWindow, windowParameters } from './window.ts';
 

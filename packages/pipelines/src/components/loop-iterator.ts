@@ -1,8 +1,9 @@
 /** Runs its iterationTarget once for each number from a start to an end. */
-import { iterationLimit } from '../bounds.ts';
-import { ParameterError, type Parameters } from '../parameters.ts';
-import type { OrchestrationDefinition } from './component.ts';
-import { numberParameter, textParameter } from './declared-parameters.ts';
+
+import { ParameterError, type Parameters } from '../expressions/parameters.ts';
+import { iterationLimit } from '../format/bounds.ts';
+import type { OrchestrationDefinition } from './definition/component.ts';
+import { numberParameter, textParameter } from './definition/declared-parameters.ts';
 import {
   checkIterationMode,
   iterationNoEffect,

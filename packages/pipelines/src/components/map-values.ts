@@ -1,11 +1,12 @@
 /** Adds a column whose value depends on conditions. */
-import { readCondition } from '../comparator.ts';
-import { listComparable, readTypes, renderCondition, renderTypeQuery } from '../condition-sql.ts';
-import { readOperand } from '../operand.ts';
-import { ParameterError, readCellText } from '../parameters.ts';
-import type { Dialect } from '../sql/dialect.ts';
-import { getOnlySource, type TransformationDefinition, wrapUserExpression } from './component.ts';
-import { conditionCells, rowsParameter, textParameter } from './declared-parameters.ts';
+
+import { ParameterError, readCellText } from '../expressions/parameters.ts';
+import type { Dialect } from '../sql/dialect/dialect.ts';
+import { readCondition } from './definition/comparator.ts';
+import { getOnlySource, type TransformationDefinition, wrapUserExpression } from './definition/component.ts';
+import { listComparable, readTypes, renderCondition, renderTypeQuery } from './definition/condition-sql.ts';
+import { conditionCells, rowsParameter, textParameter } from './definition/declared-parameters.ts';
+import { readOperand } from './definition/operand.ts';
 import { addColumns } from './projection.ts';
 
 export const mapValues: TransformationDefinition = {

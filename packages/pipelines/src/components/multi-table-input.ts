@@ -1,13 +1,13 @@
 /** Reads the rows of all tables whose names match a pattern. */
-import { ParameterError } from '../parameters.ts';
-import { readTableReference, type TransformationDefinition } from './component.ts';
+import { ParameterError } from '../expressions/parameters.ts';
+import { readTableReference, type TransformationDefinition } from './definition/component.ts';
 import {
   choiceParameter,
   namesParameter,
   placeParameters,
   textParameter,
   yesNoParameter,
-} from './declared-parameters.ts';
+} from './definition/declared-parameters.ts';
 
 const sourceColumn = 'Source Table';
 

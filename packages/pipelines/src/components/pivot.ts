@@ -1,8 +1,8 @@
 /** Makes columns of rows. */
-import { ParameterError } from '../parameters.ts';
+import { ParameterError } from '../expressions/parameters.ts';
 import { renderAggregate } from './aggregate-functions.ts';
-import { getOnlySource, isSameName, type TransformationDefinition } from './component.ts';
-import { namesParameter, textParameter, yesNoParameter } from './declared-parameters.ts';
+import { getOnlySource, isSameName, type TransformationDefinition } from './definition/component.ts';
+import { namesParameter, textParameter, yesNoParameter } from './definition/declared-parameters.ts';
 
 export const pivot: TransformationDefinition = {
   kind: 'transformation',

@@ -5,9 +5,9 @@ import {
   isGrid,
   VariableError,
   type VariableValue,
-} from '../variables.ts';
-import type { OrchestrationDefinition } from './component.ts';
-import { namesParameter, textParameter, yesNoParameter } from './declared-parameters.ts';
+} from '../expressions/variables.ts';
+import type { OrchestrationDefinition } from './definition/component.ts';
+import { namesParameter, textParameter, yesNoParameter } from './definition/declared-parameters.ts';
 
 /** Rows of a grid that are printed. The rest is counted. */
 const printedRows = 20;

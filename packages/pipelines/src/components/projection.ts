@@ -5,10 +5,10 @@
  * - **base**: the relation that the SELECT reads.
  * - **changed**: names that mean something else in the result than in the base.
  */
-import { readTokens } from '../operand.ts';
-import type { Dialect } from '../sql/dialect.ts';
-import { lexicalRules } from '../sql/rewrite/tokens.ts';
-import { isName, isSymbol, isWord } from '../sql/rewrite/tree.ts';
+
+import type { Dialect } from '../sql/dialect/dialect.ts';
+import { lexicalRules } from '../sql/tokens/tokens.ts';
+import { isName, isSymbol, isWord } from '../sql/tokens/tree.ts';
 import {
   type ComputedColumn,
   isSameName,
@@ -16,7 +16,8 @@ import {
   type Projection,
   type Relation,
   type Source,
-} from './component.ts';
+} from './definition/component.ts';
+import { readTokens } from './definition/operand.ts';
 
 type KnownProjection = Projection & { readonly kept: readonly KeptColumn[] };
 

@@ -1,6 +1,6 @@
 /** Runs a Python script that works on the project's warehouse. */
-import type { OrchestrationDefinition } from './component.ts';
-import { namesParameter, numberParameter, textParameter } from './declared-parameters.ts';
+import type { OrchestrationDefinition } from './definition/component.ts';
+import { namesParameter, numberParameter, textParameter } from './definition/declared-parameters.ts';
 import { readScriptSource, readTimeout, scriptPlaceParameters } from './script-parameters.ts';
 
 export const pythonPushdown: OrchestrationDefinition = {

@@ -1,7 +1,7 @@
 /** Runs a Python script on the agent, confined. */
-import { ParameterError } from '../parameters.ts';
-import type { OrchestrationDefinition } from './component.ts';
-import { numberParameter, textParameter } from './declared-parameters.ts';
+import { ParameterError } from '../expressions/parameters.ts';
+import type { OrchestrationDefinition } from './definition/component.ts';
+import { numberParameter, textParameter } from './definition/declared-parameters.ts';
 import { readScriptSource, readTimeout, scriptPlaceParameters } from './script-parameters.ts';
 
 export const pythonScript: OrchestrationDefinition = {

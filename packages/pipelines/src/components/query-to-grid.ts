@@ -1,10 +1,10 @@
 /** Fills a grid variable with the rows of a query. */
-import { ParameterError } from '../parameters.ts';
-import { type Grid, type GridRows, VariableError } from '../variables.ts';
-import { type OrchestrationDefinition, type QueryResult, readMapping } from './component.ts';
-import { rowsParameter, textParameter } from './declared-parameters.ts';
-import { findResultColumn, toScalar } from './query-result.ts';
-import { readTableQuery, tableQueryParameters } from './table-query.ts';
+import { ParameterError } from '../expressions/parameters.ts';
+import { type Grid, type GridRows, VariableError } from '../expressions/variables.ts';
+import { type OrchestrationDefinition, type QueryResult, readMapping } from './definition/component.ts';
+import { rowsParameter, textParameter } from './definition/declared-parameters.ts';
+import { findResultColumn, toScalar } from './definition/query-result.ts';
+import { readTableQuery, tableQueryParameters } from './definition/table-query.ts';
 
 export const gridParameter = textParameter('The grid variable.', {
   required: true,

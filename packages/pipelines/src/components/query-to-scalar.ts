@@ -1,8 +1,8 @@
 /** Stores columns of a query’s first row in scalar variables. */
-import { readCellText } from '../parameters.ts';
-import type { OrchestrationDefinition } from './component.ts';
-import { rowsParameter } from './declared-parameters.ts';
-import { readTableQuery, tableQueryParameters } from './table-query.ts';
+import { readCellText } from '../expressions/parameters.ts';
+import type { OrchestrationDefinition } from './definition/component.ts';
+import { rowsParameter } from './definition/declared-parameters.ts';
+import { readTableQuery, tableQueryParameters } from './definition/table-query.ts';
 
 export const queryToScalar: OrchestrationDefinition = {
   kind: 'orchestration',

@@ -1,8 +1,8 @@
 /** Ranks rows within partitions. */
-import { readCellText } from '../parameters.ts';
+import { readCellText } from '../expressions/parameters.ts';
 import { findFunction, nameFunctionColumn } from './aggregate-functions.ts';
-import { getOnlySource, type TransformationDefinition } from './component.ts';
-import { rowsParameter } from './declared-parameters.ts';
+import { getOnlySource, type TransformationDefinition } from './definition/component.ts';
+import { rowsParameter } from './definition/declared-parameters.ts';
 import { addColumns } from './projection.ts';
 import { readFunctions, renderWindow, windowParameters } from './window.ts';
 

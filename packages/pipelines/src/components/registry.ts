@@ -1,8 +1,12 @@
 /** Finds the definition of a component type. */
-import { findNearestName } from '../nearest.ts';
-import type { PipelineType, PlainMap } from '../pipeline.ts';
-import { shorten } from '../template.ts';
-import type { ComponentDefinition, OrchestrationDefinition, TransformationDefinition } from './component.ts';
+import { findNearestName } from '../format/nearest.ts';
+import type { PipelineType, PlainMap } from '../format/pipeline.ts';
+import { shorten } from '../format/template.ts';
+import type {
+  ComponentDefinition,
+  OrchestrationDefinition,
+  TransformationDefinition,
+} from './definition/component.ts';
 import { orchestrationDefinitions } from './orchestration-types.ts';
 import { findRefusal } from './refused-types.ts';
 import { transformationDefinitions } from './transformation-types.ts';

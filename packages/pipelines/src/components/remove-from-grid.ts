@@ -1,9 +1,14 @@
 /** Removes rows of a grid variable by their keys. */
-import { ParameterError } from '../parameters.ts';
-import type { Resolved } from '../resolve.ts';
-import type { Grid, GridRows } from '../variables.ts';
-import type { OrchestrationDefinition } from './component.ts';
-import { choiceParameter, namesParameter, rowsParameter, textParameter } from './declared-parameters.ts';
+import { ParameterError } from '../expressions/parameters.ts';
+import type { Resolved } from '../expressions/resolve.ts';
+import type { Grid, GridRows } from '../expressions/variables.ts';
+import type { OrchestrationDefinition } from './definition/component.ts';
+import {
+  choiceParameter,
+  namesParameter,
+  rowsParameter,
+  textParameter,
+} from './definition/declared-parameters.ts';
 import { findGridColumn } from './query-to-grid.ts';
 
 export const removeFromGrid: OrchestrationDefinition = {

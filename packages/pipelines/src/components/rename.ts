@@ -1,7 +1,7 @@
 /** Renames columns. Drops other columns unless includeInputColumns is set. */
-import { ParameterError } from '../parameters.ts';
-import { getOnlySource, readMapping, type TransformationDefinition } from './component.ts';
-import { rowsParameter, yesNoParameter } from './declared-parameters.ts';
+import { ParameterError } from '../expressions/parameters.ts';
+import { getOnlySource, readMapping, type TransformationDefinition } from './definition/component.ts';
+import { rowsParameter, yesNoParameter } from './definition/declared-parameters.ts';
 import { renameColumns } from './projection.ts';
 
 export const rename: TransformationDefinition = {

@@ -1,8 +1,9 @@
 /** Runs its iterationTarget again until it succeeds. */
-import { iterationLimit } from '../bounds.ts';
-import { ParameterError, type Parameters } from '../parameters.ts';
-import type { OrchestrationDefinition } from './component.ts';
-import { choiceParameter, numberParameter, textParameter } from './declared-parameters.ts';
+
+import { ParameterError, type Parameters } from '../expressions/parameters.ts';
+import { iterationLimit } from '../format/bounds.ts';
+import type { OrchestrationDefinition } from './definition/component.ts';
+import { choiceParameter, numberParameter, textParameter } from './definition/declared-parameters.ts';
 import { readIterationMode } from './iteration-mode.ts';
 
 /** Seconds before a retry, by its number from 1. */

@@ -4,8 +4,8 @@ import {
   readTableReference,
   renderOrderBy,
   type TransformationDefinition,
-} from './component.ts';
-import { orderParameter, placeParameters, textParameter } from './declared-parameters.ts';
+} from './definition/component.ts';
+import { orderParameter, placeParameters, textParameter } from './definition/declared-parameters.ts';
 
 export const rewriteTable: TransformationDefinition = {
   kind: 'transformation',

@@ -1,7 +1,7 @@
 /** Components that order, limit or pass on rows. */
-import { ParameterError } from '../parameters.ts';
-import { getOnlySource, renderOrderBy, type TransformationDefinition } from './component.ts';
-import { numberParameter, orderParameter } from './declared-parameters.ts';
+import { ParameterError } from '../expressions/parameters.ts';
+import { getOnlySource, renderOrderBy, type TransformationDefinition } from './definition/component.ts';
+import { numberParameter, orderParameter } from './definition/declared-parameters.ts';
 
 export const order: TransformationDefinition = {
   kind: 'transformation',

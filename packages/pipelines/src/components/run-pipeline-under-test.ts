@@ -1,6 +1,6 @@
 /** Runs a pipeline in the scratch database of a test (docs/adr/0046). */
-import type { OrchestrationDefinition } from './component.ts';
-import { textParameter } from './declared-parameters.ts';
+import type { OrchestrationDefinition } from './definition/component.ts';
+import { textParameter } from './definition/declared-parameters.ts';
 import { callParameters, readCallArguments } from './run-pipeline.ts';
 
 export const runPipelineUnderTest: OrchestrationDefinition = {

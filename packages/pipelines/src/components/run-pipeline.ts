@@ -1,9 +1,9 @@
 /** run-orchestration and run-transformation: call another pipeline of the project. */
-import { ParameterError, type Parameters, readCellText } from '../parameters.ts';
-import type { PipelineType, Plain, PlainMap } from '../pipeline.ts';
-import type { Resolved, ResolvedMap } from '../resolve.ts';
-import type { CallArguments, OrchestrationDefinition } from './component.ts';
-import { mapParameter, rowsParameter, textParameter } from './declared-parameters.ts';
+import { ParameterError, type Parameters, readCellText } from '../expressions/parameters.ts';
+import type { Resolved, ResolvedMap } from '../expressions/resolve.ts';
+import type { PipelineType, Plain, PlainMap } from '../format/pipeline.ts';
+import type { CallArguments, OrchestrationDefinition } from './definition/component.ts';
+import { mapParameter, rowsParameter, textParameter } from './definition/declared-parameters.ts';
 
 /** The parameters of a call. */
 export const callParameters = {

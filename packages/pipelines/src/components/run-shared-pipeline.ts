@@ -1,12 +1,12 @@
 /** run-shared-pipeline: calls a pipeline that the account's projects share (docs/adr/0019). */
-import type { Parameters } from '../parameters.ts';
+import type { Parameters } from '../expressions/parameters.ts';
+import type { CallArguments, OrchestrationDefinition } from './definition/component.ts';
+import { textParameter } from './definition/declared-parameters.ts';
 import {
   isSharedPipelineUse,
   readSharedPipelineName,
   readSharedPipelineUse,
-} from '../shared-pipeline-use.ts';
-import type { CallArguments, OrchestrationDefinition } from './component.ts';
-import { textParameter } from './declared-parameters.ts';
+} from './definition/shared-pipeline-use.ts';
 import { callParameters, readCallArguments } from './run-pipeline.ts';
 
 export const runSharedPipeline: OrchestrationDefinition = {

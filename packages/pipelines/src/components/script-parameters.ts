@@ -1,7 +1,7 @@
 /** What the components that run scripts have in common. */
-import { ParameterError, type Parameters } from '../parameters.ts';
-import type { ScriptSource } from './component.ts';
-import { choiceParameter, textParameter } from './declared-parameters.ts';
+import { ParameterError, type Parameters } from '../expressions/parameters.ts';
+import type { ScriptSource } from './definition/component.ts';
+import { choiceParameter, textParameter } from './definition/declared-parameters.ts';
 
 export const scriptPlaceParameters = {
   scriptLocation: choiceParameter(

@@ -1,8 +1,13 @@
 /** The rows of one source that another has, or has not. Equal rows are kept once. */
-import { ParameterError } from '../parameters.ts';
-import type { Dialect } from '../sql/dialect.ts';
-import { isSameName, type Relation, type Source, type TransformationDefinition } from './component.ts';
-import { textParameter, yesNoParameter } from './declared-parameters.ts';
+import { ParameterError } from '../expressions/parameters.ts';
+import type { Dialect } from '../sql/dialect/dialect.ts';
+import {
+  isSameName,
+  type Relation,
+  type Source,
+  type TransformationDefinition,
+} from './definition/component.ts';
+import { textParameter, yesNoParameter } from './definition/declared-parameters.ts';
 
 const castTypes = yesNoParameter('Columns of different types are cast to a common type in both cases.', 'No');
 

@@ -1,8 +1,8 @@
 /** Splits a text into columns. */
-import { ParameterError, readCellText } from '../parameters.ts';
-import type { Resolved } from '../resolve.ts';
-import { getOnlySource, isSameName, type TransformationDefinition } from './component.ts';
-import { rowsParameter, textParameter, yesNoParameter } from './declared-parameters.ts';
+import { ParameterError, readCellText } from '../expressions/parameters.ts';
+import type { Resolved } from '../expressions/resolve.ts';
+import { getOnlySource, isSameName, type TransformationDefinition } from './definition/component.ts';
+import { rowsParameter, textParameter, yesNoParameter } from './definition/declared-parameters.ts';
 import { addColumns } from './projection.ts';
 
 export const splitField: TransformationDefinition = {

@@ -1,15 +1,20 @@
 /** Runs SQL statements, written in the component or in a file of the artifact. */
-import { ParameterError, type Parameters } from '../parameters.ts';
-import type { Dialect } from '../sql/dialect.ts';
-import { describeMissingVariable, isGrid, VariableError, type VariableScope } from '../variables.ts';
-import type { OrchestrationDefinition } from './component.ts';
+import { ParameterError, type Parameters } from '../expressions/parameters.ts';
+import {
+  describeMissingVariable,
+  isGrid,
+  VariableError,
+  type VariableScope,
+} from '../expressions/variables.ts';
+import type { Dialect } from '../sql/dialect/dialect.ts';
+import type { OrchestrationDefinition } from './definition/component.ts';
 import {
   choiceParameter,
   namesParameter,
   sqlParameter,
   textParameter,
   yesNoParameter,
-} from './declared-parameters.ts';
+} from './definition/declared-parameters.ts';
 import { planScript } from './sql-script.ts';
 
 const locations = { Component: false, File: true };

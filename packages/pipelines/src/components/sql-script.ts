@@ -1,8 +1,8 @@
 /** Runs the user's SQL statements in order. */
-import { ParameterError } from '../parameters.ts';
-import type { Dialect, PreparedStatement, RewrittenStatement } from '../sql/dialect.ts';
-import type { OrchestrationDefinition, PlannedScript } from './component.ts';
-import { sqlParameter } from './declared-parameters.ts';
+import { ParameterError } from '../expressions/parameters.ts';
+import type { Dialect, PreparedStatement, RewrittenStatement } from '../sql/dialect/dialect.ts';
+import type { OrchestrationDefinition, PlannedScript } from './definition/component.ts';
+import { sqlParameter } from './definition/declared-parameters.ts';
 
 export const sqlScript: OrchestrationDefinition = {
   kind: 'orchestration',

@@ -1,8 +1,8 @@
 /** The user's query over its sources, which it refers to as `$T{component}`. */
-import { ParameterError } from '../parameters.ts';
-import type { TransformationDefinition } from './component.ts';
-import { sqlParameter } from './declared-parameters.ts';
-import { readSingleQuery } from './table-query.ts';
+import { ParameterError } from '../expressions/parameters.ts';
+import type { TransformationDefinition } from './definition/component.ts';
+import { sqlParameter } from './definition/declared-parameters.ts';
+import { readSingleQuery } from './definition/table-query.ts';
 
 export const sqlComponent: TransformationDefinition = {
   kind: 'transformation',

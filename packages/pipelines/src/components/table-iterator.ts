@@ -1,22 +1,27 @@
 /** Runs its iterationTarget once for each row of a table or a query. */
-import { ParameterError, type Parameters } from '../parameters.ts';
-import type { Dialect } from '../sql/dialect.ts';
-import { type OrchestrationDefinition, readMapping, readTableReference } from './component.ts';
+import { ParameterError, type Parameters } from '../expressions/parameters.ts';
+import type { Dialect } from '../sql/dialect/dialect.ts';
+import { type OrchestrationDefinition, readMapping, readTableReference } from './definition/component.ts';
 import {
   choiceParameter,
   placeParameters,
   rowsParameter,
   sqlParameter,
   textParameter,
-} from './declared-parameters.ts';
+} from './definition/declared-parameters.ts';
+import { findResultColumn, toScalar } from './definition/query-result.ts';
+import {
+  orderParameters,
+  readIsAdvanced,
+  readSingleQuery,
+  renderTableQuery,
+} from './definition/table-query.ts';
 import {
   checkIterationMode,
   iterationNoEffect,
   iterationParameters,
   readIterationMode,
 } from './iteration-mode.ts';
-import { findResultColumn, toScalar } from './query-result.ts';
-import { orderParameters, readIsAdvanced, readSingleQuery, renderTableQuery } from './table-query.ts';
 
 const mappingCells = ['column', 'variable'];
 

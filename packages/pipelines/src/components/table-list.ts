@@ -1,7 +1,7 @@
 /** Statements for each table of a list. */
-import { ParameterError, type Parameters } from '../parameters.ts';
-import type { TableReference } from '../sql/dialect.ts';
-import { type Action, type OrchestrationContext, readPlace } from './component.ts';
+import { ParameterError, type Parameters } from '../expressions/parameters.ts';
+import type { TableReference } from '../sql/dialect/dialect.ts';
+import { type Action, type OrchestrationContext, readPlace } from './definition/component.ts';
 
 /** The tables of a list, or of a single name. @throws ParameterError */
 function readTableReferences(parameters: Parameters, tablesParameter: string): TableReference[] {

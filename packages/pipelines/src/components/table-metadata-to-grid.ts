@@ -1,8 +1,8 @@
 /** Fills a grid variable with the columns of a table. */
-import { ParameterError, type Parameters } from '../parameters.ts';
-import type { Grid, GridRows, Scalar } from '../variables.ts';
-import { type OrchestrationDefinition, readMapping, readTableReference } from './component.ts';
-import { placeParameters, rowsParameter, textParameter } from './declared-parameters.ts';
+import { ParameterError, type Parameters } from '../expressions/parameters.ts';
+import type { Grid, GridRows, Scalar } from '../expressions/variables.ts';
+import { type OrchestrationDefinition, readMapping, readTableReference } from './definition/component.ts';
+import { placeParameters, rowsParameter, textParameter } from './definition/declared-parameters.ts';
 import { findGridColumn, gridParameter } from './query-to-grid.ts';
 
 interface TableColumn {

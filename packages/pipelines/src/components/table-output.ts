@@ -9,7 +9,7 @@ import {
   readTableReference,
   renderOrderBy,
   type TransformationDefinition,
-} from './component.ts';
+} from './definition/component.ts';
 import {
   choiceParameter,
   orderParameter,
@@ -17,7 +17,7 @@ import {
   rowsParameter,
   textParameter,
   yesNoParameter,
-} from './declared-parameters.ts';
+} from './definition/declared-parameters.ts';
 
 /** Whether existing rows are replaced. */
 const outputModes = {

@@ -1,14 +1,19 @@
 /** Updates, deletes and inserts rows of a table: MERGE. */
-import { ParameterError, type Parameters, readCellText } from '../parameters.ts';
-import type { Dialect, MatchedRule, StatementList } from '../sql/dialect.ts';
+import { ParameterError, type Parameters, readCellText } from '../expressions/parameters.ts';
+import type { Dialect, MatchedRule, StatementList } from '../sql/dialect/dialect.ts';
 import {
   getOnlySource,
   readMapping,
   readTableReference,
   type TransformationDefinition,
   wrapUserExpression,
-} from './component.ts';
-import { placeParameters, rowsParameter, textParameter, yesNoParameter } from './declared-parameters.ts';
+} from './definition/component.ts';
+import {
+  placeParameters,
+  rowsParameter,
+  textParameter,
+  yesNoParameter,
+} from './definition/declared-parameters.ts';
 
 interface Merge {
   readonly table: string;

@@ -3,10 +3,10 @@
 import { aggregate } from './aggregate.ts';
 import { assertView } from './assert-view.ts';
 import { calculator } from './calculator.ts';
-import type { TransformationDefinition } from './component.ts';
 import { constructVariant } from './construct-variant.ts';
 import { convertType } from './convert-type.ts';
 import { createView } from './create-view.ts';
+import type { TransformationDefinition } from './definition/component.ts';
 import { detectChanges } from './detect-changes.ts';
 import { distinct } from './distinct.ts';
 import { extractNestedData } from './extract-nested-data.ts';

@@ -1,7 +1,7 @@
 /** Makes rows of groups of columns. */
-import { ParameterError, readCellText } from '../parameters.ts';
-import { getOnlySource, type TransformationDefinition } from './component.ts';
-import { namesParameter, rowsParameter, textParameter } from './declared-parameters.ts';
+import { ParameterError, readCellText } from '../expressions/parameters.ts';
+import { getOnlySource, type TransformationDefinition } from './definition/component.ts';
+import { namesParameter, rowsParameter, textParameter } from './definition/declared-parameters.ts';
 
 export const transposeColumns: TransformationDefinition = {
   kind: 'transformation',

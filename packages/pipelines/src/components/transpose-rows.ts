@@ -1,7 +1,7 @@
 /** One row of each group, with lists of its values. */
-import { ParameterError } from '../parameters.ts';
-import { getOnlySource, type TransformationDefinition } from './component.ts';
-import { choiceParameter, namesParameter } from './declared-parameters.ts';
+import { ParameterError } from '../expressions/parameters.ts';
+import { getOnlySource, type TransformationDefinition } from './definition/component.ts';
+import { choiceParameter, namesParameter } from './definition/declared-parameters.ts';
 
 export const transposeRows: TransformationDefinition = {
   kind: 'transformation',

@@ -1,6 +1,6 @@
 /** Deletes all rows of tables. */
-import type { OrchestrationDefinition } from './component.ts';
-import { namesParameter, placeParameters } from './declared-parameters.ts';
+import type { OrchestrationDefinition } from './definition/component.ts';
+import { namesParameter, placeParameters } from './definition/declared-parameters.ts';
 import { planForTables } from './table-list.ts';
 
 export const truncateTable: OrchestrationDefinition = {

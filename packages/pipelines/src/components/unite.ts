@@ -2,9 +2,9 @@
  * Unites the rows of several sources, matching columns by name. Different types are always cast to a common
  * type, whatever `castTypes` is set to.
  */
-import { ParameterError } from '../parameters.ts';
-import { isSameName, type Source, type TransformationDefinition } from './component.ts';
-import { choiceParameter, yesNoParameter } from './declared-parameters.ts';
+import { ParameterError } from '../expressions/parameters.ts';
+import { isSameName, type Source, type TransformationDefinition } from './definition/component.ts';
+import { choiceParameter, yesNoParameter } from './definition/declared-parameters.ts';
 
 const componentColumn = 'source_component';
 

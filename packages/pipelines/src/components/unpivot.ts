@@ -1,7 +1,7 @@
 /** Makes rows of columns. */
-import { ParameterError } from '../parameters.ts';
-import { getOnlySource, isSameName, type TransformationDefinition } from './component.ts';
-import { namesParameter, textParameter } from './declared-parameters.ts';
+import { ParameterError } from '../expressions/parameters.ts';
+import { getOnlySource, isSameName, type TransformationDefinition } from './definition/component.ts';
+import { namesParameter, textParameter } from './definition/declared-parameters.ts';
 
 export const unpivot: TransformationDefinition = {
   kind: 'transformation',

@@ -1,6 +1,6 @@
 /** Types that are known but cannot run here. They fail by name. */
-import type { TransformationDefinition } from './component.ts';
-import { namesParameter, placeParameters, textParameter } from './declared-parameters.ts';
+import type { TransformationDefinition } from './definition/component.ts';
+import { namesParameter, placeParameters, textParameter } from './definition/declared-parameters.ts';
 
 /** A component of a known type that cannot run. Only the run fails: the file may be published. */
 export class UnsupportedComponentError extends Error {}

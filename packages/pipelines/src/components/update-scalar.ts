@@ -1,7 +1,7 @@
 /** Sets scalar variables in order. Each expression sees the values set before it. */
-import { readCellText } from '../parameters.ts';
-import type { OrchestrationDefinition } from './component.ts';
-import { rowsParameter } from './declared-parameters.ts';
+import { readCellText } from '../expressions/parameters.ts';
+import type { OrchestrationDefinition } from './definition/component.ts';
+import { rowsParameter } from './definition/declared-parameters.ts';
 
 export const updateScalar: OrchestrationDefinition = {
   kind: 'orchestration',

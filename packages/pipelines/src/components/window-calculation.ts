@@ -1,9 +1,9 @@
 /** Computes aggregates over windows of rows. */
-import { ParameterError, type Parameters, readCellText } from '../parameters.ts';
-import type { Dialect } from '../sql/dialect.ts';
+import { ParameterError, type Parameters, readCellText } from '../expressions/parameters.ts';
+import type { Dialect } from '../sql/dialect/dialect.ts';
 import { nameFunctionColumn, renderAggregate } from './aggregate-functions.ts';
-import { getOnlySource, type TransformationDefinition } from './component.ts';
-import { numberParameter, rowsParameter, textParameter } from './declared-parameters.ts';
+import { getOnlySource, type TransformationDefinition } from './definition/component.ts';
+import { numberParameter, rowsParameter, textParameter } from './definition/declared-parameters.ts';
 import { addColumns } from './projection.ts';
 import { readFunctions, renderWindow, windowParameters } from './window.ts';
 

@@ -1,9 +1,14 @@
 /** The windows of rank, lead-lag and window-calculation. */
-import { ParameterError, type Parameters, readCellText } from '../parameters.ts';
-import type { Resolved } from '../resolve.ts';
-import type { Dialect } from '../sql/dialect.ts';
-import { renderOrderTerm } from './component.ts';
-import { namesParameter, type ParameterTable, rowsParameter, yesNoParameter } from './declared-parameters.ts';
+import { ParameterError, type Parameters, readCellText } from '../expressions/parameters.ts';
+import type { Resolved } from '../expressions/resolve.ts';
+import type { Dialect } from '../sql/dialect/dialect.ts';
+import { renderOrderTerm } from './definition/component.ts';
+import {
+  namesParameter,
+  type ParameterTable,
+  rowsParameter,
+  yesNoParameter,
+} from './definition/declared-parameters.ts';
 
 /** Files write the order's name in two ways. */
 export const windowParameters = (isOrderRequired: boolean): ParameterTable => ({

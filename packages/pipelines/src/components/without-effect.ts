@@ -2,8 +2,8 @@
  * Components that prepare or tune a vendor's warehouse. They succeed and say that they have no effect here.
  * A component without which later results would be wrong does not belong here, but in refused-types.ts.
  */
-import { ParameterError } from '../parameters.ts';
-import type { OrchestrationDefinition } from './component.ts';
+import { ParameterError } from '../expressions/parameters.ts';
+import type { OrchestrationDefinition } from './definition/component.ts';
 
 function createWithoutEffect(
   type: string,

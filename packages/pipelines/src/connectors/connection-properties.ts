@@ -1,5 +1,5 @@
 /** The properties of a connection: their usual names, those that hold secrets, and those that mean nothing. */
-import { findNearestName } from '../nearest.ts';
+import { findNearestName } from '../format/nearest.ts';
 import type { AuthenticationType, ConnectorEndpoint } from './profile.ts';
 import { foldWord, isJsonMap, type JsonMap } from './profile-reader.ts';
 

@@ -1,5 +1,5 @@
 /** With what an endpoint's request authenticates. Secrets are named here, never held. */
-import { shorten } from '../template.ts';
+import { shorten } from '../format/template.ts';
 import { connectionProperties, listUnknownProperties } from './connection-properties.ts';
 import { describeHeaderFault } from './header.ts';
 import {

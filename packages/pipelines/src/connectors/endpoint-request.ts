@@ -1,6 +1,6 @@
 /** The request of one page: the endpoint with the values of the pipeline and of the paging. No secret is in it. */
 
-import { shorten } from '../template.ts';
+import { shorten } from '../format/template.ts';
 import { expandUrl, listPlaceholders } from './endpoint-url.ts';
 import { describeHeaderFault } from './header.ts';
 import type { PageRequest } from './paging.ts';

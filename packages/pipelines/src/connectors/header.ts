@@ -1,5 +1,5 @@
 /** Which headers a profile may send. */
-import { shorten } from '../template.ts';
+import { shorten } from '../format/template.ts';
 
 /** RFC 9110, section 5.6.2. */
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;

@@ -1,5 +1,5 @@
 /** Which request follows a page. */
-import { shorten } from '../template.ts';
+import { shorten } from '../format/template.ts';
 import { pageCountLimit, pagePositionLimit } from './bounds.ts';
 import { readScalarText } from './json-text.ts';
 import { findLink } from './link-header.ts';

@@ -1,6 +1,6 @@
 /** Reads members of a profile and collects what is wrong with them. */
-import { findNearestName } from '../nearest.ts';
-import { shorten } from '../template.ts';
+import { findNearestName } from '../format/nearest.ts';
+import { shorten } from '../format/template.ts';
 import { connectorNameLimit, pathDepthLimit, profileFindingLimit } from './bounds.ts';
 import type { ProfileFinding } from './profile.ts';
 

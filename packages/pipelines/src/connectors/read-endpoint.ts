@@ -1,5 +1,5 @@
 /** Reads one endpoint of a connector profile. */
-import { shorten } from '../template.ts';
+import { shorten } from '../format/template.ts';
 import { connectorNameLimit, connectorParameterLimit, endpointUrlLimit } from './bounds.ts';
 import { describeUrlFault, listPlaceholders } from './endpoint-url.ts';
 import { describeHeaderFault } from './header.ts';

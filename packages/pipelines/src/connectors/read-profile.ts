@@ -1,5 +1,5 @@
 /** Reads a connector profile and lists what is wrong in it. Unknown members are ignored. */
-import { shorten } from '../template.ts';
+import { shorten } from '../format/template.ts';
 import { endpointLimit } from './bounds.ts';
 import type { ApiKey, ConnectorEndpoint, ConnectorProfile, ProfileFinding } from './profile.ts';
 import { createFindings, createMemberReader, type Findings, isJsonMap } from './profile-reader.ts';

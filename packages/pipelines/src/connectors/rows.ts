@@ -1,5 +1,5 @@
 /** Finds the rows of a page. */
-import { shorten } from '../template.ts';
+import { shorten } from '../format/template.ts';
 import { ConnectorError, type ConnectorStructure, type JsonSchema } from './profile.ts';
 import { isJsonMap } from './profile-reader.ts';
 

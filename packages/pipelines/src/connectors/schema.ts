@@ -1,5 +1,5 @@
 /** The JSON schema of a response: reading, inference from samples, and the columns of a row. */
-import type { ValueKind } from '../sql/dialect.ts';
+import type { ValueKind } from '../sql/dialect/dialect.ts';
 import { connectorColumnLimit, pathDepthLimit } from './bounds.ts';
 import { isRawNumber } from './json-text.ts';
 import type { ConnectorStructure, JsonSchema } from './profile.ts';

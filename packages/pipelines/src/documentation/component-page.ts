@@ -1,8 +1,12 @@
 /** The pages of the documentation that are written from the definitions of components, as Markdown. */
-import { type ComponentDefinition, type ComponentGroup, componentGroups } from '../components/component.ts';
-import type { ParameterDeclaration } from '../components/declared-parameters.ts';
+import {
+  type ComponentDefinition,
+  type ComponentGroup,
+  componentGroups,
+} from '../components/definition/component.ts';
+import type { ParameterDeclaration } from '../components/definition/declared-parameters.ts';
 import { findDefinition, listComponentTypes } from '../components/registry.ts';
-import type { PipelineType } from '../pipeline.ts';
+import type { PipelineType } from '../format/pipeline.ts';
 
 const notice = '<!-- Written by `npm run generate` from the definition of the component. Do not edit. -->';
 

@@ -1,8 +1,9 @@
 /** The JSON Schemas of pipeline files for editors (JSON Schema 2020-12). They are written from the definitions. */
-import { retriesLimit, retryDelayLimit, timeoutLimit } from '../attempts.ts';
-import type { ParameterDeclaration } from '../components/declared-parameters.ts';
+
+import type { ParameterDeclaration } from '../components/definition/declared-parameters.ts';
 import { findDefinition, listComponentTypes } from '../components/registry.ts';
-import { type PipelineType, transitionKinds } from '../pipeline.ts';
+import { retriesLimit, retryDelayLimit, timeoutLimit } from '../format/attempts.ts';
+import { type PipelineType, transitionKinds } from '../format/pipeline.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
 /** Values of an API in columns of other types: what keeps all that a value says, and what becomes wide enough. */
-import type { Conversion, ValueFit, ValueKind } from './dialect.ts';
+import type { Conversion, ValueFit, ValueKind } from './dialect/dialect.ts';
 
 const all = (value: string): ValueFit => ({ value, fits: undefined });
 /** The value is not used. */

@@ -1,5 +1,5 @@
 /** The parts of DuckDB's SQL that change which columns rows have: `* REPLACE`, BY NAME, PIVOT, UNPIVOT. */
-import type { Dialect } from './dialect.ts';
+import type { Dialect } from './dialect/dialect.ts';
 
 type Shapes = Pick<
   Dialect,

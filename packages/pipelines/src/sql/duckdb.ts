@@ -11,14 +11,14 @@ import {
   type TableCreation,
   type TableReference,
   type TextMatch,
-} from './dialect.ts';
+} from './dialect/dialect.ts';
+import { renderMergeCheck } from './dialect/merge-check.ts';
 import { fitValue, listWiderTypes } from './duckdb-fit.ts';
 import { shapeRows } from './duckdb-shapes.ts';
-import { renderMergeCheck } from './merge-check.ts';
-import { translateCast } from './rewrite/functions/index.ts';
-import { placeSchema, type SqlRules } from './rewrite/names.ts';
-import { createUserSql } from './rewrite/rewriter.ts';
-import { translateType } from './rewrite/types.ts';
+import { translateCast } from './functions/index.ts';
+import { translateType } from './functions/types.ts';
+import { createUserSql } from './rewriter.ts';
+import { placeSchema, type SqlRules } from './tokens/names.ts';
 
 function refuseNul(text: string): string {
   if (text.includes('\0')) throw new SqlError('a name or a value contains a NUL character: remove it');

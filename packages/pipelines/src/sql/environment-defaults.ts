@@ -1,4 +1,4 @@
-import { defaultDatabase, defaultSchema } from './rewrite/names.ts';
+import { defaultDatabase, defaultSchema } from './tokens/names.ts';
 
 /** `sysvar.environment.defaults`: the names of the embedded warehouse's database and schema. */
 export const environmentDefaults = {

@@ -5,15 +5,15 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseFilter } from '../access/directory/scim-filter.ts';
-import { readPartName } from '../delivery/artifacts/part-name.ts';
+import { parseFilter } from '../access/directory/schema/scim-filter.ts';
+import { readPartName } from '../delivery/artifacts/upload/part-name.ts';
 import { cleanGitWords } from '../delivery/git/clean-words.ts';
 import { parseCommit } from '../delivery/git/commit-text.ts';
 import { github } from '../delivery/git-providers/github.ts';
 import { cleanText } from '../delivery/git-remotes/remote-words.ts';
-import { findLfsEndpoint } from '../delivery/repository-migrations/lfs-client.ts';
-import { ruleBasedModel } from '../runtime/ai-tasks/rule-based.ts';
-import { encodeJson } from '../runtime/ai-tasks/stored-text.ts';
+import { findLfsEndpoint } from '../delivery/repository-migrations/lfs/lfs-client.ts';
+import { ruleBasedModel } from '../runtime/ai-tasks/model/rule-based.ts';
+import { encodeJson } from '../runtime/ai-tasks/store/stored-text.ts';
 import { hideSecrets, isSecretName, maskSecrets, restoreSecrets } from '../runtime/ai-tools/masking.ts';
 import { replaceNames } from '../runtime/ai-tools/planning.ts';
 import { trimFolder } from '../runtime/ai-tools/working-copy.ts';

@@ -8,7 +8,7 @@ import type { PipelineExecution, Step } from '@headgate/contract';
 import { removeExpiredAnswers } from '../kernel/endpoint/idempotency.ts';
 import { applyRetention, batchRows, type Rest, type RetentionRule } from '../kernel/retention/retention.ts';
 import { eventRetention } from '../records/events/event.retention.ts';
-import { eventNumberingJob } from '../records/events/event-numbering.ts';
+import { eventNumberingJob } from '../records/events/log/event-numbering.ts';
 import { createExecutionRetention } from '../runtime/executions/execution.retention.ts';
 import type { Account } from '../testing/account.ts';
 import { createInstance, type Said } from '../testing/agent.ts';

@@ -5,7 +5,7 @@ import {
   parseTimetable,
   type Timetable,
   type TimetableInput,
-} from '../runtime/schedules/timetable.ts';
+} from '../runtime/schedules/timetable/timetable.ts';
 
 export const createdAt = new Date('2026-01-01T00:00:00Z');
 

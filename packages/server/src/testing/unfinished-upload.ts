@@ -1,7 +1,7 @@
 /** An upload up to its transaction, so that a test can act before the commit. */
 import { createHash } from 'node:crypto';
 import { insertManifest, type Upload } from '../delivery/artifacts/index.ts';
-import { buildManifest } from '../delivery/artifacts/manifest.ts';
+import { buildManifest } from '../delivery/artifacts/upload/manifest.ts';
 import type { Dependencies } from '../main/deps.ts';
 import type { Account } from './account.ts';
 

@@ -7,8 +7,8 @@ import {
   refuseZero,
   translatedFunctions,
   translateFunction,
-} from '../../../../pipelines/src/sql/rewrite/functions/index.ts';
-import { translateType } from '../../../../pipelines/src/sql/rewrite/types.ts';
+} from '../../../../pipelines/src/sql/functions/index.ts';
+import { translateType } from '../../../../pipelines/src/sql/functions/types.ts';
 import { openSample } from './sample-data-fixture.ts';
 import { translateExpression } from './translate-expression-fixture.ts';
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import type { SourceDialect } from '../../../../pipelines/src/sql/rewrite/functions/index.ts';
-import { type BuiltInFunctions, checkCalls, readBuiltInFunctions } from '../duckdb-functions.ts';
+import type { SourceDialect } from '../../../../pipelines/src/sql/functions/index.ts';
+import { type BuiltInFunctions, checkCalls, readBuiltInFunctions } from '../statements/duckdb-functions.ts';
 import { translateExpression } from './translate-expression-fixture.ts';
 
 /** An expression over the sample, and its result as text. */

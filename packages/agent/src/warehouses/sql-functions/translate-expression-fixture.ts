@@ -6,7 +6,7 @@ import {
   type SourceDialect,
   translateCast,
   translateFunction,
-} from '../../../../pipelines/src/sql/rewrite/functions/index.ts';
+} from '../../../../pipelines/src/sql/functions/index.ts';
 
 /** DuckDB SQL of the expression. @throws SqlError of the translation */
 export function translateExpression(sql: string, dialect: SourceDialect = 'snowflake'): string {

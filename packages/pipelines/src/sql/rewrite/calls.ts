@@ -1,12 +1,8 @@
 /** Calls of functions: their arguments, and WITHIN GROUP, FILTER and OVER after them. */
-import { SqlError } from '../dialect.ts';
-import { castTo, isSameCast } from './casts.ts';
-import { copyNodes, copyText, type Frame, type Operand, refuse } from './frame.ts';
-import { type FunctionCall, type TranslatedCall, translateFunction } from './functions/index.ts';
-import { defaultDatabase, vendorOf } from './names.ts';
-import { readType } from './sql-types.ts';
-import { placeTable } from './table-names.ts';
-import { quoteText } from './tokens.ts';
+import { SqlError } from '../dialect/dialect.ts';
+import { type FunctionCall, type TranslatedCall, translateFunction } from '../functions/index.ts';
+import { defaultDatabase, vendorOf } from '../tokens/names.ts';
+import { quoteText } from '../tokens/tokens.ts';
 import {
   type Group,
   hasWords,
@@ -18,7 +14,11 @@ import {
   type Node,
   readChain,
   splitByComma,
-} from './tree.ts';
+} from '../tokens/tree.ts';
+import { castTo, isSameCast } from './casts.ts';
+import { copyNodes, copyText, type Frame, type Operand, refuse } from './frame.ts';
+import { readType } from './sql-types.ts';
+import { placeTable } from './table-names.ts';
 import { type IsVariant, renderVariantText } from './variants.ts';
 
 /** The clauses after the parenthesis of a call. */

@@ -1,7 +1,8 @@
 /** CASE. As in Snowflake, a result that is a text becomes a number beside one that is written as a number. */
+
+import { alignNumbers } from '../functions/index.ts';
+import { isWord, NestingError, type Node } from '../tokens/tree.ts';
 import { copyText, type Frame, type Operand } from './frame.ts';
-import { alignNumbers } from './functions/index.ts';
-import { isWord, NestingError, type Node } from './tree.ts';
 
 /** CASE in CASE. Each looks for its own END. */
 const caseLimit = 200;

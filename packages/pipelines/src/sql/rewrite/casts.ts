@@ -1,9 +1,9 @@
 /** Casts in a statement. */
 
-import { SqlError } from '../dialect.ts';
+import { SqlError } from '../dialect/dialect.ts';
+import { vendorOf } from '../tokens/names.ts';
+import type { Node } from '../tokens/tree.ts';
 import { type Frame, refuse } from './frame.ts';
-import { vendorOf } from './names.ts';
-import type { Node } from './tree.ts';
 import { type Cast, type CastType, renderCast } from './variants.ts';
 
 export function castTo(

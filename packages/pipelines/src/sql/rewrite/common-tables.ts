@@ -1,5 +1,5 @@
 /** The names of the queries of WITH. */
-import { isGroup, isName, isWord, type Node } from './tree.ts';
+import { isGroup, isName, isWord, type Node } from '../tokens/tree.ts';
 
 /** In lower case. They are known before the first query, because it may be recursive. */
 export function* listCommonTables(nodes: readonly Node[]): Generator<string> {

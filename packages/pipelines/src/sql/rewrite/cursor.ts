@@ -1,6 +1,7 @@
 /** Writes SQL node by node, with what stands between the nodes as it was written. */
+
+import { isWord, type Node } from '../tokens/tree.ts';
 import { copyNodes, copyText, type Frame } from './frame.ts';
-import { isWord, type Node } from './tree.ts';
 
 export class Cursor {
   readonly nodes: readonly Node[];

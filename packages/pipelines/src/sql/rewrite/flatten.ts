@@ -1,7 +1,8 @@
 /** FLATTEN and GENERATOR, Snowflake's table functions, as queries of DuckDB. */
+
+import { quoteText, readText } from '../tokens/tokens.ts';
+import { type Group, isName, isSymbol, isWord, type Node, splitByComma } from '../tokens/tree.ts';
 import { copyNodes, type Frame, refuse } from './frame.ts';
-import { quoteText, readText } from './tokens.ts';
-import { type Group, isName, isSymbol, isWord, type Node, splitByComma } from './tree.ts';
 import { renderPath } from './variants.ts';
 
 interface Arguments {

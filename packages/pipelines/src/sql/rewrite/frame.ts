@@ -1,8 +1,8 @@
 /** What the rewriter knows while it rewrites one statement, and what it gathers. */
-import { SqlError, type TableReference } from '../dialect.ts';
-import type { NameMapping } from './names.ts';
-import type { Token } from './tokens.ts';
-import { findLine, type Group, isWord, type Node } from './tree.ts';
+import { SqlError, type TableReference } from '../dialect/dialect.ts';
+import type { NameMapping } from '../tokens/names.ts';
+import type { Token } from '../tokens/tokens.ts';
+import { findLine, type Group, isWord, type Node } from '../tokens/tree.ts';
 import type { IsVariant } from './variants.ts';
 
 /** What a script's statements share. */

@@ -3,10 +3,10 @@
  * gave them, and Snowflake's words for types. Names are compared without case, because a name that was created
  * without quotes is upper case in Snowflake and as it was written here.
  */
-import type { TableReference } from '../dialect.ts';
-import { keyColumns, removeMarks, tableConstraints } from '../keys.ts';
-import { defaultDatabase, encodeDatabase } from './names.ts';
-import { quoteText } from './tokens.ts';
+import type { TableReference } from '../dialect/dialect.ts';
+import { keyColumns, removeMarks, tableConstraints } from '../dialect/keys.ts';
+import { defaultDatabase, encodeDatabase } from '../tokens/names.ts';
+import { quoteText } from '../tokens/tokens.ts';
 
 /** Stands for a query that gives `(schema, table, rows)` of all tables, which the warehouse puts in its place. */
 export const rowCountsRelation = '"headgate row counts"';

@@ -2,15 +2,10 @@
  * Reads the values of expressions: columns, literals, calls, subqueries and CASE, each with the subscripts,
  * paths (`a:b.c[0]`) and casts (`::type`) after it.
  */
-import { parseCall } from './calls.ts';
-import { parseCase } from './cases.ts';
-import { castTo, isSameCast } from './casts.ts';
-import { copyNodes, copyText, type Frame, type Operand, refuse, startsPath, writtenText } from './frame.ts';
-import { translateFunction } from './functions/index.ts';
-import { defaultDatabase, placeSchema, vendorOf } from './names.ts';
-import { readType } from './sql-types.ts';
-import { placeTable } from './table-names.ts';
-import { quoteName, quoteNames, quoteText, readText, type Token, translateText } from './tokens.ts';
+
+import { translateFunction } from '../functions/index.ts';
+import { defaultDatabase, placeSchema, vendorOf } from '../tokens/names.ts';
+import { quoteName, quoteNames, quoteText, readText, type Token, translateText } from '../tokens/tokens.ts';
 import {
   findChainEnd,
   isGroup,
@@ -20,9 +15,15 @@ import {
   NestingError,
   type Node,
   readChain,
-} from './tree.ts';
+} from '../tokens/tree.ts';
+import { isReserved, literalTypes, quotedColumns } from '../tokens/words.ts';
+import { parseCall } from './calls.ts';
+import { parseCase } from './cases.ts';
+import { castTo, isSameCast } from './casts.ts';
+import { copyNodes, copyText, type Frame, type Operand, refuse, startsPath, writtenText } from './frame.ts';
+import { readType } from './sql-types.ts';
+import { placeTable } from './table-names.ts';
 import { type PathStep, renderPath } from './variants.ts';
-import { isReserved, literalTypes, quotedColumns } from './words.ts';
 
 /** Characters of one value. Translations of translations grow, and take time that grows faster. */
 const growthLimit = 60_000;

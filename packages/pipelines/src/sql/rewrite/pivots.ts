@@ -1,7 +1,8 @@
 /** PIVOT and UNPIVOT after a table. Names that become values, and values that become names, are the vendor's. */
+
+import { quoteName, quoteText, type Token } from '../tokens/tokens.ts';
+import { type Group, isGroup, isName, isWord, type Node, splitByComma } from '../tokens/tree.ts';
 import { copyNodes, copyText, type Frame } from './frame.ts';
-import { quoteName, quoteText, type Token } from './tokens.ts';
-import { type Group, isGroup, isName, isWord, type Node, splitByComma } from './tree.ts';
 
 /** @returns the SQL of the parenthesis, and the index of the node after it; undefined for a form of DuckDB */
 export function renderPivot(

@@ -1,10 +1,11 @@
 /** Looks at all tables of a statement beforehand: the columns before FROM refer to them. */
+
+import { findChainEnd, isGroup, isSymbol, isWord, type Node, readChain } from '../tokens/tree.ts';
+import { clauseWords } from '../tokens/words.ts';
 import type { Frame } from './frame.ts';
 import { isInformationSchema } from './information-schema.ts';
 import { placeTable } from './table-names.ts';
 import { readAlias } from './tables.ts';
-import { findChainEnd, isGroup, isSymbol, isWord, type Node, readChain } from './tree.ts';
-import { clauseWords } from './words.ts';
 
 const tableWords = new Set(['FROM', 'JOIN', 'INTO', 'UPDATE', 'USING', 'TABLE', 'LATERAL']);
 

@@ -2,9 +2,10 @@
  * Names of expressions without an alias in a SELECT. DuckDB would name a column after the SQL that the
  * expression was translated to; people refer to it as it was written, as in Snowflake.
  */
+
+import { quoteName } from '../tokens/tokens.ts';
+import { isGroup, isName, isSymbol, isWord, type Node } from '../tokens/tree.ts';
 import { copyNodes, type Frame } from './frame.ts';
-import { quoteName } from './tokens.ts';
-import { isGroup, isName, isSymbol, isWord, type Node } from './tree.ts';
 
 /** Longer names than people refer to. */
 const nameLimit = 200;

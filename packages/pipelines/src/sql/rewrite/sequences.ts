@@ -3,21 +3,30 @@
  * know stays as it was written, so that DuckDB's own SQL comes out unchanged.
  */
 
-import { SqlError } from '../dialect.ts';
+import { SqlError } from '../dialect/dialect.ts';
+import { refuseZero, renderDivision } from '../functions/index.ts';
+import { vendorOf } from '../tokens/names.ts';
+import { quoteText, readText } from '../tokens/tokens.ts';
+import {
+  findChainEnd,
+  isGroup,
+  isName,
+  isQuery,
+  isSymbol,
+  isWord,
+  type Node,
+  splitByComma,
+} from '../tokens/tree.ts';
+import { clauseWords, isReserved } from '../tokens/words.ts';
 import { listCommonTables } from './common-tables.ts';
 import { Cursor } from './cursor.ts';
 import { copyNodes, copyText, type Frame, type Render, refuse } from './frame.ts';
-import { refuseZero, renderDivision } from './functions/index.ts';
-import { vendorOf } from './names.ts';
 import { parseOperand } from './operands.ts';
 import { renderPivot } from './pivots.ts';
 import { renderName } from './select-names.ts';
 import { translateSimilarPattern } from './similar-patterns.ts';
 import { lacksCondition, renderTable } from './tables.ts';
-import { quoteText, readText } from './tokens.ts';
-import { findChainEnd, isGroup, isName, isQuery, isSymbol, isWord, type Node, splitByComma } from './tree.ts';
 import { comparisons, renderInContext } from './variant-context.ts';
-import { clauseWords, isReserved } from './words.ts';
 
 type Clause = 'expression' | 'select' | 'from' | 'other';
 

@@ -1,5 +1,5 @@
 /** Patterns of SIMILAR TO, which Redshift has, as patterns of RE2. */
-import { SqlError } from '../dialect.ts';
+import { SqlError } from '../dialect/dialect.ts';
 
 /** What means the same in both. */
 const shared = '|*+?{}()';

@@ -1,10 +1,10 @@
 /** Reads a type in a statement, such as `NUMBER(10, 2)`, `DOUBLE PRECISION` or `VARCHAR[]`. */
 
-import { SqlError } from '../dialect.ts';
+import { SqlError } from '../dialect/dialect.ts';
+import { translateType } from '../functions/types.ts';
+import { vendorOf } from '../tokens/names.ts';
+import { hasWords, isGroup, isWord, type Node, splitByComma } from '../tokens/tree.ts';
 import { copyNodes, copyText, type Frame, refuse } from './frame.ts';
-import { vendorOf } from './names.ts';
-import { hasWords, isGroup, isWord, type Node, splitByComma } from './tree.ts';
-import { translateType } from './types.ts';
 
 export interface ReadType {
   /** In upper case, without its size. */

@@ -1,9 +1,9 @@
 /** From the names of tables in a statement to their places in the warehouse. */
-import type { TableReference } from '../dialect.ts';
+import type { TableReference } from '../dialect/dialect.ts';
+import { type PlacedSchema, placeSchema } from '../tokens/names.ts';
+import { quoteName, quoteNames } from '../tokens/tokens.ts';
+import type { Node } from '../tokens/tree.ts';
 import { type Frame, refuse } from './frame.ts';
-import { type PlacedSchema, placeSchema } from './names.ts';
-import { quoteName, quoteNames } from './tokens.ts';
-import type { Node } from './tree.ts';
 
 const partLimit = 3;
 

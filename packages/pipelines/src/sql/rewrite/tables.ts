@@ -1,11 +1,6 @@
 /** One table after FROM, JOIN or USING: its place, Snowflake's table functions, samples and its alias. */
 
-import { placeFunction } from './calls.ts';
-import { renderFlatten, renderGenerator } from './flatten.ts';
-import { copyNodes, copyText, type Frame, refuse } from './frame.ts';
-import { isInformationSchema, renderInformationSchema } from './information-schema.ts';
-import { placeTable } from './table-names.ts';
-import { quoteNames, readText } from './tokens.ts';
+import { quoteNames, readText } from '../tokens/tokens.ts';
 import {
   findChainEnd,
   type Group,
@@ -16,8 +11,13 @@ import {
   isWord,
   type Node,
   readChain,
-} from './tree.ts';
-import { notAliases } from './words.ts';
+} from '../tokens/tree.ts';
+import { notAliases } from '../tokens/words.ts';
+import { placeFunction } from './calls.ts';
+import { renderFlatten, renderGenerator } from './flatten.ts';
+import { copyNodes, copyText, type Frame, refuse } from './frame.ts';
+import { isInformationSchema, renderInformationSchema } from './information-schema.ts';
+import { placeTable } from './table-names.ts';
 
 export interface RenderedTable {
   readonly sql: string;

@@ -1,7 +1,8 @@
 /** A VARIANT beside an operator is converted to what the other side is, as Snowflake does. */
+
+import { isGroup, isName, isSymbol, isWord, type Node } from '../tokens/tree.ts';
 import type { Frame, Operand } from './frame.ts';
 import { parseOperand } from './operands.ts';
-import { isGroup, isName, isSymbol, isWord, type Node } from './tree.ts';
 import { renderVariantText } from './variants.ts';
 
 export const comparisons = new Set(['=', '<>', '!=', '<', '>', '<=', '>=', '==']);

@@ -2,8 +2,9 @@
  * Paths into semi-structured values and casts of them. A VARIANT is DuckDB's JSON. As in Snowflake a path to
  * nothing is NULL, and a text is converted without its quotes.
  */
-import { type SourceDialect, translateCast } from './functions/index.ts';
-import { quoteText } from './tokens.ts';
+
+import { type SourceDialect, translateCast } from '../functions/index.ts';
+import { quoteText } from '../tokens/tokens.ts';
 
 /** Whether the SQL of an operand yields a VARIANT. */
 export type IsVariant = 'yes' | 'maybe' | 'no';

@@ -3,10 +3,10 @@ import type { Slice } from '../../kernel/slice/slice.ts';
 import { directorySettingsRoutes } from './directory-settings.routes.ts';
 import { scimBulkRoutes } from './scim-bulk.routes.ts';
 import { scimGroupRoutes } from './scim-group.routes.ts';
-import { createSearches } from './scim-search.ts';
 import { scimServiceRoutes } from './scim-service.routes.ts';
 import { scimUserRoutes } from './scim-user.routes.ts';
-import { type DirectoryNeeds, renderBase } from './scim-write.ts';
+import { createSearches } from './search/scim-search.ts';
+import { type DirectoryNeeds, renderBase } from './write/scim-write.ts';
 
 function directoryRoutes(endpoints: Endpoints, needs: DirectoryNeeds): void {
   const searches = createSearches(renderBase(needs));

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createDirectoryClient, requireScimError } from '../../testing/directory-client.ts';
 import { startTestServer } from '../../testing/server.ts';
-import { applyPatch } from './scim-patch.ts';
-import { userSchema } from './user-schema.ts';
+import { applyPatch } from './patch/scim-patch.ts';
+import { userSchema } from './schema/user-schema.ts';
 
 const server = await startTestServer();
 const account = await server.account();

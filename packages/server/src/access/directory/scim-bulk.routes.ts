@@ -1,10 +1,10 @@
 /** /Bulk. */
 import { bulkScim } from '@headgate/contract';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
-import { describeWrite } from './directory-write.ts';
-import { runBulk } from './scim-bulk.ts';
-import { type DirectoryNeeds, runDirectoryWrite } from './scim-write.ts';
-import { userSchema } from './user-schema.ts';
+import { userSchema } from './schema/user-schema.ts';
+import { describeWrite } from './write/directory-write.ts';
+import { runBulk } from './write/scim-bulk.ts';
+import { type DirectoryNeeds, runDirectoryWrite } from './write/scim-write.ts';
 
 export function scimBulkRoutes({ long }: Endpoints, needs: DirectoryNeeds): void {
   long(bulkScim, (call) =>

@@ -12,13 +12,13 @@ import { requireRow } from '../../kernel/database/database.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
-import { createGroup, deleteGroup, patchGroup, replaceGroup } from './group.write.ts';
-import { groupSchema } from './group-schema.ts';
-import { groupById } from './scim-group.store.ts';
-import { renderGroup, renderGroupTag } from './scim-present.ts';
-import { isReturned, readProjection } from './scim-projection.ts';
-import { readSearch, readSearchMessage, renderList, type Searches } from './scim-search.ts';
-import { type DirectoryNeeds, renderBase, runDirectoryWrite } from './scim-write.ts';
+import { groupSchema } from './schema/group-schema.ts';
+import { isReturned, readProjection } from './schema/scim-projection.ts';
+import { groupById } from './search/scim-group.store.ts';
+import { renderGroup, renderGroupTag } from './search/scim-present.ts';
+import { readSearch, readSearchMessage, renderList, type Searches } from './search/scim-search.ts';
+import { createGroup, deleteGroup, patchGroup, replaceGroup } from './write/group.write.ts';
+import { type DirectoryNeeds, renderBase, runDirectoryWrite } from './write/scim-write.ts';
 
 export function scimGroupRoutes({ read, long }: Endpoints, needs: DirectoryNeeds, searches: Searches): void {
   const base = renderBase(needs);

@@ -10,9 +10,14 @@ import {
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { Problem, problem } from '../../kernel/http/problems.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
-import { describeService, listResourceTypes, listSchemas, renderDescriptions } from './scim-description.ts';
-import { type Found, readSearchMessage, renderList, type Searches } from './scim-search.ts';
-import { type DirectoryNeeds, renderBase } from './scim-write.ts';
+import {
+  describeService,
+  listResourceTypes,
+  listSchemas,
+  renderDescriptions,
+} from './schema/scim-description.ts';
+import { type Found, readSearchMessage, renderList, type Searches } from './search/scim-search.ts';
+import { type DirectoryNeeds, renderBase } from './write/scim-write.ts';
 
 /** Only checks the rights of the caller. */
 const nothing = guardedRead({ row: { one: 'integer' } }, 'select 1 as one');

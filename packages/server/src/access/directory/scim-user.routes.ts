@@ -13,13 +13,13 @@ import { requireRow } from '../../kernel/database/database.ts';
 import type { Endpoints } from '../../kernel/endpoint/endpoint.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
-import { presentCredentialAsUser, presentUser, renderUserTag } from './scim-present.ts';
-import { isReturned, projectResource, readProjection } from './scim-projection.ts';
-import { readSearch, readSearchMessage, renderList, type Searches } from './scim-search.ts';
-import { credentialById, userById } from './scim-user.store.ts';
-import { type DirectoryNeeds, renderBase, runDirectoryWrite } from './scim-write.ts';
-import { createUser, deleteUser, patchUser, replaceUser } from './user.write.ts';
-import { userSchema } from './user-schema.ts';
+import { isReturned, projectResource, readProjection } from './schema/scim-projection.ts';
+import { userSchema } from './schema/user-schema.ts';
+import { presentCredentialAsUser, presentUser, renderUserTag } from './search/scim-present.ts';
+import { readSearch, readSearchMessage, renderList, type Searches } from './search/scim-search.ts';
+import { credentialById, userById } from './search/scim-user.store.ts';
+import { type DirectoryNeeds, renderBase, runDirectoryWrite } from './write/scim-write.ts';
+import { createUser, deleteUser, patchUser, replaceUser } from './write/user.write.ts';
 
 export function scimUserRoutes({ read, long }: Endpoints, needs: DirectoryNeeds, searches: Searches): void {
   const base = renderBase(needs);

@@ -16,11 +16,11 @@ import {
   versionWithPaths,
 } from './artifact.store.ts';
 import { comparisonOfVersions } from './comparison.store.ts';
-import { createPipelineChecks } from './pipeline-checks.ts';
-import type { PipelineReader } from './pipeline-reader.ts';
 import { judgeReferences, listNamesBy, publishVersion } from './publication.ts';
 import { publishedPipelineRoutes } from './published-pipeline.routes.ts';
-import { readUpload, type UploadLimits } from './upload.ts';
+import { createPipelineChecks } from './reading/pipeline-checks.ts';
+import type { PipelineReader } from './reading/pipeline-reader.ts';
+import { readUpload, type UploadLimits } from './upload/upload.ts';
 import { describeDryRun } from './upload-dry-run.ts';
 import { findUploadWarning } from './upload-warnings.ts';
 import { versionStateRoutes } from './version-state.routes.ts';

@@ -6,9 +6,9 @@ import { problem } from '../../kernel/http/problems.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import type { ManifestUse } from '../blobs/index.ts';
-import type { Upload } from './collection.ts';
 import { renderIgnoredPipelines } from './ignored-pipelines.ts';
 import { chunksOfManifest, insertManifest } from './manifest.store.ts';
+import type { Upload } from './upload/collection.ts';
 
 const versionRow = {
   version_name: 'text',

@@ -3,7 +3,7 @@
  * reason (docs/adr/0035).
  */
 import { type IgnoredPipeline, ignoredReasonLimit } from '@headgate/contract';
-import type { Upload } from './collection.ts';
+import type { Upload } from './upload/collection.ts';
 
 /** Limit of the files stored of one version. */
 const keptLimit = 1_000;

@@ -9,16 +9,20 @@ export {
   environmentToUploadTo,
   selectChosenVersion,
 } from './artifact.store.ts';
-export { findAssetNameFault, normalizeName } from './asset-name.ts';
-export { type Collection, createCollection, type Upload } from './collection.ts';
 export { renderIgnoredPipelines } from './ignored-pipelines.ts';
 export { insertManifest, readManifestFiles } from './manifest.store.ts';
-export { type Checked, createPipelineChecks } from './pipeline-checks.ts';
-export { isPipelinePath, type PipelineDescription, renderPipelinePath } from './pipeline-description.ts';
-export { createPipelineReader, type PipelineReader } from './pipeline-reader.ts';
 export { judgeReferences, listNamesBy, type Publication, publishVersion } from './publication.ts';
+export { type Checked, createPipelineChecks } from './reading/pipeline-checks.ts';
+export {
+  isPipelinePath,
+  type PipelineDescription,
+  renderPipelinePath,
+} from './reading/pipeline-description.ts';
+export { createPipelineReader, type PipelineReader } from './reading/pipeline-reader.ts';
 export { buildPartViolation, requireNoErrors } from './strict-upload.ts';
-export { readUpload, type UploadLimits } from './upload.ts';
+export { findAssetNameFault, normalizeName } from './upload/asset-name.ts';
+export { type Collection, createCollection, type Upload } from './upload/collection.ts';
+export { readUpload, type UploadLimits } from './upload/upload.ts';
 
 export const artifacts: Slice<UploadServices> & ManifestUser = {
   name: 'artifacts',

@@ -2,8 +2,8 @@
 import { type Read, statement, type Transaction, typed } from '../../kernel/database/database.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import { requireListed, takeBlobs } from '../blobs/index.ts';
-import type { Upload } from './collection.ts';
-import type { ManifestChunk, ManifestFile } from './manifest.ts';
+import type { Upload } from './upload/collection.ts';
+import type { ManifestChunk, ManifestFile } from './upload/manifest.ts';
 
 /** SQL for a `from`: the chunks `c` of the manifest `m` with their positions. */
 export const chunksOfManifest = `

@@ -7,9 +7,9 @@ import type { Scope } from '../../kernel/security/permissions.ts';
 import { secretReferencesAmong } from '../../workspace/secret-references/index.ts';
 import { variablesAmong } from '../../workspace/variables/index.ts';
 import { insertArtifact, type NewVersion } from './artifact.store.ts';
-import type { Upload } from './collection.ts';
-import type { Checked, PipelineChecks } from './pipeline-checks.ts';
+import type { Checked, PipelineChecks } from './reading/pipeline-checks.ts';
 import { requireFiles, requireNoErrors } from './strict-upload.ts';
+import type { Upload } from './upload/collection.ts';
 
 /** Each lists those of the names that the project has. */
 interface ExistingNames {

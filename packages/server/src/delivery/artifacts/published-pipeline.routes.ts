@@ -6,7 +6,7 @@ import { computePageBounds } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { guardedPage } from '../../kernel/security/guarded-read.ts';
 import { environmentExists, selectChosenVersion } from './artifact.store.ts';
-import { renderPipelinePath } from './pipeline-description.ts';
+import { renderPipelinePath } from './reading/pipeline-description.ts';
 
 const newestVersion = `
   (${selectChosenVersion('manifest_digest, deployed_at')}) v join manifest m on m.account_id = $account_id

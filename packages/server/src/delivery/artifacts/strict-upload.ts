@@ -2,8 +2,8 @@
  * Uploads that are refused as a whole: strict ones with errors in pipelines, and those without a file.
  */
 import { problem, type Violation, withViolations } from '../../kernel/http/problems.ts';
-import type { Upload } from './collection.ts';
-import type { Checked } from './pipeline-checks.ts';
+import type { Checked } from './reading/pipeline-checks.ts';
+import type { Upload } from './upload/collection.ts';
 
 /** Violations in one response, as in every problem. */
 const violationLimit = 100;

@@ -2,9 +2,9 @@
 import type { Answered } from '../../kernel/endpoint/call.ts';
 import { warningHeader } from '../../kernel/http/ignored-members.ts';
 import { renderJson } from '../../kernel/http/render-json.ts';
-import type { Upload } from './collection.ts';
-import type { Checked } from './pipeline-checks.ts';
+import type { Checked } from './reading/pipeline-checks.ts';
 import { requireFiles, requireNoErrors } from './strict-upload.ts';
+import type { Upload } from './upload/collection.ts';
 
 export interface DryUpload {
   versionName: string;

@@ -25,7 +25,7 @@ import {
 } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { waitUntil } from '../../testing/waiting.ts';
-import { createPipelineReader } from './pipeline-reader.ts';
+import { createPipelineReader } from './reading/pipeline-reader.ts';
 
 const run = promisify(execFile);
 const withinSeconds = 60;

@@ -1,7 +1,7 @@
 /** What an upload probably did not mean, for the header `Headgate-Warning`: nothing of it is refused. */
 import type { ReadCall } from '../../kernel/endpoint/call.ts';
 import { pipelinesAmong } from './artifact.store.ts';
-import type { Upload } from './collection.ts';
+import type { Upload } from './upload/collection.ts';
 
 type Rows = ReadCall<never>['rows'];
 

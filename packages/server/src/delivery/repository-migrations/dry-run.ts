@@ -2,12 +2,12 @@
 import { createHash } from 'node:crypto';
 import type { MigrationMode } from '@headgate/contract';
 import { problem } from '../../kernel/http/problems.ts';
+import { checkBefore, type Preflight } from './git/preflight.ts';
+import { countRefs } from './git/ref-rules.ts';
 import { makePlace, openSource, openTarget, type Project, type TargetPlan } from './hosts.ts';
-import { hasPushedBefore } from './migration-work.store.ts';
 import type { MigrationServices } from './migration-work.ts';
-import { readSource } from './moved-repository.store.ts';
-import { checkBefore, type Preflight } from './preflight.ts';
-import { countRefs } from './ref-rules.ts';
+import { hasPushedBefore } from './store/migration-work.store.ts';
+import { readSource } from './store/moved-repository.store.ts';
 
 export interface DryRun {
   findings: Preflight['findings'];

@@ -6,10 +6,10 @@ import type { Secret } from '../../kernel/security/sealed.ts';
 import type { Git, Scratch } from '../git/index.ts';
 import type { ProviderCall } from '../git-providers/index.ts';
 import { type Credential, createCredential, unsealCredential } from '../git-remotes/index.ts';
-import { fetchRefs, listOwnRefs, listRemoteRefs, type Place, type Reached } from './git-calls.ts';
-import { explainGitFailure } from './migration-failure.ts';
-import type { SourceRow } from './moved-repository.store.ts';
-import type { RemoteRefs } from './remote-refs.ts';
+import { fetchRefs, listOwnRefs, listRemoteRefs, type Place, type Reached } from './git/git-calls.ts';
+import { explainGitFailure } from './git/migration-failure.ts';
+import type { RemoteRefs } from './git/remote-refs.ts';
+import type { SourceRow } from './store/moved-repository.store.ts';
 import {
   findProvider,
   fitsOrigin,
@@ -17,7 +17,7 @@ import {
   openInterface,
   type SignInServices,
   signInByApplication,
-} from './sign-in.ts';
+} from './tokens/sign-in.ts';
 
 /** Repositories that are hosted here. */
 export interface HostedAccess {

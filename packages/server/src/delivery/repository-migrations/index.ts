@@ -7,8 +7,8 @@ import { migrationsKey } from './migration.ts';
 import { createMigrationSettings } from './migration-settings.ts';
 import { createMigrator, type MigratorServices } from './migrator.ts';
 import { repositoryMigrationRoutes } from './repository-migration.routes.ts';
-import { removeSeenTokens, tokenRemovalBatch } from './seen-token.store.ts';
-import { createRenewalJob } from './token-renewal.ts';
+import { removeSeenTokens, tokenRemovalBatch } from './store/seen-token.store.ts';
+import { createRenewalJob } from './tokens/token-renewal.ts';
 
 export { createMigrationSettings };
 

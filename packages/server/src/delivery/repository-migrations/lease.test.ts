@@ -11,8 +11,8 @@ import {
 } from '../../testing/migration-scene.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { createMigrationSettings } from './index.ts';
-import { claimMigration, releaseMigration } from './migration-work.store.ts';
 import { createMigrator } from './migrator.ts';
+import { claimMigration, releaseMigration } from './store/migration-work.store.ts';
 
 const server = await startTestServer(loopbackHosts);
 const host = await startGitHost();

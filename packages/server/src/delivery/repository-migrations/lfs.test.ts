@@ -14,8 +14,8 @@ import { createMigrationScene, loopbackHosts } from '../../testing/migration-sce
 import { startTestServer } from '../../testing/server.ts';
 import { openGitRepository } from '../git/index.ts';
 import { createMigrationSettings } from './index.ts';
-import { findPointers, keepReachable } from './lfs-copy.ts';
-import { parsePointer } from './lfs-pointer.ts';
+import { findPointers, keepReachable } from './lfs/lfs-copy.ts';
+import { parsePointer } from './lfs/lfs-pointer.ts';
 import { createMigrator } from './migrator.ts';
 
 const server = await startTestServer(loopbackHosts);

@@ -4,10 +4,10 @@ import type { Clock } from '../../kernel/clock.ts';
 import { type Database, statement } from '../../kernel/database/database.ts';
 import { type AccountEvent, recordEvents } from '../../kernel/database/events.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
-import { MigrationFailed } from './migration-failure.ts';
-import { endMigrationRow, type Held, type MigrationEnd } from './migration-work.store.ts';
-import { type MovedRepository, moveRepositoryRow, type SourceRow } from './moved-repository.store.ts';
-import { LeaseLost } from './target-token.ts';
+import { MigrationFailed } from './git/migration-failure.ts';
+import { endMigrationRow, type Held, type MigrationEnd } from './store/migration-work.store.ts';
+import { type MovedRepository, moveRepositoryRow, type SourceRow } from './store/moved-repository.store.ts';
+import { LeaseLost } from './tokens/target-token.ts';
 
 export interface MovedProject extends MovedRepository {
   source: SourceRow;

@@ -13,6 +13,17 @@ import type { Log } from '../../kernel/log.ts';
 import type { Scratch } from '../git/index.ts';
 import { findOrigin, sealCredential } from '../git-remotes/index.ts';
 import {
+  isPassing,
+  MigrationFailed,
+  type MigrationFailureCode,
+  type PushOutcome,
+  toFailure,
+} from './git/migration-failure.ts';
+import { checkBefore, type Preflight } from './git/preflight.ts';
+import { describePush, presentPush } from './git/push-outcome.ts';
+import { compareDefaultBranches, countRefs } from './git/ref-rules.ts';
+import { showRef } from './git/remote-refs.ts';
+import {
   type HostServices,
   type Limits,
   makePlace,
@@ -22,22 +33,11 @@ import {
   type Project,
 } from './hosts.ts';
 import { type EndOfMigration, endMigration, type MovedProject } from './migration-end.ts';
-import {
-  isPassing,
-  MigrationFailed,
-  type MigrationFailureCode,
-  type PushOutcome,
-  toFailure,
-} from './migration-failure.ts';
-import { extendLease, hasPushedBefore, type MigrationJob } from './migration-work.store.ts';
 import { type Moved, moveRepository } from './move.ts';
-import { readSource, type SourceRow } from './moved-repository.store.ts';
-import { checkBefore, type Preflight } from './preflight.ts';
-import { describePush, presentPush } from './push-outcome.ts';
-import { compareDefaultBranches, countRefs } from './ref-rules.ts';
-import { showRef } from './remote-refs.ts';
-import { findProvider, openInterface } from './sign-in.ts';
-import { LeaseLost, takeTargetToken } from './target-token.ts';
+import { extendLease, hasPushedBefore, type MigrationJob } from './store/migration-work.store.ts';
+import { readSource, type SourceRow } from './store/moved-repository.store.ts';
+import { findProvider, openInterface } from './tokens/sign-in.ts';
+import { LeaseLost, takeTargetToken } from './tokens/target-token.ts';
 
 export interface MigrationServices extends HostServices {
   clock: Clock;

@@ -2,7 +2,7 @@
 import type { MigrationStatus, RepositoryMigration } from '@headgate/contract';
 import { invalidRequest } from '../../kernel/http/problems.ts';
 import { CloneAddressRefused, parseCloneAddress } from './clone-address.ts';
-import type { MigrationRow } from './migration.store.ts';
+import type { MigrationRow } from './store/migration.store.ts';
 
 /** The key of the wakes: a migration was started. */
 export const migrationsKey = 'repository-migrations';

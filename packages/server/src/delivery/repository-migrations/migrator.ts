@@ -3,11 +3,11 @@
  * by a lease that it extends all the time. A lease that is lost ends the work at once: another server has it.
  */
 import { addSeconds } from '../../kernel/clock.ts';
+import { isPassing } from './git/migration-failure.ts';
 import { type EndServices, failAbandoned } from './migration-end.ts';
-import { isPassing } from './migration-failure.ts';
-import { claimMigration, type MigrationJob, releaseMigration } from './migration-work.store.ts';
 import { leaseSeconds, type MigrationServices, MigrationWork } from './migration-work.ts';
-import { LeaseLost } from './target-token.ts';
+import { claimMigration, type MigrationJob, releaseMigration } from './store/migration-work.store.ts';
+import { LeaseLost } from './tokens/target-token.ts';
 
 export interface MigratorServices extends MigrationServices, EndServices {
   stopping: AbortSignal;

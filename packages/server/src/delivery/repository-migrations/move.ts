@@ -14,12 +14,18 @@ import {
   type Pushing,
   pushAtOnce,
   pushChunk,
-} from './git-calls.ts';
+} from './git/git-calls.ts';
+import { MigrationFailed, type PushOutcome } from './git/migration-failure.ts';
+import { findUnverified } from './git/ref-rules.ts';
+import { nameSome, type RemoteRefs } from './git/remote-refs.ts';
 import type { Limits, Opened } from './hosts.ts';
-import { copyLfsObjects, findPointers, keepReachable, requireFewBytes, requireSmall } from './lfs-copy.ts';
-import { MigrationFailed, type PushOutcome } from './migration-failure.ts';
-import { findUnverified } from './ref-rules.ts';
-import { nameSome, type RemoteRefs } from './remote-refs.ts';
+import {
+  copyLfsObjects,
+  findPointers,
+  keepReachable,
+  requireFewBytes,
+  requireSmall,
+} from './lfs/lfs-copy.ts';
 
 export interface Mover extends Opened {
   remotes: Remotes;

@@ -14,11 +14,11 @@ import { toUuid } from '../../kernel/identifiers.ts';
 import { isSameRepository } from './clone-address.ts';
 import { checkInRequest } from './dry-run.ts';
 import type { TargetPlan } from './hosts.ts';
-import { insertMigration, migrationById, startOfMigration, tokenSeen } from './migration.store.ts';
 import { migrationsKey, presentMigration, readTargetUrl } from './migration.ts';
 import type { MigrationServices } from './migration-work.ts';
-import { completeParameters } from './target-parameters.ts';
-import { fingerprintToken, sealToken } from './target-token.ts';
+import { insertMigration, migrationById, startOfMigration, tokenSeen } from './store/migration.store.ts';
+import { completeParameters } from './tokens/target-parameters.ts';
+import { fingerprintToken, sealToken } from './tokens/target-token.ts';
 
 export interface MigrationRouteServices extends MigrationServices {
   wakes: Wakes;

@@ -12,7 +12,7 @@ import { startTestServer } from '../../testing/server.ts';
 import { unsealCredential } from '../git-remotes/index.ts';
 import { createMigrationSettings } from './index.ts';
 import { createMigrator } from './migrator.ts';
-import { renewTokens } from './token-renewal.ts';
+import { renewTokens } from './tokens/token-renewal.ts';
 
 const server = await startTestServer(loopbackHosts);
 const host = await startGitHost();

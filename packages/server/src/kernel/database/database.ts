@@ -15,11 +15,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { markLoop } from '../event-loop.ts';
 import type { Problem } from '../http/problems.ts';
-import { Batch, type Sent } from './batch.ts';
-import { isConnectionSpent } from './database-error.ts';
 import { type Hearing, type Listening, listenOn, onOwnConnection } from './own-connection.ts';
-import { createSharedReads, createSharedWrites } from './shared-trips.ts';
-import type { Statement } from './statement.ts';
 import {
   type BoundedRead,
   listEventAccounts,
@@ -30,16 +26,12 @@ import {
   type Transaction,
   toSend,
 } from './transaction.ts';
+import { Batch, type Sent } from './trips/batch.ts';
+import { isConnectionSpent } from './trips/database-error.ts';
+import { createSharedReads, createSharedWrites } from './trips/shared-trips.ts';
+import type { Statement } from './trips/statement.ts';
 
-export { conflictCode, isDatabaseError, isDiskFull, isUnavailable } from './database-error.ts';
 export type { Hearing } from './own-connection.ts';
-export { type ColumnTypes, type ParametersOf, type ParameterTypes, type RowOf, typed } from './sql-types.ts';
-export {
-  insertStatement,
-  passingStatement,
-  type Statement,
-  statement,
-} from './statement.ts';
 export {
   type BoundedRead,
   type Opening,
@@ -48,6 +40,20 @@ export {
   type Transaction,
   toSend,
 } from './transaction.ts';
+export { conflictCode, isDatabaseError, isDiskFull, isUnavailable } from './trips/database-error.ts';
+export {
+  type ColumnTypes,
+  type ParametersOf,
+  type ParameterTypes,
+  type RowOf,
+  typed,
+} from './trips/sql-types.ts';
+export {
+  insertStatement,
+  passingStatement,
+  type Statement,
+  statement,
+} from './trips/statement.ts';
 
 // Counters, sizes and versions are bigint in tables, and fit a JavaScript number.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);

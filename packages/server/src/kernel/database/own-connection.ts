@@ -4,9 +4,9 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { sendOnClient } from './batch.ts';
-import type { Statement } from './statement.ts';
 import { type Read, toSend } from './transaction.ts';
+import { sendOnClient } from './trips/batch.ts';
+import type { Statement } from './trips/statement.ts';
 
 const firstRetryMilliseconds = 100;
 const lastRetryMilliseconds = 5_000;

@@ -10,7 +10,7 @@ import { createTestDatabase } from '../../testing/database.ts';
 
 const { version } = createRequire(import.meta.url)('pg/package.json') as { version: string };
 const describeChange = (what: string) =>
-  `pg ${version}: ${what}. kernel/database/batch.ts relies on it: change batch.ts and this test together (docs/adr/0041).`;
+  `pg ${version}: ${what}. kernel/database/trips/batch.ts relies on it: change batch.ts and this test together (docs/adr/0041).`;
 
 /** The argument that pg passes to a custom query. */
 interface Connection {

@@ -6,10 +6,10 @@
 import type pg from 'pg';
 import { markLoop } from '../event-loop.ts';
 import type { Problem } from '../http/problems.ts';
-import { type Sent, sendOnClient } from './batch.ts';
-import { type DatabaseError, isConnectionSpent, isDatabaseError } from './database-error.ts';
-import type { Send } from './shared-trips.ts';
-import { orderValues, type PreparedStatement, type Statement } from './statement.ts';
+import { type Sent, sendOnClient } from './trips/batch.ts';
+import { type DatabaseError, isConnectionSpent, isDatabaseError } from './trips/database-error.ts';
+import type { Send } from './trips/shared-trips.ts';
+import { orderValues, type PreparedStatement, type Statement } from './trips/statement.ts';
 
 export type Read = <Row, Parameters>(
   query: Statement<Row, Parameters>,

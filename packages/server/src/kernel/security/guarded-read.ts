@@ -5,8 +5,8 @@
  * `$now` of the guard.
  */
 import { passingStatement, type Statement, statement, typed } from '../database/database.ts';
-import type { ColumnTypes, ParametersOf, ParameterTypes, RowOf, Typed } from '../database/sql-types.ts';
-import { listParameters } from '../database/statement.ts';
+import type { ColumnTypes, ParametersOf, ParameterTypes, RowOf, Typed } from '../database/trips/sql-types.ts';
+import { listParameters } from '../database/trips/statement.ts';
 import type { Standing } from './permissions.ts';
 
 /** The parameters of rights(). */

@@ -8,7 +8,7 @@ import { createExecution } from '../../testing/executions.ts';
 import { createPlace } from '../../testing/place.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { addSeconds } from '../clock.ts';
-import { listStatements } from '../database/statement.ts';
+import { listStatements } from '../database/trips/statement.ts';
 import { sweepWork } from './work-sweep.ts';
 
 const server = await startTestServer();

@@ -27,7 +27,7 @@ interface SweptRow extends WorkRow {
   command: WorkCommand | null;
   command_by: string | null;
   /** Null if nothing is due yet; the row got its exact `due_at`. */
-  fate:
+  due_reason:
     | 'silent'
     | 'grace passed'
     | 'command bound'
@@ -38,7 +38,7 @@ interface SweptRow extends WorkRow {
     | null;
 }
 
-type MovedRow = SweptRow & { fate: NonNullable<SweptRow['fate']> };
+type MovedRow = SweptRow & { due_reason: NonNullable<SweptRow['due_reason']> };
 
 /** The maximum number of rows per round. */
 export const sweepBatch = 500;
@@ -63,7 +63,7 @@ const sweepable = statement(
       report_sequence: 'integer',
       command: typed<WorkCommand | null>('work_command'),
       command_by: 'text?',
-      fate: typed<
+      due_reason: typed<
         | 'silent'
         | 'grace passed'
         | 'command bound'
@@ -96,7 +96,7 @@ const sweepable = statement(
         when w.state <> 'queued' and w.run_bound < $now then 'run bound'
         when w.state = 'silent' and w.silent_since < $grace_start then 'grace passed'
         when w.state = 'held' and w.lease_expires_at < $now then 'silent'
-      end as fate
+      end as due_reason
     from work w join agent a on a.account_id = w.account_id and a.agent_id = w.agent_id
     where w.due_at <= $now
     order by w.due_at
@@ -104,9 +104,9 @@ const sweepable = statement(
     for update of w skip locked
   ), later as (
     update work w set due_at = ${nextMoment}
-    where w.ctid = any (array(select place from due where fate is null))
+    where w.ctid = any (array(select place from due where due_reason is null))
   )
-  select account_id, work_id, project_id, environment_name, agent_id, agent_name, kind, name, epoch, state, report_sequence, command, command_by, fate from due`,
+  select account_id, work_id, project_id, environment_name, agent_id, agent_name, kind, name, epoch, state, report_sequence, command, command_by, due_reason from due`,
 );
 
 // Usually nothing is due, which costs one lookup in each of two indexes. `order by` keeps the planner on the
@@ -163,7 +163,7 @@ export async function sweepWork(
   return services.database.transaction(async (tx) => {
     tx.send(forgetEnded, { forget_before: forgetBefore });
     const looked = await tx.query(sweepable, { now, grace_start: graceStart, queue_start: queueStart });
-    const rows = looked.filter((row): row is MovedRow => row.fate !== null);
+    const rows = looked.filter((row): row is MovedRow => row.due_reason !== null);
     for (const [accountId, inAccount] of Map.groupBy(rows, (row) => row.account_id)) {
       const source: EventSource = { accountId, actorId: null, actorKind: 'system', requestId: null };
       const moment: WorkMoment = { tx, accountId, source, now, newId: services.newId };
@@ -186,7 +186,7 @@ function sweepKind(
   times: WorkTimes,
 ): readonly MovedRow[] {
   const { tx, accountId, now } = moment;
-  const silent = works.filter((work) => work.fate === 'silent').map((work) => work.work_id);
+  const silent = works.filter((work) => work.due_reason === 'silent').map((work) => work.work_id);
   if (silent.length > 0) {
     const graceEnd = addSeconds(now, times.graceSeconds);
     tx.send(markSilent, {
@@ -200,7 +200,7 @@ function sweepKind(
   }
   // Work that was claimed but not started has had no effect, so it may be claimed again.
   const untouched = works.filter(
-    (work) => work.fate === 'grace passed' && work.report_sequence === 0 && work.command === null,
+    (work) => work.due_reason === 'grace passed' && work.report_sequence === 0 && work.command === null,
   );
   if (untouched.length > 0) {
     const ids = untouched.map((work) => work.work_id);
@@ -208,7 +208,7 @@ function sweepKind(
     owner.onRequeued(moment, untouched);
   }
   const ends = works
-    .filter((work) => work.fate !== 'silent' && !untouched.includes(work))
+    .filter((work) => work.due_reason !== 'silent' && !untouched.includes(work))
     .map((work) => ({
       ...describeEnd(work, times),
       isLost: work.state !== 'queued' && work.report_sequence > 0,
@@ -240,17 +240,17 @@ function describeEnd(work: MovedRow, times: WorkTimes): WorkEnd {
     const message = `${describeCancellation(requestedBy)}. ${agent} did not confirm the cancellation in time; the work may have continued for a while.`;
     return { workId: work.work_id, status: 'CANCELLED', message, requestedBy };
   }
-  if (work.fate === 'forbidden') return createForbiddenEnd(work);
+  if (work.due_reason === 'forbidden') return createForbiddenEnd(work);
   const createFailedEnd = (message: string): WorkEnd => ({ workId: work.work_id, status: 'FAILED', message });
-  if (work.fate === 'queue bound')
+  if (work.due_reason === 'queue bound')
     return createFailedEnd(
       `${agent} did not claim the work within ${times.queueLimitSeconds} s. Is the agent running?`,
     );
-  if (work.fate === 'claim bound')
+  if (work.due_reason === 'claim bound')
     return createFailedEnd(
       `${agent} did not claim the work in time. Is the agent running, and does it have the current secret?`,
     );
-  if (work.fate === 'run bound')
+  if (work.due_reason === 'run bound')
     return createFailedEnd(`${agent} did not finish the work within ${times.runLimitSeconds} s.`);
   const silence = times.leaseSeconds + times.graceSeconds;
   return createFailedEnd(

@@ -13,9 +13,9 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Database } from '../../kernel/database/database.ts';
 import { getEventsKey } from '../../kernel/database/event-news.ts';
 import { createWait, type Wakes } from '../../kernel/database/wakes.ts';
-import { type LoggedEvent, readEventsAfter, readLogBounds } from './event-log.ts';
-import { type EventReach, type EventReader, readEventReaches } from './event-reach.ts';
 import { renderEvents } from './event-text.ts';
+import { type LoggedEvent, readEventsAfter, readLogBounds } from './log/event-log.ts';
+import { type EventReach, type EventReader, readEventReaches } from './log/event-reach.ts';
 
 const eventsOfRound = 500;
 const keptRounds = 20;

@@ -10,7 +10,7 @@ import type { TestProject } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { waitUntil } from '../../testing/waiting.ts';
 import { eventRetention } from './event.retention.ts';
-import { renderCursor } from './event-cursor.ts';
+import { renderCursor } from './log/event-cursor.ts';
 
 const server = await startTestServer();
 const address = await server.listen();

@@ -9,12 +9,12 @@ import type { Database } from '../../kernel/database/database.ts';
 import type { StreamCall } from '../../kernel/endpoint/endpoint.ts';
 import { Problem } from '../../kernel/http/problems.ts';
 import { InactiveCaller } from '../../kernel/security/inactive-caller.ts';
-import { type GivenCursor, requireFollowing, resolveCursor } from './event-cursor.ts';
 import type { Follower, Followers, FollowingReader } from './event-followers.ts';
-import { type EventFilter, readEventsAfter } from './event-log.ts';
-import { type EventReach, type EventReader, readEventReaches } from './event-reach.ts';
-import { createSelection, readFilter } from './event-selection.ts';
 import { renderEnd, renderEvents, type StreamEnd } from './event-text.ts';
+import { type GivenCursor, requireFollowing, resolveCursor } from './log/event-cursor.ts';
+import { type EventFilter, readEventsAfter } from './log/event-log.ts';
+import { type EventReach, type EventReader, readEventReaches } from './log/event-reach.ts';
+import { createSelection, readFilter } from './log/event-selection.ts';
 
 const chunkEvents = 200;
 const heartbeatMilliseconds = 10_000;

@@ -1,7 +1,7 @@
 /** The text of a stream of events (HTML Living Standard, Server-sent events). */
-import { renderCursor } from './event-cursor.ts';
-import type { LoggedEvent } from './event-log.ts';
-import { presentEvent } from './event-row.ts';
+import { renderCursor } from './log/event-cursor.ts';
+import type { LoggedEvent } from './log/event-log.ts';
+import { presentEvent } from './log/event-row.ts';
 
 /** Why a stream ends. */
 export type StreamEnd =

@@ -5,14 +5,14 @@ import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Endpoints, ReadCall } from '../../kernel/endpoint/endpoint.ts';
 import { computePageBounds } from '../../kernel/http/paging.ts';
 import { invalidRequest, problem } from '../../kernel/http/problems.ts';
-import { eventPage, eventPageByTime, eventsPermitted } from './event.store.ts';
-import { createFullRanges } from './event.total.ts';
-import { type GivenCursor, renderCursor, requireFollowing, resolveCursor } from './event-cursor.ts';
 import { createFollowers } from './event-followers.ts';
-import { readEventsAfter } from './event-log.ts';
-import { presentEvent } from './event-row.ts';
-import { readFilter } from './event-selection.ts';
 import { followEvents } from './event-stream.ts';
+import { eventPage, eventPageByTime, eventsPermitted } from './log/event.store.ts';
+import { createFullRanges } from './log/event.total.ts';
+import { type GivenCursor, renderCursor, requireFollowing, resolveCursor } from './log/event-cursor.ts';
+import { readEventsAfter } from './log/event-log.ts';
+import { presentEvent } from './log/event-row.ts';
+import { readFilter } from './log/event-selection.ts';
 
 type Call = ReadCall<typeof listEvents>;
 

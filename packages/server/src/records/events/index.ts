@@ -1,11 +1,11 @@
 import type { Slice } from '../../kernel/slice/slice.ts';
 import { eventRetention } from './event.retention.ts';
 import { type EventServices, eventRoutes } from './event.routes.ts';
-import { eventNumberingJob } from './event-numbering.ts';
+import { eventNumberingJob } from './log/event-numbering.ts';
 
-export { type LoggedEvent, numberNextEvents, readLogBounds } from './event-log.ts';
-export { type EventReach, readEventReaches } from './event-reach.ts';
-export { eventColumns, eventRow, presentEvent } from './event-row.ts';
+export { type LoggedEvent, numberNextEvents, readLogBounds } from './log/event-log.ts';
+export { type EventReach, readEventReaches } from './log/event-reach.ts';
+export { eventColumns, eventRow, presentEvent } from './log/event-row.ts';
 
 interface Needs extends EventServices {
   config: { retention: { eventDays: number | undefined } };

@@ -7,7 +7,7 @@ import { requireProblem } from '../../testing/client.ts';
 import { smallPipeline } from '../../testing/project.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { createToolScene, type ToolScene } from '../../testing/tool-scene.ts';
-import type { ToolContext } from '../ai-tools/tool.ts';
+import type { ToolContext } from '../ai-tools/tool/tool.ts';
 import { openCopy, writeEdit } from '../ai-tools/working-copy.ts';
 
 const server = await startTestServer();

@@ -17,7 +17,12 @@ import type { Endpoints, FindPlace } from '../../kernel/endpoint/endpoint.ts';
 import { computePageBounds, makePagingToken } from '../../kernel/http/paging.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
-import { type AiSettings, mostMessages, nameAssistant } from './ai-settings.ts';
+import { writeDecisions } from './call/decisions.ts';
+import { requireConfig } from './call/follow-up.ts';
+import { presentMessage, readPosition } from './message-page.ts';
+import { followMessages } from './message-stream.ts';
+import { type AiSettings, mostMessages, nameAssistant } from './model/ai-settings.ts';
+import type { Tools } from './model/tool-set.ts';
 import {
   addMessageToRun,
   announceChange,
@@ -31,20 +36,15 @@ import {
   resumeTask,
   taskById,
   taskPage,
-} from './ai-task.store.ts';
-import { requireAccountBudget, requireRoomForTask, requireTaskBudget } from './budget.ts';
-import { writeDecisions } from './decisions.ts';
-import { requireConfig } from './follow-up.ts';
-import { addGrants, replaceGrants } from './grant.store.ts';
-import type { LiveTexts } from './live-text.ts';
-import { appendMessages, messagesAfter } from './message.store.ts';
-import { presentMessage, readPosition } from './message-page.ts';
-import { followMessages } from './message-stream.ts';
-import { toStoredText } from './stored-text.ts';
-import { buildTaskEvent, describeTask } from './task-event.ts';
-import { lockTask } from './task-lock.store.ts';
-import { keyOfTask, stopKeyOf, tasksKey } from './task-state.ts';
-import type { Tools } from './tool-set.ts';
+} from './store/ai-task.store.ts';
+import { requireAccountBudget, requireRoomForTask, requireTaskBudget } from './store/budget.ts';
+import { addGrants, replaceGrants } from './store/grant.store.ts';
+import type { LiveTexts } from './store/live-text.ts';
+import { appendMessages, messagesAfter } from './store/message.store.ts';
+import { toStoredText } from './store/stored-text.ts';
+import { buildTaskEvent, describeTask } from './store/task-event.ts';
+import { lockTask } from './store/task-lock.store.ts';
+import { keyOfTask, stopKeyOf, tasksKey } from './store/task-state.ts';
 
 export interface RouteServices {
   database: Database;

@@ -6,8 +6,8 @@ import { aiTaskStatuses } from '@headgate/contract';
 import { listKinds, listMessages, startAiScene, tasksPath } from '../../testing/ai-task-scene.ts';
 import { requireProblem } from '../../testing/client.ts';
 import { waitUntil } from '../../testing/waiting.ts';
-import { encodeJson, toStoredText } from './stored-text.ts';
-import { canMove } from './task-state.ts';
+import { encodeJson, toStoredText } from './store/stored-text.ts';
+import { canMove } from './store/task-state.ts';
 
 const scene = await startAiScene();
 const { admin, model, account, project, server } = scene;

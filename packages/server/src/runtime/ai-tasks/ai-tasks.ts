@@ -1,11 +1,11 @@
 /** What the tasks of one server share. */
 import type { Tool } from '../ai-tools/index.ts';
-import type { AiSettings } from './ai-settings.ts';
-import { createLiveTexts, type LiveTexts } from './live-text.ts';
-import type { Model } from './model.ts';
-import { createModelClient } from './model-client.ts';
-import { ruleBasedModel } from './rule-based.ts';
-import { createTools, type Tools } from './tool-set.ts';
+import type { AiSettings } from './model/ai-settings.ts';
+import type { Model } from './model/model.ts';
+import { createModelClient } from './model/model-client.ts';
+import { ruleBasedModel } from './model/rule-based.ts';
+import { createTools, type Tools } from './model/tool-set.ts';
+import { createLiveTexts, type LiveTexts } from './store/live-text.ts';
 
 export interface AiTasks {
   settings: AiSettings;

@@ -4,9 +4,9 @@ import { after, test } from 'node:test';
 import type { AiMessageData } from '@headgate/contract';
 import type { Database } from '../../kernel/database/database.ts';
 import { listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
-import { createLiveTexts } from './live-text.ts';
-import type { Model } from './model.ts';
+import type { Model } from './model/model.ts';
 import { createRunner, type Runner } from './runner.ts';
+import { createLiveTexts } from './store/live-text.ts';
 
 const scene = await startAiScene();
 const { admin, model, tools, server } = scene;

@@ -4,8 +4,8 @@
  */
 import { addSeconds } from '../../kernel/clock.ts';
 import { isUnavailable } from '../../kernel/database/database.ts';
-import { countFailure, giveTaskBack, type HeldKey, LeaseLost, readHeld } from './held-task.store.ts';
-import { endWith, type RunServices, StaleStep } from './task-run.ts';
+import { countFailure, giveTaskBack, type HeldKey, LeaseLost, readHeld } from './store/held-task.store.ts';
+import { endWith, type RunServices, StaleStep } from './store/task-run.ts';
 
 const mostFailures = 5;
 const firstPauseSeconds = 5;

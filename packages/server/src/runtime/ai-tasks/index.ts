@@ -5,13 +5,13 @@ import { createTaskRetention, createUsageRemoval } from './ai-task.retention.ts'
 import { aiTaskRoutes, type RouteServices } from './ai-task.routes.ts';
 import type { AiTasks } from './ai-tasks.ts';
 import { createRunner } from './runner.ts';
-import type { RunServices } from './task-run.ts';
-import { tasksKey } from './task-state.ts';
+import type { RunServices } from './store/task-run.ts';
+import { tasksKey } from './store/task-state.ts';
 
-export type { AiSettings, ModelSettings } from './ai-settings.ts';
 export { createPlaceFinder } from './ai-task.routes.ts';
 export { type AiTasks, createAiTasks } from './ai-tasks.ts';
-export { buildTaskEvent, describeTask } from './task-event.ts';
+export type { AiSettings, ModelSettings } from './model/ai-settings.ts';
+export { buildTaskEvent, describeTask } from './store/task-event.ts';
 
 interface Needs extends Omit<RunServices & RouteServices, keyof AiTasks> {
   ai: AiTasks;

@@ -10,8 +10,8 @@ import type { Database } from '../../kernel/database/database.ts';
 import { type AiScene, listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
 import type { ModelRequest, ScriptedAnswer } from '../../testing/model-server.ts';
 import { seededRandom } from '../../testing/seeded-random.ts';
-import { createLiveTexts } from './live-text.ts';
 import { createRunner } from './runner.ts';
+import { createLiveTexts } from './store/live-text.ts';
 
 const scene = await startAiScene();
 const { admin, model, tools, server } = scene;

@@ -2,7 +2,7 @@
 import type { AiTaskMessage } from '@headgate/contract';
 import { readPagingToken } from '../../kernel/http/paging.ts';
 import { invalidRequest } from '../../kernel/http/problems.ts';
-import type { ShownMessageRow } from './message.store.ts';
+import type { ShownMessageRow } from './store/message.store.ts';
 
 export function presentMessage(row: ShownMessageRow): AiTaskMessage {
   return { groupId: row.group_id, timestamp: row.written_at.toISOString(), data: row.data };

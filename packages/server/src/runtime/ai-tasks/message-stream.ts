@@ -9,10 +9,10 @@ import { makePagingToken } from '../../kernel/http/paging.ts';
 import { Problem, problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
-import type { LiveText, LiveTexts } from './live-text.ts';
-import { messagesAfter, type ShownMessageRow } from './message.store.ts';
 import { presentMessage, readPosition } from './message-page.ts';
-import { followKeyOf, keyOfTask } from './task-state.ts';
+import type { LiveText, LiveTexts } from './store/live-text.ts';
+import { messagesAfter, type ShownMessageRow } from './store/message.store.ts';
+import { followKeyOf, keyOfTask } from './store/task-state.ts';
 
 type Call = StreamCall<typeof streamAiTaskMessages>;
 

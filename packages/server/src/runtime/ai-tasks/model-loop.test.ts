@@ -4,7 +4,7 @@ import { after, describe, test } from 'node:test';
 import type { AiMessageData, AiTask } from '@headgate/contract';
 import { type AiScene, listKinds, listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
 import { requireProblem } from '../../testing/client.ts';
-import { readTranscript } from './transcript.store.ts';
+import { readTranscript } from './store/transcript.store.ts';
 
 type Result = AiMessageData & { type: 'tool-result' };
 const listResults = (messages: readonly AiMessageData[]) =>

@@ -4,8 +4,8 @@
  */
 import { addSeconds } from '../../kernel/clock.ts';
 import { handleFailedStep } from './failed-step.ts';
-import { claimTasks, extendLeases, giveTaskBack, type HeldKey, LeaseLost } from './held-task.store.ts';
-import { type RunServices, runTask } from './task-run.ts';
+import { claimTasks, extendLeases, giveTaskBack, type HeldKey, LeaseLost } from './store/held-task.store.ts';
+import { type RunServices, runTask } from './store/task-run.ts';
 import { takeStep } from './task-step.ts';
 
 export interface Runner {

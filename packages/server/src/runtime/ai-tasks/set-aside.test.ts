@@ -7,8 +7,8 @@ import { after, type TestContext, test } from 'node:test';
 import type { AiTask, EventLogPart } from '@headgate/contract';
 import { type LoopGap, markLoop, watchLoop } from '../../kernel/event-loop.ts';
 import { listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
-import { claimTasks } from './held-task.store.ts';
 import { createRunner } from './runner.ts';
+import { claimTasks } from './store/held-task.store.ts';
 
 const scene = await startAiScene();
 const { admin, model, server, tools } = scene;

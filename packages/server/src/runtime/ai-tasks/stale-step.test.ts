@@ -4,8 +4,8 @@ import { after, test } from 'node:test';
 import type { Database } from '../../kernel/database/database.ts';
 import { listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
 import { waitUntil } from '../../testing/waiting.ts';
-import { createLiveTexts } from './live-text.ts';
 import { createRunner } from './runner.ts';
+import { createLiveTexts } from './store/live-text.ts';
 
 const scene = await startAiScene();
 const { admin, model, tools, server } = scene;

@@ -1,11 +1,11 @@
 /** Chooses the next step of a task. */
 
 import { describeInterruption, mostInterruptions } from '../../kernel/work/interruption.ts';
-import { mostMessages } from './ai-settings.ts';
-import { findUsedUp, findUsedUpOf, type UsedUp } from './budget.ts';
-import { findDueCall, makeCall, writeCallEnds } from './call.ts';
-import { endWith, type NextStep, type Step } from './task-run.ts';
-import { takeTurn } from './turn.ts';
+import { findDueCall, makeCall, writeCallEnds } from './call/call.ts';
+import { mostMessages } from './model/ai-settings.ts';
+import { findUsedUp, findUsedUpOf, type UsedUp } from './store/budget.ts';
+import { endWith, type NextStep, type Step } from './store/task-run.ts';
+import { takeTurn } from './turn/turn.ts';
 
 export async function takeStep(step: Step): Promise<NextStep> {
   const { task, services } = step;

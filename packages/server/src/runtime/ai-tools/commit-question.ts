@@ -1,8 +1,8 @@
 /** What people are asked before a commit: its branch and its files. */
 import { createHash } from 'node:crypto';
 import { quote } from './declared-tool.ts';
-import type { Question, ToolContext } from './tool.ts';
-import { ToolFault } from './tool-fault.ts';
+import type { Question, ToolContext } from './tool/tool.ts';
+import { ToolFault } from './tool/tool-fault.ts';
 import type { WorkingCopy } from './working-copy.ts';
 
 const shownFiles = 100;

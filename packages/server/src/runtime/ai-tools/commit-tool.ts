@@ -5,12 +5,12 @@
 import { createBranch, createCommit, type FileOfCommit } from '@headgate/contract';
 import { Type } from 'typebox';
 import type { GitRepository } from '../../delivery/git/index.ts';
-import { toCaller } from './actors.ts';
 import { askAboutCommit, digestShown, findBranch, nameBranch, requireEdits } from './commit-question.ts';
 import { declareTool, object, quote, type ToolServices } from './declared-tool.ts';
-import { Refused } from './platform.ts';
-import type { Tool, ToolContext } from './tool.ts';
-import { ToolFault } from './tool-fault.ts';
+import { toCaller } from './tool/actors.ts';
+import { Refused } from './tool/platform.ts';
+import type { Tool, ToolContext } from './tool/tool.ts';
+import { ToolFault } from './tool/tool-fault.ts';
 import {
   type CopyRow,
   proposeEdits,

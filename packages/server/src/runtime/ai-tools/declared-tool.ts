@@ -5,9 +5,9 @@ import type { Clock } from '../../kernel/clock.ts';
 import { Problem } from '../../kernel/http/problems.ts';
 import type { CopyServices } from './copy-services.ts';
 import { hideSecrets } from './masking.ts';
-import type { Platform } from './platform.ts';
-import type { Question, Tool, ToolContext, ToolInput, ToolResult } from './tool.ts';
-import { ToolFault } from './tool-fault.ts';
+import type { Platform } from './tool/platform.ts';
+import type { Question, Tool, ToolContext, ToolInput, ToolResult } from './tool/tool.ts';
+import { ToolFault } from './tool/tool-fault.ts';
 
 export interface ToolServices extends CopyServices {
   platform: Platform;

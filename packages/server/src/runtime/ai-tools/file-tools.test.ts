@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { startTestServer } from '../../testing/server.ts';
 import { createToolScene } from '../../testing/tool-scene.ts';
-import type { ToolResult } from './tool.ts';
+import type { ToolResult } from './tool/tool.ts';
 
 const server = await startTestServer();
 const files = {

@@ -3,8 +3,8 @@ import { Type } from 'typebox';
 import { countOf } from '../../kernel/count-of.ts';
 import { declareTool, object, PathInput, quote, type ToolServices } from './declared-tool.ts';
 import { maskSecrets, restoreSecrets } from './masking.ts';
-import type { Tool, ToolContext } from './tool.ts';
-import { ToolFault } from './tool-fault.ts';
+import type { Tool, ToolContext } from './tool/tool.ts';
+import { ToolFault } from './tool/tool-fault.ts';
 import {
   type CopyFile,
   decodeText,

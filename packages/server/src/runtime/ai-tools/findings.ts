@@ -11,9 +11,9 @@ import {
 } from '../../delivery/artifacts/index.ts';
 import { type BlobWriter, createDiscardingWriter } from '../../delivery/blobs/index.ts';
 import type { ReadCall } from '../../kernel/endpoint/endpoint.ts';
-import { actForAll } from './actors.ts';
 import type { ToolServices } from './declared-tool.ts';
-import type { ToolContext } from './tool.ts';
+import { actForAll } from './tool/actors.ts';
+import type { ToolContext } from './tool/tool.ts';
 import type { WorkingCopy } from './working-copy.ts';
 
 type Rows = ReadCall<never>['rows'];

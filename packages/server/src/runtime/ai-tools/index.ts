@@ -4,19 +4,19 @@ import { createCommitTool } from './commit-tool.ts';
 import type { ToolServices } from './declared-tool.ts';
 import { createFileTools } from './file-tools.ts';
 import { createPipelineTools } from './pipeline-tools.ts';
-import type { Platform } from './platform.ts';
 import { createQueryTool } from './query-tool.ts';
 import { createRunTools } from './run-tools.ts';
-import type { Tool } from './tool.ts';
+import type { Platform } from './tool/platform.ts';
+import type { Tool } from './tool/tool.ts';
 
 export { type BaseFile, type BaseFiles, createCommitFiles, createVersionFiles } from './base-files.ts';
 export type { CopyServices } from './copy-services.ts';
 export { judgeCopy } from './findings.ts';
 export { hideSecrets } from './masking.ts';
-export { createPlatform, type Platform } from './platform.ts';
 export { listRuns } from './run.store.ts';
-export type * from './tool.ts';
-export { ToolFault } from './tool-fault.ts';
+export { createPlatform, type Platform } from './tool/platform.ts';
+export type * from './tool/tool.ts';
+export { ToolFault } from './tool/tool-fault.ts';
 export {
   type CopyRow,
   claimCopy,

@@ -2,10 +2,10 @@
 import { getRepositoryFile } from '@headgate/contract';
 import { findRepository, type OpenedRepository } from '../../delivery/repositories/index.ts';
 import { problem } from '../../kernel/http/problems.ts';
-import { actForAll } from './actors.ts';
 import type { CopyServices } from './copy-services.ts';
-import type { ToolContext } from './tool.ts';
-import { ToolFault } from './tool-fault.ts';
+import { actForAll } from './tool/actors.ts';
+import type { ToolContext } from './tool/tool.ts';
+import { ToolFault } from './tool/tool-fault.ts';
 import { type CopyRow, findCopy, insertCopy, type NewCopy, newestVersion } from './working-copy.store.ts';
 
 /** @param last the copy before, which was merged or discarded */

@@ -10,7 +10,7 @@ import { createQueryingAgent } from '../../testing/querying-agent.ts';
 import { startTestServer } from '../../testing/server.ts';
 import { createToolScene } from '../../testing/tool-scene.ts';
 import { waitUntil } from '../../testing/waiting.ts';
-import { createPlatform } from './platform.ts';
+import { createPlatform } from './tool/platform.ts';
 
 const tokens = { issue: async () => 'a token' } as unknown as Tokens;
 const actorId = randomUUID();

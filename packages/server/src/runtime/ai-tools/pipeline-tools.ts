@@ -6,7 +6,7 @@ import { declareTool, object, PathInput, type ToolServices } from './declared-to
 import { listVisible, requireText } from './file-tools.ts';
 import { findFindings, renderFinding } from './findings.ts';
 import { createSqlPlanner, planSql } from './planned-sql.ts';
-import type { Tool } from './tool.ts';
+import type { Tool } from './tool/tool.ts';
 import { decodeText, isInFolder, openCopy, requirePath } from './working-copy.ts';
 
 const pipelineLimit = 300;

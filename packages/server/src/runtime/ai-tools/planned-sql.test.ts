@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { ToolServices } from './declared-tool.ts';
 import { createSqlPlanner, planSql } from './planned-sql.ts';
 import { planOnce } from './planning.ts';
-import type { ToolContext } from './tool.ts';
+import type { ToolContext } from './tool/tool.ts';
 
 const head = 'type: transformation\nversion: "1.0"\npipeline:\n  components:\n';
 const components = Array.from(

@@ -2,11 +2,11 @@
 import { queryWarehouse } from '@headgate/contract';
 import { problem } from '../../kernel/http/problems.ts';
 import { createWorkThread, TooCostly, type WorkThread } from '../../kernel/threads/work-thread.ts';
-import { toCaller } from './actors.ts';
 import { quote, requireEnvironment, type ToolServices } from './declared-tool.ts';
 import type { PlanOrder, SqlPlan } from './planning.ts';
-import type { ToolContext } from './tool.ts';
-import { ToolFault } from './tool-fault.ts';
+import { toCaller } from './tool/actors.ts';
+import type { ToolContext } from './tool/tool.ts';
+import { ToolFault } from './tool/tool-fault.ts';
 
 const longestFile = 200_000;
 const milliseconds = 10_000;

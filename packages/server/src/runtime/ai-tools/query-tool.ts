@@ -2,10 +2,10 @@
 import { queryRowLimit, queryWarehouse } from '@headgate/contract';
 import { Type } from 'typebox';
 import { countOf } from '../../kernel/count-of.ts';
-import { toCaller } from './actors.ts';
 import { declareTool, object, quote, requireEnvironment, type ToolServices } from './declared-tool.ts';
 import { hideSecretColumns } from './secret-columns.ts';
-import type { Tool } from './tool.ts';
+import { toCaller } from './tool/actors.ts';
+import type { Tool } from './tool/tool.ts';
 
 const defaultRows = 50;
 

@@ -11,10 +11,10 @@ import {
 } from '@headgate/contract';
 import { Type } from 'typebox';
 import { countOf } from '../../kernel/count-of.ts';
-import { actForAll, requireRights, toCaller } from './actors.ts';
 import { declareTool, object, quote, requireEnvironment, type ToolServices } from './declared-tool.ts';
 import { type RunKind, storeRun } from './run.store.ts';
-import type { Tool, ToolContext } from './tool.ts';
+import { actForAll, requireRights, toCaller } from './tool/actors.ts';
+import type { Tool, ToolContext } from './tool/tool.ts';
 
 const lookAgainMilliseconds = 500;
 const defaultWaitSeconds = 60;

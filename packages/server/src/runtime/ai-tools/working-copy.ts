@@ -13,12 +13,12 @@ import { createCommit, getRepositoryFile } from '@headgate/contract';
 import { trimEnd } from '@headgate/pipelines';
 import { findAssetNameFault, normalizeName } from '../../delivery/artifacts/index.ts';
 import type { Transaction } from '../../kernel/database/database.ts';
-import { actForAll, requireRights } from './actors.ts';
 import { type BaseFile, type BaseFiles, createCommitFiles, createVersionFiles } from './base-files.ts';
 import type { CopyServices } from './copy-services.ts';
 import { beginCopy } from './new-copy.ts';
-import type { ToolContext } from './tool.ts';
-import { ToolFault } from './tool-fault.ts';
+import { actForAll, requireRights } from './tool/actors.ts';
+import type { ToolContext } from './tool/tool.ts';
+import { ToolFault } from './tool/tool-fault.ts';
 import {
   type CopyKey,
   type CopyRow,

@@ -5,8 +5,8 @@ import type { AccountEvent } from '../../kernel/database/events.ts';
 import type { Wakes } from '../../kernel/database/wakes.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import { describeCancellation, endWork, sendCommand, type WorkTimes } from '../../kernel/work/work.ts';
-import { moveExecutions } from './execution.store.ts';
 import { getLogKey } from './log-stream.ts';
+import { moveExecutions } from './store/execution.store.ts';
 
 /** An execution whose work has the command. */
 interface CommandedRun {

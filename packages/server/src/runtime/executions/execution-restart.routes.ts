@@ -9,10 +9,10 @@ import { requireQueuePlace } from '../../kernel/work/queued-runs.ts';
 import { enqueueWork } from '../../kernel/work/work.ts';
 import { findStepDays, type KeptDays } from './execution.retention.ts';
 import type { ExecutionServices } from './execution.routes.ts';
-import { insertExecution } from './execution.store.ts';
-import { type EndedRow, endedExecution, readRecords } from './execution-restart.store.ts';
-import type { Repeated } from './restart-effects.ts';
-import { planRestart } from './restart-plan.ts';
+import type { Repeated } from './restart/restart-effects.ts';
+import { planRestart } from './restart/restart-plan.ts';
+import { insertExecution } from './store/execution.store.ts';
+import { type EndedRow, endedExecution, readRecords } from './store/execution-restart.store.ts';
 
 /** Components that the detail of a problem names, and those in its violations. */
 const namedLimit = 10;

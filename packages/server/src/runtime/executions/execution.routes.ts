@@ -19,6 +19,7 @@ import { type QueueLimit, requireQueuePlace } from '../../kernel/work/queued-run
 import { enqueueWork, sendCommand, type WorkTimes } from '../../kernel/work/work.ts';
 import { requirePermissionIn } from '../../workspace/environments/index.ts';
 import { createStartParameters, requireStart, whatStartNeeds } from './execution.start.ts';
+import { recordCancellations } from './execution-cancel.ts';
 import {
   executionById,
   executionStatus,
@@ -26,10 +27,9 @@ import {
   presentDetail,
   presentExecution,
   requireExecution,
-} from './execution.store.ts';
-import { recordCancellations } from './execution-cancel.ts';
-import { computeIdBounds, listExecutions } from './execution-list.store.ts';
-import { presentStep, stepsOfRun } from './execution-step.store.ts';
+} from './store/execution.store.ts';
+import { computeIdBounds, listExecutions } from './store/execution-list.store.ts';
+import { presentStep, stepsOfRun } from './store/execution-step.store.ts';
 
 export interface ExecutionServices {
   database: Database;

@@ -11,11 +11,11 @@ import {
   type WorkServices,
 } from '../../kernel/work/work.ts';
 import { describeEnd, recordWorkEvents } from '../../kernel/work/work-records.ts';
-import { moveExecutionsWithEvents } from './execution.store.ts';
-import { closeOpenSteps } from './execution-step.store.ts';
 import { getLogKey } from './log-stream.ts';
 import { selectVariablesOfPlaces } from './place-variables.ts';
 import { listRunMembers } from './run-payload.ts';
+import { moveExecutionsWithEvents } from './store/execution.store.ts';
+import { closeOpenSteps } from './store/execution-step.store.ts';
 
 // A restart is of the same tick as the execution that it continues. A run that was started by hand has no tick.
 const scheduleOfRun = `case when e.schedule_id is not null then json_build_object('id', e.schedule_id,

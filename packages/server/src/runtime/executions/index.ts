@@ -13,17 +13,17 @@ export {
   requireVersion,
   whatStartNeeds,
 } from './execution.start.ts';
-export { executionStates } from './execution.ts';
 export { cancelRunsOfBackfill } from './execution-cancel.ts';
-export { writeSteps } from './execution-step.store.ts';
 export { getLogKey } from './log-stream.ts';
 export { buildRunEvent, insertRuns, type NewRun } from './new-runs.ts';
 export { selectVariablesOfPlaces } from './place-variables.ts';
-export { announcesOnce, type RunOwners, readRunOwners } from './run-owner.store.ts';
 export { listRunMembers } from './run-payload.ts';
-export { writeRunRecords } from './run-record.store.ts';
 export { type FoundStart, findStarts, type WantedStart } from './start-places.ts';
-export { readStepTotals, type StepTotals } from './step-total.store.ts';
+export { executionStates } from './store/execution.ts';
+export { writeSteps } from './store/execution-step.store.ts';
+export { announcesOnce, type RunOwners, readRunOwners } from './store/run-owner.store.ts';
+export { writeRunRecords } from './store/run-record.store.ts';
+export { readStepTotals, type StepTotals } from './store/step-total.store.ts';
 
 export const executions: Slice<ExecutionServices & LogStreamServices & { config: { retention: KeptDays } }> &
   ManifestUser = {

@@ -9,8 +9,8 @@ import { createWait, type Wakes } from '../../kernel/database/wakes.ts';
 import type { StreamCall } from '../../kernel/endpoint/endpoint.ts';
 import { Problem, problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
-import { executionStates } from './execution.ts';
-import { followedRun, presentLine } from './run-record.store.ts';
+import { executionStates } from './store/execution.ts';
+import { followedRun, presentLine } from './store/run-record.store.ts';
 
 /** Lines in one chunk. */
 const chunkLines = 200;

@@ -9,7 +9,7 @@ import { computePageBounds, makePagingToken, readPagingToken } from '../../kerne
 import { createTokenProblem, problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { followLog, type LogStreamServices } from './log-stream.ts';
-import { logOfRun, presentLine, variablesOfRun } from './run-record.store.ts';
+import { logOfRun, presentLine, variablesOfRun } from './store/run-record.store.ts';
 
 export function runRecordRoutes({ read, stream }: Endpoints, services: LogStreamServices): void {
   read(listPipelineExecutionVariables, async ({ params, query, page }) => {

@@ -7,9 +7,9 @@ import { addSeconds, type Clock } from '../../kernel/clock.ts';
 import { type ColumnTypes, type Database, statement } from '../../kernel/database/database.ts';
 import type { LineLog } from '../../kernel/failure-log.ts';
 import type { PeriodicJob } from '../../kernel/retention/periodic-job.ts';
-import { scheduleColumns, scheduleRow } from './schedule.store.ts';
-import { clockChangeSeconds, readTimetable } from './schedule.ts';
-import { nextTickAfter } from './timetable.ts';
+import { scheduleColumns, scheduleRow } from './schedule/schedule.store.ts';
+import { clockChangeSeconds, readTimetable } from './schedule/schedule.ts';
+import { nextTickAfter } from './timetable/timetable.ts';
 
 const batch = 100;
 const futureRow = { ...scheduleRow, account_id: 'uuid' } satisfies ColumnTypes;

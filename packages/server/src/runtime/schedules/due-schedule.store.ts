@@ -7,8 +7,8 @@ import {
   type Transaction,
 } from '../../kernel/database/database.ts';
 import { isStillPermitted } from '../../kernel/work/claim.ts';
-import { scheduleColumns, scheduleRow, unendedRun } from './schedule.store.ts';
-import { expressionProblem } from './schedule.ts';
+import { scheduleColumns, scheduleRow, unendedRun } from './schedule/schedule.store.ts';
+import { expressionProblem } from './schedule/schedule.ts';
 
 const dueRow = { ...scheduleRow, account_id: 'uuid', project_id: 'uuid' } satisfies ColumnTypes;
 export type DueRow = RowOf<typeof dueRow>;

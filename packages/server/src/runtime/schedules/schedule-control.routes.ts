@@ -7,11 +7,11 @@ import { problem } from '../../kernel/http/problems.ts';
 import { readTimeOfId, toUuid } from '../../kernel/identifiers.ts';
 import { requireQueuePlace } from '../../kernel/work/queued-runs.ts';
 import { buildRunEvent, insertRuns } from '../executions/index.ts';
-import { findUnendedRun, lockSchedule, recordRunNow, scheduleById } from './schedule.store.ts';
-import { listTicksFrom } from './schedule.ts';
-import { patchSchedule, requireRunnable } from './schedule-write.ts';
+import { findUnendedRun, lockSchedule, recordRunNow, scheduleById } from './schedule/schedule.store.ts';
+import { listTicksFrom } from './schedule/schedule.ts';
+import { patchSchedule, requireRunnable } from './schedule/schedule-write.ts';
+import type { ScheduleLimits } from './schedule/shortest-interval.ts';
 import { createScheduledRun } from './scheduled-run.ts';
-import type { ScheduleLimits } from './shortest-interval.ts';
 
 export function scheduleControlRoutes(
   { read, write }: Endpoints,

@@ -22,7 +22,7 @@ import {
   readFacts,
   takeDueSchedules,
 } from './due-schedule.store.ts';
-import { createWantedStart } from './schedule.ts';
+import { createWantedStart } from './schedule/schedule.ts';
 import { handleTick, lateMilliseconds, type TickOutcome } from './tick.ts';
 import { leaveUnknownZone, listUnknownZones } from './unknown-zone.ts';
 

@@ -23,10 +23,10 @@ import {
   type ScheduleRow,
   scheduleById,
   schedulePage,
-} from './schedule.store.ts';
-import { findFirstTick, readExpression, readTimezone } from './schedule.ts';
-import { buildScheduleEvent, patchSchedule, requireRunnable } from './schedule-write.ts';
-import { requireInterval, type ScheduleLimits, warnOfInterval } from './shortest-interval.ts';
+} from './schedule/schedule.store.ts';
+import { findFirstTick, readExpression, readTimezone } from './schedule/schedule.ts';
+import { buildScheduleEvent, patchSchedule, requireRunnable } from './schedule/schedule-write.ts';
+import { requireInterval, type ScheduleLimits, warnOfInterval } from './schedule/shortest-interval.ts';
 
 export function scheduleRoutes(
   { read, write }: Endpoints,

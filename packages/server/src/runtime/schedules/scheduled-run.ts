@@ -1,7 +1,7 @@
 /** A run of a schedule: at a tick, by hand, or of a backfill. */
 import { renderPipelinePath } from '../../delivery/artifacts/index.ts';
 import type { FoundStart, NewRun } from '../executions/index.ts';
-import type { ScheduleRow } from './schedule.store.ts';
+import type { ScheduleRow } from './schedule/schedule.store.ts';
 
 type Given = Pick<NewRun, 'executionId' | 'trigger' | 'userName' | 'requestedBy'> &
   Partial<Pick<NewRun, 'status' | 'message' | 'scheduleTick' | 'backfillId'>>;

@@ -10,10 +10,10 @@ import type { NewId } from '../../kernel/identifiers.ts';
 import { readTimeOfId } from '../../kernel/identifiers.ts';
 import { buildRunEvent, type FoundStart, type NewRun } from '../executions/index.ts';
 import type { DueRow, HandledTick, ScheduleFacts } from './due-schedule.store.ts';
-import { expressionProblem, readTimetable } from './schedule.ts';
-import { buildScheduleEvent } from './schedule-write.ts';
+import { expressionProblem, readTimetable } from './schedule/schedule.ts';
+import { buildScheduleEvent } from './schedule/schedule-write.ts';
 import { createScheduledRun } from './scheduled-run.ts';
-import { nextTickAfter, type Timetable } from './timetable.ts';
+import { nextTickAfter, type Timetable } from './timetable/timetable.ts';
 
 /** From this lateness on, earlier ticks are not made up for. */
 export const lateMilliseconds = 60_000;

@@ -8,10 +8,10 @@ import { recordEvents } from '../../kernel/database/events.ts';
 import type { FailureLog } from '../../kernel/failure-log.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
 import { type DueRow, setScheduleProblem } from './due-schedule.store.ts';
-import { expressionProblem } from './schedule.ts';
-import { buildScheduleEvent } from './schedule-write.ts';
+import { expressionProblem } from './schedule/schedule.ts';
+import { buildScheduleEvent } from './schedule/schedule-write.ts';
 import { lateMilliseconds } from './tick.ts';
-import { describeUnknownZone, findZone } from './zone.ts';
+import { describeUnknownZone, findZone } from './timetable/zone.ts';
 
 /** Of schedules, so there are few. The zones of a process do not change. */
 const unknownZones = new Set<string>();

@@ -1,0 +1,227 @@
+/**
+ * The ports of a run. The engine does I/O only through these, and through the paths that they return.
+ *
+ * - **run**: one execution of a root pipeline, including the pipelines it calls.
+ * - **step**: one run of one component. It is reported when it starts (`RUNNING`) and again, in full, when it
+ *   ends.
+ * - **artifact**: a published version whose pipelines run: the execution's own, or a version of shared
+ *   pipelines. A pipeline finds the pipelines and files that it names in its own artifact only.
+ * - **files folder**: the folder of one environment in which pipelines may read and write files.
+ */
+import type {
+  LogStream,
+  ProjectVariable,
+  RestartPlan,
+  RunVariables,
+  ScheduledWork,
+  Step,
+} from '@headgate/contract';
+import type {
+  PageRequest,
+  QuickJsSource,
+  SharedPipelineUse,
+  SqlRules,
+  Unreadable,
+} from '@headgate/pipelines';
+import type { RunScript } from '../../scripts/script-job.ts';
+import type { AnsweredPage, AskedEndpoint } from './asked-endpoint.ts';
+import type { KeptBetweenRuns } from './kept-between-runs.ts';
+
+/**
+ * The database in which a run executes its SQL. A session has its own transaction, temporary tables and settings.
+ * A run has few sessions; without a number, a statement is of session 0.
+ */
+export interface Warehouse {
+  /**
+   * Runs one statement.
+   *
+   * @param limit interrupts the statement when it is aborted
+   * @returns `rowCount`: the rows changed or returned.
+   * @throws Error with the message of the warehouse.
+   */
+  execute(sql: string, session?: number, limit?: AbortSignal): Promise<{ rowCount: number }>;
+  /**
+   * Runs one query. More than `maxRows` rows are an error. Values are strings, numbers, booleans or null. A
+   * bigint is a number if it is a safe integer, else a string. A date is an ISO 8601 string.
+   */
+  query(
+    sql: string,
+    maxRows: number,
+    session?: number,
+    limit?: AbortSignal,
+  ): Promise<{ columns: string[]; rows: unknown[][] }>;
+}
+
+/** The files of an artifact, by path. */
+export interface ArtifactFiles {
+  readonly paths: readonly string[];
+  has(path: string): boolean;
+  /** Opens an endpoint of a connector profile of the artifact. @throws Error with the reason */
+  openEndpoint(asked: Omit<AskedEndpoint, 'artifact'>): Promise<EndpointPort>;
+  /** Identifies the content of a file of the artifact. */
+  getDigest(path: string): string;
+  /** Pipeline files that the upload ignored, by path, with the reason. */
+  readonly ignored: ReadonlyMap<string, Unreadable>;
+  /** A file as text; undefined if it does not exist. */
+  read(path: string): Promise<string | undefined>;
+  /** The absolute path of a file on disk, for the warehouse; undefined if it does not exist. */
+  place(path: string): string | undefined;
+  /** Of a file of the artifact: `modified` is when it came to this machine. */
+  describe(path: string): Promise<FileDescription>;
+}
+
+export interface FileDescription {
+  /** ISO 8601. */
+  readonly modified: string;
+  /** In bytes. */
+  readonly size: number;
+}
+
+/**
+ * The files folder of the run. All paths that it takes are relative to the folder; those that it returns are
+ * absolute, for the warehouse. The methods throw a FileError that names the path.
+ */
+export interface RunFiles {
+  /** A file to read. */
+  find(path: string): Promise<string>;
+  /** A file as text. */
+  read(path: string): Promise<string>;
+  /** The paths of the files below `folder`, relative to it; undefined if there is no such folder. */
+  list(folder: string, recursive: boolean): Promise<string[] | undefined>;
+  /** Of files below `folder`. */
+  describe(folder: string, paths: readonly string[]): Promise<FileDescription[]>;
+  /** Creates missing folders. Returns the path to write to, beside the target. */
+  beginWrite(path: string): Promise<string>;
+  /** Adds text to a file between its begin and its end. */
+  append(partial: string, text: string): Promise<void>;
+  /** Renames a complete file to its target, and removes another. */
+  endWrite(partial: string, isComplete: boolean): Promise<void>;
+  /** Removes unfinished files. */
+  close(): Promise<void>;
+}
+
+/**
+ * The version that was chosen for a use of shared pipelines when the execution started, or why there is none.
+ */
+export type SharedVersion = { versionName: string; files: ArtifactFiles } | { fault: string };
+
+/** One endpoint of a connector, called by the agent. */
+export interface EndpointPort {
+  /** @throws Error with the reason, if there is no successful response */
+  fetch(page: Omit<PageRequest, 'number'>, limit?: AbortSignal): Promise<AnsweredPage>;
+  close(): Promise<void>;
+}
+
+/** Where a line of the log comes from. */
+export interface LogSource {
+  /** The `stepId` of the step that prints it. */
+  step: string;
+  stream: LogStream;
+}
+
+export interface RunPorts {
+  warehouse: Warehouse;
+  /** Sessions of the warehouse that the run may use at the same time. */
+  sessions: number;
+  artifact: ArtifactFiles;
+  /**
+   * The value of a secret reference of the project.
+   *
+   * @throws Error that names the reference and gives the reason.
+   */
+  secret(name: string): Promise<string>;
+  /**
+   * Runs a script in the agent's sandbox.
+   *
+   * @throws Error that says what the agent needs, if scripts are off.
+   */
+  runScript: RunScript;
+  /** Undefined if the use was not known when the execution started. */
+  findShared(use: SharedPipelineUse): SharedVersion | undefined;
+  files: Omit<RunFiles, 'close'>;
+  /**
+   * Puts all further SQL of the run into a scratch database, and its files into a folder of their own. Both are
+   * dropped at its end.
+   */
+  enterScratch(): Promise<void>;
+  /** Says why the process should do no other run. */
+  reportFault(fault: string): void;
+  /** Creates an instance of QuickJS for this run. */
+  createQuickJs: QuickJsSource;
+  /** What the process keeps from run to run. */
+  kept: KeptBetweenRuns;
+  /** Reports the state of a step. A changed step is reported again, in full, with the same `stepId`. */
+  report(step: Step): void;
+  /** Adds a line to the run's log: what a component or its script prints. */
+  log(line: string, source: LogSource): void;
+  /** Records with which variables a pipeline starts. */
+  recordVariables(variables: RunVariables): void;
+  /** True after a graceful cancel: running steps finish and no new step starts. */
+  isCancelled(): boolean;
+  /** The name of the caller that cancelled, if it is known. */
+  getCanceller(): string | undefined;
+  now(): Date;
+  /** Resolves after a time, or as soon as the run is cancelled or `limit` is aborted. */
+  wait(milliseconds: number, limit?: AbortSignal): Promise<void>;
+  /** Calls `onTime` after a time. Returns what stops the timer. */
+  startTimer(milliseconds: number, onTime: () => void): () => void;
+  /** A new uuid. */
+  newId(): string;
+}
+
+/** Limits of a run. `runBounds` in `run.ts` has the defaults. */
+export interface RunBounds {
+  /** Depth of calls, including the root pipeline. */
+  pipelineDepth: number;
+  /** Iterations of one iterator. */
+  iterations: number;
+  /** Steps of the whole run. */
+  steps: number;
+  /** Milliseconds of one expression. */
+  expressionMilliseconds: number;
+  /** Bytes of memory of one expression. */
+  expressionBytes: number;
+  /** Rows that a query may store in a variable. */
+  variableRows: number;
+}
+
+export interface RunRequest {
+  pipelineExecutionId: string;
+  projectId: string;
+  environmentName: string;
+  /** With or without its extension. */
+  pipelineName: string;
+  versionName: string;
+  /** The type of the project's warehouse, such as DUCKDB. */
+  warehouse: string;
+  /** Why nothing can run in it; absent: it can be tried. */
+  warehouseFault?: string;
+  /** What names without database or schema mean; absent: as in the embedded warehouse. */
+  defaults?: { database: string; schema: string };
+  sql: SqlRules;
+  variables: readonly ProjectVariable[];
+  scalarVariables: Readonly<Record<string, unknown>>;
+  gridVariables: Readonly<Record<string, readonly (readonly unknown[])[]>>;
+  bounds: RunBounds;
+  /** The schedule that the run is of. */
+  schedule?: ScheduledWork;
+  /** The run continues another one. */
+  restart?: RestartPlan;
+  /** The run is a test, and its warehouse a scratch database from the beginning. */
+  isTest?: boolean;
+}
+
+/** What the asserts of a test found. Texts are masked and bounded. */
+export interface TestedOutcome {
+  /** Asserts that ran. */
+  asserts: number;
+  /** The first that did not hold. */
+  fault?: { message: string; expected: string; actual: string };
+}
+
+export type RunOutcome = {
+  status: 'SUCCESS' | 'FAILED' | 'CANCELLED';
+  message?: string;
+  /** Of a test. */
+  tested?: TestedOutcome;
+};

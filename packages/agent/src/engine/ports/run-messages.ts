@@ -1,0 +1,118 @@
+/**
+ * The IPC messages between the agent and a process of runs (`engine/process/child.ts`). The process does one run at a
+ * time. Every message of a run has its number in the process; messages of another number are dropped.
+ */
+import type { IgnoredPipeline, RunVariables, Step } from '@headgate/contract';
+import type { PageRequest, SharedPipelineUse } from '@headgate/pipelines';
+import type { ScriptEnd, ScriptJob, ScriptStream, SentRequest } from '../../scripts/script-job.ts';
+import type { AnsweredPage, AskedEndpoint } from './asked-endpoint.ts';
+import type { FileDescription, LogSource, RunOutcome, RunRequest } from './ports.ts';
+
+/** Sessions of the warehouse for one run. */
+export const sessionLimit = 4;
+
+/** The files of an artifact: their paths, and the SHA-256 of each. */
+export interface ArtifactIndex {
+  paths: readonly string[];
+  digests: readonly string[];
+}
+
+/** An artifact on disk. */
+export interface PlacedArtifact {
+  /** Identifies the index. */
+  digest: string;
+  /** Absolute path of the folder with its files. */
+  folder: string;
+  index: ArtifactIndex;
+  /** Pipeline files that the upload ignored. */
+  ignored: readonly IgnoredPipeline[];
+}
+
+/** The version chosen for a use of shared pipelines, or why there is none. */
+export type PlacedShared = { use: SharedPipelineUse } & (
+  | { versionName: string; artifact: PlacedArtifact }
+  | { fault: string }
+);
+
+/** An artifact as the process gets it. It keeps the index of each digest that it got. */
+export type SentArtifact = Omit<PlacedArtifact, 'index'> & { index?: ArtifactIndex };
+
+export interface RunStart {
+  /** The engine sets `bounds` itself. */
+  request: Omit<RunRequest, 'bounds'>;
+  /** The first is the run's own; `SentShared` refers to others by their place. */
+  artifacts: readonly SentArtifact[];
+  shared: readonly SentShared[];
+}
+
+export type SentShared = { use: SharedPipelineUse } & (
+  | { versionName: string; artifact: number }
+  | { fault: string }
+);
+
+export type ToRun =
+  /** `forget`: drop the kept indexes first. */
+  | { type: 'start'; run: number; start: RunStart; forget?: true }
+  | { type: 'cancel'; run: number; requestedBy: string | undefined }
+  | { type: 'answer'; run: number; id: number; value: unknown }
+  /** `isPermanent`: a question in the same words would be refused again. */
+  | { type: 'refusal'; run: number; id: number; message: string; isPermanent?: true }
+  /** `script`: the id of the message that started it. */
+  | { type: 'script-line'; run: number; script: number; stream: ScriptStream; line: string }
+  | { type: 'script-request'; run: number; script: number; request: number; asked: SentRequest };
+
+/** A call of the run that the agent answers with the id of its message. */
+export interface Questions {
+  execute: { asked: { sql: string; session?: number }; answer: { rowCount: number } };
+  query: {
+    asked: { sql: string; maxRows: number; session?: number };
+    /** The JSON of columns and rows. */
+    answer: string;
+  };
+  /** The value of a secret reference. */
+  secret: { asked: { name: string }; answer: string };
+  /** From now on the SQL and the files of the run go to a scratch database and its folder. */
+  scratch: { asked: Record<never, never>; answer: undefined };
+  script: { asked: { job: ScriptJob }; answer: ScriptEnd };
+  /** A file of an artifact, by the artifact's place in the start. */
+  'artifact-text': { asked: { artifact: number; path: string }; answer: string };
+  'artifact-file': { asked: { artifact: number; path: string }; answer: FileDescription };
+  /** Opens an endpoint for calls. The answer is its number. */
+  'connector-open': { asked: AskedEndpoint; answer: number };
+  'connector-page': { asked: { call: number; page: Omit<PageRequest, 'number'> }; answer: AnsweredPage };
+  'connector-close': { asked: { call: number }; answer: undefined };
+  'file-find': { asked: { path: string }; answer: string };
+  'file-text': { asked: { path: string }; answer: string };
+  'file-list': { asked: { folder: string; recursive: boolean }; answer: string[] | undefined };
+  'file-descriptions': { asked: { folder: string; paths: readonly string[] }; answer: FileDescription[] };
+  'file-begin': { asked: { path: string }; answer: string };
+  /** More text at the end of a file that is being written. */
+  'file-append': { asked: { partial: string; text: string }; answer: undefined };
+  'file-end': { asked: { partial: string; isComplete: boolean }; answer: undefined };
+}
+
+export type QuestionName = keyof Questions;
+export type Question = {
+  [Name in QuestionName]: { type: Name; run: number; id: number } & Questions[Name]['asked'];
+}[QuestionName];
+
+export type FromRun =
+  /** The process has loaded its code and dropped its rights. */
+  | { type: 'ready' }
+  /** In their order. */
+  | { type: 'several'; messages: readonly OfRun[] }
+  | OfRun;
+
+export type OfRun =
+  /** Sent every second of a run. Silence means that an expression blocks the process past its own time limit. */
+  | { type: 'alive'; run: number }
+  | Question
+  /** Ends the statement or script that the message `asked` started. It is then answered as failed. */
+  | { type: 'interrupt'; run: number; asked: number }
+  | { type: 'script-answer'; run: number; request: number; json: string }
+  | { type: 'script-refusal'; run: number; request: number; message: string }
+  | { type: 'step'; run: number; step: Step }
+  | { type: 'line'; run: number; line: string; source: LogSource; timestamp: string }
+  | { type: 'variables'; run: number; variables: RunVariables }
+  /** `faults`: why the process should do no other run. */
+  | { type: 'finished'; run: number; outcome: RunOutcome; faults: readonly string[] };
