@@ -12,6 +12,7 @@ import { artifactOperations } from './artifact/artifact.ts';
 import { artifactUploadOperations } from './artifact/artifact-upload.ts';
 import { backfillOperations } from './backfill/backfill.ts';
 import { connectionOperations } from './connection/connection.ts';
+import { connectionTestOperations } from './connection/connection-test.ts';
 import { dataPlatformConnectionOperations } from './connection/data-platform-connection.ts';
 import { connectorOauthOperations } from './connector-oauth/connector-oauth.ts';
 import { connectorProfileOperations } from './connector-profile/connector-profile.ts';
@@ -84,6 +85,7 @@ export * from './artifact/artifact-upload.ts';
 export * from './artifact/asset-path.ts';
 export * from './backfill/backfill.ts';
 export * from './connection/connection.ts';
+export * from './connection/connection-test.ts';
 export * from './connection/data-platform-connection.ts';
 export * from './connector-oauth/connector-oauth.ts';
 export * from './connector-profile/connector-profile.ts';
@@ -152,6 +154,7 @@ export const operationLists = [
   artifactUploadOperations,
   backfillOperations,
   connectionOperations,
+  connectionTestOperations,
   dataPlatformConnectionOperations,
   connectorOauthOperations,
   connectorProfileOperations,

@@ -6,7 +6,14 @@ import { sqlDialects } from '../project/project.ts';
 import { VariableBehaviour, VariableType, VariableValue } from '../variable/variable-value.ts';
 
 /** The warehouses of projects (project.ts), in the protocol's words. */
-export const warehouseKinds = ['duckdb', 'snowflake', 'redshift', 'postgres'] as const;
+export const warehouseKinds = [
+  'duckdb',
+  'snowflake',
+  'redshift',
+  'postgres',
+  'databricks',
+  'bigquery',
+] as const;
 
 export const ProjectVariable = Type.Object({
   name: Name,
