@@ -1,7 +1,7 @@
 /** Runs of pipelines with connectors in real processes, as the agent starts them. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Step, WorkOf } from '@headgate/contract';
+import type { ProjectWarehouse, Step, WorkOf } from '@headgate/contract';
 import { parseEgressAllow } from '@headgate/contract/egress';
 import { Secret } from '@headgate/contract/without-schemas';
 import type { ArtifactCache } from '../artifacts/artifact-cache.ts';
@@ -13,7 +13,7 @@ import { removeTree } from '../host/folders.ts';
 import { prepareRunCode } from '../pool/run-code.ts';
 import { createRunPool } from '../pool/run-pool.ts';
 import type { Outcome } from '../session/outbox.ts';
-import type { WarehouseConnection } from '../warehouses/warehouse.ts';
+import type { ServedDriver, WarehouseConnection } from '../warehouses/warehouse.ts';
 import {
   createTestDriver,
   createTestWarehouses,
@@ -36,9 +36,10 @@ export interface ConnectorScene {
 
 const refuse = () => Promise.reject(new Error('not in these tests'));
 
-/** @param secrets the project's secret references, by name */
+/** @param secrets the project's secret references, by name. @param other the warehouse of the project */
 export async function openConnectorScene(
   secrets: ReadonlyMap<string, string> = new Map(),
+  other: { postgres?: ServedDriver; warehouse: ProjectWarehouse } = { warehouse: { kind: 'duckdb' } },
 ): Promise<ConnectorScene> {
   const { root, folders } = makeWarehouseFolders();
   mkdirSync(folders.temporary, { recursive: true });
@@ -82,7 +83,10 @@ export async function openConnectorScene(
         runPool,
         folders,
         artifacts: publish(files),
-        warehouses: createTestWarehouses(driver),
+        warehouses: {
+          ...createTestWarehouses(driver),
+          ...(other.postgres === undefined ? {} : { postgres: other.postgres }),
+        },
         scripts: { run: refuse },
         secretReferences: { read: async (_work, name) => new Secret(secrets.get(name) ?? '') },
         connectors,
@@ -91,7 +95,7 @@ export async function openConnectorScene(
       const steps = new Map<string, Step>();
       let mask = (text: string) => text;
       const never = new AbortController().signal;
-      const outcome = await handle(createWork(pipelineName, published), {
+      const outcome = await handle(createWork(pipelineName, published, other.warehouse), {
         reportStarted: async () => undefined,
         step: (step) => void steps.set(step.stepId, step),
         tested: () => undefined,
@@ -116,7 +120,11 @@ export async function openConnectorScene(
   };
 }
 
-function createWork(pipelineName: string, published: number): WorkOf<'pipeline-execution'> {
+function createWork(
+  pipelineName: string,
+  published: number,
+  warehouse: ProjectWarehouse,
+): WorkOf<'pipeline-execution'> {
   return {
     workId: '22222222-2222-4222-8222-222222222222',
     epoch: 1,
@@ -132,7 +140,7 @@ function createWork(pipelineName: string, published: number): WorkOf<'pipeline-e
       scalarVariables: {},
       gridVariables: {},
       timeLimitSeconds: 600,
-      warehouse: { kind: 'duckdb' },
+      warehouse,
     } as unknown as WorkOf<'pipeline-execution'>['payload'],
   };
 }

@@ -222,6 +222,7 @@ const common = {
   cast,
   fitValue,
   listWiderTypes,
+  label: () => '',
   namesAllColumns: false,
   enforcesKeys: false,
   ...shapeRows(name, quoteText),

@@ -24,7 +24,7 @@ export interface Session extends Omit<Warehouse, 'execute' | 'query'> {
   /** Runs a transaction alone. It is rolled back if `work` throws. */
   transact<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
   /** The same session. `onStatement` gets each statement of a component before it runs. */
-  watch(onStatement: (sql: string) => void): Session;
+  watch(onStatement: (sql: string) => void, label?: string): Session;
   /** The same session. When `signal` is aborted, a running statement is interrupted and no other one starts. */
   limit(signal: AbortSignal): Session;
   /** The same session, for the statements of one of several concurrent iterations. */
@@ -60,27 +60,27 @@ export function createSession(warehouse: Warehouse, sessions: number): Session {
       },
     };
   }
-  return createView({ onStatement: () => undefined, signal: undefined, path: [] });
+  return createView({ onStatement: () => undefined, label: '', signal: undefined, path: [] });
 
   function createView(view: View): Session {
-    const { onStatement, signal, path } = view;
+    const { onStatement, label, signal, path } = view;
     const watched: Warehouse = {
       async execute(sql, session) {
         signal?.throwIfAborted();
         state.pass(sql, path);
         onStatement(sql);
-        return keepStatement(sql, () => warehouse.execute(sql, session, signal));
+        return keepStatement(sql, () => warehouse.execute(`${label}${sql}`, session, signal));
       },
       async query(sql, maxRows, session) {
         signal?.throwIfAborted();
         state.pass(sql, path);
         onStatement(sql);
-        return keepStatement(sql, () => warehouse.query(sql, maxRows, session, signal));
+        return keepStatement(sql, () => warehouse.query(`${label}${sql}`, maxRows, session, signal));
       },
     };
     return {
       ...createStatements(warehouse, watched, createTurnTaking(signal)),
-      watch: (next) => createView({ ...view, onStatement: next }),
+      watch: (next, nextLabel = '') => createView({ ...view, onStatement: next, label: nextLabel }),
       limit: (next) => createView({ ...view, signal: next }),
       enterIteration: () => createView({ ...view, path: [...path, {}] }),
     };
@@ -90,6 +90,8 @@ export function createSession(warehouse: Warehouse, sessions: number): Session {
 /** For whom a session is used. */
 interface View {
   readonly onStatement: (sql: string) => void;
+  /** A comment before each statement of a component, or ''. */
+  readonly label: string;
   readonly signal: AbortSignal | undefined;
   readonly path: IterationPath;
 }

@@ -33,7 +33,7 @@ export function describeStatementError(failure: unknown, sql: string): Error {
   if (detail !== undefined) parts.push(detail);
   if (hint !== undefined) parts.push(`Hint: ${hint}`);
   const place = position === undefined ? '' : renderPlace(sql, Number(position));
-  return new Error(`${parts.join('\n')}${place}`, { cause: failure });
+  return new Error(`${parts.join('\n')}${place}`);
 }
 
 /** `invalid input syntax for type boolean: "headgate: …"` */

@@ -169,6 +169,8 @@ export interface Dialect {
   readonly enforcesKeys: boolean;
   /** Whether what changes who may read has no effect. Else it is refused. */
   readonly ignoresAccess: boolean;
+  /** A comment that names a component to those who watch the warehouse; '' if nobody does. */
+  label(component: string): string;
   name(identifier: string): string;
   literal(value: ExpressionValue): string;
   /** @throws SqlError listing the known types */

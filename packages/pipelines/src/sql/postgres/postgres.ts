@@ -81,6 +81,10 @@ export function createPostgres({ schema: defaultSchema }: PostgresPlace): Dialec
 
   return {
     user: createPlainSql('postgres'),
+    label: (component) =>
+      `/* ${refuseNul(component)
+        .replaceAll(/[*/\s]+/g, ' ')
+        .trim()} */ `,
     namesAllColumns: true,
     enforcesKeys: true,
     ignoresAccess: false,
