@@ -21,7 +21,7 @@ const ORDERS: readonly FolderOrder[] = [
   { base: 'packages/pipelines/src/components', folders: ['definition'], files: 'last' },
   {
     base: 'packages/pipelines/src/sql',
-    folders: ['tokens', 'dialect', 'functions', 'rewrite', 'statements'],
+    folders: ['tokens', 'dialect', 'postgres', 'functions', 'rewrite', 'statements'],
     files: 'last',
   },
   { base: 'packages/pipelines/src/connectors', folders: ['load'], files: 'first' },
@@ -30,7 +30,7 @@ const ORDERS: readonly FolderOrder[] = [
     folders: ['ports', 'session', 'files', 'context', 'endpoints', 'actions', 'run', 'process'],
     files: 'last',
   },
-  { base: 'packages/agent/src/warehouses', folders: ['statements', 'scratch'], files: 'last' },
+  { base: 'packages/agent/src/warehouses', folders: ['statements', 'scratch', 'postgres'], files: 'last' },
   {
     base: `${SERVER}/kernel`,
     folders: ['threads', 'http', 'database', 'security', 'endpoint', 'work', 'retention', 'slice'],

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { parseEgressAllow } from '@headgate/contract/egress';
 import { Secret } from '@headgate/contract/without-schemas';
 import pg from 'pg';
-import { createPostgresDriver } from '../warehouses/postgres/postgres.ts';
+import { createPostgresDriver } from '../warehouses/postgres.ts';
 import type { ServedDriver, ServedTarget } from '../warehouses/warehouse.ts';
 
 export interface TestPostgres {

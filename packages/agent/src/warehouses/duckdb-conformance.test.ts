@@ -1,6 +1,6 @@
 import { removeTree } from '../host/folders.ts';
+import { testWarehouse } from '../testing/warehouse-conformance.ts';
 import { createScratchFixture } from './scratch/duckdb-scratch-fixture.ts';
-import { testWarehouse } from './warehouse-conformance.ts';
 
 testWarehouse('DuckDB', async () => {
   const { driver, place, root } = await createScratchFixture();

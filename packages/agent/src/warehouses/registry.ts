@@ -10,9 +10,7 @@ export function createWarehouses(settings: WarehouseSettings, allow: EgressAllow
 export function createLazyPostgres(allow: EgressAllow): ServedDriver {
   let loaded: Promise<ServedDriver> | undefined;
   const load = () => {
-    loaded ??= import('./postgres/postgres.ts').then(({ createPostgresDriver }) =>
-      createPostgresDriver({ allow }),
-    );
+    loaded ??= import('./postgres.ts').then(({ createPostgresDriver }) => createPostgresDriver({ allow }));
     return loaded;
   };
   return {

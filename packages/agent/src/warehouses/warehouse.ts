@@ -1,7 +1,7 @@
 /**
  * The databases in which runs execute SQL. A kind of warehouse is a file with a driver, listed in `registry.ts`: a
  * `WarehouseDriver` for the embedded one, which keeps a database for each environment, or a `ServedDriver` for one that
- * is reached over the network. A run has a connection for each of its sessions. `warehouse-conformance.ts` says what
+ * is reached over the network. A run has a connection for each of its sessions. `testing/warehouse-conformance.ts` says what
  * connections of all kinds have in common.
  */
 

@@ -1,7 +1,7 @@
 /** What connections to all kinds of warehouse have in common. The tests of each kind run this suite. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import type { ReadingConnection, WarehouseConnection } from './warehouse.ts';
+import type { ReadingConnection, WarehouseConnection } from '../warehouses/warehouse.ts';
 
 export interface TestedWarehouse {
   connect(): Promise<WarehouseConnection>;

@@ -9,13 +9,13 @@ import {
   type TableCreation,
   type TableReference,
   type TextMatch,
-} from '../dialect/dialect.ts';
-import { createPlainSql } from '../rewriter.ts';
-import { isDefaultName } from '../tokens/names.ts';
-import { quoteNames, quoteText } from '../tokens/tokens.ts';
-import { createPostgresShapes } from './postgres-shapes.ts';
-import { postgresType } from './postgres-types.ts';
-import { raisedMark } from './raised-mark.ts';
+} from './dialect/dialect.ts';
+import { createPostgresShapes } from './postgres/postgres-shapes.ts';
+import { postgresType } from './postgres/postgres-types.ts';
+import { raisedMark } from './postgres/raised-mark.ts';
+import { createPlainSql } from './rewriter.ts';
+import { isDefaultName } from './tokens/names.ts';
+import { quoteNames, quoteText } from './tokens/tokens.ts';
 
 /** What a name without a schema means. */
 export interface PostgresPlace {

@@ -3,17 +3,17 @@
  * processes of runs have no network.
  */
 import { createEgress, type EgressAllow, type Resolve } from '@headgate/contract/egress';
-import { leavesState } from '../session-state.ts';
+import { type PostgresAccess, readPostgresAccess } from './postgres/postgres-access.ts';
+import { openSession } from './postgres/postgres-connect.ts';
+import { PostgresSession } from './postgres/postgres-session.ts';
+import { leavesState } from './session-state.ts';
 import type {
   ReadingConnection,
   ReadRows,
   ServedDriver,
   ServedTarget,
   WarehouseConnection,
-} from '../warehouse.ts';
-import { type PostgresAccess, readPostgresAccess } from './postgres-access.ts';
-import { openSession } from './postgres-connect.ts';
-import { PostgresSession } from './postgres-session.ts';
+} from './warehouse.ts';
 
 /** Bytes of text that one query may return. */
 const resultLimit = 64 * 1024 * 1024;
