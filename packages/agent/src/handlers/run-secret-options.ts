@@ -11,7 +11,7 @@ export function createSecretOptions(
   place: { projectId: string; environmentName: string },
   context: Pick<WorkContext, 'kill' | 'conceal'>,
   dependencies: ConnectorDependencies,
-): Pick<RunOptions, 'readSecret' | 'conceal' | 'openEndpoint'> & {
+): Pick<RunOptions, 'readSecret' | 'conceal' | 'openEndpoint' | 'download'> & {
   /** Of the connection to the warehouse. */
   readWarehouseSecret(name: string, key?: string): Promise<Secret>;
 } {
@@ -30,5 +30,6 @@ export function createSecretOptions(
     readWarehouseSecret: readSecret,
     conceal: (text) => masking.conceal(text),
     openEndpoint: (opened) => connectors.open(opened, use),
+    download: connectors.download,
   };
 }

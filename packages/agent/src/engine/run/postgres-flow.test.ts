@@ -8,7 +8,7 @@ import { createFlow, readTable } from './flow-fixture.ts';
 const postgres = await createTestPostgres();
 const connection = await postgres.driver.connect(postgres.target);
 const duckdb = await createFlow();
-const other = await createFixture(undefined, undefined, connection);
+const other = await createFixture(undefined, undefined, undefined, connection);
 after(async () => {
   duckdb.dispose();
   other.dispose();
