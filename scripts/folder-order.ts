@@ -22,7 +22,7 @@ const ORDERS: readonly FolderOrder[] = [
   { base: 'packages/pipelines/src/rules', folders: ['facts', 'builtin'], files: 'last' },
   {
     base: 'packages/pipelines/src/sql',
-    folders: ['tokens', 'dialect', 'functions', 'rewrite', 'statements'],
+    folders: ['tokens', 'dialect', 'postgres', 'functions', 'rewrite', 'statements'],
     files: 'last',
   },
   { base: 'packages/pipelines/src/lineage', folders: ['query'], files: 'last' },
@@ -32,7 +32,7 @@ const ORDERS: readonly FolderOrder[] = [
     folders: ['ports', 'session', 'files', 'context', 'endpoints', 'actions', 'run', 'process'],
     files: 'last',
   },
-  { base: 'packages/agent/src/warehouses', folders: ['statements', 'scratch'], files: 'last' },
+  { base: 'packages/agent/src/warehouses', folders: ['statements', 'scratch', 'postgres'], files: 'last' },
   {
     base: `${SERVER}/kernel`,
     folders: ['threads', 'http', 'database', 'security', 'endpoint', 'retention', 'work', 'slice'],

@@ -63,13 +63,14 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
   const lock = await lockFolder(folders.lock, lockWaitMilliseconds, stopping);
   const confinement = await openConfinement(log);
   const code = await prepareRunCode(folders.code);
-  const warehouses = createWarehouses({
+  const settings = {
     folders,
     confinement,
     bounds: config.warehouse,
     concurrency: config.concurrency + config.shortConcurrency,
     log,
-  });
+  };
+  const warehouses = createWarehouses(settings, config.egressAllow);
   const watch = watchLoop(log);
   const lineage = createLineage();
   let runPool: RunPool | undefined;
@@ -143,7 +144,7 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
   } finally {
     await runPool?.close();
     await lineage.close();
-    await Promise.all(Object.values(warehouses).map((warehouse) => warehouse.close()));
+    await warehouses.duckdb.close();
     await confinement.close();
     watch.stop();
     await lock.release();

@@ -13,6 +13,7 @@ import { artifactUploadOperations } from './artifact/artifact-upload.ts';
 import { backfillOperations } from './backfill/backfill.ts';
 import { budgetOperations } from './budget/budget.ts';
 import { connectionOperations } from './connection/connection.ts';
+import { connectionTestOperations } from './connection/connection-test.ts';
 import { dataPlatformConnectionOperations } from './connection/data-platform-connection.ts';
 import { connectorOauthOperations } from './connector-oauth/connector-oauth.ts';
 import { connectorProfileOperations } from './connector-profile/connector-profile.ts';
@@ -91,6 +92,7 @@ export * from './artifact/asset-path.ts';
 export * from './backfill/backfill.ts';
 export * from './budget/budget.ts';
 export * from './connection/connection.ts';
+export * from './connection/connection-test.ts';
 export * from './connection/data-platform-connection.ts';
 export * from './connector-oauth/connector-oauth.ts';
 export * from './connector-profile/connector-profile.ts';
@@ -164,6 +166,7 @@ export const operationLists = [
   backfillOperations,
   budgetOperations,
   connectionOperations,
+  connectionTestOperations,
   dataPlatformConnectionOperations,
   connectorOauthOperations,
   connectorProfileOperations,

@@ -233,6 +233,7 @@ export {
 } from './sql/dialect/keys.ts';
 export { createDuckdb, duckdb } from './sql/duckdb.ts';
 export { environmentDefaults } from './sql/environment-defaults.ts';
+export { createPostgres } from './sql/postgres.ts';
 export { rowCountsRelation } from './sql/rewrite/information-schema.ts';
 export { createUserSql, type SqlRewriter, sqlRewriter } from './sql/rewriter.ts';
 export type { SqlRules } from './sql/tokens/names.ts';

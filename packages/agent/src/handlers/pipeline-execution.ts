@@ -7,7 +7,7 @@ import type { AgentConfig } from '../config.ts';
 import type { Connectors } from '../connectors/connectors.ts';
 import { sessionLimit } from '../engine/ports/run-messages.ts';
 import { followSignals } from '../followed-signals.ts';
-import { type EnvironmentPlace, type Folders, makePrivateFolder } from '../host/folders.ts';
+import { type Folders, makePrivateFolder } from '../host/folders.ts';
 import type { Lineage, RunLineage } from '../lineage/lineage.ts';
 import { createOrderedReports } from '../lineage/ordered-reports.ts';
 import type { Log } from '../log.ts';
@@ -15,14 +15,17 @@ import type { RunPool } from '../pool/run-pool.ts';
 import type { Scripts } from '../scripts/scripts.ts';
 import type { SecretReferences } from '../secrets/secret-references.ts';
 import type { Outcome } from '../session/outbox.ts';
-import { createUnusableWarehouse } from '../warehouses/registry.ts';
-import type { WarehouseConnection, WarehouseDriver, WarehouseKind } from '../warehouses/warehouse.ts';
+import type { WarehouseConnection, Warehouses } from '../warehouses/warehouse.ts';
 import { acquireArtifacts } from './acquired-artifacts.ts';
 import type { Handler, WorkContext } from './handler.ts';
 import { createSecretOptions } from './run-secret-options.ts';
 import { openScratchConnection } from './scratch-connection.ts';
 import { readSqlRules } from './sql-rules.ts';
 import { limitTime } from './time-limit.ts';
+import { describeTestRefusal, describeWarehouse, openWorkWarehouse } from './work-warehouse.ts';
+
+/** In the catalog of a server, the columns of tables are not looked up: what depends on them is a gap. */
+const findNoColumns = async () => JSON.stringify({ columns: [], rows: [] });
 
 /** The last one is free unless many branches of the run use the warehouse. */
 const lineageSession = sessionLimit - 1;
@@ -32,7 +35,7 @@ export interface PipelineExecutionDependencies {
   runPool: RunPool;
   folders: Folders;
   artifacts: ArtifactCache;
-  warehouses: Record<WarehouseKind, WarehouseDriver>;
+  warehouses: Warehouses;
   secretReferences: SecretReferences;
   connectors: Connectors;
   lineage: Lineage;
@@ -66,14 +69,18 @@ async function run(
   try {
     const filesFolder = await makePrivateFolder(folders.files(place));
     const { kind } = payload.warehouse;
-    const driver = kind === 'duckdb' ? warehouses[kind] : undefined;
-    const warehouse = createSwitchingWarehouse(
-      driver === undefined ? createUnusableWarehouse(kind) : createRunSessions(driver, place),
-    );
+    const secrets = createSecretOptions(work, place, context, dependencies);
+    const opened = openWorkWarehouse(warehouses, {
+      warehouse: payload.warehouse,
+      place,
+      id: payload.pipelineExecutionId,
+      readSecret: secrets.readWarehouseSecret,
+    });
+    const warehouse = createSwitchingWarehouse(createRunSessions(opened.connect));
     const lineage = dependencies.lineage.open(
       [projectId, environmentName, generation].join(' '),
       filesFolder,
-      (sql, maxRows) => warehouse.queryText(sql, maxRows, lineageSession),
+      kind === 'duckdb' ? (sql, maxRows) => warehouse.queryText(sql, maxRows, lineageSession) : findNoColumns,
     );
     const reports = createOrderedReports(context.step, lineage);
     let isTest = false;
@@ -91,7 +98,7 @@ async function run(
           ...place,
           pipelineName: payload.pipelineName,
           versionName: payload.versionName,
-          warehouse: kind.toUpperCase(),
+          ...describeWarehouse(kind, opened),
           sql: readSqlRules(payload.warehouse, place.environmentName),
           variables: payload.variables,
           scalarVariables: payload.scalarVariables,
@@ -104,15 +111,14 @@ async function run(
         files: { filesFolder },
         warehouse: watchStatements(warehouse, lineage),
         async enterScratch() {
-          if (driver === undefined)
-            throw new Error(`a test needs a warehouse that this agent supports, not ${kind}`);
-          const scratch = await openScratchConnection(driver, folders, place, randomUUID());
+          if (kind !== 'duckdb') throw new Error(describeTestRefusal(kind));
+          const scratch = await openScratchConnection(warehouses[kind], folders, place, randomUUID());
           await warehouse.switchTo(scratch);
           isTest = true;
           return scratch.filesFolder;
         },
         runScript: (job, events, kill) => scripts.run(job, { ...place, share, isTest }, events, kill),
-        ...createSecretOptions(work, place, context, dependencies),
+        ...secrets,
         cancel: context.cancel,
         kill: context.kill,
         onStep: reports.addStep,
@@ -153,17 +159,14 @@ function createCancelledOutcome({ cancel }: WorkContext): Outcome {
 }
 
 /** A connection for each session of a run. Each connects at its first statement: many runs need no warehouse. */
-export function createRunSessions(
-  driver: Pick<WarehouseDriver, 'connect'>,
-  place: EnvironmentPlace,
-): WarehouseConnection {
+export function createRunSessions(open: () => Promise<WarehouseConnection>): WarehouseConnection {
   const sessions = new Map<number, Promise<WarehouseConnection>>();
   let isClosed = false;
   function connect(session = 0): Promise<WarehouseConnection> {
     if (isClosed) throw new Error('this connection to the warehouse is closed');
     if (!(Number.isInteger(session) && session >= 0 && session < sessionLimit))
       throw new Error(`a run has no session ${session} with its warehouse`);
-    const connected = sessions.get(session) ?? driver.connect(place);
+    const connected = sessions.get(session) ?? open();
     sessions.set(session, connected);
     // The next statement tries again.
     connected.catch(() => sessions.delete(session));

@@ -1,3 +1,4 @@
+import { createConnectionTestHandler } from './connection-test.ts';
 import { createConnectorAuthorizationHandler } from './connector-authorization.ts';
 import type { Handlers } from './handler.ts';
 import { createPipelineExecutionHandler, type PipelineExecutionDependencies } from './pipeline-execution.ts';
@@ -22,6 +23,7 @@ export function createHandlers(dependencies: HandlerDependencies): Handlers {
       const { createConnectorTestHandler } = await import('./connector-test.ts');
       return createConnectorTestHandler(dependencies)(work, context);
     },
+    'connection-test': createConnectionTestHandler(dependencies),
     'connector-authorization': createConnectorAuthorizationHandler(dependencies),
   };
 }

@@ -1,3 +1,4 @@
+import type { Secret } from '@headgate/contract';
 import type { RunOptions } from '../pool/run-options.ts';
 import { Masking } from '../secrets/masking.ts';
 import type { WorkKey } from '../session/outbox.ts';
@@ -10,18 +11,23 @@ export function createSecretOptions(
   place: { projectId: string; environmentName: string },
   context: Pick<WorkContext, 'kill' | 'conceal'>,
   dependencies: ConnectorDependencies,
-): Pick<RunOptions, 'readSecret' | 'conceal' | 'openEndpoint' | 'download'> {
+): Pick<RunOptions, 'readSecret' | 'conceal' | 'openEndpoint' | 'download'> & {
+  /** Of the connection to the warehouse. */
+  readWarehouseSecret(name: string, key?: string): Promise<Secret>;
+} {
   const { secretReferences, connectors, log } = dependencies;
   const masking = new Masking();
   const use = createConnectorUse(work, place, context, dependencies, masking);
+  async function readSecret(name: string, key?: string): Promise<Secret> {
+    const secret = await secretReferences.read(work, name, context.kill, key);
+    log.info('secret read for a run', { workId: work.workId, secretReference: name });
+    masking.add(secret);
+    context.conceal((text) => masking.mask(text));
+    return secret;
+  }
   return {
-    async readSecret(name) {
-      const secret = await secretReferences.read(work, name, context.kill);
-      log.info('secret read for a run', { workId: work.workId, secretReference: name });
-      masking.add(secret);
-      context.conceal((text) => masking.mask(text));
-      return secret;
-    },
+    readSecret: (name) => readSecret(name),
+    readWarehouseSecret: readSecret,
     conceal: (text) => masking.conceal(text),
     openEndpoint: (opened) => connectors.open(opened, use),
     download: connectors.download,

@@ -46,7 +46,7 @@ async function iterate(...sqlScripts: string[]) {
   };
   const rows = Array.from({ length: count }, (_, index) => [index]);
   const pipeline = renderOrchestration(components, { n: number('0'), rows: grid({ n: 'NUMBER' }, rows) });
-  const warehouse = createRunSessions(scratch.driver, scratch.place);
+  const warehouse = createRunSessions(() => scratch.driver.connect(scratch.place));
   const sessions = new Set<number>();
   try {
     const outcome = await pool.run(pipeline, {

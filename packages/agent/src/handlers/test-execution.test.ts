@@ -11,6 +11,7 @@ import { createFolders, removeTree } from '../host/folders.ts';
 import { createLog } from '../log.ts';
 import { prepareRunCode } from '../pool/run-code.ts';
 import { createRunPool } from '../pool/run-pool.ts';
+import { createTestWarehouses } from '../testing/warehouse.ts';
 import { createScratchFixture } from '../warehouses/scratch/duckdb-scratch-fixture.ts';
 import { createPipelineExecutionHandler, type PipelineExecutionDependencies } from './pipeline-execution.ts';
 import { createTestExecutionHandler } from './test-execution.ts';
@@ -73,7 +74,7 @@ async function createDependencies(pipelines: Record<string, string>): Promise<Pi
     runPool,
     folders,
     artifacts: publish(pipelines),
-    warehouses: { duckdb: fixture.driver },
+    warehouses: createTestWarehouses(fixture.driver),
     scripts: { run: async () => assert.fail('no script in these tests') },
     secretReferences: { read: async () => new Secret('canary-of-a-secret') },
     lineage: {

@@ -14,6 +14,7 @@ import { createSecretOptions } from './run-secret-options.ts';
 import { openScratchConnection } from './scratch-connection.ts';
 import { readSqlRules } from './sql-rules.ts';
 import { limitTime } from './time-limit.ts';
+import { describeTestRefusal } from './work-warehouse.ts';
 
 type TestWork = WorkOf<'test-execution'>;
 
@@ -88,7 +89,7 @@ async function runTest(
   if (kind !== 'duckdb')
     return {
       status: 'ERRORED',
-      message: `this agent does not support the project's warehouse, ${kind}: run the tests in a project with a supported warehouse`,
+      message: describeTestRefusal(kind),
     };
   const { projectId, environmentName, generation } = payload;
   const place = { projectId, environmentName, generation };

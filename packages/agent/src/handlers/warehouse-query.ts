@@ -2,28 +2,38 @@
 import { followSignals } from '../followed-signals.ts';
 import { getReason } from '../log.ts';
 import { cleanText } from '../session/clean-text.ts';
-import type { ReadRows, WarehouseDriver, WarehouseKind } from '../warehouses/warehouse.ts';
+import type { ReadRows, Warehouses } from '../warehouses/warehouse.ts';
+import type { ConnectorDependencies } from './connector-options.ts';
 import type { Handler } from './handler.ts';
+import { createSecretOptions } from './run-secret-options.ts';
 import { readSqlRules } from './sql-rules.ts';
+import { openWorkWarehouse } from './work-warehouse.ts';
 
-export interface WarehouseQueryDependencies {
-  warehouses: Record<WarehouseKind, WarehouseDriver>;
+export interface WarehouseQueryDependencies extends ConnectorDependencies {
+  warehouses: Warehouses;
 }
 
 const messageLimit = 5_000;
 
-export function createWarehouseQueryHandler({
-  warehouses,
-}: WarehouseQueryDependencies): Handler<'warehouse-query'> {
-  return async ({ payload }, { kill, cancel }) => {
+export function createWarehouseQueryHandler(
+  dependencies: WarehouseQueryDependencies,
+): Handler<'warehouse-query'> {
+  return async (work, context) => {
+    const { payload } = work;
+    const { kill, cancel } = context;
     const { projectId, environmentName, generation, sql, maxRows, maxBytes, seconds } = payload;
-    const { kind } = payload.warehouse;
-    if (kind !== 'duckdb')
-      return { status: 'FAILED', message: `this agent does not support the project's warehouse, ${kind}` };
     const late = AbortSignal.timeout(seconds * 1_000);
     const { controller, release } = followSignals([kill, cancel, late]);
     try {
-      const connection = await warehouses[kind].connectReading({ projectId, environmentName, generation });
+      const place = { projectId, environmentName, generation };
+      const { readWarehouseSecret: readSecret } = createSecretOptions(work, place, context, dependencies);
+      const opened = openWorkWarehouse(dependencies.warehouses, {
+        warehouse: payload.warehouse,
+        place,
+        id: work.workId,
+        readSecret,
+      });
+      const connection = await opened.connectReading();
       try {
         const found = await connection.read(
           sql,

@@ -10,13 +10,13 @@ import { askedProjectLimit } from '@headgate/contract/without-schemas';
 import { type EnvironmentPlace, type Folders, readGeneration, removeTree } from '../host/folders.ts';
 import { getReason, type Log } from '../log.ts';
 import type { Time } from '../time.ts';
-import type { WarehouseDriver, WarehouseKind } from '../warehouses/warehouse.ts';
+import type { WarehouseDriver } from '../warehouses/warehouse.ts';
 import { type ControlPlane, ControlPlaneError } from './control-plane.ts';
 
 export interface DeletedEnvironmentsOptions {
   controlPlane: Pick<ControlPlane, 'deletedEnvironments'>;
   folders: Folders;
-  warehouses: Record<WarehouseKind, Pick<WarehouseDriver, 'remove'>>;
+  warehouses: { duckdb: Pick<WarehouseDriver, 'remove'> };
   log: Log;
 }
 

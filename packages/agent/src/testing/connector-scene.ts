@@ -1,7 +1,7 @@
 /** Runs of pipelines with connectors in real processes, as the agent starts them. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Step, StepLineage, WorkOf } from '@headgate/contract';
+import type { ProjectWarehouse, Step, StepLineage, WorkOf } from '@headgate/contract';
 import { parseEgressAllow } from '@headgate/contract/egress';
 import { Secret } from '@headgate/contract/without-schemas';
 import type { ArtifactCache } from '../artifacts/artifact-cache.ts';
@@ -14,8 +14,14 @@ import { createLineage, type Lineage } from '../lineage/lineage.ts';
 import { prepareRunCode } from '../pool/run-code.ts';
 import { createRunPool } from '../pool/run-pool.ts';
 import type { Outcome } from '../session/outbox.ts';
-import type { WarehouseConnection } from '../warehouses/warehouse.ts';
-import { createTestDriver, errorLog, makeWarehouseFolders, testPlace } from './warehouse.ts';
+import type { ServedDriver, WarehouseConnection } from '../warehouses/warehouse.ts';
+import {
+  createTestDriver,
+  createTestWarehouses,
+  errorLog,
+  makeWarehouseFolders,
+  testPlace,
+} from './warehouse.ts';
 
 export interface ConnectorScene {
   /** A connection of its own to the environment's database. */
@@ -34,10 +40,12 @@ const refuse = () => Promise.reject(new Error('not in these tests'));
 /**
  * @param secrets the project's secret references, by name
  * @param lineage closed with the scene
+ * @param other the warehouse of the project
  */
 export async function openConnectorScene(
   secrets: ReadonlyMap<string, string> = new Map(),
   lineage: Lineage = createLineage(),
+  other: { postgres?: ServedDriver; warehouse: ProjectWarehouse } = { warehouse: { kind: 'duckdb' } },
 ): Promise<ConnectorScene> {
   const { root, folders } = makeWarehouseFolders();
   mkdirSync(folders.temporary, { recursive: true });
@@ -81,7 +89,10 @@ export async function openConnectorScene(
         runPool,
         folders,
         artifacts: publish(files),
-        warehouses: { duckdb: driver },
+        warehouses: {
+          ...createTestWarehouses(driver),
+          ...(other.postgres === undefined ? {} : { postgres: other.postgres }),
+        },
         scripts: { run: refuse },
         secretReferences: { read: async (_work, name) => new Secret(secrets.get(name) ?? '') },
         connectors,
@@ -92,7 +103,7 @@ export async function openConnectorScene(
       const found: StepLineage[] = [];
       let mask = (text: string) => text;
       const never = new AbortController().signal;
-      const outcome = await handle(createWork(pipelineName, published), {
+      const outcome = await handle(createWork(pipelineName, published, other.warehouse), {
         reportStarted: async () => undefined,
         step(step, of) {
           steps.set(step.stepId, step);
@@ -121,7 +132,11 @@ export async function openConnectorScene(
   };
 }
 
-function createWork(pipelineName: string, published: number): WorkOf<'pipeline-execution'> {
+function createWork(
+  pipelineName: string,
+  published: number,
+  warehouse: ProjectWarehouse,
+): WorkOf<'pipeline-execution'> {
   return {
     workId: '22222222-2222-4222-8222-222222222222',
     epoch: 1,
@@ -137,7 +152,7 @@ function createWork(pipelineName: string, published: number): WorkOf<'pipeline-e
       scalarVariables: {},
       gridVariables: {},
       timeLimitSeconds: 600,
-      warehouse: { kind: 'duckdb' },
+      warehouse,
     } as unknown as WorkOf<'pipeline-execution'>['payload'],
   };
 }

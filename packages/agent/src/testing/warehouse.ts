@@ -2,12 +2,14 @@
 import { mkdtempSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseEgressAllow } from '@headgate/contract/egress';
 import type { Confinement } from '../confinement/confinement.ts';
 import { MemoryWatch } from '../confinement/memory-watch.ts';
 import { createFolders, type Folders } from '../host/folders.ts';
 import { createLog } from '../log.ts';
 import { createDuckdbDriver } from '../warehouses/duckdb.ts';
-import type { WarehouseDriver, WarehouseSettings } from '../warehouses/warehouse.ts';
+import { createLazyPostgres } from '../warehouses/registry.ts';
+import type { WarehouseDriver, WarehouseSettings, Warehouses } from '../warehouses/warehouse.ts';
 
 export const testPlace = { projectId: '11111111-1111-4111-8111-111111111111', environmentName: 'dev' };
 
@@ -47,3 +49,9 @@ export function createTestDriver(
     log: errorLog,
   });
 }
+
+/** With DuckDB, and PostgreSQL at no address but public ones. */
+export const createTestWarehouses = (duckdb: WarehouseDriver): Warehouses => ({
+  duckdb,
+  postgres: createLazyPostgres(parseEgressAllow([])),
+});

@@ -7,11 +7,14 @@ import { after, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { SqlRules } from '@headgate/pipelines';
+import type { Connectors } from '../connectors/connectors.ts';
 import { createWarehouseQueryHandler } from '../handlers/warehouse-query.ts';
 import { getReason } from '../log.ts';
 import {
   createOpenConfinement,
   createTestDriver,
+  createTestWarehouses,
+  errorLog,
   makeWarehouseFolders,
   testPlace,
 } from '../testing/warehouse.ts';
@@ -206,7 +209,12 @@ test('a query whose time ends while it gives its rows is no success', async () =
 });
 
 test('a query that takes too long ends, and the reason says how long it may take', async () => {
-  const handler = createWarehouseQueryHandler({ warehouses: { duckdb: driver } });
+  const handler = createWarehouseQueryHandler({
+    warehouses: createTestWarehouses(driver),
+    secretReferences: { read: async () => assert.fail('no secret in these tests') },
+    connectors: { open: () => assert.fail('no endpoint') } as unknown as Connectors,
+    log: errorLog,
+  });
   const unused = () => assert.fail('a query reports nothing before its end');
   const { signal } = new AbortController();
   const context = {

@@ -1,20 +1,20 @@
+import type { EgressAllow } from '@headgate/contract/egress';
 import { createDuckdbDriver } from './duckdb.ts';
-import type { WarehouseConnection, WarehouseDriver, WarehouseKind, WarehouseSettings } from './warehouse.ts';
+import type { ServedDriver, WarehouseSettings, Warehouses } from './warehouse.ts';
 
-const drivers: Record<WarehouseKind, (settings: WarehouseSettings) => WarehouseDriver> = {
-  duckdb: createDuckdbDriver,
-};
-
-/** Stands for an unsupported warehouse. A run that needs a warehouse is refused before its first step. */
-export function createUnusableWarehouse(kind: string): WarehouseConnection {
-  const refuse = async (): Promise<never> => {
-    throw new Error(
-      `this agent does not support the project's warehouse, ${kind}: use a project with a supported warehouse`,
-    );
-  };
-  return { execute: refuse, query: refuse, queryText: refuse, close: async () => undefined };
+export function createWarehouses(settings: WarehouseSettings, allow: EgressAllow): Warehouses {
+  return { duckdb: createDuckdbDriver(settings), postgres: createLazyPostgres(allow) };
 }
 
-export function createWarehouses(settings: WarehouseSettings): Record<WarehouseKind, WarehouseDriver> {
-  return { duckdb: drivers.duckdb(settings) };
+/** Most agents have no such warehouse, so its code is loaded at the first use. */
+export function createLazyPostgres(allow: EgressAllow): ServedDriver {
+  let loaded: Promise<ServedDriver> | undefined;
+  const load = () => {
+    loaded ??= import('./postgres.ts').then(({ createPostgresDriver }) => createPostgresDriver({ allow }));
+    return loaded;
+  };
+  return {
+    connect: async (target) => (await load()).connect(target),
+    test: async (target) => (await load()).test(target),
+  };
 }

@@ -1,17 +1,17 @@
 /**
- * The databases in which runs execute SQL. A kind of warehouse is a file with a `WarehouseDriver`, listed in
- * `registry.ts`. A run has a connection for each of its sessions.
+ * The databases in which runs execute SQL. A kind of warehouse is a file with a driver, listed in `registry.ts`: a
+ * `WarehouseDriver` for the embedded one, which keeps a database for each environment, or a `ServedDriver` for one that
+ * is reached over the network. A run has a connection for each of its sessions. `testing/warehouse-conformance.ts` says what
+ * connections of all kinds have in common.
  */
 
+import type { Secret, WarehouseConnectionValues } from '@headgate/contract';
 import type { SqlRules } from '@headgate/pipelines';
 import type { WarehouseBounds } from '../config.ts';
 import type { Confinement } from '../confinement/confinement.ts';
 import type { Warehouse } from '../engine/ports/ports.ts';
 import type { EnvironmentPlace, Folders } from '../host/folders.ts';
 import type { Log } from '../log.ts';
-
-/** The kinds of warehouse that the agent supports. */
-export type WarehouseKind = 'duckdb';
 
 export interface WarehouseConnection extends Warehouse {
   /** What `query` gives, as JSON: the agent passes it on unread, because reading many rows would hold up its loop. */
@@ -58,6 +58,27 @@ export interface WarehouseDriver {
   remove(place: EnvironmentPlace): Promise<boolean>;
   /** Closes all connections and processes. Never rejects. */
   close(): Promise<void>;
+}
+
+/** What a served warehouse needs to know to connect. */
+export interface ServedTarget {
+  connection: WarehouseConnectionValues;
+  /** Names the work among the sessions of the server. */
+  tag: string;
+  /** @throws Error that names the secret reference */
+  readSecret(name: string, key?: string): Promise<Secret>;
+}
+
+export interface ServedDriver {
+  /** @throws Error with a message for the user */
+  connect(target: ServedTarget): Promise<WarehouseConnection & ReadingConnection>;
+  /** Connects and closes the connection. @throws the same */
+  test(target: ServedTarget): Promise<{ serverVersion: string }>;
+}
+
+export interface Warehouses {
+  duckdb: WarehouseDriver;
+  postgres: ServedDriver;
 }
 
 export interface WarehouseSettings {

@@ -93,6 +93,9 @@
  *   - A `connector-test` sends one request of an endpoint, and completes with `connectorTest`. A
  *     `connector-authorization` exchanges the code of an authorization; `POST /agent/v1/connector-oauths` with
  *     that work gives the code once more as long as the work is held. Tokens go to the agent's vault only.
+ *   - `warehouse.connection` of claimed work is the connection of its environment, with the overrides in place. Secrets
+ *     in it are names of secret references, which the instance reads like those of a run. A `connection-test` signs
+ *     in by such a connection, and completes with `connectionTest`.
  *   - A run or test that uses an OAuth configuration asks the server for it by name. The instance that could
  *     not get a token reports why, and the configuration shows it.
  *   - `generation` of claimed work names the data of its environment: one that was deleted and created again has
@@ -154,6 +157,7 @@ export const agentClaim = operation({
     'secret-write-claimed',
     'secret-check-claimed',
     'connector-test-claimed',
+    'connection-test-claimed',
     'connector-authorization-claimed',
     'agent-status-changed',
   ],
@@ -190,6 +194,7 @@ export const agentReport = operation({
     'secret-write-ended',
     'secret-check-ended',
     'connector-test-ended',
+    'connection-test-ended',
     'connector-authorization-ended',
   ],
 });

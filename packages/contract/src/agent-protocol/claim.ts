@@ -1,5 +1,6 @@
 /** Claims: what an agent gets to do a piece of work. */
 import { type Static, Type } from 'typebox';
+import { ConnectionTestWork } from '../connection/connection-test.ts';
 import { DateTime, mapOf, oneOf, Uuid } from '../primitives.ts';
 import { SecretWriteWork } from '../secret/secret-value.ts';
 import { SecretCheckWork } from '../secret-reference/secret-check.ts';
@@ -61,6 +62,7 @@ export const WorkItem = Type.Union([
   Type.Object({ ...claimedWork, kind: Type.Literal('secret-check'), payload: SecretCheckWork }),
   Type.Object({ ...claimedWork, kind: Type.Literal('test-execution'), payload: TestExecutionWork }),
   Type.Object({ ...claimedWork, kind: Type.Literal('warehouse-query'), payload: WarehouseQueryWork }),
+  Type.Object({ ...claimedWork, kind: Type.Literal('connection-test'), payload: ConnectionTestWork }),
   Type.Object({ ...claimedWork, kind: Type.Literal('connector-test'), payload: ConnectorTestWork }),
   Type.Object({
     ...claimedWork,

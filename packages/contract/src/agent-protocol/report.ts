@@ -1,5 +1,6 @@
 /** Reports: the start, the steps, the results of tests and the end of a piece of work. */
 import { type Static, Type } from 'typebox';
+import { ConnectionTestResult } from '../connection/connection-test.ts';
 import { named } from '../named-schema.ts';
 import { DateTime, Name, oneOf, Uuid } from '../primitives.ts';
 import { receiptLimit } from '../secret/secret-value.ts';
@@ -118,6 +119,7 @@ export const Report = Type.Union([
       ),
       checkedSecrets: Type.Optional(CheckedSecrets),
       queryResult: Type.Optional(WarehouseRows),
+      connectionTest: Type.Optional(ConnectionTestResult),
       connectorTest: Type.Optional(
         Type.String({
           maxLength: connectorTestLimit,

@@ -1,11 +1,19 @@
 /** What the payloads of all work that runs pipelines have in common. */
 import { type Static, Type } from 'typebox';
+import { ConnectionPropertyMap } from '../environment/environment-connection.ts';
 import { EnvironmentName, Generation, Name, oneOf, Uuid } from '../primitives.ts';
 import { sqlDialects } from '../project/project.ts';
 import { VariableBehaviour, VariableType, VariableValue } from '../variable/variable-value.ts';
 
 /** The warehouses of projects (project.ts), in the protocol's words. */
-export const warehouseKinds = ['duckdb', 'snowflake', 'redshift', 'postgres'] as const;
+export const warehouseKinds = [
+  'duckdb',
+  'snowflake',
+  'redshift',
+  'postgres',
+  'databricks',
+  'bigquery',
+] as const;
 
 export const ProjectVariable = Type.Object({
   name: Name,
@@ -63,6 +71,13 @@ export const SharedArtifact = Type.Object({
 /** What was chosen for a use of shared pipelines: `versionName` and `artifactDigest`, or a `fault`. */
 export type SharedArtifact = Static<typeof SharedArtifact>;
 
+/** The connection of an environment to its warehouse, with the environment's overrides in place. */
+export const WarehouseConnectionValues = Type.Object({
+  name: Name,
+  properties: ConnectionPropertyMap,
+});
+export type WarehouseConnectionValues = Static<typeof WarehouseConnectionValues>;
+
 /** What an agent needs to know of the warehouse of a project. */
 export const ProjectWarehouse = Type.Object({
   kind: oneOf(warehouseKinds, {
@@ -71,6 +86,10 @@ export const ProjectWarehouse = Type.Object({
   }),
   sqlDialect: Type.Optional(oneOf(sqlDialects, { description: 'Absent, of an older server: SNOWFLAKE' })),
   ignoreAccessStatements: Type.Optional(Type.Boolean({ description: 'Absent, of an older server: false' })),
+  connection: Type.Optional({
+    ...WarehouseConnectionValues,
+    description: 'Absent: the environment has none, or the warehouse is the embedded one',
+  }),
 });
 export type ProjectWarehouse = Static<typeof ProjectWarehouse>;
 

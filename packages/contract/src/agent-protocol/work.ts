@@ -9,6 +9,7 @@ export const workKinds = [
   'test-execution',
   'warehouse-query',
   'connector-test',
+  'connection-test',
   'connector-authorization',
 ] as const;
 export type WorkKind = (typeof workKinds)[number];

@@ -9,6 +9,9 @@ export const connectionOutcomes = {
     'connection-deleted',
     'connection-override-written',
     'connection-override-deleted',
+    'connection-test-requested',
+    'connection-test-claimed',
+    'connection-test-ended',
   ],
   problems: {
     'connection-not-found': kind<{ name: string }>(
@@ -48,6 +51,17 @@ export const connectionOutcomes = {
       'The request names a different provider from the one that the connection was created with.',
       ({ provider, found }) =>
         `body.authProvider is ${found}, but the provider of a connection cannot be changed: it is ${provider}. Create another connection for ${found}.`,
+    ),
+    'connection-test-agent-unavailable': kind<{ reason: string }>(
+      409,
+      'No agent can test the connection now.',
+      ({ reason }) => `The connection cannot be tested: ${reason}.`,
+    ),
+    'connection-test-timeout': kind<{ agentName: string; seconds: number }>(
+      504,
+      'The agent did not answer in time.',
+      ({ agentName, seconds }) =>
+        `The agent ${quoted(agentName)} did not answer within ${seconds} s. Try again, or check its status.`,
     ),
     'connection-override': kind<{ reason: string }>(
       422,

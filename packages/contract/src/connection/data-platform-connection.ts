@@ -5,12 +5,12 @@ import { ConnectionPropertyMap } from '../environment/environment-connection.ts'
 import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import { ifMatchHeader, Name, oneOf, pageOf, pageQuery } from '../primitives.ts';
-import { projectPath, warehouses } from '../project/project.ts';
+import { connectedWarehouses, projectPath } from '../project/project.ts';
 
 /** The words of a data warehouse connection, member by member. */
 export const dataPlatformWords = {
   platformConnectionType: ['DWH'],
-  authProvider: warehouses,
+  authProvider: connectedWarehouses,
   authType: ['KEY_PAIR', 'PASSWORD', 'NONE'],
 } as const;
 

@@ -3,7 +3,10 @@ import { named } from '../named-schema.ts';
 import { operation } from '../operation.ts';
 import { Description, ifMatchHeader, Name, oneOf, ProjectId, pageOf, pageQuery } from '../primitives.ts';
 
-export const warehouses = ['SNOWFLAKE', 'REDSHIFT', 'POSTGRES', 'DUCKDB'] as const;
+/** Warehouses to which a project can have connections. */
+export const connectedWarehouses = ['SNOWFLAKE', 'REDSHIFT', 'POSTGRES', 'DUCKDB'] as const;
+/** A run in one of the last two is refused by name. */
+export const warehouses = [...connectedWarehouses, 'DATABRICKS', 'BIGQUERY'] as const;
 export type ProjectWarehouseName = (typeof warehouses)[number];
 /** Whose SQL a DUCKDB project runs, where the vendors differ. */
 export const sqlDialects = ['SNOWFLAKE', 'REDSHIFT'] as const;

@@ -50,6 +50,8 @@ export interface RunNames {
   readonly variables: ReadonlySet<string>;
   /** The type of the project's warehouse, such as `DUCKDB`. */
   readonly warehouse: string;
+  /** Why nothing can run in it. */
+  readonly warehouseFault?: string | undefined;
   /** @throws Error if no version matches; the message gives the reason */
   shared(use: SharedPipelineUse): CheckedArtifact;
   /**
@@ -64,7 +66,7 @@ export interface RunNames {
 const errorLimit = 100;
 
 /** The types of warehouse that this version supports. */
-export const supportedWarehouses: readonly string[] = ['DUCKDB'];
+export const supportedWarehouses: readonly string[] = ['DUCKDB', 'POSTGRES'];
 
 export interface RunCheck {
   /** Errors of the root pipeline come first. */
@@ -261,14 +263,23 @@ function suggestRemedy(pipelineName: string, artifact: CheckedArtifact, suggest:
 }
 
 function reportWarehouse(
-  { path, warehouse: needing }: PipelineOutline,
+  { path, warehouse: needing, embeddedOnly = [] }: PipelineOutline,
   names: RunNames,
   { report }: Answers,
 ): void {
   const { warehouse } = names;
-  if (needing === undefined || supportedWarehouses.includes(warehouse)) return;
+  if (warehouse === 'POSTGRES')
+    for (const { component, type, line } of embeddedOnly) {
+      const message = `${type} works in the embedded warehouse, DUCKDB, only, but the project's warehouse is ${warehouse}: use SQL there, or run it in a project with the embedded warehouse`;
+      report({ path, line, component, code: 'warehouse-not-supported', message, level: 'error' });
+    }
+  if (needing === undefined) return;
+  const isSupported = supportedWarehouses.includes(warehouse);
+  if (isSupported && names.warehouseFault === undefined) return;
   const { component, type, line } = needing;
-  const message = `${type} needs a warehouse of type ${supportedWarehouses.join(', ')}, but the project's warehouse is ${warehouse}: run it in a project with a supported warehouse`;
+  const message = isSupported
+    ? `${type} needs the project's warehouse, ${warehouse}, but ${names.warehouseFault}`
+    : `${type} needs a warehouse of type ${supportedWarehouses.join(', ')}, but the project's warehouse is ${warehouse}: run it in a project with a supported warehouse`;
   report({ path, line, component, code: 'warehouse-not-supported', message, level: 'error' });
 }
 

@@ -22,6 +22,12 @@ import { collectExpressions, type PlacedExpression } from './pipeline-expression
 export type VariableOutline = Pick<VariableDeclaration, 'name' | 'type' | 'visibility'>;
 export type Note = Omit<Finding, 'path'> | Question;
 
+export interface PlacedComponent {
+  component: string;
+  type: string;
+  line: number;
+}
+
 export interface PipelineOutline {
   path: string;
   name: string;
@@ -34,7 +40,9 @@ export interface PipelineOutline {
   /** Of a test: the names of the pipelines that it runs, as written. Absent if it is no test. */
   testedPipelines?: string[];
   /** The first component that runs in the project's warehouse; absent if none does. */
-  warehouse?: { component: string; type: string; line: number };
+  warehouse?: PlacedComponent;
+  /** Components that work in the embedded warehouse only; absent if there are none. */
+  embeddedOnly?: readonly PlacedComponent[];
   notes: Note[];
   /** The number of findings and questions beyond the limit. */
   beyond: number;
@@ -117,10 +125,17 @@ function outlinePipeline(pipeline: Pipeline, lineOf: LineOf, most = noteLimit): 
     ({ name, type, visibility }): VariableOutline => ({ name, type, visibility }),
   );
   const sharedPipelines = listSharedPipelineUses(pipeline);
-  const first = [...pipeline.components.values()].find(
-    (each) => runs.has(each.name) && isWarehouseType(each.type),
-  );
-  const warehouse = first && { component: first.name, type: first.type, line: line(first.name) };
+  const components = [...pipeline.components.values()].filter(({ name }) => runs.has(name));
+  const place = ({ name, type }: { name: string; type: string }) => ({
+    component: name,
+    type,
+    line: line(name),
+  });
+  const first = components.find((each) => isWarehouseType(each.type));
+  const warehouse = first && place(first);
+  const embeddedOnly = components
+    .filter((each) => findDefinition(each.type)?.embeddedOnly === true)
+    .map(place);
   const testedPipelines = listTestedPipelines(pipeline).map(cutName);
   const outline = {
     path,
@@ -129,6 +144,7 @@ function outlinePipeline(pipeline: Pipeline, lineOf: LineOf, most = noteLimit): 
     variables,
     description,
     sharedPipelines,
+    ...(embeddedOnly.length === 0 ? {} : { embeddedOnly }),
     ...(testedPipelines.length === 0 ? {} : { testedPipelines }),
     notes,
     beyond,

@@ -57,12 +57,11 @@ export const aggregateWords =
 /**
  * @param column quoted
  * @param over the window, if it is not an aggregate of groups
- * @param dialect writes a mean as the vendor does; without it, it is DuckDB's, as PIVOT needs it
  * @throws ParameterError listing the known functions
  */
-export function renderAggregate(word: string, column: string, over = '', dialect?: Dialect): string {
-  if (dialect !== undefined && ['average', 'avg'].includes(toWords(word)))
-    return dialect.user.expression(`AVG(${column})${over}`).sql;
+export function renderAggregate(word: string, column: string, dialect: Dialect, over = ''): string {
+  const own = dialect.aggregate(toWords(word), column, over);
+  if (own !== undefined) return own;
   const aggregate = `${findFunction(word, functions, 'an aggregation')(column)}${over}`;
   return completions[toWords(word)]?.(aggregate) ?? aggregate;
 }

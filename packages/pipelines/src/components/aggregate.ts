@@ -52,7 +52,7 @@ parameters:
     const aggregations = parameters.rows('aggregations', 2).map((row) => {
       const [column, word] = [readCellText(row, 0), readCellText(row, 1)];
       const name = readCellText(row, 2) || nameFunctionColumn(word, column);
-      const sql = renderAggregate(word, column === '*' ? '*' : dialect.name(column), '', dialect);
+      const sql = renderAggregate(word, column === '*' ? '*' : dialect.name(column), dialect);
       return { name, sql: `${sql} AS ${dialect.name(name)}` };
     });
     const keys = groupings.map(dialect.name);

@@ -43,6 +43,7 @@ const outputParameters = ['database', 'schema', 'tableName', 'createTableMode', 
 export const apiExtractInput: OrchestrationDefinition = {
   kind: 'orchestration',
   warehouse: true,
+  embeddedOnly: true,
   about:
     'Calls an endpoint of a [connector profile](../connectors.md) page by page, and loads the rows into a table. Nothing is loaded if a page fails.',
   group: 'files',

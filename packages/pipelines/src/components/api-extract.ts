@@ -15,6 +15,7 @@ import {
 export const apiExtract: OrchestrationDefinition = {
   kind: 'orchestration',
   warehouse: true,
+  embeddedOnly: true,
   about:
     'Calls an endpoint of a [connector profile](../connectors.md) page by page. Each page becomes one row of a table with the column `DATA_VALUE`, or with `loadSelectedData` each row of the page. Nothing is loaded if a page fails.',
   group: 'files',

@@ -24,6 +24,7 @@ import {
 export const apiQuery: OrchestrationDefinition = {
   kind: 'orchestration',
   warehouse: true,
+  embeddedOnly: true,
   about:
     'Calls an endpoint of a [connector profile](../connectors.md) page by page, and loads columns of its rows into a table. Nothing is loaded if a page fails.',
   group: 'files',

@@ -81,7 +81,7 @@ function checkColumns(parameters: Parameters, source: Source, dialect: Dialect):
       : expected.every((name, index) => isSameName(columns[index] ?? '', name)));
   if (isExpected) return [];
   const message = `the source has the columns ${columns.join(', ')}, but should have ${expected.join(', ')}`;
-  return [`error(${dialect.literal(message)}), count(*)`];
+  return [`${dialect.raise(dialect.literal(message))}, count(*)`];
 }
 
 function checkRowCount(parameters: Parameters, dialect: Dialect): string[] {
@@ -106,5 +106,5 @@ function checkRowCount(parameters: Parameters, dialect: Dialect): string[] {
 
 function renderCheck(condition: string, expected: string, dialect: Dialect): string {
   const [before, after] = ['the source has ', ` rows, but should have ${expected}`].map(dialect.literal);
-  return `CASE WHEN NOT (count(*) ${condition}) THEN error(${before} || count(*) || ${after}) END`;
+  return `CASE WHEN NOT (count(*) ${condition}) THEN ${dialect.raise(`${before} || count(*) || ${after}`)} END`;
 }

@@ -5,6 +5,7 @@ import { rowsParameter, textParameter } from './definition/declared-parameters.t
 
 export const constructVariant: TransformationDefinition = {
   kind: 'transformation',
+  embeddedOnly: true,
   output: false,
   about: 'A column with a JSON object of some columns. A column that is NULL is left out of the object.',
   group: 'transform',

@@ -1,5 +1,6 @@
 /** Casts columns to other types. */
 import { ParameterError, readCellText } from '../expressions/parameters.ts';
+import type { NamedSql } from '../sql/dialect/dialect.ts';
 import { getOnlySource, type TransformationDefinition } from './definition/component.ts';
 import { rowsParameter } from './definition/declared-parameters.ts';
 
@@ -22,7 +23,7 @@ parameters:
   plan(context) {
     const { parameters, dialect } = context;
     const source = getOnlySource(context);
-    const replaced = new Map<string, string>();
+    const replaced = new Map<string, NamedSql>();
     for (const row of parameters.rows('conversions', 2)) {
       const column = readCellText(row, 0);
       if (replaced.has(column.toLowerCase()))
@@ -33,11 +34,11 @@ parameters:
         precision: readCellText(row, 3),
       });
       const name = dialect.name(column);
-      replaced.set(column.toLowerCase(), `${dialect.cast(name, type, false)} AS ${name}`);
+      replaced.set(column.toLowerCase(), { name: column, sql: dialect.cast(name, type, false) });
     }
     if (replaced.size === 0) throw new ParameterError('"conversions" is empty: add a column');
     return {
-      select: `SELECT * REPLACE (${[...replaced.values()].join(', ')})\nFROM ${source.name}`,
+      select: `SELECT ${dialect.columnsReplaced(source.columns, [...replaced.values()])}\nFROM ${source.name}`,
       columns: source.columns,
     };
   },

@@ -19,9 +19,9 @@ import {
 import { readTokens, unquote } from './definition/operand.ts';
 
 const creations = {
-  Create: 'CREATE TABLE',
-  Replace: 'CREATE OR REPLACE TABLE',
-  'Create if not exists': 'CREATE TABLE IF NOT EXISTS',
+  Create: 'create',
+  Replace: 'replace',
+  'Create if not exists': 'if-missing',
 } as const;
 /** Other spellings of Replace. */
 const replacing = { 'Create or replace': creations.Replace, 'Create/Replace': creations.Replace };
@@ -81,17 +81,23 @@ parameters:
         `the masking policy "${hidden.masking}" of the column "${hidden.name}" changes who may read, which the warehouse cannot do here: remove it, or set ignoreAccessStatements of the project`,
       );
     const keys = readKeys(parameters.names('primaryKeys'), columns);
-    const lines = columns.map((column) => renderColumn(column, keys, dialect));
-    const before = dialect.makeSchema(reference);
-    const create = `${creation} ${table} (\n  ${lines.join(',\n  ')}\n)`;
-    const after = renderComments(table, parameters.optionalText('comment'), { columns, keys }, dialect);
+    const lines = [
+      ...columns.map((column) => renderColumn(column, keys, dialect)),
+      ...(dialect.enforcesKeys ? keys.map((key) => renderKey(key, dialect)) : []),
+    ];
+    const declared = dialect.enforcesKeys ? [] : keys;
+    const beginning = dialect.beginTable(table, creation);
+    const before = [...dialect.makeSchema(reference), ...beginning.before];
+    const create = `${beginning.create} (\n  ${lines.join(',\n  ')}\n)`;
+    const comment = parameters.optionalText('comment');
+    const after = renderComments(table, comment, { columns, keys: declared }, dialect);
     // A table that is there keeps its own keys.
     const onlyIf =
       creation === creations['Create if not exists']
         ? { onlyIf: `SELECT 1 WHERE NOT EXISTS (${dialect.tableExists(reference)})` }
         : {};
     const statements =
-      keys.length === 0
+      declared.length === 0 && beginning.before.length === 0
         ? [...before, create, ...after]
         : [{ sql: create, before, after, kind: 'CREATE TABLE', ...onlyIf }];
     const notes = [
@@ -103,6 +109,9 @@ parameters:
     return { action: 'execute', statements, ...(notes.length === 0 ? {} : { notes }) };
   },
 };
+
+const renderKey = ({ kind, columns }: DeclaredKey, { name }: Dialect) =>
+  `${kind} (${columns.map(name).join(', ')})`;
 
 interface CreatedColumn {
   readonly name: string;

@@ -38,6 +38,7 @@ interface Node {
 
 export const extractNestedData: TransformationDefinition = {
   kind: 'transformation',
+  embeddedOnly: true,
   output: false,
   about:
     'Takes columns out of a column with JSON. `columns` is a tree of its elements; those with `include: "true"` become columns. Each element of an array with an included element becomes a row; the rows of several arrays are multiplied.',

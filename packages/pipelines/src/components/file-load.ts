@@ -14,6 +14,7 @@ import { fileFormatParameters, readFileFormat } from './file-format.ts';
 export const fileLoad: OrchestrationDefinition = {
   kind: 'orchestration',
   warehouse: true,
+  embeddedOnly: true,
   about:
     'Loads a file from the version, from the agent’s files folder, or from an https address into a table.',
   group: 'files',

@@ -8,6 +8,7 @@ import { fileFormatParameters, readFileFormat } from './file-format.ts';
 export const fileUnload: OrchestrationDefinition = {
   kind: 'orchestration',
   warehouse: true,
+  embeddedOnly: true,
   about: 'Writes a table or the rows of a query to a file in the agent’s files folder.',
   group: 'files',
   parameters: {

@@ -54,7 +54,7 @@ parameters:
       const sql = dialect.name(column);
       const clause = order.length === 0 ? '' : ` ORDER BY ${order.join(', ')}`;
       const filter = isSkipping ? ` FILTER (WHERE ${sql} IS NOT NULL)` : '';
-      return { name, sql: `${side}(${sql}${clause})${filter} AS ${dialect.name(name)}` };
+      return { name, sql: `${dialect.firstOrLast(side, sql, clause, filter)} AS ${dialect.name(name)}` };
     });
     if (columns.length === 0) throw new ParameterError('"firstLastColumns" is empty: add a column');
     const keys = groups.map(dialect.name);

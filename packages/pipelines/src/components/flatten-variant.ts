@@ -9,6 +9,7 @@ import { readPath, renderAt, renderColumnCast, renderJsonCast } from './json-val
 
 export const flattenVariant: TransformationDefinition = {
   kind: 'transformation',
+  embeddedOnly: true,
   output: false,
   about:
     'Takes columns out of columns with JSON. `columnFlattens` makes a row of each element of an array; `columnMapping` takes values of columns and of elements.',

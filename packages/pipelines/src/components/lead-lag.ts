@@ -35,7 +35,7 @@ parameters:
   plan(context) {
     const { parameters, dialect } = context;
     const { text } = renderWindow(parameters, dialect);
-    const nulls = parameters.yes('ignoreNulls', false) ? ' IGNORE NULLS' : '';
+    const nulls = parameters.yes('ignoreNulls', false) ? dialect.ignoreNulls() : '';
     const computed = readFunctions(parameters, 3).map((row) => {
       const [word, column, offset, name] = readFunction(row);
       const call = `${findFunction(word, functions, 'a function of lead-lag')}(${dialect.name(column)}, ${offset}${nulls})`;

@@ -50,18 +50,24 @@ parameters:
     const { database, schema, table: pattern } = readTableReference(parameters, 'pattern');
     const columns = parameters.names('columns');
     const isNamed = parameters.yes('addSourceTable', false);
-    const tables = (found ?? [[pattern]]).map(([table]) => String(table));
+    const tables = (found ?? [[pattern]]).map(readTable);
     if (tables.length === 0)
       throw new ParameterError(`no table matches "${pattern}": create one, or change "pattern"`);
-    const selects = tables.map((table) => {
-      const list = columns.length === 0 ? ['*'] : [columns.map(dialect.name).join(', ')];
-      if (isNamed) list.push(`${dialect.literal(table)} AS ${dialect.name(sourceColumn)}`);
-      return `SELECT ${list.join(', ')} FROM ${dialect.table({ database, schema, table })}`;
-    });
+    const parts = tables.map(({ table, columns: ofTable }) => ({
+      from: dialect.table({ database, schema, table }),
+      columns: columns.length === 0 ? ofTable : columns,
+      isWhole: columns.length === 0,
+      added: isNamed ? [{ name: sourceColumn, sql: dialect.literal(table) }] : [],
+    }));
     const names = [...columns, ...(isNamed ? [sourceColumn] : [])];
     return {
-      select: selects.join('\nUNION ALL BY NAME\n'),
+      select: dialect.uniteByName(parts, false),
       columns: columns.length === 0 ? undefined : names,
     };
   },
 };
+
+/** `columns` are a JSON array; undefined if a SELECT need not name them. */
+function readTable([table, columns]: readonly unknown[]): { table: string; columns: string[] | undefined } {
+  return { table: String(table), columns: typeof columns === 'string' ? JSON.parse(columns) : undefined };
+}

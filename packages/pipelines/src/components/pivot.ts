@@ -38,18 +38,19 @@ parameters:
       return { text, name: isQuoted ? `'${text}'` : text };
     });
     if (values.length === 0) throw new ParameterError('"pivotValues" is empty: list the values');
-    const list = values.map(({ text, name }) => `${dialect.literal(text)} AS ${dialect.name(name)}`);
-    const aggregate = renderAggregate(
-      parameters.optionalText('aggregateFunction') ?? 'Sum',
-      dialect.name(aggregated),
-    );
+    const word = parameters.optionalText('aggregateFunction') ?? 'Sum';
     const groups = source.columns?.filter(
       (column) => !isSameName(column, aggregated) && !isSameName(column, label),
     );
-    // The labels are compared as texts, so that a number or a date can be one.
-    const text = `CAST(${dialect.name(label)} AS VARCHAR)`;
     return {
-      select: `SELECT * FROM (SELECT * REPLACE (${text} AS ${dialect.name(label)}) FROM ${source.name})\nPIVOT (${aggregate} FOR ${dialect.name(label)} IN (${list.join(', ')}))`,
+      select: dialect.pivot({
+        from: source.name,
+        columns: source.columns,
+        label,
+        aggregated,
+        values,
+        aggregate: (column) => renderAggregate(word, column, dialect),
+      }),
       columns: groups && [...groups, ...values.map(({ name }) => name)],
     };
   },

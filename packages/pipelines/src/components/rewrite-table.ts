@@ -1,6 +1,5 @@
 /** Writes its source to a table, creating or replacing the table. */
 import {
-  createInSchema,
   getOnlySource,
   readTableReference,
   renderOrderBy,
@@ -31,7 +30,7 @@ parameters:
     const source = getOnlySource(context);
     return {
       select: `SELECT * FROM ${source.name}${renderOrderBy(parameters, 'orderBy', dialect)}`,
-      write: (query) => createInSchema(dialect, reference, `CREATE OR REPLACE TABLE ${table} AS\n${query}`),
+      write: (query) => dialect.replaceTable(reference, query),
       creates: true,
       written: { select: `SELECT * FROM ${table}`, columns: source.columns },
     };

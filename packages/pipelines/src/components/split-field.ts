@@ -55,7 +55,7 @@ parameters:
     if (isReplaced) return all;
     const { select, columns } = all;
     return {
-      select: `SELECT * EXCLUDE (${dialect.name(input)}) FROM (\n${select}\n)`,
+      select: `SELECT ${dialect.columnsWithout(columns, input)} FROM (\n${select}\n) AS "split"`,
       columns: columns?.filter((column) => !isSameName(column, input)),
     };
   },

@@ -60,10 +60,12 @@ parameters:
     const table = dialect.table(readTableReference(parameters, 'targetTable'));
     const mapping = readMapping(parameters, 'columnMapping');
     const list = mapping.map(([from, to]) => `${dialect.name(from)} AS ${dialect.name(to)}`);
-    const columns = mapping.length === 0 ? undefined : mapping.map(([, to]) => to);
+    const source = getOnlySource(context);
+    const whole = dialect.namesAllColumns ? source.columns : undefined;
+    const columns = mapping.length === 0 ? whole : mapping.map(([, to]) => to);
     const replace = parameters.choice('outputMode', outputModes, false);
     return {
-      select: `SELECT ${list.length === 0 ? '*' : list.join(', ')} FROM ${getOnlySource(context).name}${renderOrderBy(parameters, 'orderBy', dialect)}`,
+      select: `SELECT ${list.length === 0 ? '*' : list.join(', ')} FROM ${source.name}${renderOrderBy(parameters, 'orderBy', dialect)}`,
       write: (query) =>
         replace
           ? dialect.replaceRows(table, query, columns)

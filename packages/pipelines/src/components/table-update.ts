@@ -1,7 +1,6 @@
 /** Updates, deletes and inserts rows of a table: MERGE. */
 import { ParameterError, type Parameters, readCellText } from '../expressions/parameters.ts';
-import type { Dialect, StatementList } from '../sql/dialect/dialect.ts';
-import { type MatchedRule, renderMergeCheck } from '../sql/dialect/merge-check.ts';
+import type { Dialect, MatchedRule, StatementList } from '../sql/dialect/dialect.ts';
 import {
   getOnlySource,
   readMapping,
@@ -130,7 +129,7 @@ function renderMerge(merge: Merge, query: string, dialect: Dialect): StatementLi
     clauses.push(`WHEN NOT MATCHED THEN INSERT (${names}) VALUES (${values})`);
   }
   const check = { table, alias: target, source: `${aside} AS ${source}`, condition, rules };
-  const checks = rules.length === 0 ? [] : [renderMergeCheck(check)];
+  const checks = rules.length === 0 ? [] : [...dialect.checkMerge(check)];
   return {
     statements: [
       dialect.createTemporaryTable(aside, query),

@@ -38,15 +38,15 @@ parameters:
     const withComponent = parameters.yes('addSourceComponentColumn', false);
     const columns = all ? listAllColumns(sources) : listCommonColumns(sources);
     const isDistinct = parameters.yes('removeDuplicates', false);
-    const kept = all || columns === undefined ? '*' : columns.map(dialect.name).join(', ');
-    const selects = sources.map((source) => {
-      const list = [kept];
-      if (withComponent)
-        list.push(`${dialect.literal(source.component)} AS ${dialect.name(componentColumn)}`);
-      return `SELECT ${isDistinct && sources.length === 1 ? 'DISTINCT ' : ''}${list.join(', ')} FROM ${source.name}`;
-    });
+    const isWhole = all || columns === undefined;
+    const parts = sources.map((source) => ({
+      from: source.name,
+      columns: isWhole ? source.columns : columns,
+      isWhole,
+      added: withComponent ? [{ name: componentColumn, sql: dialect.literal(source.component) }] : [],
+    }));
     return {
-      select: selects.join(`\nUNION ${isDistinct ? '' : 'ALL '}BY NAME\n`),
+      select: dialect.uniteByName(parts, isDistinct),
       columns: columns && (withComponent ? [...columns, componentColumn] : columns),
     };
   },

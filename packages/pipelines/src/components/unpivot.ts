@@ -29,7 +29,7 @@ parameters:
     const value = parameters.text('outputValuesColumnName');
     const kept = source.columns?.filter((column) => !narrowed.some((each) => isSameName(each, column)));
     return {
-      select: `SELECT * FROM ${source.name}\nUNPIVOT (${dialect.name(value)} FOR ${dialect.name(name)} IN (${narrowed.map(dialect.name).join(', ')}))`,
+      select: dialect.unpivot({ from: source.name, kept, narrowed, name, value }),
       columns: kept && [...kept, name, value],
     };
   },

@@ -46,18 +46,17 @@ parameters:
     const computed = readFunctions(parameters, 2).map((row) => {
       const [word, column] = [readCellText(row, 0), readCellText(row, 1)];
       const name = readCellText(row, 2) || nameFunctionColumn(word, column);
-      return { name, sql: renderFunction(word, column, ` OVER (${text}${frame})`, dialect) };
+      return { name, sql: renderFunction(word, dialect.name(column), ` OVER (${text}${frame})`, dialect) };
     });
     const include = parameters.yes('includeInputColumns', true);
     return addColumns(getOnlySource(context), computed, include, dialect);
   },
 };
 
-function renderFunction(word: string, name: string, over: string, dialect: Dialect): string {
-  const column = dialect.name(name);
+function renderFunction(word: string, column: string, over: string, dialect: Dialect): string {
   const [, place] = /^\s*(first|last)[\s_]+value\s*$/i.exec(word) ?? [];
   return place === undefined
-    ? renderAggregate(word, column, over, dialect)
+    ? renderAggregate(word, column, dialect, over)
     : `${place.toLowerCase()}_value(${column})${over}`;
 }
 

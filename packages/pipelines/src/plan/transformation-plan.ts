@@ -80,7 +80,7 @@ export async function planTransformation(
       withoutEffect.set(name, listParametersWithoutEffect(values, definition.parameters));
       const parameters = createParameters(values);
       const described =
-        definition.needsColumns?.(parameters) === true
+        dialect.namesAllColumns || definition.needsColumns?.(parameters) === true
           ? await describeSources(sources, order, previews, dialect, catalog)
           : sources;
       const given = { parameters, component: name, dialect, sources: described };

@@ -8,9 +8,13 @@ import {
   type FileFormat,
   SqlError,
   type StatementList,
+  type TableCreation,
   type TableReference,
+  type TextMatch,
 } from './dialect/dialect.ts';
+import { renderMergeCheck } from './dialect/merge-check.ts';
 import { fitValue, listWiderTypes } from './duckdb-fit.ts';
+import { shapeRows } from './duckdb-shapes.ts';
 import { translateCast } from './functions/index.ts';
 import { translateType } from './functions/types.ts';
 import { createUserSql } from './rewriter.ts';
@@ -176,6 +180,28 @@ function writeFile(query: string, path: string, format: FileFormat): string {
   return `COPY (\n${query}\n) TO ${quoteText(path)} (${options})`;
 }
 
+const creations: Readonly<Record<TableCreation, string>> = {
+  create: 'CREATE TABLE',
+  replace: 'CREATE OR REPLACE TABLE',
+  'if-missing': 'CREATE TABLE IF NOT EXISTS',
+};
+
+function matchText(how: TextMatch, text: string, pattern: string): string {
+  if (how === 'contains') return `contains(${text}, ${pattern})`;
+  if (how === 'starts') return `starts_with(${text}, ${pattern})`;
+  if (how === 'ends') return `ends_with(${text}, ${pattern})`;
+  return `${text} ${how.toUpperCase()} ${pattern}`;
+}
+
+/** A pattern of SIMILAR TO as a regular expression. */
+function translateSimilarTo(pattern: string): string {
+  return pattern.replaceAll(/\\.|[%_.^$]/gs, (found) => {
+    if (found === '%') return '.*';
+    if (found === '_') return '.';
+    return found.length === 2 ? found : `\\${found}`;
+  });
+}
+
 /** DuckDB takes twice the largest object for each thread. */
 const leastObjectBytes = 1_048_576;
 
@@ -196,6 +222,28 @@ const common = {
   cast,
   fitValue,
   listWiderTypes,
+  label: () => '',
+  namesAllColumns: false,
+  enforcesKeys: false,
+  ...shapeRows(name, quoteText),
+  ignoreNulls: () => ' IGNORE NULLS',
+  matchText,
+  matchSimilar: (text, pattern) =>
+    `regexp_full_match(${text}, ${quoteText(translateSimilarTo(pattern))}, 's')`,
+  compareFraction(column, operator, fraction) {
+    const asText = `CAST(${column} AS VARCHAR) ${operator} ${quoteText(fraction)}`;
+    const asNumber = `TRY_CAST(${column} AS DOUBLE) ${operator} ${fraction.trim()}`;
+    return `CASE WHEN typeof(${column}) = 'VARCHAR' THEN ${asText} ELSE ${asNumber} END`;
+  },
+  columnTypes(from, columns) {
+    const list = columns.map(
+      (column) => `SELECT ${quoteText(column)}, typeof(any_value(${name(column)})) FROM "rows"`,
+    );
+    return `SELECT * FROM (WITH "rows" AS (SELECT * FROM ${from} LIMIT 0)\n${list.join('\nUNION ALL\n')})`;
+  },
+  raise: (message) => `error(${message})`,
+  checkMerge: (merge) => [renderMergeCheck(merge)],
+  beginTable: (table, creation) => ({ before: [], create: `${creations[creation]} ${table}` }),
   columnsExcept: (names) =>
     `COLUMNS(lambda c: lower(c) NOT IN (${names.map((each) => quoteText(each.toLowerCase())).join(', ')}))`,
   columnsRenamed: (renames) =>
@@ -214,16 +262,25 @@ const common = {
   writeFile,
 } satisfies Partial<Dialect>;
 
+const renderTable = ({ database, schema, table }: TableReference, rules: SqlRules) =>
+  [...placeSchema(database, schema, rules).path, table].map(name).join('.');
+
+function makeSchema({ database, schema }: TableReference, rules: SqlRules): string[] {
+  const { path, isMade } = placeSchema(database, schema, rules);
+  return isMade ? [`CREATE SCHEMA IF NOT EXISTS ${path.map(name).join('.')}`] : [];
+}
+
 /** DuckDB with the SQL of a project. */
 export const createDuckdb = (rules: SqlRules): Dialect => ({
   ...common,
   user: createUserSql(rules),
   ignoresAccess: rules.ignoresAccess ?? false,
-  table: ({ database, schema, table }) =>
-    [...placeSchema(database, schema, rules).path, table].map(name).join('.'),
-  makeSchema({ database, schema }) {
-    const { path, isMade } = placeSchema(database, schema, rules);
-    return isMade ? [`CREATE SCHEMA IF NOT EXISTS ${path.map(name).join('.')}`] : [];
+  table: (reference) => renderTable(reference, rules),
+  makeSchema: (reference) => makeSchema(reference, rules),
+  replaceTable(reference, query) {
+    const create = `${creations.replace} ${renderTable(reference, rules)} AS\n${query}`;
+    const statements = [...makeSchema(reference, rules), create];
+    return { statements, counted: statements.length - 1 };
   },
   tableExists: (reference) =>
     `SELECT table_name FROM information_schema.tables WHERE ${renderCatalogFilter(reference, rules)}`,

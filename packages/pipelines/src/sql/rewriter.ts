@@ -12,8 +12,16 @@ import { createFrame, type Frame, type ScriptState } from './rewrite/frame.ts';
 import { scanTables } from './rewrite/scan.ts';
 import { render } from './rewrite/sequences.ts';
 import { renderStatement } from './statements/statement.ts';
-import { type NameMapping, type SqlRules, vendorOf } from './tokens/names.ts';
-import { lexicalRules, type Token, type Tokens, tokenize, UnterminatedError } from './tokens/tokens.ts';
+import { type NameMapping, vendorOf } from './tokens/names.ts';
+import {
+  type LexicalRules,
+  lexicalRules,
+  type SqlKind,
+  type Token,
+  type Tokens,
+  tokenize,
+  UnterminatedError,
+} from './tokens/tokens.ts';
 import { buildTree, createLineCounter, findLine, isSymbol, NestingError, type Node } from './tokens/tree.ts';
 
 export interface SqlRewriter {
@@ -44,7 +52,7 @@ interface Part {
  *
  * @throws SqlError with the line of a text, a name or a comment without an end
  */
-function readParts(sql: string, rules: SqlRules): { source: string; parts: Part[] } {
+function readParts(sql: string, rules: LexicalRules): { source: string; parts: Part[] } {
   const { tokens, source } = tokenizeWhole(sql, rules);
   const parts: Part[] = [];
   let from = 0;
@@ -61,9 +69,9 @@ function readParts(sql: string, rules: SqlRules): { source: string; parts: Part[
   return { source, parts };
 }
 
-function tokenizeWhole(sql: string, rules: SqlRules): Tokens {
+function tokenizeWhole(sql: string, rules: LexicalRules): Tokens {
   try {
-    return tokenize(sql, lexicalRules[vendorOf(rules)]);
+    return tokenize(sql, rules);
   } catch (error) {
     if (error instanceof UnterminatedError)
       throw new SqlError(`${error.message} (line ${findLine(sql, error.from)})`);
@@ -141,7 +149,7 @@ function passThrough({ tokens: [first], from, to }: Part, source: string, line: 
 }
 
 /** The statements of a script as they were written. */
-function passScript(sql: string, rules: SqlRules): RewrittenStatement[] {
+function passScript(sql: string, rules: LexicalRules): RewrittenStatement[] {
   const { source, parts } = readParts(sql, rules);
   const lineOf = createLineCounter(source);
   return parts.map((part) => passThrough(part, source, lineOf(part.tokens[0]?.from ?? part.from)));
@@ -150,7 +158,7 @@ function passScript(sql: string, rules: SqlRules): RewrittenStatement[] {
 export const sqlRewriter: SqlRewriter = {
   rewriteScript: (sql, names) =>
     guard(sql, () => {
-      const { source, parts } = readParts(sql, names);
+      const { source, parts } = readParts(sql, lexicalRules[vendorOf(names)]);
       const script = createScript(names);
       const lineOf = createLineCounter(source);
       return parts.map((part) => {
@@ -166,7 +174,7 @@ export const sqlRewriter: SqlRewriter = {
   rewriteQuery: (sql, names) => requireOne(sqlRewriter.rewriteScript(sql, names)),
   rewriteExpression: (sql, names) =>
     guard(sql, () => {
-      const { source, parts } = readParts(sql, names);
+      const { source, parts } = readParts(sql, lexicalRules[vendorOf(names)]);
       const [only, ...more] = parts;
       if (only === undefined) return { sql, notes: [] };
       if (more.length > 0) throw new SqlError('the expression contains a semicolon: remove it');
@@ -190,6 +198,24 @@ export function createUserSql(names: NameMapping): UserSql {
   };
 }
 
+/** SQL that its own warehouse gets as it was written. */
+export function createPlainSql(kind: SqlKind): UserSql {
+  const lexical = lexicalRules[kind];
+  return {
+    lexical,
+    script: (sql) => guard(sql, () => passScript(sql, lexical)),
+    query: (sql) => guard(sql, () => requireOne(passScript(sql, lexical))),
+    expression: (sql) =>
+      guard(sql, () => {
+        const { source, parts } = readParts(sql, lexical);
+        const [only, ...more] = parts;
+        if (more.length > 0) throw new SqlError('the expression contains a semicolon: remove it');
+        if (only !== undefined) requireTree(only, source);
+        return { sql: source, notes: [] };
+      }),
+  };
+}
+
 /** Gives the SQL back, for checks before a run: expressions in it have no values yet. */
 export const unchangedSql: UserSql = {
   lexical: lexicalRules.snowflake,
@@ -206,7 +232,7 @@ export const unchangedSql: UserSql = {
 function passByEither(sql: string): readonly RewrittenStatement[] {
   const readings = (['snowflake', 'redshift'] as const).map((vendor) => {
     try {
-      return passScript(sql, { vendor });
+      return passScript(sql, lexicalRules[vendor]);
     } catch (error) {
       if (error instanceof SqlError) return error;
       throw error;

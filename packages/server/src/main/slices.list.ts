@@ -40,6 +40,7 @@ import { aiTasks } from '../runtime/ai-tasks/index.ts';
 import { aiTools } from '../runtime/ai-tools/index.ts';
 import { alerts } from '../runtime/alerts/index.ts';
 import { backfills } from '../runtime/backfills/index.ts';
+import { connectionTests } from '../runtime/connection-tests/index.ts';
 import { connectorAuthorizations } from '../runtime/connector-authorizations/index.ts';
 import { connectorTests } from '../runtime/connector-tests/index.ts';
 import { environmentDeletions } from '../runtime/environment-deletions/index.ts';
@@ -92,6 +93,7 @@ export const slices = [
   aiTools,
   alerts,
   backfills,
+  connectionTests,
   connectorAuthorizations,
   connectorTests,
   environmentDeletions,

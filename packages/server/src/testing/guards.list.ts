@@ -31,6 +31,7 @@ import { aiChangesGuards } from '../runtime/ai-changes/ai-changes.guards.ts';
 import { aiTaskGuards } from '../runtime/ai-tasks/ai-task.guards.ts';
 import { alertGuards } from '../runtime/alerts/alert.guards.ts';
 import { backfillGuards } from '../runtime/backfills/backfill.guards.ts';
+import { connectionTestGuards } from '../runtime/connection-tests/connection-test.guards.ts';
 import { connectorAuthorizationGuards } from '../runtime/connector-authorizations/connector-authorization.guards.ts';
 import { connectorTestGuards } from '../runtime/connector-tests/connector-test.guards.ts';
 import { executionGuards } from '../runtime/executions/execution.guards.ts';
@@ -73,6 +74,7 @@ export const guards = [
   aiTaskGuards,
   alertGuards,
   backfillGuards,
+  connectionTestGuards,
   connectorAuthorizationGuards,
   connectorTestGuards,
   executionGuards,

@@ -147,13 +147,16 @@ export function createSystemVariables(
       duration: finished === undefined ? 0 : (finished - Date.parse(step.startedAt)) / 1_000,
     },
     ...(child === undefined ? {} : { childPipeline: { vars: listValues(child) } }),
-    environment: { name: request.environmentName, defaults: environmentDefaults },
+    environment: { name: request.environmentName, defaults: describeDefaults(request) },
     project: { id: request.projectId },
     rootPipeline: { executionId: request.pipelineExecutionId },
     artifact: { versionName: run.artifact.versionName },
     ...(request.schedule === undefined ? {} : { schedule: request.schedule }),
   };
 }
+
+const describeDefaults = ({ warehouse, defaults }: RunRequest) =>
+  defaults === undefined ? environmentDefaults : { warehouse: warehouse.toLowerCase(), ...defaults };
 
 /** A grid is an object of columns, as in expressions. */
 function listValues(scope: VariableScope): Record<string, unknown> {

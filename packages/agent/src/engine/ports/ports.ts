@@ -203,6 +203,10 @@ export interface RunRequest {
   versionName: string;
   /** The type of the project's warehouse, such as DUCKDB. */
   warehouse: string;
+  /** Why nothing can run in it; absent: it can be tried. */
+  warehouseFault?: string;
+  /** What names without database or schema mean; absent: as in the embedded warehouse. */
+  defaults?: { database: string; schema: string };
   sql: SqlRules;
   variables: readonly ProjectVariable[];
   scalarVariables: Readonly<Record<string, unknown>>;

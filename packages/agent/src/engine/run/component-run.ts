@@ -101,7 +101,8 @@ function enterIteration<P extends Pipeline>(run: PipelineRun<P>): PipelineRun<P>
 
 /** The same run, with a warehouse session that shows its statements in the step. */
 export function showStatements<P extends Pipeline>(run: PipelineRun<P>, step: RunningStep): PipelineRun<P> {
-  const warehouse = run.context.warehouse.watch(step.noteStatement);
+  const label = run.context.dialect.label(step.current().name);
+  const warehouse = run.context.warehouse.watch(step.noteStatement, label);
   return { ...run, context: { ...run.context, warehouse } };
 }
 

@@ -69,11 +69,15 @@ export interface Fixture {
   dispose(): void;
 }
 
-/** @param runScript default: there are no scripts. @param openEndpoint of the folder of the artifact */
+/**
+ * @param runScript default: there are no scripts. @param openEndpoint of the folder of the artifact
+ * @param other a warehouse in place of DuckDB
+ */
 export async function createFixture(
   runScript: RunScript = refuseScripts,
   openEndpoint: (folder: string) => ArtifactFiles['openEndpoint'] = () => refuseEndpoints,
   download: Connectors['download'] = refuseDownloads,
+  other?: Warehouse,
 ): Promise<Fixture> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-engine-'));
   const artifact = join(folder, 'artifact');
@@ -106,7 +110,7 @@ export async function createFixture(
   }
   const runFiles = createRunFiles(() => place, newId);
   const ports: RunPorts = {
-    warehouse: createWarehouse(connection),
+    warehouse: other ?? createWarehouse(connection),
     sessions: 1,
     artifact: {
       get paths() {

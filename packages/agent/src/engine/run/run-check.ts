@@ -30,6 +30,7 @@ export function createRunCheck(
   const names = {
     variables: new Set(request.variables.map(({ name }) => name)),
     warehouse: request.warehouse,
+    warehouseFault: request.warehouseFault,
     shared: (use: SharedPipelineUse) => sharedArtifact(use).checked,
     isSound: ({ title }: { title: string }, path: string) => sound.has(`${title}\n${path}`),
     nextTurn,

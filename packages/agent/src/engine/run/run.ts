@@ -3,8 +3,10 @@ import {
   createDeclaredVariable,
   createDuckdb,
   createExpressionEngine,
+  createPostgres,
   createProjectVariable,
   createScope,
+  type Dialect,
   expressionBytesLimit,
   expressionMillisecondsLimit,
   findSecretOfDefault,
@@ -41,7 +43,7 @@ import { runSqlBytes } from '../context/step-sql.ts';
 import { createTestAsserts } from '../context/test-asserts.ts';
 import type { RunBounds, RunOutcome, RunPorts, RunRequest } from '../ports/ports.ts';
 import { concealSql } from '../session/concealed-sql.ts';
-import { createRepeatedKeys } from '../session/repeated-keys.ts';
+import { createRepeatedKeys, noRepeatedKeys } from '../session/repeated-keys.ts';
 import { createSession } from '../session/session.ts';
 import { describeError } from '../session/sql-failure.ts';
 import { createOwnArtifact, createSharedArtifacts } from './artifact.ts';
@@ -119,6 +121,12 @@ async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOut
   }
 }
 
+function createDialect({ warehouse, sql, defaults }: RunRequest): Dialect {
+  return warehouse === 'POSTGRES'
+    ? createPostgres({ schema: defaults?.schema ?? 'public' })
+    : createDuckdb(sql);
+}
+
 function createContext(
   request: RunRequest,
   { source, ports, mask }: RunSecrets,
@@ -137,7 +145,7 @@ function createContext(
       onBroken: () => ports.reportFault('a broken instance of QuickJS'),
     },
   );
-  const concealed = concealSql(createDuckdb(request.sql), source, mask);
+  const concealed = concealSql(createDialect(request), source, mask);
   // A scratch database belongs to one session.
   const warehouse = createSession(ports.warehouse, isTest ? 1 : ports.sessions);
   const context: RunContext = {
@@ -145,7 +153,9 @@ function createContext(
     ports,
     dialect: concealed.dialect,
     warehouse,
-    repeatedKeys: createRepeatedKeys(warehouse, concealed.dialect.name),
+    repeatedKeys: concealed.dialect.enforcesKeys
+      ? noRepeatedKeys
+      : createRepeatedKeys(warehouse, concealed.dialect.name),
     expressions,
     readSecret: (name) => source.read(name),
     mask,

@@ -367,6 +367,6 @@ export const wrongReferences: WrongPipeline[] = [
     code: 'warehouse-not-supported',
     files: around(script('select 1')),
     warehouse: 'SNOWFLAKE',
-    says: /line 6, component "Effect": sql-script needs a warehouse of type DUCKDB, but the project's warehouse is SNOWFLAKE/,
+    says: /line 6, component "Effect": sql-script needs a warehouse of type DUCKDB, POSTGRES, but the project's warehouse is SNOWFLAKE/,
   },
 ];

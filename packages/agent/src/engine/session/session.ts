@@ -27,7 +27,7 @@ export interface Session extends Omit<Warehouse, 'execute' | 'query'> {
    * The same session. `onStatement` gets each statement of a component before it runs. What it returns is called when
    * the statement has succeeded.
    */
-  watch(onStatement: OnStatement): Session;
+  watch(onStatement: OnStatement, label?: string): Session;
   /** The same session. When `signal` is aborted, a running statement is interrupted and no other one starts. */
   limit(signal: AbortSignal): Session;
   /** The same session, for the statements of one of several concurrent iterations. */
@@ -65,16 +65,16 @@ export function createSession(warehouse: Warehouse, sessions: number): Session {
       },
     };
   }
-  return createView({ onStatement: () => () => undefined, signal: undefined, path: [] });
+  return createView({ onStatement: () => () => undefined, label: '', signal: undefined, path: [] });
 
   function createView(view: View): Session {
-    const { onStatement, signal, path } = view;
+    const { onStatement, label, signal, path } = view;
     const watched: Warehouse = {
       async execute(sql, session) {
         signal?.throwIfAborted();
         state.pass(sql, path);
         const onSuccess = onStatement(sql);
-        const result = await keepStatement(sql, () => warehouse.execute(sql, session, signal));
+        const result = await keepStatement(sql, () => warehouse.execute(`${label}${sql}`, session, signal));
         onSuccess();
         return result;
       },
@@ -82,14 +82,14 @@ export function createSession(warehouse: Warehouse, sessions: number): Session {
         signal?.throwIfAborted();
         state.pass(sql, path);
         const onSuccess = onStatement(sql);
-        const result = await keepStatement(sql, () => warehouse.query(sql, maxRows, session, signal));
+        const result = await keepStatement(sql, () => warehouse.query(`${label}${sql}`, maxRows, session, signal));
         onSuccess();
         return result;
       },
     };
     return {
       ...createStatements(warehouse, watched, createTurnTaking(signal)),
-      watch: (next) => createView({ ...view, onStatement: next }),
+      watch: (next, nextLabel = '') => createView({ ...view, onStatement: next, label: nextLabel }),
       limit: (next) => createView({ ...view, signal: next }),
       enterIteration: () => createView({ ...view, path: [...path, {}] }),
     };
@@ -99,6 +99,8 @@ export function createSession(warehouse: Warehouse, sessions: number): Session {
 /** For whom a session is used. */
 interface View {
   readonly onStatement: OnStatement;
+  /** A comment before each statement of a component, or ''. */
+  readonly label: string;
   readonly signal: AbortSignal | undefined;
   readonly path: IterationPath;
 }

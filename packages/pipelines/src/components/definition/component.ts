@@ -172,6 +172,8 @@ interface ComponentFrame {
   readonly noEffect?: readonly string[];
   /** Other types with the same behaviour. Vendors' suffixes, such as `-v2`, need no entry. */
   readonly aliases?: readonly string[];
+  /** It works in the embedded warehouse only. */
+  readonly embeddedOnly?: true;
   /** A component as YAML. Tests parse and validate it. */
   readonly example: string;
 }

@@ -58,11 +58,7 @@ export function renderTypeQuery(
       : [];
   });
   if (subjects.length === 0) return undefined;
-  const list = [...new Set(subjects)].map(
-    (subject) =>
-      `SELECT ${dialect.literal(subject)}, typeof(any_value(${dialect.name(subject)})) FROM "rows"`,
-  );
-  return `SELECT * FROM (WITH "rows" AS (SELECT * FROM ${source.name} LIMIT 0)\n${list.join('\nUNION ALL\n')})`;
+  return dialect.columnTypes(source.name, [...new Set(subjects)]);
 }
 
 function listOperands(condition: Condition): string[] {
@@ -103,15 +99,12 @@ function renderPositive(
     given.kind === 'expression'
       ? wrapUserExpression(given.text, dialect)
       : dialect.literal(given.kind === 'column' ? operand : given.text);
-  if (comparator === 'contains') return `contains(${text}, ${pattern})`;
-  if (comparator === 'starts') return `starts_with(${text}, ${pattern})`;
-  if (comparator === 'ends') return `ends_with(${text}, ${pattern})`;
-  if (comparator !== 'similar') return `${text} ${comparator.toUpperCase()} ${pattern}`;
+  if (comparator !== 'similar') return dialect.matchText(comparator, text, pattern);
   if (given.kind === 'expression')
     throw new ParameterError(
       `"Similar to" on "${subject}" needs a pattern, as in "%(a|b)%", not an expression`,
     );
-  return `regexp_full_match(${text}, ${dialect.literal(translateSimilarTo(given.text))}, 's')`;
+  return dialect.matchSimilar(text, given.text);
 }
 
 function renderIn({ subject, operand }: Condition, dialect: Dialect): string {
@@ -138,20 +131,9 @@ function renderComparison(column: string, operator: string, operand: Operand, di
   const literal = dialect.literal(text);
   // The warehouse would round the text 1.5 to 2 before it compares it with a whole number.
   if (!isFraction(text)) return `${column} ${operator} ${literal}`;
-  const asText = `CAST(${column} AS VARCHAR) ${operator} ${literal}`;
-  const asNumber = `TRY_CAST(${column} AS DOUBLE) ${operator} ${text.trim()}`;
-  return `CASE WHEN typeof(${column}) = 'VARCHAR' THEN ${asText} ELSE ${asNumber} END`;
+  return dialect.compareFraction(column, operator, text);
 }
 
 function isFraction(text: string): boolean {
   return /^\s*[-+]?(?:\d{1,30}\.\d{0,30}|\.\d{1,30})\s*$/.test(text);
-}
-
-/** The pattern of SIMILAR TO as a regular expression: `%` is any text, `_` one character. */
-function translateSimilarTo(pattern: string): string {
-  return pattern.replaceAll(/\\.|[%_.^$]/gs, (found) => {
-    if (found === '%') return '.*';
-    if (found === '_') return '.';
-    return found.length === 2 ? found : `\\${found}`;
-  });
 }

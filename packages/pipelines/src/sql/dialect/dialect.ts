@@ -85,6 +85,8 @@ export interface UserSql {
   expression(sql: string): RewrittenExpression;
 }
 
+export type TextMatch = 'contains' | 'starts' | 'ends' | 'like' | 'ilike';
+
 /** What values of an API are. `decimal`: numbers with more digits than a double has, as text. */
 export type ValueKind = 'text' | 'integer' | 'number' | 'decimal' | 'boolean' | 'json';
 
@@ -99,10 +101,76 @@ export interface Conversion extends ValueFit {
   type: string;
 }
 
+/** A column of a result with its SQL. */
+export interface NamedSql {
+  readonly name: string;
+  readonly sql: string;
+}
+
+/** Rows of one source, for a union by the names of the columns. */
+export interface UnitedRows {
+  /** The relation, as SQL. */
+  readonly from: string;
+  /** Its columns that are taken; undefined: all, and only the warehouse knows them. */
+  readonly columns: readonly string[] | undefined;
+  /** Whether these are all that it has. */
+  readonly isWhole: boolean;
+  readonly added: readonly NamedSql[];
+}
+
+export interface PivotedRows {
+  readonly from: string;
+  /** All columns of the relation; undefined: only the warehouse knows them. */
+  readonly columns: readonly string[] | undefined;
+  readonly label: string;
+  readonly aggregated: string;
+  /** Each value of the label, and the name of its column. */
+  readonly values: readonly { readonly text: string; readonly name: string }[];
+  /** The aggregate of a column, which is SQL. */
+  aggregate(column: string): string;
+}
+
+export interface UnpivotedRows {
+  readonly from: string;
+  /** The columns that stay; undefined: only the warehouse knows them. */
+  readonly kept: readonly string[] | undefined;
+  readonly narrowed: readonly string[];
+  /** The new columns. */
+  readonly name: string;
+  readonly value: string;
+}
+
+export type TableCreation = 'create' | 'replace' | 'if-missing';
+
+export interface MatchedRule {
+  /** SQL; undefined: always. */
+  readonly condition: string | undefined;
+  readonly action: 'update' | 'delete' | 'none';
+}
+
+export interface CheckedMerge {
+  /** The table, as SQL and as it is called in the conditions. */
+  readonly table: string;
+  readonly alias: string;
+  /** With its alias. */
+  readonly source: string;
+  readonly condition: string;
+  readonly rules: readonly MatchedRule[];
+}
+
 export interface Dialect {
   readonly user: UserSql;
+  /**
+   * Whether SQL must name all columns to change some of them. Then planning asks the warehouse for the columns of
+   * every source, and `columns` is known in all the parts below.
+   */
+  readonly namesAllColumns: boolean;
+  /** Whether the warehouse keeps PRIMARY KEY and UNIQUE. Else they are declared by comments (`keys.ts`). */
+  readonly enforcesKeys: boolean;
   /** Whether what changes who may read has no effect. Else it is refused. */
   readonly ignoresAccess: boolean;
+  /** A comment that names a component to those who watch the warehouse; '' if nobody does. */
+  label(component: string): string;
   name(identifier: string): string;
   literal(value: ExpressionValue): string;
   /** @throws SqlError listing the known types */
@@ -123,6 +191,35 @@ export interface Dialect {
   tableExists(reference: TableReference): string;
   /** Rows `(column name, type)` of a table, in order. */
   tableColumns(reference: TableReference): string;
+  /** All columns of a relation, some of them with other SQL. */
+  columnsReplaced(columns: readonly string[] | undefined, replaced: readonly NamedSql[]): string;
+  /** All columns of a relation but one. */
+  columnsWithout(columns: readonly string[] | undefined, name: string): string;
+  uniteByName(parts: readonly UnitedRows[], isDistinct: boolean): string;
+  pivot(rows: PivotedRows): string;
+  unpivot(rows: UnpivotedRows): string;
+  /** An aggregate that is not the same in all warehouses; undefined: it is. `over`: its window, or ''. */
+  aggregate(word: string, column: string, over: string): string | undefined;
+  /** The first or last value of a group. `order`: an ORDER BY clause, or ''; `filter`: a FILTER clause, or ''. */
+  firstOrLast(side: 'first' | 'last', column: string, order: string, filter: string): string;
+  /** What follows the arguments of `lead` or `lag` that pass over NULLs. */
+  ignoreNulls(): string;
+  /** Whether a text has a part, is like a pattern, …; both are SQL. */
+  matchText(how: TextMatch, text: string, pattern: string): string;
+  /** Whether a whole text is similar to a pattern of SIMILAR TO. */
+  matchSimilar(text: string, pattern: string): string;
+  /** Compares a column of any type with a number that has a fraction. */
+  compareFraction(column: string, operator: string, fraction: string): string;
+  /** Rows `(column, type)` of columns of a relation. Texts of any length have the type VARCHAR. */
+  columnTypes(from: string, columns: readonly string[]): string;
+  /** Fails the statement with a message, which is SQL. */
+  raise(message: string): string;
+  /** Statements that fail if rows of the source change the same row of the table. */
+  checkMerge(merge: CheckedMerge): readonly string[];
+  /** How CREATE TABLE begins, after the statements before it. */
+  beginTable(table: string, creation: TableCreation): { before: readonly string[]; create: string };
+  /** Makes a table of the rows of a query, which may read the table. */
+  replaceTable(reference: TableReference, query: string): StatementList;
   /** All columns of a relation except some, if its columns are not known. */
   columnsExcept(names: readonly string[]): string;
   /** Whether a table's name matches: rows `(table name)`, in order. */

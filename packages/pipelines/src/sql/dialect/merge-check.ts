@@ -1,20 +1,6 @@
 /** The check before a MERGE: DuckDB lets the last of several updates of a row win, whichever it is. */
 
-export interface MatchedRule {
-  /** SQL; undefined: always. */
-  readonly condition: string | undefined;
-  readonly action: 'update' | 'delete' | 'none';
-}
-
-interface CheckedMerge {
-  /** The table, as SQL and as it is called in the conditions. */
-  readonly table: string;
-  readonly alias: string;
-  /** With its alias. */
-  readonly source: string;
-  readonly condition: string;
-  readonly rules: readonly MatchedRule[];
-}
+import type { CheckedMerge } from './dialect.ts';
 
 const fault =
   'several rows of the source match the same row of the table: make the rows of the source distinct, or the conditions stricter';

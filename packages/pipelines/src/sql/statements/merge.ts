@@ -1,6 +1,7 @@
 /** MERGE. DuckDB's is written in the same way, but takes no table before a column that is set or inserted. */
 
-import { type MatchedRule, renderMergeCheck } from '../dialect/merge-check.ts';
+import type { MatchedRule } from '../dialect/dialect.ts';
+import { renderMergeCheck } from '../dialect/merge-check.ts';
 import { Cursor } from '../rewrite/cursor.ts';
 import { copyNodes, copyText, type Frame, refuse } from '../rewrite/frame.ts';
 import { renderTable } from '../rewrite/tables.ts';

@@ -34,7 +34,8 @@ export interface NameMapping extends SqlRules {
   readonly schema?: string | undefined;
 }
 
-function isDefault(part: string | undefined): part is undefined {
+/** Whether a part of a name stands for the default of the environment. */
+export function isDefaultName(part: string | undefined): part is undefined {
   return part === undefined || part.trim() === '' || part.trim() === environmentDefault;
 }
 
@@ -63,9 +64,9 @@ export function placeSchema(
   schema: string | undefined,
   { catalog }: SqlRules = {},
 ): PlacedSchema {
-  const wanted = isDefault(schema) ? defaultSchema : schema.trim();
+  const wanted = isDefaultName(schema) ? defaultSchema : schema.trim();
   const lower = wanted.toLowerCase();
-  const inDatabase = isDefault(database) ? defaultDatabase : database.trim().toLowerCase();
+  const inDatabase = isDefaultName(database) ? defaultDatabase : database.trim().toLowerCase();
   if (systemDatabases.includes(inDatabase) && [defaultSchema, ...systemSchemas].includes(lower))
     return { path: [inDatabase, wanted], isMade: false };
   // The information schema describes all databases.

@@ -34,12 +34,13 @@ export interface LexicalRules {
   readonly hasTickedNames: boolean;
 }
 
-export type SqlKind = 'snowflake' | 'redshift' | 'duckdb';
+export type SqlKind = 'snowflake' | 'redshift' | 'duckdb' | 'postgres';
 
 export const lexicalRules: Readonly<Record<SqlKind, LexicalRules>> = {
   snowflake: { hasEscapes: true, hasSlashComments: true, nestsComments: false, hasTickedNames: true },
   redshift: { hasEscapes: true, hasSlashComments: false, nestsComments: true, hasTickedNames: true },
   duckdb: { hasEscapes: false, hasSlashComments: false, nestsComments: true, hasTickedNames: false },
+  postgres: { hasEscapes: false, hasSlashComments: false, nestsComments: true, hasTickedNames: false },
 };
 
 const unended = {

@@ -1,5 +1,10 @@
 /** Claims: an instance of an agent takes queued work, with the next epoch and a lease (work.ts). */
-import { type Permission, queryWarehouse, testFlexConnector } from '@headgate/contract';
+import {
+  type Permission,
+  queryWarehouse,
+  testDataPlatformConnection,
+  testFlexConnector,
+} from '@headgate/contract';
 import { addSeconds } from '../clock.ts';
 import { statement, type Transaction, typed } from '../database/database.ts';
 import { insertIntoEvent } from '../database/events.ts';
@@ -35,6 +40,7 @@ export const isStillPermitted = (work: string, permission: Permission = 'environ
 const permissionOfKind = {
   'warehouse-query': queryWarehouse.permission,
   'connector-test': testFlexConnector.permission,
+  'connection-test': testDataPlatformConnection.permission,
 } as const;
 
 /** SQL: whether the caller that asked for the work could still ask for it. */
@@ -48,6 +54,7 @@ export const isWorkStillPermitted = (work: string) => {
 /** What the caller of such work may do, for messages. */
 export function describePermission(kind: string): string {
   if (kind === 'warehouse-query') return 'query tables';
+  if (kind === 'connection-test') return 'configure the project';
   return kind === 'connector-test' ? 'test connectors' : 'run pipelines';
 }
 

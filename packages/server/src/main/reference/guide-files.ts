@@ -36,7 +36,7 @@ export const guideGroups = [
       ...['pipelines/attempts', 'pipelines/transformations', 'pipelines/expressions', 'pipelines/scripts'],
       ...['pipelines/system-variables', 'pipelines/editors', 'testing', 'sql', 'sql-functions'],
       ...['quality-review', 'quality-rules'],
-      ...['connectors', 'pipelines/connectors', 'streaming', 'ai-tasks'],
+      ...['connectors', 'pipelines/connectors', 'warehouses/postgresql', 'streaming', 'ai-tasks'],
     ],
   },
   { title: 'Git', files: ['repositories', 'hosted-repositories', 'git-delivery', 'repository-migrations'] },
@@ -58,6 +58,7 @@ export const guidesOfAreas: Partial<Record<Tag, readonly Guide[]>> = {
   'Repository migrations': ['repository-migrations'],
   'Shared pipelines': ['pipelines'],
   Agents: ['agents'],
+  Connections: ['warehouses/postgresql'],
   'Connector profiles': ['connectors', 'pipelines/connectors'],
   'Connector OAuths': ['connectors'],
   Secrets: ['secrets'],
@@ -80,7 +81,7 @@ export const guidesOfAreas: Partial<Record<Tag, readonly Guide[]>> = {
 
 /** Paths in `docs/`. */
 export function listGuideFiles(): string[] {
-  return globSync(['*.md', 'connectors/*.md', 'pipelines/**/*.md', 'quality-rules/*.md'], { cwd: docs });
+  return globSync(['*.md', 'connectors/*.md', 'pipelines/**/*.md', 'quality-rules/*.md', 'warehouses/*.md'], { cwd: docs });
 }
 
 export const readGuide = (file: string): string => readFileSync(new URL(file, docs), 'utf8');

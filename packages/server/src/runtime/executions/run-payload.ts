@@ -1,7 +1,7 @@
 /** The members that the payloads of runs and of tests share: `runMembers` of the agent protocol. */
 import { ignoredPipelineLimit } from '@headgate/contract';
+import { selectWarehouse } from '../../workspace/connections/index.ts';
 import { selectGeneration } from '../../workspace/environments/index.ts';
-import { projectWarehouse } from '../../workspace/projects/index.ts';
 
 /**
  * @param variables name of the query that gives the variables of the claimed places (place-variables.ts)
@@ -18,7 +18,5 @@ export function listRunMembers(variables: string, runLimitSeconds: number): stri
       select jsonb_path_query_array(v.ignored_pipelines, '$[0 to ${ignoredPipelineLimit - 1}]') from artifact_version v
       where v.account_id = e.account_id and v.project_id = e.project_id and v.environment_name = e.environment_name
         and v.version_name = e.version_name), '[]'),
-    'warehouse', (
-      select ${projectWarehouse('p')} from project p
-      where p.account_id = e.account_id and p.project_id = e.project_id)`;
+    'warehouse', ${selectWarehouse('e')}`;
 }

@@ -2,8 +2,8 @@
 import type { WorkOutcome } from '@headgate/contract';
 import { type AgentAnswer, createRequestOwner, readFailure } from '../../kernel/work/agent-request.ts';
 import type { WorkEnd, WorkServices } from '../../kernel/work/work.ts';
+import { selectWarehouse } from '../../workspace/connections/index.ts';
 import { selectGeneration } from '../../workspace/environments/index.ts';
-import { projectWarehouse } from '../../workspace/projects/index.ts';
 
 const asked = (member: string) => `'${member}', r.request::json -> '${member}'`;
 
@@ -11,8 +11,7 @@ const asked = (member: string) => `'${member}', r.request::json -> '${member}'`;
 const payload = `
   select json_build_object('projectId', r.project_id, 'environmentName', r.environment_name,
     'generation', ${selectGeneration('r')}, ${['sql', 'maxRows', 'maxBytes', 'seconds'].map(asked).join(', ')},
-    'warehouse', (select ${projectWarehouse('p')} from project p
-      where p.account_id = r.account_id and p.project_id = r.project_id))`;
+    'warehouse', ${selectWarehouse('r')})`;
 
 export const createQueryOwner = (services: WorkServices) =>
   // A message may quote a row.

@@ -155,7 +155,7 @@ test('every fault of a request is listed with field and pointer', async () => {
   assert.ok(violations?.includes('body.agentDeploymentType: is required'));
   assert.ok(
     violations?.includes(
-      'body.warehouse: must be one of SNOWFLAKE, REDSHIFT, POSTGRES, DUCKDB; got "ORACLE"',
+      'body.warehouse: must be one of SNOWFLAKE, REDSHIFT, POSTGRES, DUCKDB, DATABRICKS, BIGQUERY; got "ORACLE"',
     ),
   );
 });

@@ -1,0 +1,82 @@
+/** The warehouse of one piece of work: the environment's database, or the server of its connection. */
+import type { ProjectWarehouse, Secret } from '@headgate/contract';
+import type { EnvironmentPlace } from '../host/folders.ts';
+import { readDefaultPlace } from '../warehouses/postgres/postgres-access.ts';
+import type { ReadingConnection, WarehouseConnection, Warehouses } from '../warehouses/warehouse.ts';
+
+export interface WorkWarehouse {
+  /** Why nothing can run in it; undefined: it can be tried. */
+  readonly fault?: string;
+  /** What names without database or schema mean; absent: as in the embedded warehouse. */
+  readonly defaults?: { database: string; schema: string };
+  connect(): Promise<WarehouseConnection>;
+  connectReading(): Promise<ReadingConnection>;
+}
+
+export interface WarehouseWork {
+  warehouse: ProjectWarehouse;
+  place: EnvironmentPlace;
+  /** The execution, as the sessions of a server are named. */
+  id: string;
+  readSecret(name: string, key?: string): Promise<Secret>;
+}
+
+export function openWorkWarehouse(warehouses: Warehouses, work: WarehouseWork): WorkWarehouse {
+  const { warehouse, place, id } = work;
+  const { kind, connection } = warehouse;
+  if (kind === 'duckdb')
+    return {
+      connect: () => warehouses.duckdb.connect(place),
+      connectReading: () => warehouses.duckdb.connectReading(place),
+    };
+  if (kind !== 'postgres')
+    return refuse(
+      `this agent does not support the project's warehouse, ${kind}: use a project with a supported warehouse`,
+    );
+  if (connection === undefined) return refuse(describeMissingConnection(place, kind.toUpperCase()));
+  try {
+    const target = { connection, tag: `hg:${id}`, readSecret: createSecretCache(work) };
+    return {
+      defaults: readDefaultPlace(connection),
+      connect: () => warehouses.postgres.connect(target),
+      connectReading: () => warehouses.postgres.connect(target),
+    };
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error));
+  }
+}
+
+export const describeMissingConnection = (
+  { environmentName }: { environmentName: string },
+  provider: string,
+) =>
+  `the environment "${environmentName}" has no connection to ${provider}: create a data warehouse connection, and set it as {"defaultConnections": {"DWH": {"${provider}": "<its name>"}}} of the environment`;
+
+function refuse(fault: string): WorkWarehouse {
+  const fail = async (): Promise<never> => {
+    throw new Error(fault);
+  };
+  return { fault, connect: fail, connectReading: fail };
+}
+
+/** The sessions of one run sign in with the same secrets. A read that failed is tried again. */
+function createSecretCache({ readSecret }: WarehouseWork): WarehouseWork['readSecret'] {
+  const known = new Map<string, Promise<Secret>>();
+  return (name, key) => {
+    const place = JSON.stringify([name, key]);
+    const found = known.get(place) ?? readSecret(name, key);
+    known.set(place, found);
+    found.catch(() => known.delete(place));
+    return found;
+  };
+}
+
+/** What a run is told of it. */
+export const describeWarehouse = (kind: ProjectWarehouse['kind'], { fault, defaults }: WorkWarehouse) => ({
+  warehouse: kind.toUpperCase(),
+  ...(fault === undefined ? {} : { warehouseFault: fault }),
+  ...(defaults === undefined ? {} : { defaults }),
+});
+
+export const describeTestRefusal = (kind: ProjectWarehouse['kind']) =>
+  `tests run in the embedded warehouse, DUCKDB, only, but the project's warehouse is ${kind.toUpperCase()}: run them in a project with the embedded warehouse`;

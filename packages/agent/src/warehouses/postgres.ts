@@ -1,0 +1,148 @@
+/**
+ * PostgreSQL as a warehouse: a session of the server for each session of a run. The agent itself connects, because the
+ * processes of runs have no network.
+ */
+import { createEgress, type EgressAllow, type Resolve } from '@headgate/contract/egress';
+import { type PostgresAccess, readPostgresAccess } from './postgres/postgres-access.ts';
+import { openSession } from './postgres/postgres-connect.ts';
+import { PostgresSession } from './postgres/postgres-session.ts';
+import { leavesState } from './session-state.ts';
+import type {
+  ReadingConnection,
+  ReadRows,
+  ServedDriver,
+  ServedTarget,
+  WarehouseConnection,
+} from './warehouse.ts';
+
+/** Bytes of text that one query may return. */
+const resultLimit = 64 * 1024 * 1024;
+
+export interface PostgresOptions {
+  allow: EgressAllow;
+  resolve?: Resolve;
+}
+
+export function createPostgresDriver({ allow, resolve }: PostgresOptions): ServedDriver {
+  const egress = createEgress({
+    allow,
+    setting: 'HEADGATE_AGENT_EGRESS_ALLOW',
+    operator: 'the operator of the agent',
+    resolve,
+  });
+
+  async function open(access: PostgresAccess, tag: string) {
+    const { client, processId, serverVersion } = await openSession(access, egress, tag);
+    const cancel = async () => {
+      const other = await openSession(access, egress, tag);
+      await other.client.query('select pg_cancel_backend($1)', [processId]);
+      await other.client.end();
+    };
+    return { session: new PostgresSession(client, access.name, cancel), serverVersion };
+  }
+
+  return {
+    async connect(target) {
+      const access = await readPostgresAccess(target.connection, target.readSecret);
+      const first = await open(access, target.tag);
+      return createConnection(first.session, target, async () => (await open(access, target.tag)).session);
+    },
+    async test(target) {
+      const access = await readPostgresAccess(target.connection, target.readSecret);
+      const { session, serverVersion } = await open(access, target.tag);
+      await session.close();
+      return { serverVersion };
+    },
+  };
+}
+
+/** A lost session is replaced by the next statement, unless something of it is missing then. */
+function createConnection(
+  first: PostgresSession,
+  { connection: { name } }: ServedTarget,
+  reopen: () => Promise<PostgresSession>,
+): WarehouseConnection & ReadingConnection {
+  let session = first;
+  let hasState = false;
+  let isClosed = false;
+
+  async function getSession(): Promise<PostgresSession> {
+    if (isClosed) throw new Error('this connection to the warehouse is closed');
+    if (!session.isLost) return session;
+    if (session.isInTransaction)
+      throw new Error(
+        `the connection "${name}" was lost in a transaction, which is rolled back: start the run again`,
+      );
+    if (hasState)
+      throw new Error(
+        `the connection "${name}" was lost, and with it the temporary tables and settings of this run: start the run again`,
+      );
+    session = await reopen();
+    return session;
+  }
+
+  async function execute(sql: string, limit?: AbortSignal): Promise<{ rowCount: number }> {
+    const open = await getSession();
+    const { rowCount } = await open.run({ sql, isQuery: false, limit, onRow: () => true });
+    hasState ||= leavesState(sql);
+    return { rowCount };
+  }
+
+  async function query(sql: string, maxRows: number, limit?: AbortSignal) {
+    const open = await getSession();
+    const rows: ReadRows['rows'] = [];
+    let size = 0;
+    let fault: Error | undefined;
+    const { columns } = await open.run({
+      sql,
+      isQuery: true,
+      limit,
+      onRow(row) {
+        for (const cell of row) size += typeof cell === 'string' ? cell.length : 8;
+        if (rows.length === maxRows)
+          fault = new Error(`the query returns more than ${maxRows} rows: add a filter or a LIMIT`);
+        else if (size > resultLimit)
+          fault = new Error(
+            `the query returns more than ${resultLimit} bytes: select fewer columns, or add a filter or a LIMIT`,
+          );
+        else rows.push(row);
+        return fault === undefined;
+      },
+    });
+    if (fault !== undefined) throw fault;
+    return { columns, rows };
+  }
+
+  return {
+    execute: (sql, _session, limit) => execute(sql, limit),
+    query: (sql, maxRows, _session, limit) => query(sql, maxRows, limit),
+    queryText: async (sql, maxRows, _session, limit) => JSON.stringify(await query(sql, maxRows, limit)),
+    async read(sql, { maxRows, maxBytes }, limit) {
+      await execute('BEGIN TRANSACTION READ ONLY', limit);
+      const rows: ReadRows['rows'] = [];
+      let size = 0;
+      let isCut = false;
+      try {
+        const { columns } = await session.run({
+          sql,
+          isQuery: true,
+          limit,
+          onRow(row) {
+            size += Buffer.byteLength(JSON.stringify(row));
+            isCut = rows.length === maxRows || size > maxBytes;
+            if (!isCut) rows.push(row);
+            return !isCut;
+          },
+        });
+        return { columns, rows, isCut };
+      } finally {
+        // The transaction ends with its session, also if the SQL has ended it.
+        await this.close();
+      }
+    },
+    async close() {
+      isClosed = true;
+      await session.close();
+    },
+  };
+}

@@ -1,0 +1,125 @@
+/** What a connection says of a PostgreSQL server. */
+import { isIP } from 'node:net';
+import type { ConnectionOptions } from 'node:tls';
+import type { Secret, WarehouseConnectionValues } from '@headgate/contract';
+
+type Properties = WarehouseConnectionValues['properties'];
+
+export interface PostgresAccess {
+  /** Of the connection, for messages. */
+  name: string;
+  host: string;
+  port: number;
+  username: string;
+  password: Secret;
+  database: string;
+  /** Undefined: that of the role. */
+  schema: string | undefined;
+  /** False: without TLS. */
+  tls: ConnectionOptions | false;
+}
+
+const sslModes = ['disable', 'require', 'verify-full'] as const;
+
+/** Where names without a schema are. */
+export interface DefaultPlace {
+  database: string;
+  schema: string;
+}
+
+/** @throws Error that names the property */
+export function readDefaultPlace({ name, properties }: WarehouseConnectionValues): DefaultPlace {
+  const read = (property: string) => readValue(name, properties, property);
+  return { database: read('database') ?? '', schema: read('schema') ?? 'public' };
+}
+
+/** @throws Error that names the property and the remedy, or that a secret cannot be read */
+export async function readPostgresAccess(
+  { name, properties }: WarehouseConnectionValues,
+  readSecret: (name: string, key?: string) => Promise<Secret>,
+): Promise<PostgresAccess> {
+  const require = (property: string, what: string): string => {
+    const value = readValue(name, properties, property);
+    if (value === undefined)
+      throw new Error(`the connection "${name}" has no "${property}": set it to ${what}`);
+    return value;
+  };
+  const secret = async (property: string): Promise<Secret | undefined> => {
+    const given = properties[property];
+    return given !== undefined && 'secretName' in given
+      ? readSecret(given.secretName, given.secretKey)
+      : undefined;
+  };
+  const host = readHost(name, require('host', 'the host name or address of the server'));
+  const password = await secret('password');
+  if (password === undefined)
+    throw new Error(
+      `the connection "${name}" has no "password": set it to a secret reference, as in {"secretName": "warehouse-password"}`,
+    );
+  // A user name may be kept with its password.
+  const username = (await secret('username'))?.reveal() ?? require('username', 'the role to sign in as');
+  const certificate =
+    (await secret('sslRootCertificate'))?.reveal() ?? readValue(name, properties, 'sslRootCertificate');
+  const mode = readValue(name, properties, 'sslMode');
+  return {
+    name,
+    host,
+    port: readPort(name, readValue(name, properties, 'port')),
+    username,
+    password,
+    database: require('database', 'the database to connect to'),
+    schema: readValue(name, properties, 'schema'),
+    tls: readTls(name, host, mode, certificate),
+  };
+}
+
+/** Undefined if it is not set. @throws Error if it is a secret */
+function readValue(name: string, properties: Properties, property: string): string | undefined {
+  const given = properties[property];
+  if (given === undefined) return undefined;
+  if ('secretName' in given)
+    throw new Error(
+      `the property "${property}" of the connection "${name}" is a secret: write it as {"value": "…"}`,
+    );
+  const text = String(given.value).trim();
+  return text === '' ? undefined : text;
+}
+
+function readHost(name: string, host: string): string {
+  const bare = host.replace(/^\[(.*)\]$/, '$1');
+  if (isIP(bare) > 0 || /^(?!-)[\w-]{1,63}(?:\.[\w-]{1,63})*\.?$/.test(bare)) return bare;
+  throw new Error(
+    `the host ${JSON.stringify(host)} of the connection "${name}" is not a host name: write it without scheme and port, such as db.example.com`,
+  );
+}
+
+function readPort(name: string, text: string | undefined): number {
+  if (text === undefined) return 5_432;
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (port >= 1 && port <= 65_535) return port;
+  throw new Error(`the port ${JSON.stringify(text)} of the connection "${name}" is not from 1 to 65535`);
+}
+
+export const isLoopback = (host: string) =>
+  host.toLowerCase() === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+
+function readTls(
+  name: string,
+  host: string,
+  written: string | undefined,
+  certificate: string | undefined,
+): ConnectionOptions | false {
+  const mode = written?.toLowerCase() ?? (isLoopback(host) ? 'disable' : 'verify-full');
+  if (!sslModes.some((each) => each === mode))
+    throw new Error(
+      `the sslMode ${JSON.stringify(written)} of the connection "${name}" is not known: use one of ${sslModes.join(', ')}`,
+    );
+  if (mode === 'disable') return false;
+  return {
+    // The client connects to a judged address, so that the name to verify is given here.
+    host,
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    rejectUnauthorized: mode === 'verify-full',
+    ...(certificate === undefined ? {} : { ca: certificate }),
+  };
+}

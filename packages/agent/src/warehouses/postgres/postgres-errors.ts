@@ -1,0 +1,87 @@
+/** Errors of PostgreSQL and of the way to it, in words that say what to do. */
+import { raisedMark } from '@headgate/pipelines/raised-mark';
+import { getReason } from '../../log.ts';
+
+/** What PostgreSQL says of an error. */
+interface ServerError extends Error {
+  code?: string;
+  detail?: string;
+  hint?: string;
+  position?: string;
+}
+
+/** A statement may have had an effect, so it must not be repeated. */
+export class OutcomeUnknown extends Error {
+  override name = 'PermanentFault';
+}
+
+export const lostDuring = (name: string, isQuery: boolean) =>
+  isQuery
+    ? new Error(`the connection "${name}" was lost during the query: start the run again`)
+    : new OutcomeUnknown(
+        `the connection "${name}" was lost during the statement, so it is not known whether the statement took effect: look at its table before you start the run again`,
+      );
+
+/** The message of a failed statement, with the line that it is about. */
+export function describeStatementError(failure: unknown, sql: string): Error {
+  if (!(failure instanceof Error)) return new Error(String(failure));
+  const { message, code, detail, hint, position } = failure as ServerError;
+  if (code === undefined) return failure;
+  const raised = code === '22P02' ? readRaised(message) : undefined;
+  if (raised !== undefined) return new Error(raised);
+  const parts = [`${message} (${code})`];
+  if (detail !== undefined) parts.push(detail);
+  if (hint !== undefined) parts.push(`Hint: ${hint}`);
+  const place = position === undefined ? '' : renderPlace(sql, Number(position));
+  return new Error(`${parts.join('\n')}${place}`);
+}
+
+/** `invalid input syntax for type boolean: "headgate: …"` */
+function readRaised(message: string): string | undefined {
+  const from = message.indexOf(`"${raisedMark}`);
+  return from < 0 ? undefined : message.slice(from + 1 + raisedMark.length, message.lastIndexOf('"'));
+}
+
+const shownLength = 200;
+
+/** @param position counts characters, from 1 */
+function renderPlace(sql: string, position: number): string {
+  const before = [...sql].slice(0, position - 1).join('');
+  const line = before.split('\n').length;
+  const start = before.lastIndexOf('\n') + 1;
+  const text = sql.slice(start).split('\n', 1)[0] ?? '';
+  const column = before.length - start;
+  const from = Math.max(0, column - shownLength / 2);
+  const shown = text.slice(from, from + shownLength);
+  const mark = `LINE ${line}: `;
+  return `\n\n${mark}${shown}\n${' '.repeat(mark.length + column - from)}^`;
+}
+
+/** Why no connection was made. `at`: host and port. */
+export function describeConnectError(failure: unknown, name: string, at: string): Error {
+  const code = failure instanceof Error ? (failure as ServerError).code : undefined;
+  const words = getReason(failure);
+  const connection = `the connection "${name}"`;
+  if (code === '28P01' || code === '28000')
+    return new Error(
+      `the server ${at} refused to sign in (${words}): correct "username" or the secret "password" of ${connection}, or what the server allows`,
+    );
+  if (code === '3D000') return new Error(`${words}: correct "database" of ${connection}`);
+  if (code === '53300')
+    return new Error(
+      `the server ${at} has no connection left (${words}): raise its limit, or run less at a time`,
+    );
+  if (/does not support SSL/.test(words))
+    return new Error(
+      `the server ${at} does not support TLS: set "sslMode" of ${connection} to disable if the network is safe`,
+    );
+  if (code !== undefined && /CERT|TLS|SSL|ALTNAME|SIGNATURE|ISSUER/.test(code))
+    return new Error(
+      `the certificate of the server ${at} cannot be verified (${code}: ${words}): set "sslRootCertificate" of ${connection} to the certificate of its issuer`,
+    );
+  if (code !== undefined && /^E[A-Z]+$/.test(code))
+    return new Error(
+      `the server ${at} of ${connection} cannot be reached (${code}): check host, port and network`,
+    );
+  return new Error(`${connection} to ${at} failed: ${words}`);
+}

@@ -1,0 +1,149 @@
+/** Statements of one session with PostgreSQL. */
+import type { Client, QueryResult } from 'pg';
+import { readFirstWord } from '../statements/sql-words.ts';
+import { loadClient } from './postgres-connect.ts';
+import { describeStatementError, lostDuring } from './postgres-errors.ts';
+import { valueTypes } from './postgres-values.ts';
+
+type Row = (string | number | boolean | null)[];
+
+export interface RunningStatement {
+  sql: string;
+  /** Only reads, so that it may run again. */
+  isQuery: boolean;
+  limit: AbortSignal | undefined;
+  /** Returns whether further rows are wanted. */
+  onRow(row: Row): boolean;
+}
+
+/** How long a cancelled statement may take to end. */
+const cancelMilliseconds = 10_000;
+
+export class PostgresSession {
+  readonly #client: Client;
+  readonly #name: string;
+  readonly #cancel: () => Promise<void>;
+  #isLost = false;
+  #running: Promise<unknown> | undefined;
+
+  /** @param cancel asks the server to cancel what this session runs */
+  constructor(client: Client, name: string, cancel: () => Promise<void>) {
+    this.#client = client;
+    this.#name = name;
+    this.#cancel = cancel;
+    client.on('error', () => {
+      this.#isLost = true;
+    });
+    client.on('end', () => {
+      this.#isLost = true;
+    });
+  }
+
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  get isInTransaction(): boolean {
+    return this.#client.getTransactionStatus() !== 'I';
+  }
+
+  /** @throws Error with the message of the server, or the reason of `limit` */
+  async run(statement: RunningStatement): Promise<{ columns: string[]; rowCount: number }> {
+    const { sql, limit, isQuery } = statement;
+    limit?.throwIfAborted();
+    this.#refuseEndOfNothing(sql);
+    const stop = () => void this.#stop();
+    limit?.addEventListener('abort', stop);
+    const running = this.#send(statement);
+    this.#running = running.catch(() => undefined);
+    try {
+      return await running;
+    } catch (failure) {
+      if (this.#isLost && !hasServerCode(failure)) throw lostDuring(this.#name, isQuery);
+      throw describeStatementError(failure, sql);
+    } finally {
+      limit?.removeEventListener('abort', stop);
+      this.#running = undefined;
+    }
+  }
+
+  /** PostgreSQL only warns of it. */
+  #refuseEndOfNothing(sql: string): void {
+    if (this.isInTransaction) return;
+    const word = readFirstWord(sql);
+    if (['rollback', 'abort', 'commit', 'end'].includes(word))
+      throw new Error(`${word.toUpperCase()}: no transaction is active`);
+  }
+
+  async #send({ sql, onRow }: RunningStatement): Promise<{ columns: string[]; rowCount: number }> {
+    const { Query } = await loadClient();
+    const config = {
+      text: sql,
+      rowMode: 'array' as const,
+      queryMode: 'extended' as const,
+      types: valueTypes,
+    };
+    const query = this.#client.query(new Query(config));
+    let rows = 0;
+    let isFull = false;
+    let columns: string[] | undefined;
+    query.on('row', (row: unknown, result?: QueryResult) => {
+      columns ??= listColumns(result?.fields ?? []);
+      if (isFull) return;
+      rows += 1;
+      if (onRow(row as Row)) return;
+      isFull = true;
+      void this.#stop();
+    });
+    return new Promise((resolve, reject) => {
+      query.on('end', (result: QueryResult) =>
+        resolve({
+          columns: columns ?? listColumns(result?.fields ?? []),
+          rowCount: rows > 0 ? rows : (result?.rowCount ?? 0),
+        }),
+      );
+      query.on('error', (failure: Error) => {
+        // Its rows were enough.
+        if (isFull && hasServerCode(failure, '57014')) resolve({ columns: columns ?? [], rowCount: rows });
+        else reject(failure);
+      });
+    });
+  }
+
+  /** Cancels the running statement. If it does not end, the connection is closed, which rolls back. */
+  async #stop(): Promise<void> {
+    const running = this.#running;
+    // The client closes the socket of a session that runs something.
+    const late = setTimeout(() => void this.#end(), cancelMilliseconds);
+    await this.#cancel().catch(() => undefined);
+    await running;
+    clearTimeout(late);
+  }
+
+  /** Never rejects. */
+  async close(): Promise<void> {
+    if (this.#running !== undefined) await this.#stop();
+    await this.#end();
+  }
+
+  async #end(): Promise<void> {
+    this.#isLost = true;
+    await this.#client.end().catch(() => undefined);
+  }
+}
+
+const hasServerCode = (failure: unknown, code?: string): boolean => {
+  const found = failure instanceof Error ? (failure as Error & { code?: string }).code : undefined;
+  return found !== undefined && /^[0-9A-Z]{5}$/.test(found) && (code === undefined || code === found);
+};
+
+/** A name that an earlier column has gets a number. */
+function listColumns(fields: readonly { name: string }[]): string[] {
+  const taken = new Set<string>();
+  return fields.map(({ name }) => {
+    let column = name;
+    for (let number = 1; taken.has(column); number += 1) column = `${name}_${number}`;
+    taken.add(column);
+    return column;
+  });
+}

@@ -1,0 +1,10 @@
+/** What the tests over all operations need from this slice. */
+import type { SliceGuards } from '../../testing/slice-guards.ts';
+import { connectionTestExamples } from './connection-test.examples.ts';
+
+export const connectionTestGuards: SliceGuards = {
+  examples: connectionTestExamples,
+  permissions: {
+    'create and change variables, connections, secret references': ['testDataPlatformConnection'],
+  },
+};
