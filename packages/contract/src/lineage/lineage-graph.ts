@@ -18,7 +18,7 @@ export const datasetPipelinesLimit = 100;
 const NodeId = Type.String({
   maxLength: 3_000,
   description:
-    '`dataset:`, `column:` or `pipeline:` and the kind and name, such as `dataset:warehouse:sales.orders`',
+    '`dataset:`, `column:` or `pipeline:` and the kind and name, such as `dataset:warehouse:warehouse.sales.orders`',
 });
 export const LineageNode = named(
   'LineageNode',
@@ -79,7 +79,9 @@ export const getLineageGraph = operation({
   params: Type.Object(projectPath),
   query: Type.Object({
     environmentName: EnvironmentName,
-    dataset: Type.Optional(Type.String({ ...DatasetName, description: 'Its name, such as sales.orders' })),
+    dataset: Type.Optional(
+      Type.String({ ...DatasetName, description: 'Its name, such as warehouse.sales.orders' }),
+    ),
     pipeline: Type.Optional(
       Type.String({ ...PipelineName, description: 'Its path, with or without `.orch.yaml` or `.tran.yaml`' }),
     ),
@@ -87,7 +89,8 @@ export const getLineageGraph = operation({
       Type.String({
         minLength: 3,
         maxLength: 2_001,
-        description: 'The name of a dataset, a dot, and the name of a column, such as sales.orders.amount',
+        description:
+          'The name of a dataset, a dot, and the name of a column, such as warehouse.sales.orders.amount',
       }),
     ),
     direction: Type.Optional(
