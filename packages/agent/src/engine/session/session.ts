@@ -82,7 +82,9 @@ export function createSession(warehouse: Warehouse, sessions: number): Session {
         signal?.throwIfAborted();
         state.pass(sql, path);
         const onSuccess = onStatement(sql);
-        const result = await keepStatement(sql, () => warehouse.query(`${label}${sql}`, maxRows, session, signal));
+        const result = await keepStatement(sql, () =>
+          warehouse.query(`${label}${sql}`, maxRows, session, signal),
+        );
         onSuccess();
         return result;
       },

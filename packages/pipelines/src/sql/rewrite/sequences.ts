@@ -4,8 +4,8 @@
  */
 
 import { addInterval, refuseZero, renderDivision } from '../functions/index.ts';
-import { readText } from '../tokens/tokens.ts';
 import { vendorOf } from '../tokens/names.ts';
+import { readText } from '../tokens/tokens.ts';
 import { findChainEnd, isGroup, isName, isQuery, isSymbol, isWord, type Node } from '../tokens/tree.ts';
 import { clauseWords, isReserved } from '../tokens/words.ts';
 import { listCommonTables } from './common-tables.ts';

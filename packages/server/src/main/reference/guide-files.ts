@@ -81,7 +81,9 @@ export const guidesOfAreas: Partial<Record<Tag, readonly Guide[]>> = {
 
 /** Paths in `docs/`. */
 export function listGuideFiles(): string[] {
-  return globSync(['*.md', 'connectors/*.md', 'pipelines/**/*.md', 'quality-rules/*.md', 'warehouses/*.md'], { cwd: docs });
+  return globSync(['*.md', 'connectors/*.md', 'pipelines/**/*.md', 'quality-rules/*.md', 'warehouses/*.md'], {
+    cwd: docs,
+  });
 }
 
 export const readGuide = (file: string): string => readFileSync(new URL(file, docs), 'utf8');
