@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { followEvents } from '../packages/server/src/testing/followed-events.ts';
+import { followEvents } from '../packages/server/testing/followed-events.ts';
 import { type Finding, median, percentile, spread, verdictAtMost } from './finding.ts';
 import { type MeasuredServer, startServer } from './server-process.ts';
 import type { Work } from './work.ts';

@@ -2,7 +2,7 @@
  * 1,000 pages of 100 rows from a local server into a table, against a loop of `fetch` that only parses, in turn.
  * The load goes through all processes of an agent; this process is its own, and the loop has another one.
  */
-import { openConnectorScene } from '../packages/agent/src/testing/connector-scene.ts';
+import { openConnectorScene } from '../packages/agent/testing/connector-scene.ts';
 import { startChild } from './child.ts';
 import { type Finding, median, spread, verdictAtLeast, verdictAtMost } from './finding.ts';
 import type { Work } from './work.ts';

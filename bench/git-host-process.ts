@@ -4,12 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
-import {
-  commitFiles,
-  type HostedOnHost,
-  runGit,
-  startGitHost,
-} from '../packages/server/src/testing/git-host.ts';
+import { commitFiles, type HostedOnHost, runGit, startGitHost } from '../packages/server/testing/git-host.ts';
 
 const files = 40;
 const fileBytes = 500_000;

@@ -3,7 +3,7 @@
  * runs that insert and transform, in real processes of an agent, in turn with runs without it.
  */
 import { createLineage, type Lineage } from '../packages/agent/src/lineage/lineage.ts';
-import { openConnectorScene } from '../packages/agent/src/testing/connector-scene.ts';
+import { openConnectorScene } from '../packages/agent/testing/connector-scene.ts';
 import { duckdb, planTransformation, readPipelineFile } from '../packages/pipelines/src/index.ts';
 import { analyzeStep, createRunTables, loadSqlParser } from '../packages/pipelines/src/lineage/index.ts';
 import { type Finding, median, spread, verdictAtMost } from './finding.ts';

@@ -5,7 +5,7 @@ import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { gitEnvironment } from '../packages/server/src/testing/git-host.ts';
+import { gitEnvironment } from '../packages/server/testing/git-host.ts';
 import { startChild } from './child.ts';
 import { type Finding, median, percentile, spread, verdictAtMost } from './finding.ts';
 import { type MeasuredServer, removeFolder, startServer, temporaryFolder } from './server-process.ts';

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { waitUntil } from '../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../packages/server/testing/waiting.ts';
 import { processIdentity } from './process-lock.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));

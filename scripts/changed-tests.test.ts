@@ -8,11 +8,11 @@ import { findConcernedTests, listChangedFiles } from './changed-tests.ts';
 
 const server = 'packages/server/src';
 const imports: Record<string, string[]> = {
-  [`${server}/runtime/a/a.test.ts`]: [`${server}/testing/server.ts`, `${server}/runtime/a/rules.ts`],
-  [`${server}/runtime/b/b.test.ts`]: [`${server}/testing/server.ts`],
+  [`${server}/runtime/a/a.test.ts`]: [`packages/server/testing/server.ts`, `${server}/runtime/a/rules.ts`],
+  [`${server}/runtime/b/b.test.ts`]: [`packages/server/testing/server.ts`],
   [`${server}/runtime/c/c.test.ts`]: [`${server}/runtime/c/c.ts`],
   [`${server}/runtime/c/c.ts`]: [`${server}/kernel/clock.ts`],
-  [`${server}/testing/server.ts`]: [`${server}/main/app.ts`],
+  'packages/server/testing/server.ts': [`${server}/main/app.ts`],
   [`${server}/main/app.ts`]: [`${server}/runtime/a/rules.ts`, `${server}/runtime/c/c.ts`],
 };
 const tests = Object.keys(imports).filter((path) => path.endsWith('.test.ts'));
@@ -23,7 +23,7 @@ test('a change concerns the tests that import it, and those of its folder, not a
   assert.deepEqual(find(`${server}/runtime/a/rules.ts`).files, [`${server}/runtime/a/a.test.ts`]);
   assert.deepEqual(find(`${server}/runtime/b/b.routes.ts`).files, [`${server}/runtime/b/b.test.ts`]);
   assert.deepEqual(find(`${server}/kernel/clock.ts`).files, [`${server}/runtime/c/c.test.ts`]);
-  assert.deepEqual(find(`${server}/testing/server.ts`).files.length, 2);
+  assert.deepEqual(find(`packages/server/testing/server.ts`).files.length, 2);
 });
 
 test('files of which no import tells are named', () => {

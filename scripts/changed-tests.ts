@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { dirname } from 'node:path';
 import type { LoadedModules } from './test-tiers.ts';
 
-const harness = /^packages\/server\/src\/(testing|main)\//;
+const harness = /^packages\/server\/(testing|src\/main)\//;
 const source = /^(packages|scripts|test|bench)\/.*\.(ts|mjs|cjs)$/;
 
 /** The files that differ from a revision, and those that git does not know yet; paths from the checkout. */

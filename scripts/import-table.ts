@@ -31,7 +31,7 @@ const READS_ENVIRONMENT = [
   /^packages\/server\/src\/main\/config\.ts$/,
   /^packages\/(agent|cli)\/src\/config\.ts$/,
   /^(scripts|test|bench)\//,
-  /^packages\/\w+\/src\/testing\//,
+  /^packages\/\w+\/testing\//,
   /\.test\.ts$/,
 ];
 
@@ -120,7 +120,7 @@ function refusalInServer(from: string, to: string): string | undefined {
 
 /** Tests, their data and harness, and what a slice tells the tests over all operations. */
 function isOfTests(path: string): boolean {
-  return /(\.(test|guards|examples)|-fixture)\.ts$|^packages\/\w+\/src\/testing\//.test(path);
+  return /(\.(test|guards|examples)|-fixture)\.ts$|^packages\/\w+\/testing\//.test(path);
 }
 
 function packageOf(path: string): string | undefined {
@@ -221,7 +221,7 @@ function entryOf(checkout: string, workspace: string): string {
 
 function main(): void {
   const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
-  const patterns = ['packages/*/src/**/*.{ts,tsx}', '{scripts,test,bench}/**/*.{ts,mjs,cjs}'];
+  const patterns = ['packages/*/{src,testing}/**/*.{ts,tsx}', '{scripts,test,bench}/**/*.{ts,mjs,cjs}'];
   const files = globSync(patterns, { cwd: checkout, exclude: ['**/node_modules/**'] }).map((path) =>
     readSource(checkout, path, readFileSync(join(checkout, path), 'utf8')),
   );

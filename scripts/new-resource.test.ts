@@ -80,7 +80,7 @@ test('a new resource changes one line outside of its folders and the generated f
     'packages/contract/src/outcomes.list.ts',
     'packages/contract/src/resources.list.ts',
     'packages/server/src/main/slices.list.ts',
-    'packages/server/src/testing/guards.list.ts',
+    'packages/server/testing/guards.list.ts',
   ]);
   assert.deepEqual(addedLines('packages/contract/src/headings.ts'), [
     "  { tag: 'Alarm policies', about: 'Alarm policies of a project.' },",

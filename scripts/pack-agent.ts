@@ -69,7 +69,7 @@ export async function packAgent(folder: string): Promise<string> {
 
 /** Compiles each package to JavaScript in `<staging>/<part>/dist`. */
 function compile(staging: string): void {
-  const tests = ['**/*.test.ts', '**/testing/**', '**/*-fixture.ts'];
+  const tests = ['**/*.test.ts', '**/*-fixture.ts'];
   const project = join(staging, 'tsconfig.json');
   write(project, {
     extends: join(checkout, 'tsconfig.json'),

@@ -111,7 +111,7 @@ export function findSqlReaders(uses: readonly PatternUse[]): string[] {
 
 /** Files of tests are left out, and files that only these import. */
 function listProductionFiles(): string[] {
-  const paths = globSync('packages/*/src/**/*.{ts,tsx,mjs,cjs}', { cwd: checkout }).sort();
+  const paths = globSync('packages/*/{src,testing}/**/*.{ts,tsx,mjs,cjs}', { cwd: checkout }).sort();
   const importers = new Map<string, string[]>();
   for (const path of paths) {
     const { imports } = readSource(checkout, path, readFileSync(join(checkout, path), 'utf8'));

@@ -61,8 +61,8 @@ export const slices = [
 `,
   );
   assert.equal(
-    codeOf('server/src/testing/guards.list.ts'),
-    `import { agentPoolGuards } from '../workspace/agent-pools/agent-pool.guards.ts';
+    codeOf('server/testing/guards.list.ts'),
+    `import { agentPoolGuards } from '../src/workspace/agent-pools/agent-pool.guards.ts';
 
 export const guards = [
   agentPoolGuards,

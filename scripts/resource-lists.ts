@@ -8,6 +8,7 @@ import { WINGS_OF_SLICES } from './import-table.ts';
 
 const CONTRACT = 'packages/contract/src';
 const SERVER = 'packages/server/src';
+const HARNESS = 'packages/server/testing';
 
 /** A value that a source file exports. */
 interface Exported {
@@ -57,8 +58,8 @@ export function resourceLists(checkout: string): Record<string, string> {
       name: 'slices',
       entries: inSlices('index.ts').map((file) => requireExport({ file, name: camelCase(dirname(file)) })),
     }),
-    [`${SERVER}/testing/guards.list.ts`]: renderList({
-      folder: `${SERVER}/testing`,
+    [`${HARNESS}/guards.list.ts`]: renderList({
+      folder: HARNESS,
       name: 'guards',
       entries: inSlices('*.guards.ts').map((file) =>
         requireExport({ file, name: `${camelCase(file)}Guards` }),

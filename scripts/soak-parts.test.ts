@@ -84,7 +84,7 @@ test('the rounds fit into the seconds of a turn, and there is one at least', () 
 });
 
 test('the tests of rounds are all those that take TEST_ROUNDS, each named by a part of one path', () => {
-  const all = globSync(['packages/*/src/**/*.test.ts', 'test/**/*.test.ts']);
+  const all = globSync(['packages/*/{src,testing}/**/*.test.ts', 'test/**/*.test.ts']);
   const named = roundFiles.map((part) => all.filter((path) => path.includes(part)));
   for (const [index, found] of named.entries()) assert.equal(found.length, 1, roundFiles[index]);
   const taking = all.filter((path) => readFileSync(path, 'utf8').includes('/testing/rounds'));

@@ -18,7 +18,7 @@ import { createModuleReader, createTierSorter, TIERS } from './test-tiers.ts';
 import type { TestTotals } from './test-totals.ts';
 
 const checkout = dirname(dirname(fileURLToPath(import.meta.url)));
-const TEST_FILES = ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts', 'scripts/**/*.test.*'];
+const TEST_FILES = ['packages/*/{src,testing}/**/*.test.ts', 'test/**/*.test.ts', 'scripts/**/*.test.*'];
 /**
  * Files of one tier at one time: one more than there are processors. A test file waits for PostgreSQL, processes
  * and clocks about half of its time, and acceptance tests wait more: with both tiers, twice as many.

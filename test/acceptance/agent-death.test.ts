@@ -1,7 +1,7 @@
 /** The agent dies or freezes during a run: the execution ends in time, and the next one runs. */
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/testing/waiting.ts';
 import { impatientInstallation } from './harness/impatient-installation.ts';
 import type { Installation } from './harness/installation.ts';
 import { isAlive, signal } from './harness/processes.ts';

@@ -1,7 +1,7 @@
 /** The status of a real agent as an operator sees it: connected, lost, and restarting by command. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { Installation } from './harness/installation.ts';
 import { isAlive, signal } from './harness/processes.ts';

@@ -4,11 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import {
-  type ModelServer,
-  nameModel,
-  startModelServer,
-} from '../../packages/server/src/testing/model-server.ts';
+import { type ModelServer, nameModel, startModelServer } from '../../packages/server/testing/model-server.ts';
 import { Talk } from './harness/ai-talk.ts';
 import {
   commit,

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
-import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { onDatabaseOf } from './harness/database.ts';
 import { ended, Installation } from './harness/installation.ts';

@@ -1,7 +1,7 @@
 /** Cancelling a running execution, gracefully and by force. */
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/testing/waiting.ts';
 import { impatientInstallation } from './harness/impatient-installation.ts';
 import type { Installation } from './harness/installation.ts';
 import { isAlive } from './harness/processes.ts';

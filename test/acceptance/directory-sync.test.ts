@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { roundsOr, testSeed as seed } from '@headgate/contract/testing/rounds';
-import { seededRandom } from '../../packages/server/src/testing/seeded-random.ts';
+import { seededRandom } from '../../packages/server/testing/seeded-random.ts';
 import type { Answer, ApiClient } from './harness/client.ts';
 import { onDatabaseOf } from './harness/database.ts';
 import { Installation } from './harness/installation.ts';

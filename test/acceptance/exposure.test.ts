@@ -4,8 +4,8 @@ import { writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { type MadeCertificate, makeCertificate } from '../../packages/server/src/testing/certificate.ts';
-import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
+import { type MadeCertificate, makeCertificate } from '../../packages/server/testing/certificate.ts';
+import { waitUntil } from '../../packages/server/testing/waiting.ts';
 import { ended, Installation } from './harness/installation.ts';
 
 describe('a server that would listen in plain text beyond loopback', () => {

@@ -1,7 +1,7 @@
 /** DATABASE_URL instead of the embedded PostgreSQL. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createEmptyDatabase, type TestDatabase } from '../../packages/server/src/testing/database.ts';
+import { createEmptyDatabase, type TestDatabase } from '../../packages/server/testing/database.ts';
 import { Installation } from './harness/installation.ts';
 import { Project, sqlScript } from './harness/project.ts';
 

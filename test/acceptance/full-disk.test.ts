@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/testing/waiting.ts';
 import { type Answer, type ApiClient, ConnectionLost } from './harness/client.ts';
 import { onDatabaseOf } from './harness/database.ts';
 import { Installation } from './harness/installation.ts';

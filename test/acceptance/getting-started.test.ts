@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
-import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/testing/waiting.ts';
 import { checkout, Installation } from './harness/installation.ts';
 
 const documentedUrl = 'http://127.0.0.1:8080';

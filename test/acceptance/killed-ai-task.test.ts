@@ -16,9 +16,9 @@ import {
   nameModel,
   type ScriptedAnswer,
   startModelServer,
-} from '../../packages/server/src/testing/model-server.ts';
-import { seededRandom } from '../../packages/server/src/testing/seeded-random.ts';
-import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
+} from '../../packages/server/testing/model-server.ts';
+import { seededRandom } from '../../packages/server/testing/seeded-random.ts';
+import { waitUntil } from '../../packages/server/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { ended, Installation, pidOf } from './harness/installation.ts';
 import { signal } from './harness/processes.ts';

@@ -7,14 +7,14 @@ import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
 import { isInTurn, testSeed } from '@headgate/contract/testing/rounds';
-import { type GitFront, startGitFront } from '../../packages/server/src/testing/git-front.ts';
+import { type GitFront, startGitFront } from '../../packages/server/testing/git-front.ts';
 import {
   commitFiles,
   type GitHost,
   type HostedOnHost,
   startGitHost,
-} from '../../packages/server/src/testing/git-host.ts';
-import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
+} from '../../packages/server/testing/git-host.ts';
+import { waitUntil } from '../../packages/server/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { onDatabaseOf } from './harness/database.ts';
 import { ended, Installation, pidOf } from './harness/installation.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import type { LineageEvent } from '@headgate/contract';
-import { requireValidEvent } from '../../packages/server/src/testing/lineage-scene.ts';
-import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
+import { requireValidEvent } from '../../packages/server/testing/lineage-scene.ts';
+import { waitUntil } from '../../packages/server/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { Project, pipelineFile, steps } from './harness/project.ts';
 import { sharedInstallation } from './harness/shared-installation.ts';

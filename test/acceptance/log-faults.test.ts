@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/testing/waiting.ts';
 import { checkout, ended, hasEnded, Installation, isRoot, pidOf } from './harness/installation.ts';
 
 const withoutAgent = { environment: { HEADGATE_LOCAL_AGENT: 'off' } };

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/testing/waiting.ts';
 import { type Answer, type ApiClient, ConnectionLost } from './harness/client.ts';
 import { Installation } from './harness/installation.ts';
 import { signal } from './harness/processes.ts';

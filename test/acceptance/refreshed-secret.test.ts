@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { createTestDatabase, type TestDatabase } from '../../packages/server/src/testing/database.ts';
-import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
+import { createTestDatabase, type TestDatabase } from '../../packages/server/testing/database.ts';
+import { waitUntil } from '../../packages/server/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { Installation } from './harness/installation.ts';
 import { endlessScript, Project, sqlScript } from './harness/project.ts';

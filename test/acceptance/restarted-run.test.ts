@@ -2,7 +2,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are expressions of the format
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/testing/waiting.ts';
 import type { Answer, ApiClient } from './harness/client.ts';
 import { impatientInstallation } from './harness/impatient-installation.ts';
 import type { Installation } from './harness/installation.ts';

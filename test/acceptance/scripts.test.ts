@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readlinkSync } from 'node:fs';
 import { before, describe, it } from 'node:test';
 import { isRunning, makeMark } from '../../packages/agent/src/scripts/script-fixture.ts';
-import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/testing/waiting.ts';
 import { foreignFile, type Installation } from './harness/installation.ts';
 import { Project, pipelineFile, steps } from './harness/project.ts';
 import { sharedInstallation } from './harness/shared-installation.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { before, describe, it } from 'node:test';
-import { waitUntil } from '../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../packages/server/testing/waiting.ts';
 import type { ApiClient } from './harness/client.ts';
 import { endlessSql, Project } from './harness/project.ts';
 import { sharedInstallation } from './harness/shared-installation.ts';

@@ -3,9 +3,9 @@
  * response with the document. The same seed makes the same requests, except for ids.
  */
 import fc from 'fast-check';
-import { watchChanges } from '../../packages/server/src/testing/changes.ts';
-import { createTestDatabase } from '../../packages/server/src/testing/database.ts';
-import { openTestServer } from '../../packages/server/src/testing/open-server.ts';
+import { watchChanges } from '../../packages/server/testing/changes.ts';
+import { createTestDatabase } from '../../packages/server/testing/database.ts';
+import { openTestServer } from '../../packages/server/testing/open-server.ts';
 import { operations } from './document.ts';
 import type { Draft } from './draft.ts';
 import { draft, draftOf, rare } from './generation.ts';

@@ -3,7 +3,7 @@
 import { findStructureFault } from '../../packages/server/src/kernel/http/json-body.ts';
 import type { JsonSchema } from '../../packages/server/src/kernel/http/json-schema.ts';
 import { tidyMembers } from '../../packages/server/src/kernel/http/members.ts';
-import { answerShape, requestShape } from '../../packages/server/src/testing/shape.ts';
+import { answerShape, requestShape } from '../../packages/server/testing/shape.ts';
 import { type Described, operationAt, problemSchema, type Response, scimErrorSchema } from './document.ts';
 import type { Draft } from './draft.ts';
 import type { Received, Wire } from './sending.ts';

@@ -1,14 +1,14 @@
 /** Two accounts, each with a project that has resources for every operation, and all callers of requests. */
 import { makePagingToken } from '../../packages/server/src/kernel/http/paging.ts';
-import { type Account, createAccount } from '../../packages/server/src/testing/account.ts';
-import { createEndedExecution } from '../../packages/server/src/testing/executions.ts';
-import type { TestServer } from '../../packages/server/src/testing/open-server.ts';
-import { createPlace, type Place } from '../../packages/server/src/testing/place.ts';
-import { sharedPipeline } from '../../packages/server/src/testing/project.ts';
-import { publishShared } from '../../packages/server/src/testing/shared-pipelines.ts';
-import { createTestExecution } from '../../packages/server/src/testing/tested-project.ts';
 import { createConnectorOauth } from '../../packages/server/src/workspace/connector-oauths/connector-oauth.examples.ts';
 import { buildConnectorProfile } from '../../packages/server/src/workspace/connector-profiles/connector-profile.examples.ts';
+import { type Account, createAccount } from '../../packages/server/testing/account.ts';
+import { createEndedExecution } from '../../packages/server/testing/executions.ts';
+import type { TestServer } from '../../packages/server/testing/open-server.ts';
+import { createPlace, type Place } from '../../packages/server/testing/place.ts';
+import { sharedPipeline } from '../../packages/server/testing/project.ts';
+import { publishShared } from '../../packages/server/testing/shared-pipelines.ts';
+import { createTestExecution } from '../../packages/server/testing/tested-project.ts';
 import type { Caller, Draft } from './draft.ts';
 import type { Wire } from './sending.ts';
 

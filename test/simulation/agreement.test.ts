@@ -18,7 +18,7 @@ import {
 } from '../../packages/server/src/kernel/work/work.ts';
 import { sweepWork } from '../../packages/server/src/kernel/work/work-sweep.ts';
 import { applyReports, renewLeases } from '../../packages/server/src/runtime/agent-link/holding.ts';
-import { startTestServer } from '../../packages/server/src/testing/server.ts';
+import { startTestServer } from '../../packages/server/testing/server.ts';
 import { times } from './simulated-server.ts';
 import { ModelDatabase } from './work-model.ts';
 

@@ -2,7 +2,7 @@
  * One schedule: a minute with random faults, then a time without faults in which all work must end. Rules:
  * README.md.
  */
-import { seededRandom } from '../../packages/server/src/testing/seeded-random.ts';
+import { seededRandom } from '../../packages/server/testing/seeded-random.ts';
 import { History } from './history.ts';
 import { calm, type Way, type Weather } from './network.ts';
 import { type Instance, startInstance } from './simulated-agent.ts';

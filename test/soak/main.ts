@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { seededRandom } from '../../packages/server/src/testing/seeded-random.ts';
+import { seededRandom } from '../../packages/server/testing/seeded-random.ts';
 import { readCommandLine } from '../../scripts/command-line.ts';
 import { Installation } from '../acceptance/harness/installation.ts';
 import { Project } from '../acceptance/harness/project.ts';

@@ -9,7 +9,7 @@ import {
   nameModel,
   type ScriptedAnswer,
   startModelServer,
-} from '../../packages/server/src/testing/model-server.ts';
+} from '../../packages/server/testing/model-server.ts';
 import type { OwnPlace } from './server-process.ts';
 import { shapes } from './shapes.ts';
 import { type Measured, type Probe, startTimeFuzzServer, type TimeFuzzServer } from './time-fuzz.ts';

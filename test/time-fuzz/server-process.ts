@@ -5,10 +5,10 @@
  */
 import { operations } from '@headgate/contract';
 import { startSweeper } from '../../packages/server/src/main/sweeper.ts';
-import { createTestDatabase } from '../../packages/server/src/testing/database.ts';
-import { examples, takesPlaceAway } from '../../packages/server/src/testing/guards.ts';
-import { openTestServer } from '../../packages/server/src/testing/open-server.ts';
-import { createPlace, type Place } from '../../packages/server/src/testing/place.ts';
+import { createTestDatabase } from '../../packages/server/testing/database.ts';
+import { examples, takesPlaceAway } from '../../packages/server/testing/guards.ts';
+import { openTestServer } from '../../packages/server/testing/open-server.ts';
+import { createPlace, type Place } from '../../packages/server/testing/place.ts';
 import type { Template } from './slots.ts';
 
 export type Question =

@@ -3,7 +3,7 @@
  * The responses are not judged: test/fuzz does that.
  */
 import { type Child, startChild } from '../../bench/child.ts';
-import { buildMultipart, multipartBoundary } from '../../packages/server/src/testing/project.ts';
+import { buildMultipart, multipartBoundary } from '../../packages/server/testing/project.ts';
 import { type Described, operations } from '../fuzz/document.ts';
 import { type Send, sender } from '../fuzz/sending.ts';
 import type { Gap, OwnPlace, Question } from './server-process.ts';

@@ -19,8 +19,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { FakeServer, testCredential } from '../testing/fake-server.ts';
 import { removeTree } from './host/folders.ts';
-import { FakeServer, testCredential } from './testing/fake-server.ts';
 
 const entry = fileURLToPath(new URL('./main.ts', import.meta.url));
 const projectId = '11111111-1111-4111-8111-111111111111';

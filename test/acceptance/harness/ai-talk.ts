@@ -1,8 +1,8 @@
 /** Talks to an AI task whose model follows a script, one call a turn. */
 import assert from 'node:assert/strict';
 import type { AiMessageData, AiTask, AiTaskChanges } from '@headgate/contract';
-import type { ModelServer } from '../../../packages/server/src/testing/model-server.ts';
-import { waitUntil } from '../../../packages/server/src/testing/waiting.ts';
+import type { ModelServer } from '../../../packages/server/testing/model-server.ts';
+import { waitUntil } from '../../../packages/server/testing/waiting.ts';
 import type { Call } from './ai-transcripts.ts';
 import type { ApiClient } from './client.ts';
 

@@ -1,5 +1,5 @@
 /** A project with a repository that is hosted here. */
-import { waitUntil } from '../../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../../packages/server/testing/waiting.ts';
 import type { ApiClient } from './client.ts';
 import { Project } from './project.ts';
 

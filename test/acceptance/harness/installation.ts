@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { makeDataDirectory } from '../../../packages/server/src/main/host/places.ts';
-import { waitUntil } from '../../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../../packages/server/testing/waiting.ts';
 import { ApiClient } from './client.ts';
 import { type FoundProcess, isAlive, type ProcessKind, processesNaming, signal } from './processes.ts';
 

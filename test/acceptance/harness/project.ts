@@ -1,6 +1,6 @@
 /** A project for a test: publishes and runs pipelines over the public interface. */
 import { randomUUID } from 'node:crypto';
-import { waitUntil } from '../../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../../packages/server/testing/waiting.ts';
 import type { Answer, ApiClient } from './client.ts';
 
 interface Component {

@@ -11,7 +11,7 @@ import {
   type Supervised,
   supervise,
 } from '../../../packages/server/src/main/postgres/postgres-supervisor.ts';
-import { waitUntil } from '../../../packages/server/src/testing/waiting.ts';
+import { waitUntil } from '../../../packages/server/testing/waiting.ts';
 import { checkout, type Installation, isRoot } from './installation.ts';
 import { signal } from './processes.ts';
 

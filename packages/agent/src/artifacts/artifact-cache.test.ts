@@ -12,10 +12,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { FakeServer, testCredential } from '../../testing/fake-server.ts';
 import { createFolders, type Folders, removeTree } from '../host/folders.ts';
 import { createLog } from '../log.ts';
 import { type ControlPlane, createControlPlane } from '../session/control-plane.ts';
-import { FakeServer, testCredential } from '../testing/fake-server.ts';
 import { ArtifactCache } from './artifact-cache.ts';
 
 const projectId = '11111111-1111-4111-8111-111111111111';

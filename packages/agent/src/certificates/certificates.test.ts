@@ -4,8 +4,8 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { createIssuer } from '../../testing/issuer.ts';
 import { createLog } from '../log.ts';
-import { createIssuer } from '../testing/issuer.ts';
 import { Certificates } from './certificates.ts';
 
 const folders: string[] = [];

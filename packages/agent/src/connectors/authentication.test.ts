@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { Secret } from '@headgate/contract/without-schemas';
 import type { AuthenticationType } from '@headgate/pipelines';
+import type { SeenRequest } from '../../testing/fake-api.ts';
 import { createEndpointFixture } from '../engine/endpoints/endpoint-fixture.ts';
-import type { SeenRequest } from '../testing/fake-api.ts';
 
 const plan = {
   connectorOauthId: '00000000-0000-4000-8000-00000000000a',

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { createEgress, parseEgressAllow } from '@headgate/contract/egress';
+import { type Answer, startFakeApi } from '../../testing/fake-api.ts';
 import { createEndpointFixture } from '../engine/endpoints/endpoint-fixture.ts';
-import { type Answer, startFakeApi } from '../testing/fake-api.ts';
 import { createExchange } from './exchange.ts';
 
 const bytes = { responseBytes: 1_048_576, totalBytes: 3_145_728 };

@@ -1,8 +1,8 @@
 /** A secret goes only to the server of the endpoint, whatever a response names. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { type FakeApi, startFakeApi } from '../../testing/fake-api.ts';
 import { createEndpointFixture } from '../engine/endpoints/endpoint-fixture.ts';
-import { type FakeApi, startFakeApi } from '../testing/fake-api.ts';
 
 const fixture = await createEndpointFixture();
 const stranger: FakeApi = await startFakeApi(() => ({ data: [{ id: 2 }] }));

@@ -6,9 +6,9 @@ import { after, test } from 'node:test';
 import type { ConnectorOauthPlan } from '@headgate/contract';
 import { Secret } from '@headgate/contract/without-schemas';
 import { readProfile } from '@headgate/pipelines';
+import type { SeenRequest } from '../../testing/fake-api.ts';
 import { createEndpointFixture } from '../engine/endpoints/endpoint-fixture.ts';
 import { ControlPlaneError } from '../session/control-plane.ts';
-import type { SeenRequest } from '../testing/fake-api.ts';
 import { createFileVault } from '../vaults/file.ts';
 import { VaultError } from '../vaults/vault.ts';
 

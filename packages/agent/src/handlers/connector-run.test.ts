@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { after, test } from 'node:test';
-import { openConnectorScene } from '../testing/connector-scene.ts';
-import { startFakeApi } from '../testing/fake-api.ts';
+import { openConnectorScene } from '../../testing/connector-scene.ts';
+import { startFakeApi } from '../../testing/fake-api.ts';
 
 const api = await startFakeApi();
 const scene = await openConnectorScene(new Map([['token', 'correct-token']]));

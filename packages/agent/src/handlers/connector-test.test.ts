@@ -5,9 +5,9 @@ import { ConnectorTestResult as ResultSchema } from '@headgate/contract';
 import { parseEgressAllow } from '@headgate/contract/egress';
 import { Secret } from '@headgate/contract/without-schemas';
 import { Check } from 'typebox/value';
+import { startFakeApi } from '../../testing/fake-api.ts';
 import { createConnectors } from '../connectors/connectors.ts';
 import { createLog } from '../log.ts';
-import { startFakeApi } from '../testing/fake-api.ts';
 import { createConnectorTestHandler } from './connector-test.ts';
 
 const api = await startFakeApi();

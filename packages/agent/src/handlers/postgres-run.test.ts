@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import type { ProjectWarehouse } from '@headgate/contract';
-import { openConnectorScene } from '../testing/connector-scene.ts';
-import { createTestPostgres } from '../testing/postgres.ts';
+import { openConnectorScene } from '../../testing/connector-scene.ts';
+import { createTestPostgres } from '../../testing/postgres.ts';
 
 const postgres = await createTestPostgres();
 const { driver, target } = postgres;

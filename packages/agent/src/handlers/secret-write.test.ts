@@ -15,10 +15,10 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { Receipt, SecretPlace } from '@headgate/contract';
 import { CompactEncrypt, compactVerify } from 'jose';
+import { createIssuer } from '../../testing/issuer.ts';
 import { Certificates } from '../certificates/certificates.ts';
 import { createLog } from '../log.ts';
 import { TakenValues } from '../secrets/taken-values.ts';
-import { createIssuer } from '../testing/issuer.ts';
 import { createVaults } from '../vaults/registry.ts';
 import { createSecretWriteHandler } from './secret-write.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { StepLineage } from '@headgate/contract';
-import { type ConnectorScene, openConnectorScene } from '../testing/connector-scene.ts';
+import { type ConnectorScene, openConnectorScene } from '../../testing/connector-scene.ts';
 
 let scene: ConnectorScene;
 before(async () => {

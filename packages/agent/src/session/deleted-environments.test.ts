@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import type { DeletedEnvironments, DeletedEnvironmentsRequest } from '@headgate/contract';
+import { createOpenConfinement, createTestDriver, errorLog } from '../../testing/warehouse.ts';
 import { createFolders, type EnvironmentPlace, removeTree } from '../host/folders.ts';
-import { createOpenConfinement, createTestDriver, errorLog } from '../testing/warehouse.ts';
 import { ControlPlaneError } from './control-plane.ts';
 import { keepRemoving, removeDeleted } from './deleted-environments.ts';
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { Step } from '@headgate/contract';
+import { FakeServer, testCredential } from '../../testing/fake-server.ts';
 import type { Handler, WorkContext } from '../handlers/handler.ts';
 import { createLog } from '../log.ts';
-import { FakeServer, testCredential } from '../testing/fake-server.ts';
 import { createControlPlane } from './control-plane.ts';
 import { Session } from './session.ts';
 

@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { Secret } from '@headgate/contract';
-import { azureCredential, startFakeKeyVault } from '../testing/fake-key-vault.ts';
-import { canary, requireFault, testVaultConformance } from '../testing/vault-conformance.ts';
+import { azureCredential, startFakeKeyVault } from '../../testing/fake-key-vault.ts';
+import { canary, requireFault, testVaultConformance } from '../../testing/vault-conformance.ts';
 import { createAzureVault } from './azure-key-vault.ts';
 
 const signal = AbortSignal.timeout(300_000);

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { Secret } from '@headgate/contract';
-import { googleCredentials, startFakeGoogleSecrets } from '../testing/fake-google-secrets.ts';
-import { canary, requireFault, testVaultConformance } from '../testing/vault-conformance.ts';
+import { googleCredentials, startFakeGoogleSecrets } from '../../testing/fake-google-secrets.ts';
+import { canary, requireFault, testVaultConformance } from '../../testing/vault-conformance.ts';
 import { createGoogleVault } from './google-secret-manager.ts';
 
 const signal = AbortSignal.timeout(300_000);

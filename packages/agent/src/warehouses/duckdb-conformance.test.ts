@@ -1,5 +1,5 @@
+import { testWarehouse } from '../../testing/warehouse-conformance.ts';
 import { removeTree } from '../host/folders.ts';
-import { testWarehouse } from '../testing/warehouse-conformance.ts';
 import { createScratchFixture } from './scratch/duckdb-scratch-fixture.ts';
 
 testWarehouse('DuckDB', async () => {

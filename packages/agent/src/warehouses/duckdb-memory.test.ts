@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { isInTurn, testSeed } from '@headgate/contract/testing/rounds';
+import { createTestDriver, errorLog, makeWarehouseFolders, testPlace } from '../../testing/warehouse.ts';
 import { type Confinement, openConfinement } from '../confinement/confinement.ts';
 import { type EnvironmentPlace, removeTree } from '../host/folders.ts';
-import { createTestDriver, errorLog, makeWarehouseFolders, testPlace } from '../testing/warehouse.ts';
 import type { WarehouseConnection, WarehouseDriver } from './warehouse.ts';
 
 const { root, folders } = makeWarehouseFolders();

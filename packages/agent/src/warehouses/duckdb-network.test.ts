@@ -10,13 +10,13 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { StatementType } from '@duckdb/node-api';
-import { removeTree } from '../host/folders.ts';
 import {
   createOpenConfinement,
   createTestDriver,
   makeWarehouseFolders,
   testPlace,
-} from '../testing/warehouse.ts';
+} from '../../testing/warehouse.ts';
+import { removeTree } from '../host/folders.ts';
 import { allowedKinds, checkStatementKind } from './statements/duckdb-statement-kinds.ts';
 import type { WarehouseConnection, WarehouseDriver } from './warehouse.ts';
 

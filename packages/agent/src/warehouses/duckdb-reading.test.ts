@@ -7,9 +7,6 @@ import { after, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { SqlRules } from '@headgate/pipelines';
-import type { Connectors } from '../connectors/connectors.ts';
-import { createWarehouseQueryHandler } from '../handlers/warehouse-query.ts';
-import { getReason } from '../log.ts';
 import {
   createOpenConfinement,
   createTestDriver,
@@ -17,7 +14,10 @@ import {
   errorLog,
   makeWarehouseFolders,
   testPlace,
-} from '../testing/warehouse.ts';
+} from '../../testing/warehouse.ts';
+import type { Connectors } from '../connectors/connectors.ts';
+import { createWarehouseQueryHandler } from '../handlers/warehouse-query.ts';
+import { getReason } from '../log.ts';
 import { findReason, RowsLost } from './statements/duckdb-chunks.ts';
 import { rollBack } from './statements/duckdb-rollback.ts';
 import type { ReadBounds } from './warehouse.ts';

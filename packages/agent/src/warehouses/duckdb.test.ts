@@ -4,9 +4,9 @@ import { existsSync, mkdirSync, readdirSync, readlinkSync, writeFileSync } from 
 import { dirname, join, relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { DuckDBInstance } from '@duckdb/node-api';
+import { createTestDriver, errorLog, makeWarehouseFolders, testPlace } from '../../testing/warehouse.ts';
 import { openConfinement } from '../confinement/confinement.ts';
 import { removeTree } from '../host/folders.ts';
-import { createTestDriver, errorLog, makeWarehouseFolders, testPlace } from '../testing/warehouse.ts';
 import { DatabaseProcess } from './duckdb-database.ts';
 import type { WarehouseConnection, WarehouseDriver } from './warehouse.ts';
 

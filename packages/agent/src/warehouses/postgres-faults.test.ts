@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { parseEgressAllow } from '@headgate/contract/egress';
+import { createTestPostgres } from '../../testing/postgres.ts';
 import { isPermanentFault } from '../permanent-fault.ts';
-import { createTestPostgres } from '../testing/postgres.ts';
 import { createPostgresDriver } from './postgres.ts';
 
 const postgres = await createTestPostgres();

@@ -1,5 +1,5 @@
-import { createTestPostgres } from '../testing/postgres.ts';
-import { testWarehouse } from '../testing/warehouse-conformance.ts';
+import { createTestPostgres } from '../../testing/postgres.ts';
+import { testWarehouse } from '../../testing/warehouse-conformance.ts';
 
 testWarehouse('PostgreSQL', async () => {
   const { driver, target, drop } = await createTestPostgres();

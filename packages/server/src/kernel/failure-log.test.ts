@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createMovableClock } from '../testing/clock.ts';
+import { createMovableClock } from '../../testing/clock.ts';
 import { createFailureLog } from './failure-log.ts';
 import { createLog } from './log.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createMovableClock } from '../testing/clock.ts';
+import { createMovableClock } from '../../testing/clock.ts';
 import { createUuidMaker, isUuid, toUuid } from './identifiers.ts';
 
 test('identifiers are UUIDs of version 7 with their creation time', () => {

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { examples } from '../../testing/guards.ts';
+import { createPlace } from '../../testing/place.ts';
+import { startTestServer } from '../../testing/server.ts';
 import { fireDueSchedules } from '../runtime/schedules/schedule-ticks.ts';
-import { examples } from '../testing/guards.ts';
-import { createPlace } from '../testing/place.ts';
-import { startTestServer } from '../testing/server.ts';
 
 const fileOf = (name: string) => readFileSync(new URL(`../../../../docs/${name}`, import.meta.url), 'utf8');
 

@@ -7,7 +7,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, test } from 'node:test';
-import { startFakeS3 } from '../testing/fake-s3.ts';
+import { startFakeS3 } from '../../testing/fake-s3.ts';
 import { loadConfig } from './config.ts';
 import { openObjects } from './objects.ts';
 

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
+import { fillTables, smallTables } from '../../testing/large-tables.ts';
+import { startTestServer } from '../../testing/server.ts';
 import { analyzeGrownTables } from '../kernel/database/statistics.ts';
 import { listStatements, type PreparedStatement } from '../kernel/database/trips/statement.ts';
-import { fillTables, smallTables } from '../testing/large-tables.ts';
-import { startTestServer } from '../testing/server.ts';
 import { planning } from './database.ts';
 
 const rows = 100_000;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { startTestServer } from '../../testing/server.ts';
 import { generateClientId } from '../access/credentials/index.ts';
 import { generateSecret } from '../kernel/security/sealed.ts';
-import { startTestServer } from '../testing/server.ts';
 import { ensureFirstAccount, ensureGivenCredential, ensureLocalAgent } from './provisioning.ts';
 
 const server = await startTestServer();

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { parseEgressAllow } from '@headgate/contract/egress';
 import { Secret } from '@headgate/contract/without-schemas';
+import { type Answer, type FakeApi, startFakeApi } from '../../../testing/fake-api.ts';
 import {
   type Connectors,
   type ConnectorUse,
@@ -10,7 +11,6 @@ import {
 } from '../../connectors/connectors.ts';
 import { createRunConnectors } from '../../pool/run-connectors.ts';
 import { Masking } from '../../secrets/masking.ts';
-import { type Answer, type FakeApi, startFakeApi } from '../../testing/fake-api.ts';
 import type { ArtifactFiles } from '../ports/ports.ts';
 import { createFixture, type Fixture } from '../run/engine-fixture.ts';
 import { renderOrchestration, start } from '../run/pipeline-fixture.ts';

@@ -4,8 +4,8 @@ import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { parseEgressAllow } from '@headgate/contract/egress';
+import { type FakeApi, startFakeApi } from '../../../testing/fake-api.ts';
 import { createConnectors } from '../../connectors/connectors.ts';
-import { type FakeApi, startFakeApi } from '../../testing/fake-api.ts';
 import { createFixture, type Fixture } from '../run/engine-fixture.ts';
 import { renderOrchestration, start } from '../run/pipeline-fixture.ts';
 

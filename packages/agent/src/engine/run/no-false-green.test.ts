@@ -3,6 +3,10 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { findingCodes } from '@headgate/pipelines';
+import { wrongOrders } from '../../../testing/wrong-orders.ts';
+import { wrongParameters } from '../../../testing/wrong-parameters.ts';
+import type { WrongPipeline } from '../../../testing/wrong-pipeline.ts';
+import { wrongReferences } from '../../../testing/wrong-references.ts';
 import { createFixture, type Fixture } from './engine-fixture.ts';
 import {
   grid,
@@ -13,10 +17,6 @@ import {
   text,
   update,
 } from './pipeline-fixture.ts';
-import { wrongOrders } from './wrong-orders-fixture.ts';
-import { wrongParameters } from './wrong-parameters-fixture.ts';
-import type { WrongPipeline } from './wrong-pipeline-fixture.ts';
-import { wrongReferences } from './wrong-references-fixture.ts';
 
 const wrongPipelines = [...wrongOrders, ...wrongParameters, ...wrongReferences];
 

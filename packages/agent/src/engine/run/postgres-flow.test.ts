@@ -1,7 +1,7 @@
 /** The same transformations give the same rows in DuckDB and in PostgreSQL. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { createTestPostgres } from '../../testing/postgres.ts';
+import { createTestPostgres } from '../../../testing/postgres.ts';
 import { createFixture } from './engine-fixture.ts';
 import { createFlow, readTable } from './flow-fixture.ts';
 

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { removeTree } from '../../host/folders.ts';
 import {
   createOpenConfinement,
   createTestDriver,
   makeWarehouseFolders,
   testPlace,
-} from '../../testing/warehouse.ts';
+} from '../../../testing/warehouse.ts';
+import { removeTree } from '../../host/folders.ts';
 import type { WarehouseConnection, WarehouseDriver } from '../warehouse.ts';
 
 const { root, folders } = makeWarehouseFolders();

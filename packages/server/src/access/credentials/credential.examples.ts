@@ -1,5 +1,5 @@
 /** A request that succeeds for each operation on credentials. */
-import type { Examples, Place } from '../../testing/place.ts';
+import type { Examples, Place } from '../../../testing/place.ts';
 
 const buildCredential = ({ named, project }: Place) => ({
   name: named('nightly deployment'),

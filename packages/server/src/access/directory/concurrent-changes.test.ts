@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ScimGroup } from '@headgate/contract';
-import { createDirectoryClient, type DirectoryClient, memberIds } from '../../testing/directory-client.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { createDirectoryClient, type DirectoryClient, memberIds } from '../../../testing/directory-client.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 

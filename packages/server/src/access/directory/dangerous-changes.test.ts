@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ScimDryRun } from '@headgate/contract';
-import { createDirectoryClient, memberIds, requireScimError } from '../../testing/directory-client.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { createDirectoryClient, memberIds, requireScimError } from '../../../testing/directory-client.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 

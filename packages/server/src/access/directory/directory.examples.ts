@@ -1,6 +1,6 @@
 /** A request that succeeds for each operation of the directory. */
 import { scimUrns } from '@headgate/contract';
-import type { Examples, Place } from '../../testing/place.ts';
+import type { Examples, Place } from '../../../testing/place.ts';
 
 export const scimPath = '/directory-integration/scim/v2';
 

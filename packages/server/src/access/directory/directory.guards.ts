@@ -1,7 +1,7 @@
 /** What this slice contributes to the tests over all operations. */
 
-import type { Place } from '../../testing/place.ts';
-import type { SliceGuards } from '../../testing/slice-guards.ts';
+import type { Place } from '../../../testing/place.ts';
+import type { SliceGuards } from '../../../testing/slice-guards.ts';
 import { directoryExamples, scimPath } from './directory.examples.ts';
 
 const own = ['getDirectorySettings', 'updateDirectorySettings'];

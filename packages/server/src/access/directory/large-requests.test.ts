@@ -1,8 +1,8 @@
 /** Requests that are large or expensive: they are refused, and do not stop the server for others. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createDirectoryClient, requireScimError } from '../../testing/directory-client.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { createDirectoryClient, requireScimError } from '../../../testing/directory-client.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import { applyPatch } from './patch/scim-patch.ts';
 import { userSchema } from './schema/user-schema.ts';
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Page, scimUrns, type User } from '@headgate/contract';
-import { requireProblem } from '../../testing/client.ts';
-import { createDirectoryClient, requireScimError } from '../../testing/directory-client.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { createDirectoryClient, requireScimError } from '../../../testing/directory-client.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 

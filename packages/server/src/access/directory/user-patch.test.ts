@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ScimUser, scimUrns } from '@headgate/contract';
-import { createDirectoryClient, requireScimError } from '../../testing/directory-client.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { createDirectoryClient, requireScimError } from '../../../testing/directory-client.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 const account = await server.account();

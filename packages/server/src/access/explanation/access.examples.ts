@@ -1,5 +1,5 @@
 /** A request that succeeds for each operation of the explanation. */
-import type { Examples } from '../../testing/place.ts';
+import type { Examples } from '../../../testing/place.ts';
 
 export const accessExamples: Examples = {
   getMe: () => ({ path: '/me' }),

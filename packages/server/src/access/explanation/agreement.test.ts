@@ -13,9 +13,9 @@ import {
   projectRoles,
 } from '@headgate/contract';
 import fc from 'fast-check';
+import type { Account } from '../../../testing/account.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import { findRequiredRoles } from '../../kernel/security/permissions.ts';
-import type { Account } from '../../testing/account.ts';
-import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();
 const environments = ['dev', 'prod'] as const;

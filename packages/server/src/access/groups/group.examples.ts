@@ -1,5 +1,5 @@
 /** A request that succeeds for each operation on groups and their members. */
-import type { Examples, Place } from '../../testing/place.ts';
+import type { Examples, Place } from '../../../testing/place.ts';
 
 const buildGroup = ({ named, project }: Place) => ({
   displayName: named('Operators of prod'),

@@ -1,6 +1,6 @@
 /** What this slice contributes to the tests over all operations. */
-import type { Place } from '../../testing/place.ts';
-import type { SliceGuards } from '../../testing/slice-guards.ts';
+import type { Place } from '../../../testing/place.ts';
+import type { SliceGuards } from '../../../testing/slice-guards.ts';
 import { createGroup, groupExamples } from './group.examples.ts';
 
 /** The group of a place that stores a number. */

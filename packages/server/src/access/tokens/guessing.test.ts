@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Answer, createClient } from '../../testing/client.ts';
-import type { TestServer } from '../../testing/open-server.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { type Answer, createClient } from '../../../testing/client.ts';
+import type { TestServer } from '../../../testing/open-server.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import { addressLimit, pairLimit } from './throttle.ts';
 
 /** Behind a proxy, so that a test can send from any address. */

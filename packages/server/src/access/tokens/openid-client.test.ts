@@ -12,8 +12,8 @@ import {
   fetchProtectedResource,
   WWWAuthenticateChallengeError,
 } from 'openid-client';
-import type { Actor } from '../../testing/account.ts';
-import { startTestServer } from '../../testing/server.ts';
+import type { Actor } from '../../../testing/account.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 /**
  * The issuer contains the port, so the port is chosen before the server starts. If another process takes it

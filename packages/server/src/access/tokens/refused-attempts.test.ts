@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { startTestServer } from '../../../testing/server.ts';
 import { createLog } from '../../kernel/log.ts';
-import { startTestServer } from '../../testing/server.ts';
 import { createRefusedAttempts } from './refused-attempts.ts';
 
 test('without a database, lost events are logged once a minute, and counted when it is back', async () => {

@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Account, Actor } from '../../testing/account.ts';
-import { createClient, requireProblem } from '../../testing/client.ts';
-import type { TestServer } from '../../testing/open-server.ts';
-import { startTestServer } from '../../testing/server.ts';
+import type { Account, Actor } from '../../../testing/account.ts';
+import { createClient, requireProblem } from '../../../testing/client.ts';
+import type { TestServer } from '../../../testing/open-server.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const here = await startTestServer();
 const there = await startTestServer({ database: here.database });

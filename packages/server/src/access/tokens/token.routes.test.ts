@@ -4,10 +4,10 @@ import { createHmac, createPublicKey, generateKeyPairSync, randomUUID } from 'no
 import { test } from 'node:test';
 import type { JSONWebKeySet } from 'jose';
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify, SignJWT } from 'jose';
-import type { Actor } from '../../testing/account.ts';
-import { type Client, createClient, requireProblem } from '../../testing/client.ts';
-import type { TestServer } from '../../testing/open-server.ts';
-import { startTestServer } from '../../testing/server.ts';
+import type { Actor } from '../../../testing/account.ts';
+import { type Client, createClient, requireProblem } from '../../../testing/client.ts';
+import type { TestServer } from '../../../testing/open-server.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 const createAnonymousClient = (of: TestServer): Client =>

@@ -1,5 +1,5 @@
 /** A request that succeeds for each operation on users and personal credentials. */
-import type { Examples, Place } from '../../testing/place.ts';
+import type { Examples, Place } from '../../../testing/place.ts';
 
 export const buildUser = ({ named }: Place) => ({
   userName: `${named('ada')}@example.com`,

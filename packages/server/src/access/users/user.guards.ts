@@ -1,6 +1,6 @@
 /** What this slice contributes to the tests over all operations. */
-import type { Place } from '../../testing/place.ts';
-import type { SliceGuards } from '../../testing/slice-guards.ts';
+import type { Place } from '../../../testing/place.ts';
+import type { SliceGuards } from '../../../testing/slice-guards.ts';
 import { createUser, userExamples } from './user.examples.ts';
 
 /** The user of a place that stores a number. */

@@ -1,6 +1,6 @@
 /** A request that succeeds for each operation on artifacts. */
-import { type Examples, mainPipeline } from '../../testing/place.ts';
-import { buildMultipart, multipartBoundary, upload } from '../../testing/project.ts';
+import { type Examples, mainPipeline } from '../../../testing/place.ts';
+import { buildMultipart, multipartBoundary, upload } from '../../../testing/project.ts';
 
 export const artifactExamples: Examples = {
   createArtifact: ({ project, named }) => ({

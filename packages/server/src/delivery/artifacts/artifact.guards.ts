@@ -1,7 +1,7 @@
 /** What this slice contributes to the tests over all operations. */
 
-import { smallPipeline, upload } from '../../testing/project.ts';
-import type { SliceGuards } from '../../testing/slice-guards.ts';
+import { smallPipeline, upload } from '../../../testing/project.ts';
+import type { SliceGuards } from '../../../testing/slice-guards.ts';
 import { artifactExamples } from './artifact.examples.ts';
 
 export const artifactGuards: SliceGuards = {

@@ -5,15 +5,15 @@ import { connect } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import type { ArtifactDetails, Page } from '@headgate/contract';
-import { requireProblem } from '../../testing/client.ts';
+import { requireProblem } from '../../../testing/client.ts';
 import {
   buildMultipart,
   multipartBoundary,
   type Part,
   smallPipeline,
   upload,
-} from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
+} from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer({
   config: { upload: { parts: 5, partBytes: 2_000, requestBytes: 8_000 } },

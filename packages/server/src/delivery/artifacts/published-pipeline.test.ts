@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page, PublishedPipeline } from '@headgate/contract';
-import { requireProblem } from '../../testing/client.ts';
-import { smallPipeline, upload } from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { smallPipeline, upload } from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 const transformation = JSON.stringify({ type: 'transformation', pipeline: {} });

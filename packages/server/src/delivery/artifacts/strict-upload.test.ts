@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from '@headgate/contract';
-import { requireProblem } from '../../testing/client.ts';
-import { buildMultipart, multipartBoundary, type Part, smallPipeline } from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { buildMultipart, multipartBoundary, type Part, smallPipeline } from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 

@@ -11,10 +11,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, mock, test } from 'node:test';
 import { promisify } from 'node:util';
-import type { Account } from '../../testing/account.ts';
-import { createClient, requireProblem } from '../../testing/client.ts';
-import { startFakeS3 } from '../../testing/fake-s3.ts';
-import type { TestServer } from '../../testing/open-server.ts';
+import type { Account } from '../../../testing/account.ts';
+import { createClient, requireProblem } from '../../../testing/client.ts';
+import { startFakeS3 } from '../../../testing/fake-s3.ts';
+import type { TestServer } from '../../../testing/open-server.ts';
 import {
   buildMultipart,
   multipartBoundary,
@@ -22,9 +22,9 @@ import {
   smallPipeline,
   type TestProject,
   upload,
-} from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { waitUntil } from '../../testing/waiting.ts';
+} from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { waitUntil } from '../../../testing/waiting.ts';
 import { createPipelineReader } from './reading/pipeline-reader.ts';
 
 const run = promisify(execFile);

@@ -1,9 +1,9 @@
 /** Uploads that probably mean something else are warned of, and a dry run says what an upload would do. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { requireProblem } from '../../testing/client.ts';
-import { buildMultipart, multipartBoundary, type Part, smallPipeline } from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { buildMultipart, multipartBoundary, type Part, smallPipeline } from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 

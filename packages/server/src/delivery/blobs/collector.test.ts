@@ -4,11 +4,11 @@ import { readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
+import type { Account } from '../../../testing/account.ts';
+import { createInstance } from '../../../testing/agent.ts';
+import { type Part, smallPipeline, type TestProject, upload } from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import type { Rest } from '../../kernel/retention/retention.ts';
-import type { Account } from '../../testing/account.ts';
-import { createInstance } from '../../testing/agent.ts';
-import { type Part, smallPipeline, type TestProject, upload } from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
 import { createCollector } from './collector.ts';
 
 const server = await startTestServer();

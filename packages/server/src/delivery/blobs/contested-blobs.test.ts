@@ -4,9 +4,9 @@
 import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
-import type { Account } from '../../testing/account.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { beginUpload, commitUpload, digestText } from '../../testing/unfinished-upload.ts';
+import type { Account } from '../../../testing/account.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { beginUpload, commitUpload, digestText } from '../../../testing/unfinished-upload.ts';
 import type { Upload } from '../artifacts/index.ts';
 
 const server = await startTestServer();

@@ -1,5 +1,5 @@
 /** A request that succeeds for each operation on enterprise OAuth connections. */
-import type { Examples, Place } from '../../testing/place.ts';
+import type { Examples, Place } from '../../../testing/place.ts';
 
 const buildConnection = ({ named }: Place) => ({
   name: named('DevOps of Acme'),

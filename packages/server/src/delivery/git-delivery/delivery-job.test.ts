@@ -1,13 +1,13 @@
 /** The job that delivers what is due. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { associate, host as hostHere, loopbackAllowed } from '../../../testing/associated-project.ts';
+import { commitByApi, deliver, listVersions, writeRules } from '../../../testing/git-delivery.ts';
+import { startGitHost } from '../../../testing/git-host.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { waitUntil } from '../../../testing/waiting.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { createWorkerJob } from '../../kernel/work/server-worker.ts';
-import { associate, host as hostHere, loopbackAllowed } from '../../testing/associated-project.ts';
-import { commitByApi, deliver, listVersions, writeRules } from '../../testing/git-delivery.ts';
-import { startGitHost } from '../../testing/git-host.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { waitUntil } from '../../testing/waiting.ts';
 import type { RepositoryUse } from '../repositories/index.ts';
 import { createGitWork } from './index.ts';
 

@@ -1,12 +1,12 @@
 /** Versions that are published from a branch or a commit, by a request. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { associate, host as hostHere, loopbackAllowed } from '../../testing/associated-project.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { commitByApi, listVersions } from '../../testing/git-delivery.ts';
-import { commitFiles, runGit, startGitHost } from '../../testing/git-host.ts';
-import { smallPipeline, type TestProject, type Uploaded } from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { associate, host as hostHere, loopbackAllowed } from '../../../testing/associated-project.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { commitByApi, listVersions } from '../../../testing/git-delivery.ts';
+import { commitFiles, runGit, startGitHost } from '../../../testing/git-host.ts';
+import { smallPipeline, type TestProject, type Uploaded } from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer({ settings: { ...loopbackAllowed, HEADGATE_UPLOAD_PART_MB: '1' } });
 const account = await server.account();

@@ -1,6 +1,6 @@
 /** A request that succeeds for each operation of delivery from Git. */
-import { ensureHosted, ensureRepository, repositoryOnGithub } from '../../testing/example-repository.ts';
-import type { Examples } from '../../testing/place.ts';
+import { ensureHosted, ensureRepository, repositoryOnGithub } from '../../../testing/example-repository.ts';
+import type { Examples } from '../../../testing/place.ts';
 
 export const gitDeliveryExamples: Examples = {
   async createArtifactFromGit(place) {

@@ -1,7 +1,7 @@
 /** What this slice contributes to the tests over all operations. */
-import { ensureHosted } from '../../testing/example-repository.ts';
-import type { Place } from '../../testing/place.ts';
-import type { SliceGuards } from '../../testing/slice-guards.ts';
+import { ensureHosted } from '../../../testing/example-repository.ts';
+import type { Place } from '../../../testing/place.ts';
+import type { SliceGuards } from '../../../testing/slice-guards.ts';
 import { gitDeliveryExamples } from './git-delivery.examples.ts';
 
 /** The requests for one name come at the same time, and only one of them makes the repository. */

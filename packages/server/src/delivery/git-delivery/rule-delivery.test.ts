@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import type { AccountEventItem, Page } from '@headgate/contract';
-import { associate, host as hostHere, loopbackAllowed } from '../../testing/associated-project.ts';
-import { commitByApi, deliver, listVersions, readRules, writeRules } from '../../testing/git-delivery.ts';
-import { commitFiles, startGitHost } from '../../testing/git-host.ts';
-import { smallPipeline, type TestProject } from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { claimDue } from '../../testing/server-work.ts';
+import { associate, host as hostHere, loopbackAllowed } from '../../../testing/associated-project.ts';
+import { commitByApi, deliver, listVersions, readRules, writeRules } from '../../../testing/git-delivery.ts';
+import { commitFiles, startGitHost } from '../../../testing/git-host.ts';
+import { smallPipeline, type TestProject } from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { claimDue } from '../../../testing/server-work.ts';
 
 const server = await startTestServer({ settings: loopbackAllowed });
 const claim = () => claimDue(server.deps, { kind: 'git-delivery', leaseSeconds: 120 });

@@ -6,14 +6,14 @@ import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { Secret } from '@headgate/contract';
-import { fakeAzureDevOps } from '../../testing/git-providers/fake-azure-devops.ts';
-import { fakeGithub } from '../../testing/git-providers/fake-github.ts';
-import { fakeGitlab } from '../../testing/git-providers/fake-gitlab.ts';
+import { fakeAzureDevOps } from '../../../testing/git-providers/fake-azure-devops.ts';
+import { fakeGithub } from '../../../testing/git-providers/fake-github.ts';
+import { fakeGitlab } from '../../../testing/git-providers/fake-gitlab.ts';
 import {
   type Dialect,
   type FakeProvider,
   startFakeProvider,
-} from '../../testing/git-providers/fake-provider.ts';
+} from '../../../testing/git-providers/fake-provider.ts';
 import type { GitProvider, HookReading, ProviderCall } from './git-provider.ts';
 import { ProviderRefused } from './git-provider.ts';
 import { providerAdapters } from './provider-adapters.ts';

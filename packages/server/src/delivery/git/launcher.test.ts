@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { processIdentity } from '../../../../../scripts/process-lock.mjs';
+import { waitUntil } from '../../../testing/waiting.ts';
 import { createLog } from '../../kernel/log.ts';
-import { waitUntil } from '../../testing/waiting.ts';
 import { createGit } from './index.ts';
 
 const onlyLinux = { skip: process.platform === 'linux' ? false : 'reads /proc' };
@@ -80,7 +80,7 @@ test(
 
 test('a killed server leaves neither the launcher nor its folder', onlyLinux, async (t) => {
   const server: ChildProcess = fork(
-    fileURLToPath(new URL('../../testing/launching-process.ts', import.meta.url)),
+    fileURLToPath(new URL('../../../testing/launching-process.ts', import.meta.url)),
     [repository],
   );
   t.after(() => server.kill('SIGKILL'));

@@ -4,8 +4,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { roundsOr } from '@headgate/contract/testing/rounds';
-import { type HostedProject, makeHostedProject, makeUserGit } from '../../testing/hosted-project.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { type HostedProject, makeHostedProject, makeUserGit } from '../../../testing/hosted-project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 const base = await server.listen();

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { PassThrough, type Readable } from 'node:stream';
 import { after, test } from 'node:test';
 import type { FastifyRequest } from 'fastify';
+import { commitFiles } from '../../../testing/git-host.ts';
 import { createLog } from '../../kernel/log.ts';
-import { commitFiles } from '../../testing/git-host.ts';
 import { createGit, openGitRepository } from '../git/index.ts';
 import { answerFetch } from './fetch.ts';
 

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { permissions } from '@headgate/contract';
-import type { Actor } from '../../testing/account.ts';
-import { type HostedProject, makeHostedProject, makeUserGit } from '../../testing/hosted-project.ts';
-import { startTestServer } from '../../testing/server.ts';
+import type { Actor } from '../../../testing/account.ts';
+import { type HostedProject, makeHostedProject, makeUserGit } from '../../../testing/hosted-project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 const base = await server.listen();

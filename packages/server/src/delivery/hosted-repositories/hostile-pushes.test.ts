@@ -4,8 +4,8 @@ import { readdir, rm, utimes } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { runGit } from '../../testing/git-host.ts';
-import { type HostedProject, makeHostedProject, makeUserGit } from '../../testing/hosted-project.ts';
+import { runGit } from '../../../testing/git-host.ts';
+import { type HostedProject, makeHostedProject, makeUserGit } from '../../../testing/hosted-project.ts';
 import {
   makeCommands,
   makeCommitObject,
@@ -15,9 +15,9 @@ import {
   makeTreeObject,
   noObject,
   type RawObject,
-} from '../../testing/raw-push.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { waitUntil } from '../../testing/waiting.ts';
+} from '../../../testing/raw-push.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { waitUntil } from '../../../testing/waiting.ts';
 import { openQuarantine } from './quarantine.ts';
 
 const server = await startTestServer({ settings: { HEADGATE_REPOSITORY_MB: '20' } });

@@ -6,18 +6,18 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { commitByApi } from '../../testing/git-delivery.ts';
-import { runGit } from '../../testing/git-host.ts';
+import { commitByApi } from '../../../testing/git-delivery.ts';
+import { runGit } from '../../../testing/git-host.ts';
 import {
   associateHosted,
   type HostedProject,
   makeHostedProject,
   makeUserGit,
-} from '../../testing/hosted-project.ts';
-import type { TestServer } from '../../testing/open-server.ts';
-import { makeObject, makePack } from '../../testing/raw-push.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { waitUntil } from '../../testing/waiting.ts';
+} from '../../../testing/hosted-project.ts';
+import type { TestServer } from '../../../testing/open-server.ts';
+import { makeObject, makePack } from '../../../testing/raw-push.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { waitUntil } from '../../../testing/waiting.ts';
 import { removeLeftObjects } from '../git/index.ts';
 import { createDroppedRepositoriesJob } from './dropped-repositories.ts';
 import { writeLeaseMilliseconds } from './hosted-repositories.ts';

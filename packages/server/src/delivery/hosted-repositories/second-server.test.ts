@@ -4,10 +4,10 @@ import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { associate, host as hostHere, loopbackAllowed } from '../../testing/associated-project.ts';
-import { commitByApi } from '../../testing/git-delivery.ts';
-import { commitFiles, startGitHost } from '../../testing/git-host.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { associate, host as hostHere, loopbackAllowed } from '../../../testing/associated-project.ts';
+import { commitByApi } from '../../../testing/git-delivery.ts';
+import { commitFiles, startGitHost } from '../../../testing/git-host.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import { createUnfinishedWritesJob } from './unfinished-writes.ts';
 
 const shared = await mkdtemp(join(tmpdir(), 'headgate-shared-'));

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Environment, Page } from '@headgate/contract';
-import { associate, loopbackAllowed } from '../../testing/associated-project.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { commitFiles, startGitHost } from '../../testing/git-host.ts';
-import { buildMultipart, multipartBoundary, type TestProject, upload } from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { associate, loopbackAllowed } from '../../../testing/associated-project.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { commitFiles, startGitHost } from '../../../testing/git-host.ts';
+import { buildMultipart, multipartBoundary, type TestProject, upload } from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const gitHost = await startGitHost();
 const server = await startTestServer({ settings: loopbackAllowed });

@@ -10,10 +10,10 @@ import type {
   RepositoryFile,
   RepositoryFileContent,
 } from '@headgate/contract';
-import { associate, host as hostHere, loopbackAllowed } from '../../testing/associated-project.ts';
-import { startGitHost } from '../../testing/git-host.ts';
-import type { TestProject } from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { associate, host as hostHere, loopbackAllowed } from '../../../testing/associated-project.ts';
+import { startGitHost } from '../../../testing/git-host.ts';
+import type { TestProject } from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer({ settings: loopbackAllowed });
 const account = await server.account();

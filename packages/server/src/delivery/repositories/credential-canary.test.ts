@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { associate, loopbackAllowed, tokenHeader } from '../../testing/associated-project.ts';
-import { commitFiles, startGitHost } from '../../testing/git-host.ts';
-import { listForms } from '../../testing/secret-forms.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { associate, loopbackAllowed, tokenHeader } from '../../../testing/associated-project.ts';
+import { commitFiles, startGitHost } from '../../../testing/git-host.ts';
+import { listForms } from '../../../testing/secret-forms.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer({ settings: loopbackAllowed });
 const { admin, ...account } = await server.account();

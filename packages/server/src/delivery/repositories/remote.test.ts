@@ -5,10 +5,10 @@ import { chmodSync, existsSync, readdirSync, statSync, utimesSync, writeFileSync
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { Page, RepositoryBranch, RepositoryFile } from '@headgate/contract';
-import { associate, host as hostHere, loopbackAllowed } from '../../testing/associated-project.ts';
-import { commitFiles, runGit, startGitHost } from '../../testing/git-host.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { waitUntil } from '../../testing/waiting.ts';
+import { associate, host as hostHere, loopbackAllowed } from '../../../testing/associated-project.ts';
+import { commitFiles, runGit, startGitHost } from '../../../testing/git-host.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { waitUntil } from '../../../testing/waiting.ts';
 import { createUnusedMirrorsJob } from './unused-mirrors.ts';
 
 const server = await startTestServer({ settings: loopbackAllowed });

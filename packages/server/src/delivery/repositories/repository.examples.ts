@@ -1,13 +1,13 @@
 /** A request that succeeds for each operation on repositories. */
-import { tokenHeader } from '../../testing/associated-project.ts';
+import { tokenHeader } from '../../../testing/associated-project.ts';
 import {
   ensureHosted,
   ensureRepository,
   findProvider,
   repositoriesPathOf,
   repositoryOnGithub,
-} from '../../testing/example-repository.ts';
-import type { Examples, Place } from '../../testing/place.ts';
+} from '../../../testing/example-repository.ts';
+import type { Examples, Place } from '../../../testing/place.ts';
 
 const token = { [tokenHeader]: 'github_pat_11AAEXAMPLE' };
 

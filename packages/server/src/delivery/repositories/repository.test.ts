@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Page, Repository, RepositoryBranch } from '@headgate/contract';
-import { associate, tokenHeader } from '../../testing/associated-project.ts';
-import { commitFiles, startGitHost } from '../../testing/git-host.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { associate, tokenHeader } from '../../../testing/associated-project.ts';
+import { commitFiles, startGitHost } from '../../../testing/git-host.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer({
   settings: { HEADGATE_EGRESS_ALLOW: '127.0.0.0/8', HEADGATE_GITHUB_URL: 'https://github.acme.example' },

@@ -6,16 +6,16 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { commitFiles, runGit, startGitHost } from '../../testing/git-host.ts';
-import { hasGitolite, startGitoliteHost } from '../../testing/gitolite-host.ts';
+import { commitFiles, runGit, startGitHost } from '../../../testing/git-host.ts';
+import { hasGitolite, startGitoliteHost } from '../../../testing/gitolite-host.ts';
 import {
   createMigrationScene,
   fillRepository,
   listRefs,
   loopbackHosts,
-} from '../../testing/migration-scene.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { waitUntil } from '../../testing/waiting.ts';
+} from '../../../testing/migration-scene.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { waitUntil } from '../../../testing/waiting.ts';
 
 const server = await startTestServer(loopbackHosts);
 const host = await startGitHost();

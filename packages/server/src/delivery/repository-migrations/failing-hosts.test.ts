@@ -4,15 +4,15 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, wr
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { RepositoryMigration } from '@headgate/contract';
-import { commitFiles, type HostedOnHost, runGit, startGitHost } from '../../testing/git-host.ts';
+import { commitFiles, type HostedOnHost, runGit, startGitHost } from '../../../testing/git-host.ts';
 import {
   createMigrationScene,
   fillRepository,
   listRefs,
   loopbackHosts,
   type MigrationScene,
-} from '../../testing/migration-scene.ts';
-import { startTestServer } from '../../testing/server.ts';
+} from '../../../testing/migration-scene.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer(loopbackHosts);
 const host = await startGitHost();

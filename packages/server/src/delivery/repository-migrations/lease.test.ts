@@ -1,18 +1,18 @@
 /** Servers that fall silent: the status is UNKNOWN, another one takes over, and none is held up forever. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { releaseWork } from '../../kernel/work/server-work.ts';
-import { startGitFront } from '../../testing/git-front.ts';
-import { startGitHost } from '../../testing/git-host.ts';
+import { startGitFront } from '../../../testing/git-front.ts';
+import { startGitHost } from '../../../testing/git-host.ts';
 import {
   createMigrationScene,
   createMigrator,
   fillRepository,
   listRefs,
   loopbackHosts,
-} from '../../testing/migration-scene.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { claimDue, silentLeases } from '../../testing/server-work.ts';
+} from '../../../testing/migration-scene.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { claimDue, silentLeases } from '../../../testing/server-work.ts';
+import { releaseWork } from '../../kernel/work/server-work.ts';
 
 const server = await startTestServer(loopbackHosts);
 const host = await startGitHost();

@@ -4,14 +4,14 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { roundsOr } from '@headgate/contract/testing/rounds';
-import { commitFiles, runGit, startGitHost } from '../../testing/git-host.ts';
+import { commitFiles, runGit, startGitHost } from '../../../testing/git-host.ts';
 import {
   createMigrationScene,
   fillRepository,
   listRefs,
   loopbackHosts,
-} from '../../testing/migration-scene.ts';
-import { startTestServer } from '../../testing/server.ts';
+} from '../../../testing/migration-scene.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer(loopbackHosts);
 const host = await startGitHost();

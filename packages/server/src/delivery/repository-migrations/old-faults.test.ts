@@ -4,19 +4,19 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { Page, RepositoryBranch, RepositoryCommit, RepositoryFile } from '@headgate/contract';
-import { associate, loopbackAllowed } from '../../testing/associated-project.ts';
-import { gitEnvironment, type HostedOnHost, runGit, startGitHost } from '../../testing/git-host.ts';
-import { makeHostedProject, makeUserGit } from '../../testing/hosted-project.ts';
-import { createMigrationScene, listRefs } from '../../testing/migration-scene.ts';
-import { oldFaults } from '../../testing/old-faults.ts';
+import { associate, loopbackAllowed } from '../../../testing/associated-project.ts';
+import { gitEnvironment, type HostedOnHost, runGit, startGitHost } from '../../../testing/git-host.ts';
+import { makeHostedProject, makeUserGit } from '../../../testing/hosted-project.ts';
+import { createMigrationScene, listRefs } from '../../../testing/migration-scene.ts';
+import { oldFaults } from '../../../testing/old-faults.ts';
 import {
   makeCommands,
   makeCommitObject,
   makePack,
   makeTreeObject,
   type RawObject,
-} from '../../testing/raw-push.ts';
-import { startTestServer } from '../../testing/server.ts';
+} from '../../../testing/raw-push.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer({ settings: loopbackAllowed });
 const base = await server.listen();

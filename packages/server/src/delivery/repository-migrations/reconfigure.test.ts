@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { MigrationPreflight } from '@headgate/contract';
-import { commitFiles, runGit, startGitHost } from '../../testing/git-host.ts';
+import { commitFiles, runGit, startGitHost } from '../../../testing/git-host.ts';
 import {
   createMigrationScene,
   fillRepository,
   listRefs,
   loopbackHosts,
   type MigrationScene,
-} from '../../testing/migration-scene.ts';
-import { startTestServer } from '../../testing/server.ts';
+} from '../../../testing/migration-scene.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer(loopbackHosts);
 const host = await startGitHost();

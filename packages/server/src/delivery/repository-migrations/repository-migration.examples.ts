@@ -1,5 +1,5 @@
 /** A request that succeeds for each operation on repository migrations. A project has one migration at a time. */
-import type { Examples, Place } from '../../testing/place.ts';
+import type { Examples, Place } from '../../../testing/place.ts';
 
 const toGithub = {
   mode: 'MIRROR_PUSH',

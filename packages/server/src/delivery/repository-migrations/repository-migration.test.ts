@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { MigrationPreflight } from '@headgate/contract';
-import { requireProblem } from '../../testing/client.ts';
-import { startGitHost } from '../../testing/git-host.ts';
-import { createMigrationScene, fillRepository, loopbackHosts } from '../../testing/migration-scene.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { startGitHost } from '../../../testing/git-host.ts';
+import { createMigrationScene, fillRepository, loopbackHosts } from '../../../testing/migration-scene.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer(loopbackHosts);
 const host = await startGitHost();

@@ -2,18 +2,18 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Page, Repository } from '@headgate/contract';
-import type { Database } from '../../kernel/database/database.ts';
-import { startGitFront } from '../../testing/git-front.ts';
-import { startGitHost } from '../../testing/git-host.ts';
-import { fakeGitlab } from '../../testing/git-providers/fake-gitlab.ts';
-import { startFakeProvider } from '../../testing/git-providers/fake-provider.ts';
+import { startGitFront } from '../../../testing/git-front.ts';
+import { startGitHost } from '../../../testing/git-host.ts';
+import { fakeGitlab } from '../../../testing/git-providers/fake-gitlab.ts';
+import { startFakeProvider } from '../../../testing/git-providers/fake-provider.ts';
 import {
   createMigrationScene,
   createMigrator,
   fillRepository,
   loopbackHosts,
-} from '../../testing/migration-scene.ts';
-import { startTestServer } from '../../testing/server.ts';
+} from '../../../testing/migration-scene.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import type { Database } from '../../kernel/database/database.ts';
 import { unsealCredential } from '../git-remotes/index.ts';
 import { renewTokens } from './tokens/token-renewal.ts';
 

@@ -1,16 +1,16 @@
 /** Migrations that wait for a server. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { startGitFront } from '../../testing/git-front.ts';
-import { startGitHost } from '../../testing/git-host.ts';
+import { startGitFront } from '../../../testing/git-front.ts';
+import { startGitHost } from '../../../testing/git-host.ts';
 import {
   createMigrationScene,
   createMigrator,
   fillRepository,
   loopbackHosts,
-} from '../../testing/migration-scene.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { waitUntil } from '../../testing/waiting.ts';
+} from '../../../testing/migration-scene.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { waitUntil } from '../../../testing/waiting.ts';
 import { createMigrationSettings } from './index.ts';
 
 const server = await startTestServer(loopbackHosts);

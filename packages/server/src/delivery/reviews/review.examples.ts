@@ -1,5 +1,5 @@
 /** A request that succeeds for each operation on reviews. */
-import type { Examples } from '../../testing/place.ts';
+import type { Examples } from '../../../testing/place.ts';
 
 export const reviewExamples: Examples = {
   createReview: ({ project }) => ({

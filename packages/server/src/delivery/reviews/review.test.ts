@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Review } from '@headgate/contract';
 import { rulesFileLimit } from '@headgate/pipelines';
-import { loopbackAllowed } from '../../testing/associated-project.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { commitByApi } from '../../testing/git-delivery.ts';
-import { type TestProject, upload } from '../../testing/project.ts';
-import { createScheduled, daily } from '../../testing/scheduled-project.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { loopbackAllowed } from '../../../testing/associated-project.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { commitByApi } from '../../../testing/git-delivery.ts';
+import { type TestProject, upload } from '../../../testing/project.ts';
+import { createScheduled, daily } from '../../../testing/scheduled-project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer({ settings: loopbackAllowed });
 const account = await server.account();

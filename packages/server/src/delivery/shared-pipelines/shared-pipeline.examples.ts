@@ -1,6 +1,6 @@
 /** A request that succeeds for each operation on shared pipelines. */
-import type { Examples, Place } from '../../testing/place.ts';
-import { buildMultipart, multipartBoundary, sharedPipeline } from '../../testing/project.ts';
+import type { Examples, Place } from '../../../testing/place.ts';
+import { buildMultipart, multipartBoundary, sharedPipeline } from '../../../testing/project.ts';
 
 const checks = { name: 'Table is filled.orch.yaml', content: sharedPipeline };
 

@@ -9,10 +9,10 @@ import type {
   SharedPipeline,
   SharedPipelineGroup,
 } from '@headgate/contract';
-import { requireProblem } from '../../testing/client.ts';
-import { sharedPipeline, smallPipeline } from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { publishShared } from '../../testing/shared-pipelines.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { sharedPipeline, smallPipeline } from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { publishShared } from '../../../testing/shared-pipelines.ts';
 
 const server = await startTestServer();
 type Details = { artifactDetails: SharedArtifactDetails; sharedPipelines: SharedPipeline[] };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startTestServer } from '../../testing/server.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import { problem } from '../http/problems.ts';
 import { insertStatement, openDatabase, statement, typed } from './database.ts';
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isOfProject, type Operation, operations } from '@headgate/contract';
-import { examples, protocolExamples, sortGuards, takesPlaceAway } from '../../testing/guards.ts';
-import { createPlace, type Place } from '../../testing/place.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { examples, protocolExamples, sortGuards, takesPlaceAway } from '../../../testing/guards.ts';
+import { createPlace, type Place } from '../../../testing/place.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 

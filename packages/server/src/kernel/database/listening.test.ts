@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createTestDatabase } from '../../testing/database.ts';
-import { findSocket, openDatabaseProxy } from '../../testing/database-proxy.ts';
-import { waitUntil } from '../../testing/waiting.ts';
+import { createTestDatabase } from '../../../testing/database.ts';
+import { findSocket, openDatabaseProxy } from '../../../testing/database-proxy.ts';
+import { waitUntil } from '../../../testing/waiting.ts';
 import { createLog } from '../log.ts';
 import { type Database, openDatabase } from './database.ts';
 import { createWait, openWakes, type Wakes } from './wakes.ts';

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
-import { createTestDatabase } from '../../testing/database.ts';
+import { createTestDatabase } from '../../../testing/database.ts';
 
 const { version } = createRequire(import.meta.url)('pg/package.json') as { version: string };
 const describeChange = (what: string) =>

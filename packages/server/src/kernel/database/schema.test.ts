@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { createTestDatabase } from '../../testing/database.ts';
-import { renderSchema } from '../../testing/schema-text.ts';
+import { createTestDatabase } from '../../../testing/database.ts';
+import { renderSchema } from '../../../testing/schema-text.ts';
 import { migrate } from './migrate.ts';
 
 const database = await createTestDatabase();

@@ -5,9 +5,9 @@ import {
   BlockingConnection,
   renderRequestHead,
   requireRawProblem,
-} from '../../testing/blocking-connection.ts';
-import { type Client, createClient, requireProblem } from '../../testing/client.ts';
-import { startTestServer } from '../../testing/server.ts';
+} from '../../../testing/blocking-connection.ts';
+import { type Client, createClient, requireProblem } from '../../../testing/client.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 const anonymous: Client = createClient(server.transport, '', async () => undefined);

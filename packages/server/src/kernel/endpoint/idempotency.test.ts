@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page, Variable } from '@headgate/contract';
-import { requireProblem } from '../../testing/client.ts';
-import { multipartBoundary, upload } from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { multipartBoundary, upload } from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import { parseIdempotencyKey } from './idempotency.ts';
 
 const server = await startTestServer();

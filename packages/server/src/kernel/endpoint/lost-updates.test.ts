@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Operation, operations } from '@headgate/contract';
-import type { Actor } from '../../testing/account.ts';
-import { type Answer, requireProblem } from '../../testing/client.ts';
-import { counted, countedElsewhere } from '../../testing/guards.ts';
-import { createPlace, type Place } from '../../testing/place.ts';
-import { startTestServer } from '../../testing/server.ts';
-import type { Counted } from '../../testing/slice-guards.ts';
+import type { Actor } from '../../../testing/account.ts';
+import { type Answer, requireProblem } from '../../../testing/client.ts';
+import { counted, countedElsewhere } from '../../../testing/guards.ts';
+import { createPlace, type Place } from '../../../testing/place.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import type { Counted } from '../../../testing/slice-guards.ts';
 
 const server = await startTestServer({ settings: { HEADGATE_DATABASE_CONNECTIONS: '16' } });
 const clients = 8;

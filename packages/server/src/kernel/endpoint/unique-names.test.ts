@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Operation, operations } from '@headgate/contract';
 import { roundsOr } from '@headgate/contract/testing/rounds';
-import { uniqueNames } from '../../testing/guards.ts';
-import { createPlace } from '../../testing/place.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { uniqueNames } from '../../../testing/guards.ts';
+import { createPlace } from '../../../testing/place.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer({ settings: { HEADGATE_DATABASE_CONNECTIONS: '16' } });
 const rounds = roundsOr(3);

@@ -5,12 +5,12 @@ import { connect } from 'node:net';
 import { test } from 'node:test';
 import { type Operation, operations, type ProblemDetail } from '@headgate/contract';
 import { isInTurn, testSeed } from '@headgate/contract/testing/rounds';
-import { BlockingConnection, requireRawProblem } from '../../testing/blocking-connection.ts';
-import { watchChanges } from '../../testing/changes.ts';
-import { type Answer, requireProblem } from '../../testing/client.ts';
-import { examples } from '../../testing/guards.ts';
-import { createPlace, type Example, type Place } from '../../testing/place.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { BlockingConnection, requireRawProblem } from '../../../testing/blocking-connection.ts';
+import { watchChanges } from '../../../testing/changes.ts';
+import { type Answer, requireProblem } from '../../../testing/client.ts';
+import { examples } from '../../../testing/guards.ts';
+import { createPlace, type Example, type Place } from '../../../testing/place.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 const changes = await watchChanges(server.database);

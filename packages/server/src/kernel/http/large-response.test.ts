@@ -1,8 +1,8 @@
 /** Large responses are rendered in slices, and have a limit: no page of large values takes the server's memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { requireProblem } from '../../testing/client.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import { renderJson } from './render-json.ts';
 
 const server = await startTestServer();

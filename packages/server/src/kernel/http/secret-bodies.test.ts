@@ -7,12 +7,12 @@ import { test } from 'node:test';
 import { getHeapSnapshot } from 'node:v8';
 import { gzipSync } from 'node:zlib';
 import { type Operation, operations } from '@headgate/contract';
-import type { Answer } from '../../testing/client.ts';
-import { examples, sortGuards } from '../../testing/guards.ts';
-import { createPlace, type Example } from '../../testing/place.ts';
-import { createSealingAgent } from '../../testing/sealing-agent.ts';
-import { listForms } from '../../testing/secret-forms.ts';
-import { patientRequests, startTestServer } from '../../testing/server.ts';
+import type { Answer } from '../../../testing/client.ts';
+import { examples, sortGuards } from '../../../testing/guards.ts';
+import { createPlace, type Example } from '../../../testing/place.ts';
+import { createSealingAgent } from '../../../testing/sealing-agent.ts';
+import { listForms } from '../../../testing/secret-forms.ts';
+import { patientRequests, startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer(patientRequests);
 const withSecret = operations.filter(({ bodyHoldsSecret }) => bodyHoldsSecret !== undefined);

@@ -1,8 +1,8 @@
 /** What counts against the rate limit of an account, and what does not. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { requireProblem } from '../../testing/client.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 test('a deleted credential and forged tokens do not take the API from the account', async () => {
   const server = await startTestServer({

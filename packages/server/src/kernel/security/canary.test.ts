@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operations } from '@headgate/contract';
+import { createClient } from '../../../testing/client.ts';
+import { examples, sortGuards, takesPlaceAway } from '../../../testing/guards.ts';
+import { createPlace } from '../../../testing/place.ts';
+import { listForms } from '../../../testing/secret-forms.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import { clientSecretPurpose } from '../../access/credentials/index.ts';
 import { secretOfExample } from '../../runtime/secrets/secret.examples.ts';
-import { createClient } from '../../testing/client.ts';
-import { examples, sortGuards, takesPlaceAway } from '../../testing/guards.ts';
-import { createPlace } from '../../testing/place.ts';
-import { listForms } from '../../testing/secret-forms.ts';
-import { startTestServer } from '../../testing/server.ts';
 
 const masterKey = Buffer.from('canary of the master key: 32 b!!');
 const server = await startTestServer({ settings: { HEADGATE_MASTER_KEY: masterKey.toString('base64') } });

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { createHash, generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { test } from 'node:test';
-import { requireProblem } from '../../testing/client.ts';
-import { createSealingAgent, makeCertificateRequest, makeKeys } from '../../testing/sealing-agent.ts';
-import { patientRequests, startTestServer } from '../../testing/server.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { createSealingAgent, makeCertificateRequest, makeKeys } from '../../../testing/sealing-agent.ts';
+import { patientRequests, startTestServer } from '../../../testing/server.ts';
 import { createCertificateAuthority } from './certificate-authority.ts';
 
 const server = await startTestServer(patientRequests);

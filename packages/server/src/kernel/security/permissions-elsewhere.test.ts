@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { environmentRoles, isOfProject, type Operation } from '@headgate/contract';
-import { requireProblem } from '../../testing/client.ts';
-import { examples } from '../../testing/guards.ts';
-import { createRequests, findUnknown, shown } from '../../testing/permission-walk.ts';
-import { createPlace } from '../../testing/place.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { examples } from '../../../testing/guards.ts';
+import { createRequests, findUnknown, shown } from '../../../testing/permission-walk.ts';
+import { createPlace } from '../../../testing/place.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 const never = '01890000-0000-7000-8000-000000000000';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type AccountRole, environmentRoles, isOfProject, type Operation } from '@headgate/contract';
 import { isInTurn, testSeed } from '@headgate/contract/testing/rounds';
-import type { Answer } from '../../testing/client.ts';
+import type { Answer } from '../../../testing/client.ts';
 import {
   callers,
   createCallers,
@@ -15,9 +15,9 @@ import {
   requireStanding,
   type Standing,
   shown,
-} from '../../testing/permission-walk.ts';
-import { createPlace, type Example, type Place } from '../../testing/place.ts';
-import { startTestServer } from '../../testing/server.ts';
+} from '../../../testing/permission-walk.ts';
+import { createPlace, type Example, type Place } from '../../../testing/place.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 const createOwnPlace = async () => createPlace(await server.account());

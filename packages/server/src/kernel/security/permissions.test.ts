@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type EnvironmentRole, type Grant, permissions } from '@headgate/contract';
 import { testSeed } from '@headgate/contract/testing/rounds';
-import { permissionRowOf } from '../../testing/guards.ts';
+import { permissionRowOf } from '../../../testing/guards.ts';
 import {
   callers,
   createCallers,
@@ -20,9 +20,9 @@ import {
   type Standing,
   shown,
   standings,
-} from '../../testing/permission-walk.ts';
-import { createPlace } from '../../testing/place.ts';
-import { startTestServer } from '../../testing/server.ts';
+} from '../../../testing/permission-walk.ts';
+import { createPlace } from '../../../testing/place.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 const createOwnPlace = async () => createPlace(await server.account());

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createMovableClock } from '../../testing/clock.ts';
+import { createMovableClock } from '../../../testing/clock.ts';
 import { createRateLimit, noRateLimit } from './rate-limit.ts';
 
 const caller = { accountId: 'account', actorId: 'caller' };

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeProtectedHeader, type JSONWebKeySet } from 'jose';
-import type { Account } from '../../testing/account.ts';
-import { type Client, createClient, requireProblem } from '../../testing/client.ts';
-import type { TestServer } from '../../testing/open-server.ts';
-import { startTestServer } from '../../testing/server.ts';
+import type { Account } from '../../../testing/account.ts';
+import { type Client, createClient, requireProblem } from '../../../testing/client.ts';
+import type { TestServer } from '../../../testing/open-server.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import { createSealer } from './sealed.ts';
 import { openSigningKeys, rotateKeys } from './signing-keys.ts';
 

@@ -4,8 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after as afterAll, test } from 'node:test';
-import { createTestDatabase } from '../../testing/database.ts';
-import { openTestServer } from '../../testing/open-server.ts';
+import { createTestDatabase } from '../../../testing/database.ts';
+import { openTestServer } from '../../../testing/open-server.ts';
 import { addSeconds } from '../clock.ts';
 import { sweepWork } from './work-sweep.ts';
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { beforeEach, test } from 'node:test';
-import { startTestServer } from '../../testing/server.ts';
-import { claimDue, silentLeases } from '../../testing/server-work.ts';
-import { waitUntil } from '../../testing/waiting.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { claimDue, silentLeases } from '../../../testing/server-work.ts';
+import { waitUntil } from '../../../testing/waiting.ts';
 import { type Database, statement } from '../database/database.ts';
 import { createLeases } from './lease.ts';
 import { createPlaces } from './places.ts';

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
+import { createInstance } from '../../../testing/agent.ts';
+import { createExecution } from '../../../testing/executions.ts';
+import { createPlace } from '../../../testing/place.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import { planning } from '../../main/database.ts';
-import { createInstance } from '../../testing/agent.ts';
-import { createExecution } from '../../testing/executions.ts';
-import { createPlace } from '../../testing/place.ts';
-import { startTestServer } from '../../testing/server.ts';
 import { addSeconds } from '../clock.ts';
 import { listStatements } from '../database/trips/statement.ts';
 import { sweepWork } from './work-sweep.ts';

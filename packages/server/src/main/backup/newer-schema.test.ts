@@ -1,8 +1,8 @@
 /** A database that a later version of the program has migrated. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { startTestServer } from '../../../testing/server.ts';
 import { migrate } from '../../kernel/database/migrate.ts';
-import { startTestServer } from '../../testing/server.ts';
 import { type BackupServices, makeBackup } from './backup.ts';
 import { withConnection } from './connection.ts';
 import { restoreBackup, type VerifiedBackup } from './restore.ts';

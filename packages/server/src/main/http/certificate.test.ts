@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { connect, type PeerCertificate } from 'node:tls';
+import { type MadeCertificate, makeCertificate } from '../../../testing/certificate.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import { createLog } from '../../kernel/log.ts';
-import { type MadeCertificate, makeCertificate } from '../../testing/certificate.ts';
-import { startTestServer } from '../../testing/server.ts';
 import { followCertificate, readCertificate } from './certificate.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-tls-'));

@@ -4,9 +4,9 @@ import { request } from 'node:http';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { brotliCompress, brotliDecompressSync, deflate, gunzipSync, gzip } from 'node:zlib';
-import { createClient, requireProblem } from '../../testing/client.ts';
-import { buildMultipart, multipartBoundary, smallPipeline } from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { createClient, requireProblem } from '../../../testing/client.ts';
+import { buildMultipart, multipartBoundary, smallPipeline } from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer({ config: { bodyLimitBytes: 200_000 } });
 const listening = server.listen();

@@ -1,9 +1,9 @@
 /** Pages of other origins, allowed by HEADGATE_CORS_ORIGINS. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Client, createClient, requireProblem } from '../../testing/client.ts';
-import type { TestServer } from '../../testing/open-server.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { type Client, createClient, requireProblem } from '../../../testing/client.ts';
+import type { TestServer } from '../../../testing/open-server.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import { parseOrigins } from './cors.ts';
 
 const origin = 'https://console.example';

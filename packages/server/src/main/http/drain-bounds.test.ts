@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { BlockingConnection, renderRequestHead } from '../../testing/blocking-connection.ts';
+import { BlockingConnection, renderRequestHead } from '../../../testing/blocking-connection.ts';
 import { createUnreadBodies, type DrainBounds } from './unread-bodies.ts';
 
 const mebibyte = 1_048_576;

@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { makeCertificate } from '../../testing/certificate.ts';
-import { createClient } from '../../testing/client.ts';
-import type { TestServer } from '../../testing/open-server.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { makeCertificate } from '../../../testing/certificate.ts';
+import { createClient } from '../../../testing/client.ts';
+import type { TestServer } from '../../../testing/open-server.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import { loadConfig } from '../config.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-exposure-'));

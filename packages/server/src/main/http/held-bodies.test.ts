@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { after, test } from 'node:test';
-import { startTestServer } from '../../testing/server.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 // Before the server closes, which waits for its connections.
 const sockets: Socket[] = [];

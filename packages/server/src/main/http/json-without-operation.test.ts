@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brotliCompressSync } from 'node:zlib';
-import { startTestServer } from '../../testing/server.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 /** Eight megabytes in some twenty bytes. */

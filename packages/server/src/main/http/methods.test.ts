@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { operations } from '@headgate/contract';
+import { createClient, requireProblem } from '../../../testing/client.ts';
+import { examples } from '../../../testing/guards.ts';
+import { createPlace } from '../../../testing/place.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import { renderRoutePath } from '../../kernel/endpoint/endpoint.ts';
-import { createClient, requireProblem } from '../../testing/client.ts';
-import { examples } from '../../testing/guards.ts';
-import { createPlace } from '../../testing/place.ts';
-import { startTestServer } from '../../testing/server.ts';
 
 const server = await startTestServer();
 const anonymous = createClient(server.transport, '', async () => undefined);

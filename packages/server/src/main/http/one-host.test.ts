@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { startTestServer } from '../../testing/server.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 const { hostname, port } = new URL(await server.listen());

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { type ProblemCode, ProblemDetail, problemMeanings, problems } from '@headgate/contract';
-import { createClient, requireProblem } from '../../testing/client.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { createClient, requireProblem } from '../../../testing/client.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 const listening = server.listen();

@@ -10,9 +10,9 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { ProblemCode, ProblemDetail } from '@headgate/contract';
 import { problems } from '@headgate/contract';
-import { BlockingConnection } from '../../testing/blocking-connection.ts';
-import { buildMultipart, multipartBoundary, upload } from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { BlockingConnection } from '../../../testing/blocking-connection.ts';
+import { buildMultipart, multipartBoundary, upload } from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 const address = await server.listen();

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import { makeCertificate } from '../../testing/certificate.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { makeCertificate } from '../../../testing/certificate.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import { handshakeMilliseconds } from './connection-bounds.ts';
 
 const server = await startTestServer({ certificate: { ...makeCertificate(), expiresAt: new Date() } });

@@ -7,17 +7,17 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, describe, test } from 'node:test';
 import { type Operation, operations, type ProblemCode, problems } from '@headgate/contract';
-import { renderRoutePath } from '../../kernel/endpoint/endpoint.ts';
 import {
   BlockingConnection,
   encodeChunked,
   renderRequestHead,
   requireRawProblem,
-} from '../../testing/blocking-connection.ts';
-import { makeCertificate } from '../../testing/certificate.ts';
-import { startFakeS3 } from '../../testing/fake-s3.ts';
-import { buildMultipart, multipartBoundary } from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
+} from '../../../testing/blocking-connection.ts';
+import { makeCertificate } from '../../../testing/certificate.ts';
+import { startFakeS3 } from '../../../testing/fake-s3.ts';
+import { buildMultipart, multipartBoundary } from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { renderRoutePath } from '../../kernel/endpoint/endpoint.ts';
 import { createApp } from '../app.ts';
 
 const mebibyte = 1_048_576;

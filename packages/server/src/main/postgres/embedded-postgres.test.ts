@@ -16,7 +16,7 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { roundsOr } from '@headgate/contract/testing/rounds';
 import { Client } from 'pg';
-import { waitUntil } from '../../testing/waiting.ts';
+import { waitUntil } from '../../../testing/waiting.ts';
 import { decidePlaces, type PostgresPlaces } from '../host/places.ts';
 import { isRoot } from '../host/process-users.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';

@@ -5,7 +5,7 @@ import { describe, it, test } from 'node:test';
 import { createPipelineSchema, findDefinition, listComponentTypes } from '@headgate/pipelines';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { parse } from 'yaml';
-import { startTestServer } from '../../testing/server.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer({});
 const get = (url: string) => server.transport({ method: 'GET', url, headers: {}, body: undefined });

@@ -9,10 +9,10 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Operation, operations, type PublishedExample } from '@headgate/contract';
-import type { Answer } from '../../testing/client.ts';
-import { examples } from '../../testing/guards.ts';
-import { createPlace, type Example, type Place } from '../../testing/place.ts';
-import { startTestServer } from '../../testing/server.ts';
+import type { Answer } from '../../../testing/client.ts';
+import { examples } from '../../../testing/guards.ts';
+import { createPlace, type Example, type Place } from '../../../testing/place.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const file = fileURLToPath(import.meta.resolve('@headgate/contract/examples.json'));
 const startsAt = new Date('2026-11-21T09:30:00.000Z');

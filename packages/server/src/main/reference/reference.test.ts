@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { operations, problemsOf } from '@headgate/contract';
 import MiniSearch from 'minisearch';
-import { startTestServer } from '../../testing/server.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import { html } from './html.ts';
 
 const server = await startTestServer({ settings: { HEADGATE_PUBLIC_URL: 'https://headgate.example' } });

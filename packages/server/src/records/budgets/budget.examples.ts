@@ -1,5 +1,5 @@
 /** A request that succeeds for each operation on budgets. */
-import type { Examples, Place } from '../../testing/place.ts';
+import type { Examples, Place } from '../../../testing/place.ts';
 
 const budget = { monthlyCredits: 500, warnAt: 0.8, stopAt: 1.2 };
 

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccountEventItem, Budget, Page, PipelineExecution } from '@headgate/contract';
+import { createBackfilled } from '../../../testing/backfilled-project.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { createConsuming } from '../../../testing/consuming-project.ts';
+import { createFailedExecution } from '../../../testing/executions.ts';
+import { createPlace } from '../../../testing/place.ts';
+import { createScheduled, fireAll } from '../../../testing/scheduled-project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import { advanceBackfills } from '../../runtime/backfills/backfill-rounds.ts';
-import { createBackfilled } from '../../testing/backfilled-project.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { createConsuming } from '../../testing/consuming-project.ts';
-import { createFailedExecution } from '../../testing/executions.ts';
-import { createPlace } from '../../testing/place.ts';
-import { createScheduled, fireAll } from '../../testing/scheduled-project.ts';
-import { startTestServer } from '../../testing/server.ts';
 import { countConsumption } from '../consumption/counting.ts';
 
 const startsAt = new Date('2026-11-20T10:00:00.000Z');

@@ -1,5 +1,5 @@
 /** A request that succeeds for each operation on consumption. */
-import type { Examples } from '../../testing/place.ts';
+import type { Examples } from '../../../testing/place.ts';
 
 export const consumptionExamples: Examples = {
   getConsumption: () => ({ path: '/consumption?consumedFrom=2026-11-01&consumedBefore=2026-12-01' }),

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { AccountEventItem, EventLogPart } from '@headgate/contract';
+import type { Account, Actor } from '../../../testing/account.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { type FollowedEvents, followEvents, type StreamedEvent } from '../../../testing/followed-events.ts';
+import type { TestProject } from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { waitUntil } from '../../../testing/waiting.ts';
 import { getEventsKey } from '../../kernel/database/event-news.ts';
-import type { Account, Actor } from '../../testing/account.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { type FollowedEvents, followEvents, type StreamedEvent } from '../../testing/followed-events.ts';
-import type { TestProject } from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { waitUntil } from '../../testing/waiting.ts';
 import { eventRetention } from './event.retention.ts';
 import { renderCursor } from './log/event-cursor.ts';
 

@@ -1,5 +1,5 @@
 /** A request that succeeds for each operation on events. */
-import type { Examples } from '../../testing/place.ts';
+import type { Examples } from '../../../testing/place.ts';
 
 const day = 86_400_000;
 

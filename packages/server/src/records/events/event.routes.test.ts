@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type AccountEventItem, countedEventLimit, type Page } from '@headgate/contract';
-import type { Client } from '../../testing/client.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { startTestServer } from '../../testing/server.ts';
+import type { Client } from '../../../testing/client.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 const ever = 'from=2020-01-01T00:00:00.000Z&to=2100-01-01T00:00:00.000Z';

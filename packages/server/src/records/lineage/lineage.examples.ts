@@ -1,6 +1,6 @@
 /** A request that succeeds for each operation on lineage. */
-import { createEndedExecution } from '../../testing/executions.ts';
-import type { Examples, Place } from '../../testing/place.ts';
+import { createEndedExecution } from '../../../testing/executions.ts';
+import type { Examples, Place } from '../../../testing/place.ts';
 
 const day = 86_400_000;
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PromotionDryRun } from '@headgate/contract';
-import { requireProblem } from '../../testing/client.ts';
-import { copyOf, createLineageScene } from '../../testing/lineage-scene.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { copyOf, createLineageScene } from '../../../testing/lineage-scene.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 const pipelines = ['clean.orch.yaml', 'report.orch.yaml', 'board.orch.yaml'];

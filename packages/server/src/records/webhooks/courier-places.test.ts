@@ -1,9 +1,9 @@
 /** Receivers that hang take no place from the webhooks of other accounts. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { startTestServer } from '../../testing/server.ts';
-import { waitUntil } from '../../testing/waiting.ts';
-import { createWebhookScene, loopbackAllowed } from '../../testing/webhook-scene.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { waitUntil } from '../../../testing/waiting.ts';
+import { createWebhookScene, loopbackAllowed } from '../../../testing/webhook-scene.ts';
 import { createCourier } from './webhook.work.ts';
 
 const server = await startTestServer(loopbackAllowed);

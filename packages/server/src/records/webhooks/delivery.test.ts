@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { Webhook as Verifier } from 'standardwebhooks';
-import { startTestServer } from '../../testing/server.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import {
   createWebhookScene,
   loopbackAllowed,
   type SceneOptions,
   subjectsOf,
-} from '../../testing/webhook-scene.ts';
+} from '../../../testing/webhook-scene.ts';
 
 const server = await startTestServer(loopbackAllowed);
 const closing: (() => Promise<void>)[] = [];

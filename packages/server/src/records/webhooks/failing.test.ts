@@ -2,16 +2,16 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { AccountEventItem, Page } from '@headgate/contract';
-import { claimWork } from '../../kernel/work/due-work.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { claimDue } from '../../testing/server-work.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { claimDue } from '../../../testing/server-work.ts';
 import {
   createWebhookScene,
   loopbackAllowed,
   type SceneOptions,
   type WebhookScene,
-} from '../../testing/webhook-scene.ts';
+} from '../../../testing/webhook-scene.ts';
+import { claimWork } from '../../kernel/work/due-work.ts';
 import { readLogBounds } from '../events/index.ts';
 import { hastenRetries, listReadyWebhooks } from './courier.store.ts';
 import { removeOldDeliveries } from './delivery.store.ts';

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { AccountEventItem, Webhook, WebhookFormat } from '@headgate/contract';
 import { Webhook as Verifier } from 'standardwebhooks';
-import { type ChatReceiver, playSlack, playTeams } from '../../testing/chat-receivers.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { createWebhookScene, loopbackAllowed } from '../../testing/webhook-scene.ts';
+import { type ChatReceiver, playSlack, playTeams } from '../../../testing/chat-receivers.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { createWebhookScene, loopbackAllowed } from '../../../testing/webhook-scene.ts';
 import { renderBody } from './body.ts';
 
 const server = await startTestServer(loopbackAllowed);

@@ -1,8 +1,8 @@
 /** Receivers that say when they want the next attempt. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { startTestServer } from '../../testing/server.ts';
-import { createWebhookScene, loopbackAllowed } from '../../testing/webhook-scene.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { createWebhookScene, loopbackAllowed } from '../../../testing/webhook-scene.ts';
 import { readRetryAfter } from './retry-times.ts';
 
 const server = await startTestServer(loopbackAllowed);

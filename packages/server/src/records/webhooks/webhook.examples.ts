@@ -1,5 +1,5 @@
 /** A request that succeeds for each operation on webhooks. */
-import type { Examples, Place } from '../../testing/place.ts';
+import type { Examples, Place } from '../../../testing/place.ts';
 
 const buildWebhook = ({ named, project }: Place) => ({
   name: named('failed runs'),

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Page, type Webhook, webhooksPerAccount } from '@headgate/contract';
-import type { Client } from '../../testing/client.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { startTestServer } from '../../testing/server.ts';
+import type { Client } from '../../../testing/client.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer({ settings: { HEADGATE_EGRESS_ALLOW: '127.0.0.1,plain.example.com' } });
 const hook = { name: 'hook', url: 'https://hooks.example.com/headgate?x=1' };

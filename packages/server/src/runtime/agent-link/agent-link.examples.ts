@@ -1,7 +1,7 @@
 /** A successful request for each message of the agent protocol that belongs to no other resource. */
 import { randomUUID } from 'node:crypto';
-import { claimOne, createExecution, instanceId } from '../../testing/executions.ts';
-import type { Examples } from '../../testing/place.ts';
+import { claimOne, createExecution, instanceId } from '../../../testing/executions.ts';
+import type { Examples } from '../../../testing/place.ts';
 
 const hello = {
   protocolVersions: [1],

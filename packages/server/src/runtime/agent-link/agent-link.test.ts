@@ -4,11 +4,11 @@ import { createHash, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { ArtifactManifest, ReportsResponse } from '@headgate/contract';
 import { canonicalManifest } from '@headgate/contract';
-import { createInstance } from '../../testing/agent.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { smallPipeline } from '../../testing/project.ts';
-import { claimSingle, completed, createClaimed, createRunnable } from '../../testing/runnable-project.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { createInstance } from '../../../testing/agent.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { smallPipeline } from '../../../testing/project.ts';
+import { claimSingle, completed, createClaimed, createRunnable } from '../../../testing/runnable-project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer({ settings: { HEADGATE_RUN_LIMIT_SECONDS: '3000' } });
 const { leaseSeconds, heartbeatSeconds } = server.deps.times;

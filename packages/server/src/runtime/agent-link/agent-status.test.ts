@@ -8,12 +8,12 @@ import {
   type GoodbyeResponse,
   type GoodbyeStage,
 } from '@headgate/contract';
-import type { RegisteredAgent } from '../../testing/account.ts';
-import { createInstance } from '../../testing/agent.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { createExecution } from '../../testing/executions.ts';
-import { createPlace } from '../../testing/place.ts';
-import { startTestServer } from '../../testing/server.ts';
+import type { RegisteredAgent } from '../../../testing/account.ts';
+import { createInstance } from '../../../testing/agent.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { createExecution } from '../../../testing/executions.ts';
+import { createPlace } from '../../../testing/place.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import { agentStates } from '../../workspace/agents/index.ts';
 
 const server = await startTestServer();

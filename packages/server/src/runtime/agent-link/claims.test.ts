@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Agent } from '@headgate/contract';
-import type { Account, RegisteredAgent } from '../../testing/account.ts';
-import { createInstance, type Instance } from '../../testing/agent.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { createExecution } from '../../testing/executions.ts';
-import { createPlace } from '../../testing/place.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { waitUntil } from '../../testing/waiting.ts';
+import type { Account, RegisteredAgent } from '../../../testing/account.ts';
+import { createInstance, type Instance } from '../../../testing/agent.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { createExecution } from '../../../testing/executions.ts';
+import { createPlace } from '../../../testing/place.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { waitUntil } from '../../../testing/waiting.ts';
 
 const server = await startTestServer();
 const url = await server.listen();

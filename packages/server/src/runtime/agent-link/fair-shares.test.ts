@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClaimResponse, Environment, Page } from '@headgate/contract';
-import { createInstance, type Instance } from '../../testing/agent.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { createExecution } from '../../testing/executions.ts';
-import { createPlace, mainPipeline, type Place } from '../../testing/place.ts';
-import { upload } from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { waitUntil } from '../../testing/waiting.ts';
+import { createInstance, type Instance } from '../../../testing/agent.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { createExecution } from '../../../testing/executions.ts';
+import { createPlace, mainPipeline, type Place } from '../../../testing/place.ts';
+import { upload } from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { waitUntil } from '../../../testing/waiting.ts';
 
 const server = await startTestServer({ config: { queuedRuns: 40 } });
 

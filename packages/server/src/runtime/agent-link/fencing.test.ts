@@ -8,9 +8,9 @@ import { test } from 'node:test';
 import type { ExecutionStatus, WorkItem } from '@headgate/contract';
 import { roundsOr } from '@headgate/contract/testing/rounds';
 import fc from 'fast-check';
-import { createInstance, type Instance, type Said } from '../../testing/agent.ts';
-import { smallPipeline, upload } from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { createInstance, type Instance, type Said } from '../../../testing/agent.ts';
+import { smallPipeline, upload } from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer({
   settings: { HEADGATE_QUEUE_LIMIT_SECONDS: '300', HEADGATE_RUN_LIMIT_SECONDS: '200' },

@@ -7,12 +7,12 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { before, test } from 'node:test';
 import { type Operation, operations } from '@headgate/contract';
-import type { RegisteredAgent } from '../../testing/account.ts';
-import type { Answer } from '../../testing/client.ts';
-import { instanceId } from '../../testing/executions.ts';
-import { protocolExamples } from '../../testing/guards.ts';
-import { createPlace, type Example, type Place } from '../../testing/place.ts';
-import { startTestServer } from '../../testing/server.ts';
+import type { RegisteredAgent } from '../../../testing/account.ts';
+import type { Answer } from '../../../testing/client.ts';
+import { instanceId } from '../../../testing/executions.ts';
+import { protocolExamples } from '../../../testing/guards.ts';
+import { createPlace, type Example, type Place } from '../../../testing/place.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 const ofAgents = operations.filter((operation) => operation.surface === 'agent');

@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { createInstance } from '../../testing/agent.ts';
+import { createInstance } from '../../../testing/agent.ts';
 import {
   claimSingle,
   completed,
   createClaimed,
   createRunnable,
   passTime,
-} from '../../testing/runnable-project.ts';
-import { startTestServer } from '../../testing/server.ts';
+} from '../../../testing/runnable-project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer({
   settings: { HEADGATE_QUEUE_LIMIT_SECONDS: '600', HEADGATE_RUN_LIMIT_SECONDS: '3000' },

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import type { ArtifactManifest } from '@headgate/contract';
-import type { RegisteredAgent } from '../../testing/account.ts';
-import { createInstance } from '../../testing/agent.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { createExecution } from '../../testing/executions.ts';
-import { createPlace } from '../../testing/place.ts';
-import { smallPipeline, type TestProject, upload } from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { makePipelineUsing, publishShared } from '../../testing/shared-pipelines.ts';
+import type { RegisteredAgent } from '../../../testing/account.ts';
+import { createInstance } from '../../../testing/agent.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { createExecution } from '../../../testing/executions.ts';
+import { createPlace } from '../../../testing/place.ts';
+import { smallPipeline, type TestProject, upload } from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { makePipelineUsing, publishShared } from '../../../testing/shared-pipelines.ts';
 
 const server = await startTestServer();
 

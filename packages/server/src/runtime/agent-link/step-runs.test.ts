@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { ExecutionStep, Step } from '@headgate/contract';
-import type { Account } from '../../testing/account.ts';
-import { createInstance, type Instance } from '../../testing/agent.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { createExecution } from '../../testing/executions.ts';
-import { createPlace } from '../../testing/place.ts';
-import type { TestProject } from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
+import type { Account } from '../../../testing/account.ts';
+import { createInstance, type Instance } from '../../../testing/agent.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { createExecution } from '../../../testing/executions.ts';
+import { createPlace } from '../../../testing/place.ts';
+import type { TestProject } from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 

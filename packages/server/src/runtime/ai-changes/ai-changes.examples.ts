@@ -1,6 +1,6 @@
 /** A successful request for each operation on the changes of AI tasks. */
 import type { AiTaskChanges } from '@headgate/contract';
-import type { Examples, Place } from '../../testing/place.ts';
+import type { Examples, Place } from '../../../testing/place.ts';
 
 /** Creates a task that has ended with an edit. Returns its path. */
 export async function createEdited({ account, project }: Place): Promise<string> {

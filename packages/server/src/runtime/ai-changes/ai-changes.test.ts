@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { AiTaskChanges } from '@headgate/contract';
-import { requireProblem } from '../../testing/client.ts';
-import { smallPipeline } from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { createToolScene, type ToolScene } from '../../testing/tool-scene.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { smallPipeline } from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { createToolScene, type ToolScene } from '../../../testing/tool-scene.ts';
 import type { ToolContext } from '../ai-tools/tool/tool.ts';
 import { openCopy, writeEdit } from '../ai-tools/working-copy.ts';
 

@@ -1,5 +1,5 @@
 /** A successful request for each operation on AI tasks. */
-import type { Examples, Place } from '../../testing/place.ts';
+import type { Examples, Place } from '../../../testing/place.ts';
 
 const tasks = '/ai/agents/tasks';
 

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { AiTask, AiTaskItem, AiTaskMessage, AiTaskStatus } from '@headgate/contract';
 import { aiTaskStatuses } from '@headgate/contract';
-import { listKinds, listMessages, startAiScene, tasksPath } from '../../testing/ai-task-scene.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { waitUntil } from '../../testing/waiting.ts';
+import { listKinds, listMessages, startAiScene, tasksPath } from '../../../testing/ai-task-scene.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { waitUntil } from '../../../testing/waiting.ts';
 import { encodeJson, toStoredText } from './store/stored-text.ts';
 import { canMove } from './store/task-state.ts';
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { AiMessageData } from '@headgate/contract';
+import { createRunner, listMessages, startAiScene } from '../../../testing/ai-task-scene.ts';
 import type { Database } from '../../kernel/database/database.ts';
 import type { ServerWorker } from '../../kernel/work/server-worker.ts';
-import { createRunner, listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
 import type { Model } from './model/model.ts';
 import { createLiveTexts } from './store/live-text.ts';
 

@@ -6,12 +6,12 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { AiMessageData } from '@headgate/contract';
 import { roundsOr, testSeed } from '@headgate/contract/testing/rounds';
+import { type AiScene, createRunner, listMessages, startAiScene } from '../../../testing/ai-task-scene.ts';
+import type { ModelRequest, ScriptedAnswer } from '../../../testing/model-server.ts';
+import { seededRandom } from '../../../testing/seeded-random.ts';
+import { silentLeases } from '../../../testing/server-work.ts';
 import type { Database } from '../../kernel/database/database.ts';
 import { createLeases } from '../../kernel/work/lease.ts';
-import { type AiScene, createRunner, listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
-import type { ModelRequest, ScriptedAnswer } from '../../testing/model-server.ts';
-import { seededRandom } from '../../testing/seeded-random.ts';
-import { silentLeases } from '../../testing/server-work.ts';
 import { createLiveTexts } from './store/live-text.ts';
 
 const scene = await startAiScene();

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { AiTaskMessage } from '@headgate/contract';
-import { startAiScene } from '../../testing/ai-task-scene.ts';
-import { type FollowedEvents, followEvents, type StreamedEvent } from '../../testing/followed-events.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { startAiScene } from '../../../testing/ai-task-scene.ts';
+import { type FollowedEvents, followEvents, type StreamedEvent } from '../../../testing/followed-events.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 type Data = AiTaskMessage & { reason?: string; offset?: number; text?: string };
 

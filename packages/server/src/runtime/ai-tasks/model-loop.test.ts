@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import type { AiMessageData, AiTask } from '@headgate/contract';
-import { type AiScene, listKinds, listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
-import { requireProblem } from '../../testing/client.ts';
+import { type AiScene, listKinds, listMessages, startAiScene } from '../../../testing/ai-task-scene.ts';
+import { requireProblem } from '../../../testing/client.ts';
 import { readTranscript } from './store/transcript.store.ts';
 
 type Result = AiMessageData & { type: 'tool-result' };

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { AiTask } from '@headgate/contract';
-import { startAiScene, tasksPath } from '../../testing/ai-task-scene.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { associateHosted } from '../../testing/hosted-project.ts';
-import { smallPipeline, upload } from '../../testing/project.ts';
+import { startAiScene, tasksPath } from '../../../testing/ai-task-scene.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { associateHosted } from '../../../testing/hosted-project.ts';
+import { smallPipeline, upload } from '../../../testing/project.ts';
 
 const scene = await startAiScene({ hasPlatformTools: true });
 const { admin, model, account, server } = scene;

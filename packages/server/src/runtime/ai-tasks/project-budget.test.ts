@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Budget, ConsumptionPeriod } from '@headgate/contract';
+import { listMessages, startAiScene } from '../../../testing/ai-task-scene.ts';
+import { requireProblem } from '../../../testing/client.ts';
 import { countConsumption } from '../../records/consumption/counting.ts';
-import { listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
-import { requireProblem } from '../../testing/client.ts';
 
 // One credit for each turn.
 const scene = await startAiScene({

@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import type { AiTask, EventLogPart } from '@headgate/contract';
+import { createRunner, listMessages, startAiScene } from '../../../testing/ai-task-scene.ts';
+import { claimDue } from '../../../testing/server-work.ts';
 import { type LoopGap, markLoop, watchLoop } from '../../kernel/event-loop.ts';
-import { createRunner, listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
-import { claimDue } from '../../testing/server-work.ts';
 
 const scene = await startAiScene();
 const { admin, model, server, tools } = scene;

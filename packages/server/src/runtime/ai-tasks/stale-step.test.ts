@@ -1,11 +1,11 @@
 /** What people send between the read of a step and its write is not overwritten. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { createRunner, listMessages, startAiScene } from '../../../testing/ai-task-scene.ts';
+import { claimDue } from '../../../testing/server-work.ts';
+import { waitUntil } from '../../../testing/waiting.ts';
 import type { Database } from '../../kernel/database/database.ts';
 import { releaseWork } from '../../kernel/work/server-work.ts';
-import { createRunner, listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
-import { claimDue } from '../../testing/server-work.ts';
-import { waitUntil } from '../../testing/waiting.ts';
 import { createLiveTexts } from './store/live-text.ts';
 
 const scene = await startAiScene();

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { AiTask } from '@headgate/contract';
-import { listKinds, listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { waitUntil } from '../../testing/waiting.ts';
+import { listKinds, listMessages, startAiScene } from '../../../testing/ai-task-scene.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { waitUntil } from '../../../testing/waiting.ts';
 import { ToolFault } from '../ai-tools/index.ts';
 
 const scene = await startAiScene({

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import type { AiTask } from '@headgate/contract';
-import { listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
+import { listMessages, startAiScene } from '../../../testing/ai-task-scene.ts';
 
 const event = (data: unknown) => `data: ${JSON.stringify(data)}\n\n`;
 const done = 'data: [DONE]\n\n';

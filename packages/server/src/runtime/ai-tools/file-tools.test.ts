@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { startTestServer } from '../../testing/server.ts';
-import { createToolScene } from '../../testing/tool-scene.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { createToolScene } from '../../../testing/tool-scene.ts';
 import type { ToolResult } from './tool/tool.ts';
 
 const server = await startTestServer();

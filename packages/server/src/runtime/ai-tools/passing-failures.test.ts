@@ -5,11 +5,11 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { queryWarehouse } from '@headgate/contract';
 import Fastify from 'fastify';
+import { createQueryingAgent } from '../../../testing/querying-agent.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { createToolScene } from '../../../testing/tool-scene.ts';
+import { waitUntil } from '../../../testing/waiting.ts';
 import type { Tokens } from '../../kernel/security/tokens.ts';
-import { createQueryingAgent } from '../../testing/querying-agent.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { createToolScene } from '../../testing/tool-scene.ts';
-import { waitUntil } from '../../testing/waiting.ts';
 import { createPlatform } from './tool/platform.ts';
 
 const tokens = { issue: async () => 'a token' } as unknown as Tokens;

@@ -11,14 +11,14 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { AiMessageData, AiTask } from '@headgate/contract';
-import { createInstance } from '../../testing/agent.ts';
-import { listMessages, startAiScene } from '../../testing/ai-task-scene.ts';
-import { associate, loopbackAllowed } from '../../testing/associated-project.ts';
-import { commitFiles, type HostedOnHost, startGitHost } from '../../testing/git-host.ts';
-import { changing, listWanted, obey, type PlannedCall, plant } from '../../testing/planted-prompts.ts';
-import { smallPipeline, type TestProject, upload } from '../../testing/project.ts';
-import { createQueryingAgent } from '../../testing/querying-agent.ts';
-import { createTestFile, createTestingInstance } from '../../testing/tested-project.ts';
+import { createInstance } from '../../../testing/agent.ts';
+import { listMessages, startAiScene } from '../../../testing/ai-task-scene.ts';
+import { associate, loopbackAllowed } from '../../../testing/associated-project.ts';
+import { commitFiles, type HostedOnHost, startGitHost } from '../../../testing/git-host.ts';
+import { changing, listWanted, obey, type PlannedCall, plant } from '../../../testing/planted-prompts.ts';
+import { smallPipeline, type TestProject, upload } from '../../../testing/project.ts';
+import { createQueryingAgent } from '../../../testing/querying-agent.ts';
+import { createTestFile, createTestingInstance } from '../../../testing/tested-project.ts';
 
 let trapped = 0;
 const trap = createServer((_, response) => {

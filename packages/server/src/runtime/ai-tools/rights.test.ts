@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EnvironmentRole, ProjectRole } from '@headgate/contract';
-import type { Actor } from '../../testing/account.ts';
-import { smallPipeline } from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { createToolScene } from '../../testing/tool-scene.ts';
+import type { Actor } from '../../../testing/account.ts';
+import { smallPipeline } from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { createToolScene } from '../../../testing/tool-scene.ts';
 
 const server = await startTestServer();
 const scene = await createToolScene(server, { files: { 'main.orch.yaml': smallPipeline } });

@@ -4,9 +4,9 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { Alert, AlertRule, Page } from '@headgate/contract';
 import pg from 'pg';
+import { startTestServer } from '../../../testing/server.ts';
+import { createStartable } from '../../../testing/startable-project.ts';
 import { planning } from '../../main/database.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { createStartable } from '../../testing/startable-project.ts';
 import { createAlertTurns, raiseDueAlerts } from './alert-turns.ts';
 import { selectUnendedCauses } from './unended-cause.store.ts';
 

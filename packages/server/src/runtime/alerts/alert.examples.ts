@@ -1,5 +1,5 @@
 /** A request that succeeds for each operation on alert rules. */
-import type { Examples, Place } from '../../testing/place.ts';
+import type { Examples, Place } from '../../../testing/place.ts';
 
 const buildRule = ({ named }: Place) => ({
   name: named('slow runs'),

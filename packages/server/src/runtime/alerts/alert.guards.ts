@@ -1,6 +1,6 @@
 /** What the tests over all operations need from this slice. */
-import type { Place } from '../../testing/place.ts';
-import type { SliceGuards } from '../../testing/slice-guards.ts';
+import type { Place } from '../../../testing/place.ts';
+import type { SliceGuards } from '../../../testing/slice-guards.ts';
 import { alertExamples } from './alert.examples.ts';
 
 const createOne = ({ account, project }: Place, name: string, minutes = 1) =>

@@ -10,9 +10,9 @@ import {
   type Page,
   type Schedule,
 } from '@headgate/contract';
-import { requireProblem } from '../../testing/client.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { createStartableWithAgent } from '../../testing/startable-project.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { createStartableWithAgent } from '../../../testing/startable-project.ts';
 import { fireDueSchedules } from '../schedules/schedule-ticks.ts';
 import { createAlertRetention } from './alert.retention.ts';
 import { raiseDueAlerts } from './alert-turns.ts';

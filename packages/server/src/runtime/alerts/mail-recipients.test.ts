@@ -5,11 +5,11 @@ import { connect } from 'node:net';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Alert, AlertRule, EventLogPart, Page } from '@headgate/contract';
+import { startTestServer } from '../../../testing/server.ts';
+import { doDueWork } from '../../../testing/server-work.ts';
+import { startSmtpReceiver } from '../../../testing/smtp-receiver.ts';
+import { createStartableWithAgent } from '../../../testing/startable-project.ts';
 import { createServerWorker } from '../../kernel/work/server-worker.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { doDueWork } from '../../testing/server-work.ts';
-import { startSmtpReceiver } from '../../testing/smtp-receiver.ts';
-import { createStartableWithAgent } from '../../testing/startable-project.ts';
 import { createMailWork } from './alert-mail.work.ts';
 import { raiseDueAlerts } from './alert-turns.ts';
 

@@ -1,9 +1,9 @@
 /** How a backfill ends: cancelled, without rights, blocked; and who may do what. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createBackfilled } from '../../testing/backfilled-project.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { createBackfilled } from '../../../testing/backfilled-project.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import { advanceBackfills } from './backfill-rounds.ts';
 
 const server = await startTestServer({ startsAt: new Date('2026-11-20T10:00:00.000Z') });

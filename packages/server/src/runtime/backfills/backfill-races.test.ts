@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
-import { createBackfilled } from '../../testing/backfilled-project.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { createBackfilled } from '../../../testing/backfilled-project.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import { advanceBackfills } from './backfill-rounds.ts';
 
 const startsAt = new Date('2026-11-20T10:00:00.000Z');

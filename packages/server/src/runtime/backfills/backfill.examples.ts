@@ -1,6 +1,7 @@
 /** A successful request for each operation on backfills. */
+
+import type { Examples, Place } from '../../../testing/place.ts';
 import { addSeconds } from '../../kernel/clock.ts';
-import type { Examples, Place } from '../../testing/place.ts';
 
 const day = 86_400;
 

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Backfill, Page, PipelineExecution } from '@headgate/contract';
-import { createBackfilled } from '../../testing/backfilled-project.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { fireAll } from '../../testing/scheduled-project.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { createBackfilled } from '../../../testing/backfilled-project.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { fireAll } from '../../../testing/scheduled-project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import { advanceBackfills } from './backfill-rounds.ts';
 
 const server = await startTestServer({ startsAt: new Date('2026-11-20T10:00:00.000Z') });

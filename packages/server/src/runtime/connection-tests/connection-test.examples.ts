@@ -1,6 +1,6 @@
 /** A successful test of a data warehouse connection. */
-import type { Examples } from '../../testing/place.ts';
-import { createTestingAgent } from '../../testing/testing-agent.ts';
+import type { Examples } from '../../../testing/place.ts';
+import { createTestingAgent } from '../../../testing/testing-agent.ts';
 
 export const connectionTestExamples: Examples = {
   async testDataPlatformConnection({ account, project, named }) {

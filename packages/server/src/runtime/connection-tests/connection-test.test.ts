@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ConnectionTestResult } from '@headgate/contract';
-import { requireProblem } from '../../testing/client.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { createTestingAgent } from '../../testing/testing-agent.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { createTestingAgent } from '../../../testing/testing-agent.ts';
 
 const server = await startTestServer();
 

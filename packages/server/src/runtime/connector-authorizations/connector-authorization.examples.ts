@@ -1,7 +1,7 @@
 /** A request that succeeds for the start of an authorization, and for the messages about OAuth configurations. */
 import type { ConnectorOauth } from '@headgate/contract';
-import { claimOne, instanceId } from '../../testing/executions.ts';
-import type { Examples, Place } from '../../testing/place.ts';
+import { claimOne, instanceId } from '../../../testing/executions.ts';
+import type { Examples, Place } from '../../../testing/place.ts';
 import {
   buildConnectorOauth,
   createConnectorOauth,

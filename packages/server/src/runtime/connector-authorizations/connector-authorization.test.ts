@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import type { AccountEventItem, ConnectorOauth, Page } from '@headgate/contract';
-import { requireProblem } from '../../testing/client.ts';
-import { createConnectorAgent } from '../../testing/connector-agent.ts';
-import { createPlace } from '../../testing/place.ts';
-import { patientRequests, startTestServer } from '../../testing/server.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { createConnectorAgent } from '../../../testing/connector-agent.ts';
+import { createPlace } from '../../../testing/place.ts';
+import { patientRequests, startTestServer } from '../../../testing/server.ts';
 import { createConnectorOauth } from '../../workspace/connector-oauths/connector-oauth.examples.ts';
 import { removeExpiredAuthorizations } from './connector-authorization.store.ts';
 

@@ -1,6 +1,6 @@
 /** A successful test of an endpoint of each kind of profile. */
-import { connectorTestResult, createConnectorAgent } from '../../testing/connector-agent.ts';
-import type { Examples, Place } from '../../testing/place.ts';
+import { connectorTestResult, createConnectorAgent } from '../../../testing/connector-agent.ts';
+import type { Examples, Place } from '../../../testing/place.ts';
 import { createConnectorProfile } from '../../workspace/connector-profiles/connector-profile.examples.ts';
 
 async function buildTest(place: Place, kind: 'flex' | 'custom') {

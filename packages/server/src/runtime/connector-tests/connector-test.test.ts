@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccountEventItem, ConnectorOauth, ConnectorTestResult, Page } from '@headgate/contract';
+import { requireProblem } from '../../../testing/client.ts';
+import { connectorTestResult, createConnectorAgent } from '../../../testing/connector-agent.ts';
+import { patientRequests, startTestServer } from '../../../testing/server.ts';
 import { addSeconds } from '../../kernel/clock.ts';
 import { removeExpiredRequests } from '../../kernel/work/agent-request.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { connectorTestResult, createConnectorAgent } from '../../testing/connector-agent.ts';
-import { patientRequests, startTestServer } from '../../testing/server.ts';
 import { buildConnectorProfile } from '../../workspace/connector-profiles/connector-profile.examples.ts';
 
 const server = await startTestServer(patientRequests);

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeletedEnvironments } from '@headgate/contract';
-import { createInstance } from '../../testing/agent.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { smallPipeline, upload } from '../../testing/project.ts';
-import { createQueryingAgent } from '../../testing/querying-agent.ts';
-import { patientRequests, startTestServer } from '../../testing/server.ts';
+import { createInstance } from '../../../testing/agent.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { smallPipeline, upload } from '../../../testing/project.ts';
+import { createQueryingAgent } from '../../../testing/querying-agent.ts';
+import { patientRequests, startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer(patientRequests);
 const parts = [{ name: 'main.orch.yaml', content: smallPipeline }];

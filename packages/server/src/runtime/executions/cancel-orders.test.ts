@@ -6,9 +6,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { ExecutionStatus, ExecutionStep, Page } from '@headgate/contract';
-import { requireProblem } from '../../testing/client.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { createStartableWithAgent } from '../../testing/startable-project.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { createStartableWithAgent } from '../../../testing/startable-project.ts';
 
 const server = await startTestServer();
 

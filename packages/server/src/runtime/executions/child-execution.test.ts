@@ -6,11 +6,11 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { ExecutionStep, Page, PipelineExecutionDetail, Step } from '@headgate/contract';
-import { createInstance } from '../../testing/agent.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { smallPipeline, upload } from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { makePipelineUsing, publishShared } from '../../testing/shared-pipelines.ts';
+import { createInstance } from '../../../testing/agent.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { smallPipeline, upload } from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { makePipelineUsing, publishShared } from '../../../testing/shared-pipelines.ts';
 
 const server = await startTestServer();
 

@@ -4,10 +4,10 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { Page, PipelineExecution, Step, StepRecord } from '@headgate/contract';
 import fc from 'fast-check';
-import { requireProblem } from '../../testing/client.ts';
-import { passTime } from '../../testing/runnable-project.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { createStartableWithAgent } from '../../testing/startable-project.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { passTime } from '../../../testing/runnable-project.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { createStartableWithAgent } from '../../../testing/startable-project.ts';
 
 const server = await startTestServer();
 const abilities = ['pipeline-execution', 'restarted-execution'];

@@ -1,6 +1,6 @@
 /** A successful request for each operation on executions. */
-import { createEndedExecution, createExecution, createFailedExecution } from '../../testing/executions.ts';
-import type { Examples } from '../../testing/place.ts';
+import { createEndedExecution, createExecution, createFailedExecution } from '../../../testing/executions.ts';
+import type { Examples } from '../../../testing/place.ts';
 
 export const executionExamples: Examples = {
   startPipelineExecution: ({ project, agent }) => ({

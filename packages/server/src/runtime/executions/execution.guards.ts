@@ -1,7 +1,7 @@
 /** What the tests over all operations need from this slice. */
-import { createFailedExecution } from '../../testing/executions.ts';
-import type { Place } from '../../testing/place.ts';
-import type { SliceGuards } from '../../testing/slice-guards.ts';
+import { createFailedExecution } from '../../../testing/executions.ts';
+import type { Place } from '../../../testing/place.ts';
+import type { SliceGuards } from '../../../testing/slice-guards.ts';
 import { executionExamples } from './execution.examples.ts';
 
 const failed = new Map<string, Promise<string>>();

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { PipelineExecution } from '@headgate/contract';
-import { createInstance } from '../../testing/agent.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { smallPipeline, upload } from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { createStartable, createStartableWithAgent } from '../../testing/startable-project.ts';
+import { createInstance } from '../../../testing/agent.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { smallPipeline, upload } from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { createStartable, createStartableWithAgent } from '../../../testing/startable-project.ts';
 
 const server = await startTestServer();
 type Listed = { results: PipelineExecution[]; more?: string };

@@ -1,8 +1,8 @@
 /** Executions whose caller has lost its permission when an agent claims them: FORBIDDEN. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startTestServer } from '../../testing/server.ts';
-import { createStartableWithAgent } from '../../testing/startable-project.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { createStartableWithAgent } from '../../../testing/startable-project.ts';
 
 const server = await startTestServer();
 

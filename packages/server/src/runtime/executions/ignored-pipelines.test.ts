@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { IgnoredPipeline } from '@headgate/contract';
-import { createInstance } from '../../testing/agent.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { smallPipeline, upload } from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { makePipelineUsing, publishShared } from '../../testing/shared-pipelines.ts';
+import { createInstance } from '../../../testing/agent.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { smallPipeline, upload } from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { makePipelineUsing, publishShared } from '../../../testing/shared-pipelines.ts';
 
 const server = await startTestServer();
 const broken = 'type: orchestration\npipeline: [\n';

@@ -1,11 +1,11 @@
 /** Starts in a version with many pipelines. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { requireProblem } from '../../../testing/client.ts';
+import { createPlace, mainPipeline } from '../../../testing/place.ts';
+import { upload } from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import type { Read } from '../../kernel/database/database.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { createPlace, mainPipeline } from '../../testing/place.ts';
-import { upload } from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
 import { findStarts } from './start-places.ts';
 
 const server = await startTestServer({});

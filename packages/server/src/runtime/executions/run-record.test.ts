@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { ExecutionStep, LogLine, Page, RunVariable, Step } from '@headgate/contract';
-import { requireProblem } from '../../testing/client.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { createStartableWithAgent } from '../../testing/startable-project.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { createStartableWithAgent } from '../../../testing/startable-project.ts';
 
 const server = await startTestServer();
 const address = await server.listen();

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type SharedArtifact, sharedArtifactLimit } from '@headgate/contract';
+import { createInstance } from '../../../testing/agent.ts';
+import { type Part, smallPipeline, upload } from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import { makePipelineUsing, publishShared } from '../../../testing/shared-pipelines.ts';
 import { chooseVersions } from '../../delivery/shared-pipelines/index.ts';
-import { createInstance } from '../../testing/agent.ts';
-import { type Part, smallPipeline, upload } from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
-import { makePipelineUsing, publishShared } from '../../testing/shared-pipelines.ts';
 
 const server = await startTestServer();
 const check: Part = { name: 'check.orch.yaml', content: smallPipeline };

@@ -1,8 +1,8 @@
 /** Clocks that are set far forward and back, and schedules that are written while a tick is due. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createScheduled, fireAll } from '../../testing/scheduled-project.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { createScheduled, fireAll } from '../../../testing/scheduled-project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import { retimeAfterClockChange } from './clock-change.ts';
 
 const server = await startTestServer({ startsAt: new Date('2026-11-20T10:00:30.000Z') });

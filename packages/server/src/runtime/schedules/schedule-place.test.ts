@@ -1,9 +1,9 @@
 /** A schedule keeps its pipeline and its environment. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { requireProblem } from '../../testing/client.ts';
-import { createScheduled } from '../../testing/scheduled-project.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { createScheduled } from '../../../testing/scheduled-project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 

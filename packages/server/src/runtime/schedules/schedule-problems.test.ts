@@ -1,9 +1,9 @@
 /** Schedules that cannot run: lost rights, and what they need is gone. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { smallPipeline, upload } from '../../testing/project.ts';
-import { createScheduled, fireAll } from '../../testing/scheduled-project.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { smallPipeline, upload } from '../../../testing/project.ts';
+import { createScheduled, fireAll } from '../../../testing/scheduled-project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import { fireDueSchedules } from './schedule-ticks.ts';
 
 const server = await startTestServer({ startsAt: new Date('2026-11-20T10:00:00.000Z') });

@@ -1,9 +1,9 @@
 /** Ticks at two servers on one database, and at the same moment as other writes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { requireProblem } from '../../testing/client.ts';
-import { createScheduled, fireAll } from '../../testing/scheduled-project.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { createScheduled, fireAll } from '../../../testing/scheduled-project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import { fireDueSchedules } from './schedule-ticks.ts';
 
 const startsAt = new Date('2026-11-20T10:00:00.000Z');

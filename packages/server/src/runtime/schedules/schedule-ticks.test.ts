@@ -1,10 +1,10 @@
 /** What happens at the ticks of a schedule, by a clock that the test moves. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { requireProblem } from '../../testing/client.ts';
-import { smallPipeline, upload } from '../../testing/project.ts';
-import { createScheduled, daily, fireAll } from '../../testing/scheduled-project.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { smallPipeline, upload } from '../../../testing/project.ts';
+import { createScheduled, daily, fireAll } from '../../../testing/scheduled-project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer({ startsAt: new Date('2026-11-20T10:00:00.000Z') });
 const everyMinute = { cronExpression: '* * * * *' };

@@ -1,5 +1,5 @@
 /** A successful request for each operation on schedules. */
-import type { Examples, Place } from '../../testing/place.ts';
+import type { Examples, Place } from '../../../testing/place.ts';
 
 const pipeline = { pipelineName: 'main', environmentName: 'dev' };
 

@@ -1,6 +1,6 @@
 /** What the tests over all operations need from this slice. */
-import type { Place } from '../../testing/place.ts';
-import type { SliceGuards } from '../../testing/slice-guards.ts';
+import type { Place } from '../../../testing/place.ts';
+import type { SliceGuards } from '../../../testing/slice-guards.ts';
 import { scheduleExamples } from './schedule.examples.ts';
 
 const createOne = ({ account, project, agent }: Place, name: string) =>

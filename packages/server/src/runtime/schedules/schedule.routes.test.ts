@@ -9,9 +9,9 @@ import {
   type Schedule,
   scheduleLimit,
 } from '@headgate/contract';
-import { requireProblem } from '../../testing/client.ts';
-import { createScheduled, daily } from '../../testing/scheduled-project.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { createScheduled, daily } from '../../../testing/scheduled-project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer({ startsAt: new Date('2026-11-20T10:00:30.500Z') });
 

@@ -1,6 +1,6 @@
 /** A successful check of secret references. */
-import { createCheckingAgent } from '../../testing/checking-agent.ts';
-import type { Examples } from '../../testing/place.ts';
+import { createCheckingAgent } from '../../../testing/checking-agent.ts';
+import type { Examples } from '../../../testing/place.ts';
 import { createSecretReference } from '../../workspace/secret-references/secret-reference.examples.ts';
 
 export const secretCheckExamples: Examples = {

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccountEventItem, Page, SecretCheck, SecretCoordinates } from '@headgate/contract';
+import { createInstance } from '../../../testing/agent.ts';
+import { type CheckingAgent, createCheckingAgent } from '../../../testing/checking-agent.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { patientRequests, startTestServer } from '../../../testing/server.ts';
 import { statement } from '../../kernel/database/database.ts';
-import { createInstance } from '../../testing/agent.ts';
-import { type CheckingAgent, createCheckingAgent } from '../../testing/checking-agent.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { patientRequests, startTestServer } from '../../testing/server.ts';
 import { removeOldSecretChecks } from './secret-check.store.ts';
 
 const server = await startTestServer(patientRequests);

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BodyOf, writeSecretValue } from '@headgate/contract';
-import { requireProblem } from '../../testing/client.ts';
-import { createSealingAgent } from '../../testing/sealing-agent.ts';
-import { patientRequests, startTestServer } from '../../testing/server.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { createSealingAgent } from '../../../testing/sealing-agent.ts';
+import { patientRequests, startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer(patientRequests);
 const impatient = await startTestServer({

@@ -1,7 +1,7 @@
 /** A successful request for each operation on secrets, and for each message of an agent about them. */
-import { claimOne, instanceId } from '../../testing/executions.ts';
-import type { Examples } from '../../testing/place.ts';
-import { createSealingAgent, makeCertificateRequest, makeKeys } from '../../testing/sealing-agent.ts';
+import { claimOne, instanceId } from '../../../testing/executions.ts';
+import type { Examples } from '../../../testing/place.ts';
+import { createSealingAgent, makeCertificateRequest, makeKeys } from '../../../testing/sealing-agent.ts';
 import { createSecretReference } from '../../workspace/secret-references/secret-reference.examples.ts';
 
 /** The secret that the leak tests search for after sending the example. */

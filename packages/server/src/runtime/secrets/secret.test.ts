@@ -5,14 +5,14 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Agent, BodyOf, writeSecretValue } from '@headgate/contract';
 import { CompactEncrypt } from 'jose';
-import { createClient, requireProblem } from '../../testing/client.ts';
+import { createClient, requireProblem } from '../../../testing/client.ts';
 import {
   createSealingAgent,
   makeCertificateRequest,
   makeKeys,
   type SealingAgent,
-} from '../../testing/sealing-agent.ts';
-import { patientRequests, startTestServer } from '../../testing/server.ts';
+} from '../../../testing/sealing-agent.ts';
+import { patientRequests, startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer(patientRequests);
 type Secret = BodyOf<typeof writeSecretValue>['secret'];

@@ -1,9 +1,9 @@
 /** A request at one server, and its agent at another: NOTIFY connects both. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createClient } from '../../testing/client.ts';
-import { createSealingAgent } from '../../testing/sealing-agent.ts';
-import { patientRequests, startTestServer } from '../../testing/server.ts';
+import { createClient } from '../../../testing/client.ts';
+import { createSealingAgent } from '../../../testing/sealing-agent.ts';
+import { patientRequests, startTestServer } from '../../../testing/server.ts';
 
 const asked = await startTestServer(patientRequests);
 const other = await startTestServer({ database: asked.database });

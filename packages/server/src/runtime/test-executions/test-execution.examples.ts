@@ -1,6 +1,10 @@
 /** A successful request for each operation on test executions. */
-import type { Examples } from '../../testing/place.ts';
-import { createEndedTestExecution, createTestExecution, publishTests } from '../../testing/tested-project.ts';
+import type { Examples } from '../../../testing/place.ts';
+import {
+  createEndedTestExecution,
+  createTestExecution,
+  publishTests,
+} from '../../../testing/tested-project.ts';
 
 export const testExecutionExamples: Examples = {
   async startTestExecution(place) {

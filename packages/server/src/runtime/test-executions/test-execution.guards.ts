@@ -1,6 +1,6 @@
 /** What the tests over all operations need from this slice. */
-import type { SliceGuards } from '../../testing/slice-guards.ts';
-import { publishTests } from '../../testing/tested-project.ts';
+import type { SliceGuards } from '../../../testing/slice-guards.ts';
+import { publishTests } from '../../../testing/tested-project.ts';
 import { testExecutionExamples } from './test-execution.examples.ts';
 
 export const testExecutionGuards: SliceGuards = {

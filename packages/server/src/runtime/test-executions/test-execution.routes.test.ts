@@ -3,18 +3,18 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { AccountEventItem, Page, TestExecution } from '@headgate/contract';
-import { requireProblem } from '../../testing/client.ts';
-import { createPlace, mainPipeline, type Place } from '../../testing/place.ts';
-import { upload } from '../../testing/project.ts';
-import { passTime } from '../../testing/runnable-project.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { createPlace, mainPipeline, type Place } from '../../../testing/place.ts';
+import { upload } from '../../../testing/project.ts';
+import { passTime } from '../../../testing/runnable-project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import {
   createEndedTestExecution,
   createTestExecution,
   createTestFile,
   createTestingInstance,
   publishTests,
-} from '../../testing/tested-project.ts';
+} from '../../../testing/tested-project.ts';
 
 const server = await startTestServer();
 

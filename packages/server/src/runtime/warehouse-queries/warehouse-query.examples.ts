@@ -1,6 +1,6 @@
 /** A successful query of a warehouse. */
-import type { Examples } from '../../testing/place.ts';
-import { createQueryingAgent } from '../../testing/querying-agent.ts';
+import type { Examples } from '../../../testing/place.ts';
+import { createQueryingAgent } from '../../../testing/querying-agent.ts';
 
 export const warehouseQueryExamples: Examples = {
   async queryWarehouse(place) {

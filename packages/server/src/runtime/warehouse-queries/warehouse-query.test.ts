@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { WarehouseRows } from '@headgate/contract';
-import type { Grant } from '../../testing/account.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { createQueryingAgent } from '../../testing/querying-agent.ts';
-import { patientRequests, startTestServer } from '../../testing/server.ts';
+import type { Grant } from '../../../testing/account.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { createQueryingAgent } from '../../../testing/querying-agent.ts';
+import { patientRequests, startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer(patientRequests);
 const impatient = await startTestServer({

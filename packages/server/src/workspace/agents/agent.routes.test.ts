@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { Agent, AgentCredentials, Environment } from '@headgate/contract';
-import { createInstance } from '../../testing/agent.ts';
-import { createClient, requireProblem } from '../../testing/client.ts';
-import { smallPipeline, upload } from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { createInstance } from '../../../testing/agent.ts';
+import { createClient, requireProblem } from '../../../testing/client.ts';
+import { smallPipeline, upload } from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 

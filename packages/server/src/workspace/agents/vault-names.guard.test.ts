@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { Agent } from '@headgate/contract';
-import type { Actor } from '../../testing/account.ts';
-import type { Answer } from '../../testing/client.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { shown } from '../../testing/permission-walk.ts';
-import { createPlace, type Place } from '../../testing/place.ts';
-import { startTestServer } from '../../testing/server.ts';
+import type { Actor } from '../../../testing/account.ts';
+import type { Answer } from '../../../testing/client.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { shown } from '../../../testing/permission-walk.ts';
+import { createPlace, type Place } from '../../../testing/place.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 

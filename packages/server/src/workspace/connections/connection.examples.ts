@@ -1,5 +1,5 @@
 /** A request that succeeds for each operation on connections. */
-import type { Examples, Place } from '../../testing/place.ts';
+import type { Examples, Place } from '../../../testing/place.ts';
 
 const buildConnection = ({ named, project }: Place) => ({
   name: named('orders-api'),

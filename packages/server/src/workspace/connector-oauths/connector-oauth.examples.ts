@@ -1,6 +1,6 @@
 /** A request that succeeds for each operation on OAuth configurations of connectors. */
 import type { ConnectorOauth } from '@headgate/contract';
-import type { Examples, Place } from '../../testing/place.ts';
+import type { Examples, Place } from '../../../testing/place.ts';
 
 /** The place's project gets the secret references. */
 export async function buildConnectorOauth(place: Place) {

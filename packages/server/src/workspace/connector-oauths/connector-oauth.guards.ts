@@ -1,5 +1,5 @@
 /** What the tests over all operations need from this slice. */
-import type { SliceGuards } from '../../testing/slice-guards.ts';
+import type { SliceGuards } from '../../../testing/slice-guards.ts';
 import { connectorOauthExamples } from './connector-oauth.examples.ts';
 
 export const connectorOauthGuards: SliceGuards = {

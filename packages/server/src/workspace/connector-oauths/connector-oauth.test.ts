@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ConnectorOauth } from '@headgate/contract';
-import { requireProblem } from '../../testing/client.ts';
-import { createPlace } from '../../testing/place.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { createPlace } from '../../../testing/place.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import { buildConnectorProfile } from '../connector-profiles/connector-profile.examples.ts';
 import { buildConnectorOauth } from './connector-oauth.examples.ts';
 

@@ -1,6 +1,6 @@
 /** A request that succeeds for each operation on connector profiles. */
 import type { ConnectorProfile } from '@headgate/contract';
-import type { Examples, Place } from '../../testing/place.ts';
+import type { Examples, Place } from '../../../testing/place.ts';
 
 const endpoint = {
   id: 'orders',

@@ -1,6 +1,6 @@
 /** What the tests over all operations need from this slice. */
 import type { ConnectorProfile } from '@headgate/contract';
-import type { NameClaim, SliceGuards } from '../../testing/slice-guards.ts';
+import type { NameClaim, SliceGuards } from '../../../testing/slice-guards.ts';
 import { buildConnectorProfile, connectorProfileExamples } from './connector-profile.examples.ts';
 
 const claimByCreation =

@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import type { ConnectorProfile } from '@headgate/contract';
 import { roundsOr, testSeed } from '@headgate/contract/testing/rounds';
 import fc from 'fast-check';
-import { requireProblem } from '../../testing/client.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 const { admin } = await server.account();

@@ -1,5 +1,5 @@
 /** A request that succeeds for each operation on environments. */
-import type { Examples } from '../../testing/place.ts';
+import type { Examples } from '../../../testing/place.ts';
 
 export const environmentExamples: Examples = {
   listEnvironments: ({ project }) => ({ path: `${project.path}/environments` }),

@@ -1,7 +1,7 @@
 /** What this slice contributes to the tests over all operations. */
 
-import { countedDescription } from '../../testing/counted-description.ts';
-import type { SliceGuards } from '../../testing/slice-guards.ts';
+import { countedDescription } from '../../../testing/counted-description.ts';
+import type { SliceGuards } from '../../../testing/slice-guards.ts';
 import { environmentExamples } from './environment.examples.ts';
 
 export const environmentGuards: SliceGuards = {

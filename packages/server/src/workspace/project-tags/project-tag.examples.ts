@@ -1,5 +1,5 @@
 /** A request that succeeds for each operation on project tags. */
-import type { Examples, Place } from '../../testing/place.ts';
+import type { Examples, Place } from '../../../testing/place.ts';
 
 /** Returns its path. */
 async function createProjectTag({ account, project, named }: Place): Promise<string> {

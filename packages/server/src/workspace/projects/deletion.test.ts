@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type AccountEventItem, claimLimit, type Operation, operations, type Page } from '@headgate/contract';
-import { createInstance, type Instance } from '../../testing/agent.ts';
-import { createCheckingAgent } from '../../testing/checking-agent.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { examples } from '../../testing/guards.ts';
-import { listOwnedTables, type OwnedTable, readRows } from '../../testing/owned-tables.ts';
-import { createPlace, type Place } from '../../testing/place.ts';
-import { createQueryingAgent } from '../../testing/querying-agent.ts';
-import { patientRequests, startTestServer } from '../../testing/server.ts';
+import { createInstance, type Instance } from '../../../testing/agent.ts';
+import { createCheckingAgent } from '../../../testing/checking-agent.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { examples } from '../../../testing/guards.ts';
+import { listOwnedTables, type OwnedTable, readRows } from '../../../testing/owned-tables.ts';
+import { createPlace, type Place } from '../../../testing/place.ts';
+import { createQueryingAgent } from '../../../testing/querying-agent.ts';
+import { patientRequests, startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer(patientRequests);
 

@@ -1,5 +1,5 @@
 /** A request that succeeds for each operation on projects. */
-import type { Examples } from '../../testing/place.ts';
+import type { Examples } from '../../../testing/place.ts';
 
 export const projectExamples: Examples = {
   listProjects: () => ({ path: '/projects' }),

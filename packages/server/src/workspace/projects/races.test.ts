@@ -1,11 +1,11 @@
 /** Deletes a project while 16 clients write to it: each write is refused or deleted with the project. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Answer } from '../../testing/client.ts';
-import { listOwnedTables, readRows } from '../../testing/owned-tables.ts';
-import { createPlace, type Place } from '../../testing/place.ts';
-import { smallPipeline, upload } from '../../testing/project.ts';
-import { startTestServer } from '../../testing/server.ts';
+import type { Answer } from '../../../testing/client.ts';
+import { listOwnedTables, readRows } from '../../../testing/owned-tables.ts';
+import { createPlace, type Place } from '../../../testing/place.ts';
+import { smallPipeline, upload } from '../../../testing/project.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer({ settings: { HEADGATE_DATABASE_CONNECTIONS: '20' } });
 const clients = 16;

@@ -1,5 +1,5 @@
 /** A request that succeeds for each operation on secret references. */
-import type { Examples, Place } from '../../testing/place.ts';
+import type { Examples, Place } from '../../../testing/place.ts';
 
 const buildReference = ({ project }: Place) => ({
   secretReferenceType: 'OAUTH_CLIENT_CRED',

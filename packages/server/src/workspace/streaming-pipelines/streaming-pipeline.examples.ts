@@ -1,6 +1,6 @@
 /** A request that succeeds for each operation on streaming pipelines. */
 import type { StreamingPipeline } from '@headgate/contract';
-import type { Examples, Place } from '../../testing/place.ts';
+import type { Examples, Place } from '../../../testing/place.ts';
 
 const buildSource = ({ project }: Place) => ({
   type: 'postgres',

@@ -1,7 +1,7 @@
 /** What the tests over all operations need from this slice. */
 import type { StreamingPipeline } from '@headgate/contract';
-import type { Place } from '../../testing/place.ts';
-import type { SliceGuards } from '../../testing/slice-guards.ts';
+import type { Place } from '../../../testing/place.ts';
+import type { SliceGuards } from '../../../testing/slice-guards.ts';
 import { streamingPipelineExamples } from './streaming-pipeline.examples.ts';
 
 const buildDefinition = (name: string) => ({

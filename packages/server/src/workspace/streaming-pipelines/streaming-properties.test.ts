@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type StreamingPipeline, streamingSourceTypes, streamingTargetTypes } from '@headgate/contract';
 import fc from 'fast-check';
-import { startTestServer } from '../../testing/server.ts';
+import { startTestServer } from '../../../testing/server.ts';
 import {
   expectAnswer,
   randomDefinition,
   randomSources,
   randomTargets,
-} from '../../testing/streaming-definitions.ts';
+} from '../../../testing/streaming-definitions.ts';
 
 const server = await startTestServer();
 

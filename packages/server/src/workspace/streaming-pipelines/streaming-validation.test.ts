@@ -1,8 +1,8 @@
 /** What a definition may not have: each fault names its field and the remedy. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { requireProblem } from '../../testing/client.ts';
-import { startTestServer } from '../../testing/server.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 const account = await server.account();

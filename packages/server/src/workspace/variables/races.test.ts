@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EnvironmentOverride, Page, Variable } from '@headgate/contract';
-import type { Answer } from '../../testing/client.ts';
-import { startTestServer } from '../../testing/server.ts';
+import type { Answer } from '../../../testing/client.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer({ settings: { HEADGATE_DATABASE_CONNECTIONS: '16' } });
 const city = { name: 'city', type: 'TEXT', behaviour: 'SHARED', value: 'Oslo' };

@@ -1,5 +1,5 @@
 /** A request that succeeds for each operation on variables and their overrides. */
-import { city, type Examples, override } from '../../testing/place.ts';
+import { city, type Examples, override } from '../../../testing/place.ts';
 
 export const variableExamples: Examples = {
   listVariables: ({ project }) => ({ path: `${project.path}/variables?page=0&size=10` }),

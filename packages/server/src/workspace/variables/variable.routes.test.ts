@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page, Variable } from '@headgate/contract';
-import type { Account } from '../../testing/account.ts';
-import { requireProblem } from '../../testing/client.ts';
-import { startTestServer } from '../../testing/server.ts';
+import type { Account } from '../../../testing/account.ts';
+import { requireProblem } from '../../../testing/client.ts';
+import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
 const city = { name: 'city', type: 'TEXT', behaviour: 'SHARED', value: 'Oslo' };

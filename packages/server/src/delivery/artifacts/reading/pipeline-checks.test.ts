@@ -6,9 +6,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type UploadWarning, uploadWarningLimit } from '@headgate/contract';
-import { requireProblem } from '../../../testing/client.ts';
-import { buildMultipart, upload } from '../../../testing/project.ts';
-import { startTestServer } from '../../../testing/server.ts';
+import { requireProblem } from '../../../../testing/client.ts';
+import { buildMultipart, upload } from '../../../../testing/project.ts';
+import { startTestServer } from '../../../../testing/server.ts';
 import { createPipelineChecks } from './pipeline-checks.ts';
 import { createPipelineReader, type PipelineReader } from './pipeline-reader.ts';
 

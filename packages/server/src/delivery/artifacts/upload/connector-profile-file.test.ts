@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ConnectorProfile, UploadWarning } from '@headgate/contract';
-import { requireProblem } from '../../../testing/client.ts';
-import { multipartBoundary, type Part, smallPipeline, upload } from '../../../testing/project.ts';
-import { startTestServer } from '../../../testing/server.ts';
+import { requireProblem } from '../../../../testing/client.ts';
+import { multipartBoundary, type Part, smallPipeline, upload } from '../../../../testing/project.ts';
+import { startTestServer } from '../../../../testing/server.ts';
 import { buildConnectorProfile } from '../../../workspace/connector-profiles/connector-profile.examples.ts';
 
 const server = await startTestServer();

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { setImmediate as later } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { buildMultipart, multipartBoundary, type Part } from '../../../testing/project.ts';
+import { buildMultipart, multipartBoundary, type Part } from '../../../../testing/project.ts';
 import type { BlobWriter } from '../../blobs/index.ts';
 import { createPipelineChecks } from '../reading/pipeline-checks.ts';
 import { createPipelineReader } from '../reading/pipeline-reader.ts';

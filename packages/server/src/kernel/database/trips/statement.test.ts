@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
-import { startTestServer } from '../../../testing/server.ts';
+import { startTestServer } from '../../../../testing/server.ts';
 import { guardedPage, guardedRead } from '../../security/guarded-read.ts';
 import { type ColumnType, nameSqlType, type ParameterType } from './sql-types.ts';
 import { listStatements, type PreparedStatement, statement } from './statement.ts';

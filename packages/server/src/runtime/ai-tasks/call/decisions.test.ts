@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { AiMessageData, AiPendingDecision, AiTask } from '@headgate/contract';
-import { listKinds, listMessages, startAiScene } from '../../../testing/ai-task-scene.ts';
-import { requireProblem } from '../../../testing/client.ts';
+import { listKinds, listMessages, startAiScene } from '../../../../testing/ai-task-scene.ts';
+import { requireProblem } from '../../../../testing/client.ts';
 
 const scene = await startAiScene();
 const { admin, model, tools, server } = scene;

@@ -4,8 +4,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import {
+  modelKey,
+  modelName,
+  type ScriptedAnswer,
+  startModelServer,
+} from '../../../../testing/model-server.ts';
 import { Secret } from '../../../kernel/security/sealed.ts';
-import { modelKey, modelName, type ScriptedAnswer, startModelServer } from '../../../testing/model-server.ts';
 import type { ModelSettings } from './ai-settings.ts';
 import { type ModelAnswer, ModelFailed } from './model.ts';
 import { createModelClient } from './model-client.ts';

@@ -1,8 +1,8 @@
 /** A server without a model: the rule-based assistant. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listKinds, listMessages, startAiScene } from '../../../testing/ai-task-scene.ts';
-import { smallPipeline, upload } from '../../../testing/project.ts';
+import { listKinds, listMessages, startAiScene } from '../../../../testing/ai-task-scene.ts';
+import { smallPipeline, upload } from '../../../../testing/project.ts';
 import type { Ask, ModelAnswer, Said } from './model.ts';
 import { ruleBasedModel } from './rule-based.ts';
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { listMessages, startAiScene, tasksPath } from '../../../testing/ai-task-scene.ts';
-import { requireProblem } from '../../../testing/client.ts';
+import { listMessages, startAiScene, tasksPath } from '../../../../testing/ai-task-scene.ts';
+import { requireProblem } from '../../../../testing/client.ts';
 
 const scene = await startAiScene({
   settings: {

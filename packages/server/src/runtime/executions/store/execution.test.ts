@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ExecutionStatus, executionStatuses } from '@headgate/contract';
-import { startTestServer } from '../../../testing/server.ts';
+import { startTestServer } from '../../../../testing/server.ts';
 import { moveExecutions } from './execution.store.ts';
 import { executionStates } from './execution.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PipelineExecution } from '@headgate/contract';
-import { requireProblem } from '../../../testing/client.ts';
-import { createScheduled, fireAll } from '../../../testing/scheduled-project.ts';
-import { startTestServer } from '../../../testing/server.ts';
+import { requireProblem } from '../../../../testing/client.ts';
+import { createScheduled, fireAll } from '../../../../testing/scheduled-project.ts';
+import { startTestServer } from '../../../../testing/server.ts';
 
 const server = await startTestServer({
   startsAt: new Date('2026-11-20T10:00:00.000Z'),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { createdAt, list } from '../../../testing/timetable.ts';
+import { createdAt, list } from '../../../../testing/timetable.ts';
 import { cronCases } from './cron-cases-fixture.ts';
 import { nextTickAfter, parseTimetable } from './timetable.ts';
 

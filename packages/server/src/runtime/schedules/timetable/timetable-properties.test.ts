@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Cron } from 'croner';
 import fc from 'fast-check';
-import { parse } from '../../../testing/timetable.ts';
+import { parse } from '../../../../testing/timetable.ts';
 import { listTicks, nextTickAfter } from './timetable.ts';
 
 describe('properties', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createdAt, list, parse, write } from '../../../testing/timetable.ts';
+import { createdAt, list, parse, write } from '../../../../testing/timetable.ts';
 import { findTicklessFault, ignoreStart, listTicks, nextTickAfter, parseTimetable } from './timetable.ts';
 
 describe('expressions that never fire', () => {
