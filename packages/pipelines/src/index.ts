@@ -34,6 +34,7 @@ export {
   readSharedPipelineUse,
   type SharedPipelineUse,
 } from './components/definition/shared-pipeline-use.ts';
+export { isFileAddress } from './components/file-format.ts';
 export {
   findDefinition,
   listComponentTypes,

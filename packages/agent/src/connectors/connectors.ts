@@ -1,10 +1,11 @@
-/** Connectors of the agent: opens endpoints of profiles for runs and tests. */
+/** Connectors of the agent: opens endpoints of profiles for runs and tests, and downloads files. */
 import { createHash } from 'node:crypto';
 import type { Secret } from '@headgate/contract';
 import { createEgress, type EgressAllow, type Resolve } from '@headgate/contract/egress';
 import { type ConnectorEndpoint, chooseAuthentication, type EndpointValues } from '@headgate/pipelines';
 import type { WorkKey } from '../session/outbox.ts';
 import { realTime, type Time } from '../time.ts';
+import { createDownloads, type Downloads } from './download.ts';
 import { createEndpointCall, type EndpointCall } from './endpoint-call.ts';
 import { createExchange, type ExchangeBounds } from './exchange.ts';
 import { createOAuthTokens, type OAuthTokens, type OAuthTokensOptions } from './oauth-tokens.ts';
@@ -32,6 +33,7 @@ export interface OpenedEndpoint {
 export interface Connectors {
   /** @throws ConnectorError if the connection does not fit the endpoint */
   open(opened: OpenedEndpoint, use: ConnectorUse): Promise<EndpointCall & { close(): void }>;
+  download: Downloads['download'];
   tokens: OAuthTokens;
 }
 
@@ -49,11 +51,14 @@ export interface ConnectorBounds extends ExchangeBounds {
 
 const defaultBounds: ConnectorBounds = {
   responseBytes: 16 * 1_048_576,
+  advice: ' of a page: ask for smaller pages',
   answerMilliseconds: 60_000,
   idleMilliseconds: 30_000,
   totalMilliseconds: 300_000,
   totalBytes: 10 * 1_024 * 1_048_576,
 };
+/** A large file over a slow line. */
+const downloadMilliseconds = 4 * 60 * 60_000;
 const testBytes = 2 * 1_048_576;
 /** A token is small. */
 const tokenBytes = 1_048_576;
@@ -74,8 +79,15 @@ export function createConnectors(options: ConnectorsOptions): Connectors {
     time,
   });
 
+  const downloads = createDownloads(egress, {
+    ...bounds,
+    responseBytes: bounds.totalBytes,
+    totalMilliseconds: downloadMilliseconds,
+  });
+
   return {
     tokens,
+    download: downloads.download,
     async open({ endpoint, connection, values }, use) {
       const exchange = createExchange(
         egress,

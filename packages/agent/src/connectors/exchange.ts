@@ -1,5 +1,5 @@
 /**
- * One HTTP request of a connector and its response, as text within bounds. Not `fetch`: it cannot connect to a
+ * One HTTP request of a connector or a download, and its response within bounds. Not `fetch`: it cannot connect to a
  * checked address (`@headgate/contract/egress`).
  */
 
@@ -20,6 +20,8 @@ import { waitUnlessAborted } from '../unless-aborted.ts';
 export interface ExchangeBounds {
   /** Bytes of a response, before and after decompression. */
   responseBytes: number;
+  /** What to do about a response that is larger. */
+  advice: string;
   /** Until the headers of the response have come. */
   answerMilliseconds: number;
   /** Between two parts of the body. */
@@ -61,9 +63,24 @@ export class ExchangeError extends Error {
   }
 }
 
+export interface StreamedResponse extends Pick<ReceivedResponse, 'status' | 'headers'> {
+  /** The decompressed body. It must be read to its end, or `return` be called. @throws ExchangeError */
+  body: AsyncIterableIterator<Buffer>;
+}
+
 export interface Exchange {
   /** @throws ExchangeError, EgressRefused, or the reason of the signal */
   send(request: SentRequest, signal: AbortSignal): Promise<ReceivedResponse>;
+  /**
+   * Gives the response to `use` as it arrives, within the same bounds.
+   *
+   * @throws what `send` throws, or what `use` throws
+   */
+  stream<Result>(
+    request: SentRequest,
+    signal: AbortSignal,
+    use: (response: StreamedResponse) => Promise<Result>,
+  ): Promise<Result>;
   /** Closes the connections that are kept open. */
   close(): void;
 }
@@ -74,7 +91,11 @@ export function createExchange(egress: Egress, bounds: ExchangeBounds): Exchange
     'https:': new SecureAgent({ keepAlive: true, maxSockets: 4 }),
   };
 
-  async function send(sent: SentRequest, signal: AbortSignal): Promise<ReceivedResponse> {
+  async function stream<Result>(
+    sent: SentRequest,
+    signal: AbortSignal,
+    use: (response: StreamedResponse) => Promise<Result>,
+  ): Promise<Result> {
     const { url } = sent;
     const bounded = new AbortController();
     const stop = (error: Error) => bounded.abort(error);
@@ -92,7 +113,13 @@ export function createExchange(egress: Egress, bounds: ExchangeBounds): Exchange
       const addresses = await waitUnlessAborted(egress.check(url), bounded.signal);
       const agent = agents[url.protocol as keyof typeof agents];
       const response = await open(sent, { agent, lookup: createLookup(addresses) }, bounded.signal);
-      return await read(response, bounds, bounded.signal);
+      const body = readBody(response, bounds, bounded.signal);
+      try {
+        return await use({ status: response.statusCode ?? 0, headers: joinHeaders(response), body });
+      } finally {
+        await body.return(undefined);
+        if (!response.readableEnded) response.destroy();
+      }
     } catch (error) {
       throw bounded.signal.aborted ? bounded.signal.reason : error;
     } finally {
@@ -155,7 +182,8 @@ export function createExchange(egress: Egress, bounds: ExchangeBounds): Exchange
   }
 
   return {
-    send,
+    send: (sent, signal) => stream(sent, signal, readText),
+    stream,
     close() {
       for (const agent of Object.values(agents)) agent.destroy();
     },
@@ -189,11 +217,11 @@ const decoders: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
 };
 
 /** Reads no more than the bound, also of what a small response becomes when it is decompressed. */
-async function read(
+async function* readBody(
   response: IncomingMessage,
-  { responseBytes, idleMilliseconds }: ExchangeBounds,
+  { responseBytes, idleMilliseconds, advice }: ExchangeBounds,
   signal: AbortSignal,
-): Promise<ReceivedResponse> {
+): AsyncGenerator<Buffer, undefined> {
   const abort = () => response.destroy(signal.reason);
   signal.addEventListener('abort', abort, { once: true });
   let size = 0;
@@ -204,7 +232,7 @@ async function read(
   );
   const tooLarge = () =>
     new ExchangeError(
-      `the response is larger than ${Math.round(responseBytes / 1_048_576)} MiB, which is the limit of a page: ask for smaller pages`,
+      `the response is larger than ${Math.round(responseBytes / 1_048_576)} MiB, which is the limit${advice}`,
       { isTransient: false },
     );
   let rawSize = 0;
@@ -214,13 +242,13 @@ async function read(
     rawSize += chunk.byteLength;
     if (rawSize > responseBytes) response.destroy(tooLarge());
   });
-  const chunks: Buffer[] = [];
-  const decoded = decode(response);
   try {
-    for await (const chunk of decoded) {
+    for await (const chunk of decode(response)) {
       size += chunk.byteLength;
       if (size > responseBytes) throw tooLarge();
-      chunks.push(chunk);
+      yield chunk;
+      // Whoever reads slowly is not the server's silence.
+      idle.refresh();
     }
   } catch (error) {
     throw describeBrokenBody(error);
@@ -230,10 +258,14 @@ async function read(
     if (!response.complete || size > responseBytes) response.destroy();
   }
   if (!response.complete) throw new ExchangeError('the response was cut before its end');
+}
+
+async function readText({ status, headers, body: parts }: StreamedResponse): Promise<ReceivedResponse> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of parts) chunks.push(chunk);
   const body = Buffer.concat(chunks);
   const text = new TextDecoder('utf-8').decode(body);
-  const status = response.statusCode ?? 0;
-  return { status, headers: joinHeaders(response), text, isUtf8: isUtf8(body), bytes: size };
+  return { status, headers, text, isUtf8: isUtf8(body), bytes: body.byteLength };
 }
 
 function decode(response: IncomingMessage): AsyncIterable<Buffer> {

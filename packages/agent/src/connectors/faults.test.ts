@@ -218,7 +218,7 @@ test('the connection goes to the checked address, and a name that moves is refus
     resolve: async () => [answers.shift() ?? '127.0.0.1'],
   });
   const limits = { answerMilliseconds: 60_000, idleMilliseconds: 60_000, totalMilliseconds: 60_000 };
-  const exchange = createExchange(egress, { ...limits, responseBytes: 10_000 });
+  const exchange = createExchange(egress, { ...limits, advice: '', responseBytes: 10_000 });
   t.after(() => exchange.close());
   const moved = await startFakeApi((_, response) => {
     response.writeHead(302, { location: '/elsewhere' }).end();
@@ -245,7 +245,13 @@ test('a name that is not resolved in time is a failure, and a caller need not wa
     operator: 'the operator',
     resolve: () => new Promise(() => undefined),
   });
-  const bounds = { responseBytes: 1, answerMilliseconds: 100, idleMilliseconds: 100, totalMilliseconds: 100 };
+  const bounds = {
+    responseBytes: 1,
+    advice: '',
+    answerMilliseconds: 100,
+    idleMilliseconds: 100,
+    totalMilliseconds: 100,
+  };
   const exchange = createExchange(egress, bounds);
   const request = { method: 'GET', url: new URL('https://api.example.com'), headers: [] };
   const never = new AbortController().signal;

@@ -9,6 +9,7 @@ export function createLazyConnectors(options: ConnectorsOptions): Connectors {
   }
   return {
     open: async (opened, use) => (await load()).open(opened, use),
+    download: async (...file) => (await load()).download(...file),
     tokens: {
       read: async (...asked) => (await load()).tokens.read(...asked),
       authorize: async (...asked) => (await load()).tokens.authorize(...asked),

@@ -10,7 +10,7 @@ export function createSecretOptions(
   place: { projectId: string; environmentName: string },
   context: Pick<WorkContext, 'kill' | 'conceal'>,
   dependencies: ConnectorDependencies,
-): Pick<RunOptions, 'readSecret' | 'conceal' | 'openEndpoint'> {
+): Pick<RunOptions, 'readSecret' | 'conceal' | 'openEndpoint' | 'download'> {
   const { secretReferences, connectors, log } = dependencies;
   const masking = new Masking();
   const use = createConnectorUse(work, place, context, dependencies, masking);
@@ -24,5 +24,6 @@ export function createSecretOptions(
     },
     conceal: (text) => masking.conceal(text),
     openEndpoint: (opened) => connectors.open(opened, use),
+    download: connectors.download,
   };
 }

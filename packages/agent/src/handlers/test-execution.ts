@@ -79,7 +79,7 @@ type JudgedTest = Omit<TestResult, 'index' | 'durationMs'>;
 async function runTest(
   { work, testName, number }: { work: TestWork; testName: string; number: number },
   held: AcquiredArtifacts,
-  secrets: Pick<RunOptions, 'readSecret' | 'conceal' | 'openEndpoint'>,
+  secrets: Pick<RunOptions, 'readSecret' | 'conceal' | 'openEndpoint' | 'download'>,
   context: WorkContext,
   { folders, warehouses, runPool, scripts }: PipelineExecutionDependencies,
 ): Promise<JudgedTest> {

@@ -1,9 +1,10 @@
 /** One run in a process: sends the start, answers the questions of the run, and returns its outcome. */
 import { join } from 'node:path';
 import { getCanceller } from '../cancellation.ts';
-import { createRunFiles, describeFile, readTextFile } from '../engine/files/run-files.ts';
+import { createRunFiles, describeFile, downloadPartial, readTextFile } from '../engine/files/run-files.ts';
 import type { RunOutcome } from '../engine/ports/ports.ts';
 import type { OfRun, PlacedArtifact, Question, ToRun } from '../engine/ports/run-messages.ts';
+import { followSignals } from '../followed-signals.ts';
 import { getReason } from '../log.ts';
 import { isPermanentFault } from '../permanent-fault.ts';
 import type { RunConnectors } from './run-connectors.ts';
@@ -59,6 +60,12 @@ export function createConversation(
     return connectors;
   }
 
+  function download(address: string, interrupt: AbortSignal): Promise<string> {
+    const { controller, release } = followSignals([interrupt, options.kill]);
+    const write = (path: string) => options.download(address, path, controller.signal);
+    return downloadPartial(files, write).finally(release);
+  }
+
   async function enterScratch(): Promise<undefined> {
     const filesFolder = await options.enterScratch();
     if (filesFolder !== place.filesFolder) place = { filesFolder, environmentFilesFolder: place.filesFolder };
@@ -106,6 +113,8 @@ export function createConversation(
         return (await openConnectors()).fetch(asked, interrupt);
       case 'connector-close':
         return (await openConnectors()).close(asked.call);
+      case 'file-download':
+        return download(asked.address, interrupt);
       case 'file-end':
         return files.endWrite(asked.partial, asked.isComplete);
       default:

@@ -97,6 +97,7 @@ export async function createPoolFixture(settings: Partial<RunPoolSettings> = {})
         readSecret: refuse,
         runScript: refuse,
         openEndpoint: refuse,
+        download: refuse,
         conceal: (said) => said,
         cancel: never,
         kill: never,

@@ -21,6 +21,8 @@ export interface RunOptions {
   runScript: StartScript;
   /** Opens an endpoint of a connector. The run's process never gets its secrets. */
   openEndpoint(opened: OpenedEndpoint): Promise<EndpointCall & { close(): void }>;
+  /** Writes the file at an address to a path. @throws Error with the reason */
+  download(address: string, path: string, signal: AbortSignal): Promise<void>;
   /** Removes the run's secrets from the last output of the process. */
   conceal(text: string): string;
   /** Graceful: the run ends after the running steps. */

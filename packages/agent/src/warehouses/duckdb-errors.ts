@@ -34,6 +34,8 @@ export function explainError(
     return `settings cannot be changed in this warehouse: ${reason}. Use only SET VARIABLE, USE, SET schema and SET search_path`;
   if (/UNIQUE\/PRIMARY KEY CONSTRAINT(?:s| or INDEX)/i.test(reason))
     return 'ON CONFLICT and INSERT OR REPLACE need a unique index, because PRIMARY KEY and UNIQUE are not enforced: make one with CREATE UNIQUE INDEX, or use MERGE';
+  if (/requires the extension httpfs to be loaded|httpfs extension/.test(reason))
+    return 'SQL reads no addresses: load the file by the component file-load, with the address as its source, and then query the table';
   const [, missing = ''] = /Function with name "?(\w{1,100})"? does not exist/.exec(reason) ?? [];
   const foreign = explainForeignFunction(missing);
   if (foreign !== undefined) return foreign;

@@ -122,7 +122,7 @@ describe('SQL that tries to reach the network', () => {
 
   it('is refused inside of queries, views, macros and files', async () => {
     const denied =
-      /disabled by configuration|httpfs to be loaded|Expected a single SELECT|too many entries|syntax error|does not exist|files are written only in the files folder|(?:function "query"|IMPORT DATABASE) is not allowed/;
+      /disabled by configuration|SQL reads no addresses|Expected a single SELECT|too many entries|syntax error|does not exist|files are written only in the files folder|(?:function "query"|IMPORT DATABASE) is not allowed/;
     const readers = [
       'read_csv',
       'read_json',

@@ -188,7 +188,7 @@ describe('the DuckDB warehouse', () => {
     for (const sql of outside) {
       await assert.rejects(
         warehouse.execute(sql),
-        /disabled by configuration|httpfs to be loaded|files are written only in the files folder/,
+        /disabled by configuration|SQL reads no addresses|files are written only in the files folder/,
         sql,
       );
     }

@@ -3,6 +3,9 @@ import type { Parameters } from '../expressions/parameters.ts';
 import type { FileFormat } from '../sql/dialect/dialect.ts';
 import { choiceParameter, textParameter, yesNoParameter } from './definition/declared-parameters.ts';
 
+/** Whether the source of a file is an address, not a path. */
+export const isFileAddress = (source: string): boolean => /^https?:\/\//i.test(source);
+
 export const fileFormatParameters = {
   fileType: choiceParameter('The format of the file.', ['CSV', 'JSON', 'PARQUET'], { required: true }),
   header: yesNoParameter('Whether the first line of a CSV file has the names of the columns.', 'Yes'),

@@ -1,4 +1,4 @@
-/** Loads a file from the artifact or the agent's files folder into a table. */
+/** Loads a file from an address, the artifact or the agent's files folder into a table. */
 import { readCellText } from '../expressions/parameters.ts';
 import type { Dialect, FileColumn } from '../sql/dialect/dialect.ts';
 import { findHeaderFault } from './csv-header.ts';
@@ -15,10 +15,14 @@ import { findMissingMember } from './json-members.ts';
 export const fileLoad: OrchestrationDefinition = {
   kind: 'orchestration',
   warehouse: true,
-  about: 'Loads a file from the version or from the agent’s files folder into a table.',
+  about:
+    'Loads a file from the version, from the agent’s files folder, or from an https address into a table.',
   group: 'files',
   parameters: {
-    source: textParameter('The path of the file.', { required: true, file: true }),
+    source: textParameter(
+      'The path of the file, or its address, such as https://example.com/orders.csv. The agent downloads it without credentials: an API that needs some has a connector profile.',
+      { required: true, file: true, address: true },
+    ),
     ...fileFormatParameters,
     targetTable: textParameter('The table.', { required: true }),
     ...placeParameters,

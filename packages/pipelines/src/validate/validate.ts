@@ -2,6 +2,7 @@
 import type { ComponentDefinition } from '../components/definition/component.ts';
 import { listParameterNames, renameParameters } from '../components/definition/declared-parameters.ts';
 import { omitLiteralParameters } from '../components/definition/literal-parameters.ts';
+import { isFileAddress } from '../components/file-format.ts';
 import { describeUnknownType, findDefinition, listComponentTypes } from '../components/registry.ts';
 import { listConnectionSecrets } from '../connectors/connection-properties.ts';
 import type { EndpointSource } from '../connectors/load/endpoint-load.ts';
@@ -113,9 +114,11 @@ function checkFiles(
   notes: Notes,
 ): void {
   const naming = listParameterNames(definition.parameters, 'file');
+  const remote = listParameterNames(definition.parameters, 'address');
   for (const parameter of naming) {
     const path = parameters[parameter];
-    if (typeof path === 'string' && path !== '' && !path.includes('${'))
+    if (typeof path !== 'string' || path === '' || path.includes('${')) continue;
+    if (!(isFileAddress(path) && remote.includes(parameter)))
       notes.ask({ asks: 'file', component, at: ['parameters', parameter], path });
   }
 }

@@ -2,7 +2,7 @@
 import { type Action, evaluateExpression, pipelineTypeOf } from '@headgate/pipelines';
 import type { ActionContext, ActionResult } from '../context/action-context.ts';
 import { loadEndpoint } from '../endpoints/endpoint-load.ts';
-import { findFileToRead, nameFile, requireLoadable, writeFileAtomically } from '../files/files.ts';
+import { nameFile, openFileToRead, requireLoadable, writeFileAtomically } from '../files/files.ts';
 import { assertChecks } from './assertion.ts';
 import { runCalledPipeline, runPipelineUnderTest } from './call.ts';
 import { isTrue } from './condition.ts';
@@ -72,14 +72,14 @@ const performers: Performers = {
   'iterate-files': iterateFiles,
   retry,
   async 'load-file'({ source, before, statement, checks }, { run }) {
-    const { ports, warehouse } = run.context;
-    const path = await findFileToRead(ports, run.artifact.files, source);
-    await requireLoadable(checks, path, source, warehouse);
-    const statements = [...before, statement(path)];
+    const { ports, warehouse, limit } = run.context;
+    await using file = await openFileToRead(ports, run.artifact.files, source, limit);
+    await requireLoadable(checks, file, warehouse);
+    const statements = [...before, statement(file.path)];
     try {
       return { ...success, ...(await warehouse.executeAll({ statements, counted: before.length })) };
     } catch (error) {
-      throw nameFile(error, path, source);
+      throw nameFile(error, file);
     }
   },
   'load-endpoint': loadEndpoint,

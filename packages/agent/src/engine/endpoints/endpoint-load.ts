@@ -132,7 +132,7 @@ async function fill(gathering: Gathering, mark: MovedMark, { run, step }: Action
       throw new ConnectorError(
         `the table "${load.target.table}" is being changed by another run or statement: load again when it has ended`,
       );
-    throw nameFile(error, file.path, rowFileName);
+    throw nameFile(error, { path: file.path, name: rowFileName });
   }
 }
 

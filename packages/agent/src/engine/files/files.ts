@@ -1,18 +1,43 @@
-/** Files named by pipelines: of the artifact, or of the agent's files folder. Only the folder is written to. */
-import type { Action } from '@headgate/pipelines';
-import type { ArtifactFiles, RunFiles } from '../ports/ports.ts';
+/**
+ * Files named by pipelines: of the artifact, of the agent's files folder, or at an address. Only the folder is
+ * written to.
+ */
+import { type Action, isFileAddress } from '@headgate/pipelines';
+import type { ArtifactFiles, RunFiles, RunPorts } from '../ports/ports.ts';
 import type { Session } from '../session/session.ts';
 import { FileError } from './run-files.ts';
 
 type Files = { files: Omit<RunFiles, 'close'> };
 
-/** The absolute path of a file to read, from the artifact or else from the files folder. @throws FileError */
-export async function findFileToRead(
-  { files }: Files,
+export interface OpenedFile extends AsyncDisposable {
+  /** Absolute. */
+  path: string;
+  /** For messages: the path in the pipeline, or the address without its query, which may be a signature. */
+  name: string;
+}
+
+/**
+ * A file to read, from an address, the artifact, or else the files folder. What was downloaded is removed at its
+ * disposal.
+ *
+ * @throws FileError, or Error with the reason why there is no download
+ */
+export async function openFileToRead(
+  { files, download }: Pick<RunPorts, 'files' | 'download'>,
   artifact: ArtifactFiles,
-  path: string,
-): Promise<string> {
-  return artifact.place(path) ?? files.find(path);
+  source: string,
+  limit: AbortSignal | undefined,
+): Promise<OpenedFile> {
+  if (!isFileAddress(source)) {
+    const path = artifact.place(source) ?? (await files.find(source));
+    return { path, name: source, async [Symbol.asyncDispose]() {} };
+  }
+  const name = source.split(/[?#]/, 1)[0] ?? '';
+  const path = await download(source, limit).catch((error: Error) => {
+    error.message = `${name} was not loaded: ${error.message}`;
+    throw error;
+  });
+  return { path, name, [Symbol.asyncDispose]: () => files.endWrite(path, false) };
 }
 
 /** A file as text, from the artifact or else from the files folder. @throws FileError */
@@ -23,8 +48,7 @@ export async function readFileText({ files }: Files, artifact: ArtifactFiles, pa
 /** @throws FileError about the first fault that a check of the component finds in the file */
 export async function requireLoadable(
   checks: Extract<Action, { action: 'load-file' }>['checks'],
-  path: string,
-  name: string,
+  { path, name }: OpenedFile,
   warehouse: Pick<Session, 'query'>,
 ): Promise<void> {
   for (const { query, findFault } of checks) {
@@ -41,7 +65,7 @@ export async function requireLoadable(
  * long lines of the statement that it quotes, and so also the path: the quote, which the pipeline did not write, is
  * left out.
  */
-export function nameFile(error: unknown, path: string, name: string): unknown {
+export function nameFile(error: unknown, { path, name }: Pick<OpenedFile, 'path' | 'name'>): unknown {
   if (error instanceof Error) {
     const message = error.message.replaceAll(path, name);
     const quote = message.search(/^LINE \d+: /m);

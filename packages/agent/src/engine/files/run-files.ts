@@ -113,6 +113,28 @@ export function createRunFiles(getPlace: () => FilesPlace, newId: () => string =
   };
 }
 
+/** No file gets this name: a download is loaded from its partial file. */
+const downloadName = '.download';
+
+/**
+ * Downloads into a partial file, whose path it returns. Nothing is left of a download that fails.
+ *
+ * @throws what `write` throws
+ */
+export async function downloadPartial(
+  files: Pick<RunFiles, 'beginWrite' | 'endWrite'>,
+  write: (path: string) => Promise<void>,
+): Promise<string> {
+  const partial = await files.beginWrite(downloadName);
+  try {
+    await write(partial);
+    return partial;
+  } catch (error) {
+    await files.endWrite(partial, false);
+    throw error;
+  }
+}
+
 /** @throws FileError if it is too large */
 export async function readTextFile(place: string, path: string): Promise<string> {
   await using file = await open(place, 'r');

@@ -140,6 +140,12 @@ export interface RunPorts {
   findShared(use: SharedPipelineUse): SharedVersion | undefined;
   files: Omit<RunFiles, 'close'>;
   /**
+   * Downloads a file into a partial file of the files folder, which `files.endWrite` removes.
+   *
+   * @throws Error with the reason
+   */
+  download(address: string, limit?: AbortSignal): Promise<string>;
+  /**
    * Puts all further SQL of the run into a scratch database, and its files into a folder of their own. Both are
    * dropped at its end.
    */

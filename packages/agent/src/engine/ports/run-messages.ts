@@ -85,6 +85,8 @@ export interface Questions {
   'file-text': { asked: { path: string }; answer: string };
   'file-list': { asked: { folder: string; recursive: boolean }; answer: string[] | undefined };
   'file-descriptions': { asked: { folder: string; paths: readonly string[] }; answer: FileDescription[] };
+  /** The answer is the path of a partial file. */
+  'file-download': { asked: { address: string }; answer: string };
   'file-begin': { asked: { path: string }; answer: string };
   /** More text at the end of a file that is being written. */
   'file-append': { asked: { partial: string; text: string }; answer: undefined };

@@ -97,7 +97,7 @@ export function createRunningRun(
   }
 
   /** @param limit interrupts what was asked for, which then fails */
-  async function askWithin<Name extends 'execute' | 'query' | 'script' | 'connector-page'>(
+  async function askWithin<Name extends 'execute' | 'query' | 'script' | 'connector-page' | 'file-download'>(
     limit: AbortSignal | undefined,
     type: Name,
     asked: Questions[Name]['asked'],
@@ -180,6 +180,7 @@ export function createRunningRun(
       append: (partial, text) => ask('file-append', { partial, text }),
       endWrite: (partial, isComplete) => ask('file-end', { partial, isComplete }),
     },
+    download: (address, limit) => askWithin(limit, 'file-download', { address }),
     enterScratch: () => ask('scratch', {}),
     createQuickJs,
     kept: process.kept,

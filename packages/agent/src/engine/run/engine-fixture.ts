@@ -8,10 +8,11 @@ import { dirname, join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance, type DuckDBType } from '@duckdb/node-api';
 import type { RunVariables, Step } from '@headgate/contract';
 import { createQuickJsLender, type SharedPipelineUse, type Unreadable } from '@headgate/pipelines';
+import type { Connectors } from '../../connectors/connectors.ts';
 import type { RunScript } from '../../scripts/script-job.ts';
 import { behaviour } from '../../warehouses/duckdb-confinement.ts';
 import { toJavaScript } from '../../warehouses/duckdb-statement.ts';
-import { createRunFiles, describeFile, type FilesPlace } from '../files/run-files.ts';
+import { createRunFiles, describeFile, downloadPartial, type FilesPlace } from '../files/run-files.ts';
 import { createKeptBetweenRuns } from '../ports/kept-between-runs.ts';
 import type {
   ArtifactFiles,
@@ -69,6 +70,7 @@ export interface Fixture {
 export async function createFixture(
   runScript: RunScript = refuseScripts,
   openEndpoint: (folder: string) => ArtifactFiles['openEndpoint'] = () => refuseEndpoints,
+  download: Connectors['download'] = refuseDownloads,
 ): Promise<Fixture> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-engine-'));
   const artifact = join(folder, 'artifact');
@@ -98,6 +100,7 @@ export async function createFixture(
     ids += 1;
     return `00000000-0000-4000-8000-${String(ids).padStart(12, '0')}`;
   }
+  const runFiles = createRunFiles(() => place, newId);
   const ports: RunPorts = {
     warehouse: createWarehouse(connection),
     sessions: 1,
@@ -121,7 +124,9 @@ export async function createFixture(
     },
     runScript,
     findShared: ({ prefix, versionName }) => shared.get(`${prefix} ${versionName ?? 'latest'}`),
-    files: createRunFiles(() => place, newId),
+    files: runFiles,
+    download: (address, limit = new AbortController().signal) =>
+      downloadPartial(runFiles, (path) => download(address, path, limit)),
     async enterScratch() {
       entered += 1;
       await mkdir(join(filesFolder, '.tests'), { recursive: true });
@@ -215,6 +220,7 @@ export async function createFixture(
 }
 
 const refuseEndpoints: ArtifactFiles['openEndpoint'] = async () => assert.fail('no endpoint is called');
+const refuseDownloads: Connectors['download'] = async () => assert.fail('nothing is downloaded');
 const refuseScripts: RunScript = async () => assert.fail('no script is run');
 
 async function writeFiles(folder: string, files: Readonly<Record<string, string>>): Promise<void> {

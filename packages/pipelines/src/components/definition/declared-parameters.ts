@@ -41,6 +41,8 @@ export interface ParameterDeclaration {
   readonly script?: true;
   /** It names a file of the artifact. */
   readonly file?: true;
+  /** The file may be one at an address of https. */
+  readonly address?: true;
   /**
    * It names variables: the value, each name of a list, or the cell with this index of each row. `as`: what
    * they must be; absent: any.
@@ -115,7 +117,7 @@ export const columnCells = [
 
 export function listParameterNames(
   table: ParameterTable,
-  flag: 'required' | 'raw' | 'script' | 'file',
+  flag: 'required' | 'raw' | 'script' | 'file' | 'address',
 ): readonly string[] {
   return Object.entries(table).flatMap(([name, declaration]) => (declaration[flag] === true ? [name] : []));
 }
