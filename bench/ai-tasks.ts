@@ -87,10 +87,10 @@ async function measureFirstText(
   const delays: number[] = [];
   for (let round = 0; round < rounds * 3; round += 1) {
     let sentAt = Number.NaN;
-    const asked = Promise.withResolvers<ServerResponse>();
-    model.answer = (response) => asked.resolve(response);
+    const query = Promise.withResolvers<ServerResponse>();
+    model.answer = (response) => query.resolve(response);
     const { taskId } = await create('Answer.');
-    const response = await asked.promise;
+    const response = await query.promise;
     const stream = await followEvents<unknown>(`http://127.0.0.1:${server.port}`, {
       token: server.token,
       path: `${tasks}/${taskId}/messages/stream`,

@@ -28,7 +28,7 @@ export async function startChild(
     serialization: 'advanced',
     detached: ownSession,
   });
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const end = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const late = setTimeout(() => child.kill('SIGKILL'), readyWithin);
   const first = await nextMessage(child).finally(() => clearTimeout(late));
   return {
@@ -41,7 +41,7 @@ export async function startChild(
     async stop() {
       const late = setTimeout(() => child.kill('SIGKILL'), endWithin);
       if (child.connected) child.disconnect();
-      await ended;
+      await end;
       clearTimeout(late);
     },
   };

@@ -36,8 +36,8 @@ export const claimLatency: Work = async ({ profileFolder }) => {
     const { work } = JSON.parse(answer.body) as ClaimResponse;
     const [item] = work;
     if (started.status !== 201 || item === undefined) throw new Error(`${started.body} ${answer.body}`);
-    const ended = await agent.request(endOf(token, instanceId, item));
-    if (ended.status !== 200) throw new Error(ended.body);
+    const final = await agent.request(endOf(token, instanceId, item));
+    if (final.status !== 200) throw new Error(final.body);
     if (turn < warmUps) continue;
     posts.push(startedAt - sentAt);
     claims.push(at - sentAt);

@@ -82,8 +82,8 @@ async function send(text: string): Promise<RawAnswer> {
   return answer;
 }
 
-async function connect(given: readonly FleetAgent[]): Promise<void> {
-  const queue = [...given];
+async function connect(inputs: readonly FleetAgent[]): Promise<void> {
+  const queue = [...inputs];
   async function some(): Promise<void> {
     for (let next = queue.pop(); next !== undefined; next = queue.pop()) agents.push(await introduce(next));
   }
@@ -104,11 +104,11 @@ async function introduce(agent: FleetAgent): Promise<Simulated> {
     abilities: ['pipeline-execution', 'restart'],
   };
   await send(requestText('POST', '/agent/v1/hello', { token, body: hello }));
-  const asked = { instanceId, max: 20, waitSeconds: claimWaitSeconds };
+  const query = { instanceId, max: 20, waitSeconds: claimWaitSeconds };
   const headers = headersOfAgents;
   const simulated: Simulated = {
     ...{ ...agent, token, instanceId, connection: await RawConnection.open(port) },
-    claim: Buffer.from(requestText('POST', '/agent/v1/claims', { token, body: asked, headers })),
+    claim: Buffer.from(requestText('POST', '/agent/v1/claims', { token, body: query, headers })),
     ...{ awaitedSince: undefined, busy: false, isDead: false, onPoll: undefined },
   };
   poll(simulated);
@@ -141,8 +141,10 @@ function poll(agent: Simulated): void {
 async function runWork(agent: Simulated, { workId, epoch }: WorkItem): Promise<void> {
   const report = async (said: object) => {
     const body = { instanceId: agent.instanceId, reports: [{ workId, epoch, ...said }] };
-    const { body: told } = await send(requestText('POST', '/agent/v1/reports', { token: agent.token, body }));
-    if (told.includes('"accepted":false')) throw new Error(`A report was refused: ${told}`);
+    const { body: notice } = await send(
+      requestText('POST', '/agent/v1/reports', { token: agent.token, body }),
+    );
+    if (notice.includes('"accepted":false')) throw new Error(`A report was refused: ${notice}`);
   };
   await report({ sequence: 1, type: 'started' });
   await report({ sequence: 2, type: 'completed', outcome: { status: 'SUCCESS' } });

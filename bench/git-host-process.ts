@@ -30,8 +30,8 @@ fill(source);
 let targets: HostedOnHost[] = [];
 
 /** `add`: another target. `clear`: the targets so far are removed. */
-process.on('message', (wanted) => {
-  if (wanted === 'clear') {
+process.on('message', (expected) => {
+  if (expected === 'clear') {
     for (const { folder } of targets) rmSync(folder, { recursive: true });
     targets = [];
     process.send?.('');

@@ -55,7 +55,7 @@ async function secondsToReady(dataDirectory: string, example: 'on' | 'off'): Pro
   });
   const began = performance.now();
   const npm = spawn('npm', ['start'], { cwd: checkout, env, stdio: 'ignore' });
-  const ended = new Promise<void>((resolve) => npm.once('exit', () => resolve()));
+  const end = new Promise<void>((resolve) => npm.once('exit', () => resolve()));
   let ready = false;
   try {
     await untilReady(port, () => npm.exitCode !== null);
@@ -66,7 +66,7 @@ async function secondsToReady(dataDirectory: string, example: 'on' | 'off'): Pro
     // To the server itself: npm forwards the signal only to a shell.
     if (ready) process.kill(pidOfServer(dataDirectory), 'SIGINT');
     else npm.kill('SIGTERM');
-    await ended;
+    await end;
     clearTimeout(late);
   }
 }

@@ -32,10 +32,10 @@ export function removeFolder(folder: string): void {
 
 /** The environment without settings that affect the measurement. */
 export function cleanEnvironment(settings: Record<string, string>): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(
+  const retained = Object.entries(process.env).filter(
     ([name]) => !/^(HEADGATE_|DATABASE_URL$|PG[A-Z]+$|npm_)/i.test(name),
   );
-  return { ...Object.fromEntries(kept), ...settings };
+  return { ...Object.fromEntries(retained), ...settings };
 }
 
 /** A free port below the range of outgoing connections. */
@@ -93,11 +93,11 @@ export async function startServer(
     }),
   });
   closeSync(output);
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const end = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   async function stop(): Promise<void> {
     const late = setTimeout(() => child.kill('SIGKILL'), endWithinMilliseconds);
     child.kill('SIGINT');
-    await ended;
+    await end;
     clearTimeout(late);
     removeFolder(folder);
   }

@@ -34,11 +34,11 @@ export const webhooks: Work = async (settings) => {
     const rates: number[] = [];
     for (let round = 0; round < settings.rounds; round += 1) {
       const each = Math.ceil(eventsOfRound / count);
-      const ended = receiver.waitFor(each, count);
+      const exit = receiver.waitFor(each, count);
       await insertEvents(client, account.accountId, each);
       // A write of the API announces the events that were inserted.
       await call(`/credentials`, { name: `round ${round}`, role: 'MEMBER' });
-      rates.push(await ended);
+      rates.push(await exit);
     }
     found.push({
       work: `webhooks: deliveries a second by ${count} webhook${count === 1 ? '' : 's'}`,

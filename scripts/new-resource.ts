@@ -131,8 +131,8 @@ function format(files: readonly string[]): void {
 function main(): void {
   const usage = 'npm run new-resource -- NAME [--plural NAMES]';
   const { positionals, values, refuse } = readCommandLine(usage, { plural: { type: 'string' } });
-  const given = positionals.length === 1 ? positionals[0] : undefined;
-  const one = given ?? refuse('one name is needed, such as project-tag');
+  const input = positionals.length === 1 ? positionals[0] : undefined;
+  const one = input ?? refuse('one name is needed, such as project-tag');
   const names = { one, many: values.plural ?? `${one}s` };
   const fault = faultOf(names);
   if (fault !== undefined) refuse(fault);

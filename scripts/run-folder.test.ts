@@ -21,10 +21,10 @@ test('a folder in memory is used if it has the space, the machine the memory, an
 
 test('temporary files of the work are in its folder, in TMPDIR if that is set, and removed even if it fails', async (t) => {
   const parent = mkdtempSync(join(tmpdir(), 'headgate-run-folder-'));
-  const given = process.env.TMPDIR;
+  const input = process.env.TMPDIR;
   t.after(() => {
-    if (given === undefined) delete process.env.TMPDIR;
-    else process.env.TMPDIR = given;
+    if (input === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = input;
     rmSync(parent, { recursive: true });
   });
   process.env.TMPDIR = parent;

@@ -91,10 +91,10 @@ describe('transcripts of AI tasks', () => {
     });
 
     /** A task on the hosted repository. */
-    function talkAbout(message: string, config: object, told: Omit<Parameters<Talk['say']>[1], never>) {
+    function talkAbout(message: string, config: object, notice: Omit<Parameters<Talk['say']>[1], never>) {
       return Talk.start({ client, model }, message, {
         config: { projectId: hosted.project.id, ...config },
-        ...told,
+        ...notice,
       });
     }
 

@@ -240,9 +240,9 @@ describe('a backup', () => {
     const later = { name: 'later', type: 'TEXT', behaviour: 'SHARED' };
     await restored.ask('POST', `${project.path}/variables`, later);
     assert.equal(await fresh.interrupt(freshServer), 0);
-    const asked = await restore(file);
-    assert.equal(asked.code, 1);
-    assert.match(asked.output, /This installation already has data.* add --force/);
+    const request = await restore(file);
+    assert.equal(request.code, 1);
+    assert.match(request.output, /This installation already has data.* add --force/);
     // As a user enters it.
     const forced = await fresh.run('run', 'restore', '--', file, '--force');
     assert.equal(forced.code, 0, forced.output);

@@ -155,9 +155,9 @@ describe(`the event log (TEST_SEED=${seed})`, () => {
     timeout: 600_000 + rounds * 20_000,
   }, async () => {
     const stopping = new AbortController();
-    const ended = new AbortController();
+    const outcome = new AbortController();
     const readers = Array.from({ length: 3 }, () => [] as Seen[]);
-    const reading = Promise.all(readers.map((seen) => read(seen, ended.signal)));
+    const reading = Promise.all(readers.map((seen) => read(seen, outcome.signal)));
     const writing = Promise.all(
       Array.from({ length: writers }, (_, writer) => write(writer, stopping.signal)),
     );
@@ -166,7 +166,7 @@ describe(`the event log (TEST_SEED=${seed})`, () => {
     stopping.abort();
     await writing;
     const slowCount = await slow;
-    ended.abort();
+    outcome.abort();
     await reading;
 
     const { rows } = await (direct[0] ?? assert.fail()).query<{ event_id: string; position: number }>(

@@ -109,8 +109,8 @@ describe(`a server killed around a call (TEST_SEED=${seed})`, { timeout: 600_000
   async function waitForMoment(tool: ToolName, moment: Moment, round: number): Promise<void> {
     const reached = Promise.withResolvers<void>();
     model.play(({ messages }: ModelRequest) => {
-      const asked = messages.find(({ role }) => role === 'user')?.text ?? '';
-      const own = tools.find((name) => asked.includes(name)) ?? assert.fail(asked);
+      const request = messages.find(({ role }) => role === 'user')?.text ?? '';
+      const own = tools.find((name) => request.includes(name)) ?? assert.fail(request);
       const isFirst = !messages.some(({ role }) => role === 'assistant');
       if (own === tool && moment === (isFirst ? 'answered' : 'asked-again')) reached.resolve();
       return isFirst ? answerOf(own, round) : { text: 'Done.' };

@@ -165,11 +165,11 @@ describe('public clients', () => {
           executionTag: pipelineName,
         })
       ).pipelineExecutionId;
-    const poll = (id: string, wanted: string) =>
+    const poll = (id: string, expected: string) =>
       waitUntil(
-        `${wanted} of ${id}`,
+        `${expected} of ${id}`,
         120,
-        async () => (await client.ask('GET', `${executions}/${id}/status`)).status === wanted,
+        async () => (await client.ask('GET', `${executions}/${id}/status`)).status === expected,
       );
     const loaded = await start('load');
     await poll(loaded, 'SUCCESS');

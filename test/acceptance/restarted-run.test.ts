@@ -266,9 +266,9 @@ describe('a restarted execution', () => {
     const second = await restarted(first.pipelineExecutionId, { acceptEffects: ['Second'] });
     const run = await project.ended(second);
     assert.equal(run.status, 'SUCCESS', run.message);
-    const [given, ...others] = await readLog();
-    assert.match(given ?? '', /^20/);
-    assert.deepEqual(others, [given]);
+    const [input, ...others] = await readLog();
+    assert.match(input ?? '', /^20/);
+    assert.deepEqual(others, [input]);
   });
 
   it('names what was running when the agent was killed', async () => {

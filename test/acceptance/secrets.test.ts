@@ -157,8 +157,8 @@ const value = '${secret("orders-password")}';
 
 /** All texts about runs that use the secret of the vault, and about one whose secret does not exist. */
 async function useSecrets(client: ReturnType<Installation['client']>, project: Project): Promise<string> {
-  const make = (name: string, given: object) =>
-    client.ask('POST', `${project.path}/secret-references/${name}`, { type: 'PASSWORD', ...given });
+  const make = (name: string, input: object) =>
+    client.ask('POST', `${project.path}/secret-references/${name}`, { type: 'PASSWORD', ...input });
   await make('orders-password', { secretName: 'orders', secretKey: 'password' });
   await make('dangling', { secretName: 'nowhere' });
   const variable = { metadata: { type: 'TEXT', visibility: 'PUBLIC', scope: 'SHARED' }, defaultValue: '' };
@@ -192,14 +192,16 @@ async function useSecrets(client: ReturnType<Installation['client']>, project: P
     'dangles.orch.yaml': sqlScript('select \'${secret("dangling")}\''),
   };
   await project.publish(files, 'dev', '2');
-  const told: unknown[] = [];
+  const notices: unknown[] = [];
   for (const name of ['prints', 'fails', 'calls', 'dangles']) {
     const execution = await project.run(name);
     assert.equal(execution.status, name === 'prints' ? 'SUCCESS' : 'FAILED', JSON.stringify(execution));
-    told.push(execution, await project.steps(execution.pipelineExecutionId));
+    notices.push(execution, await project.steps(execution.pipelineExecutionId));
   }
-  told.push(await client.ask('GET', '/v1/events?from=2020-01-01T00:00:00Z&to=2100-01-01T00:00:00Z&size=100'));
-  told.push(await client.ask('GET', `${project.path}/secret-references`));
+  notices.push(
+    await client.ask('GET', '/v1/events?from=2020-01-01T00:00:00Z&to=2100-01-01T00:00:00Z&size=100'),
+  );
+  notices.push(await client.ask('GET', `${project.path}/secret-references`));
   const checked = await client.ask('POST', `${project.path}/secret-references/check`, {});
   const found = checked.results.map((each: Record<string, unknown>) => [
     each.secretReferenceName,
@@ -209,6 +211,6 @@ async function useSecrets(client: ReturnType<Installation['client']>, project: P
     ['dangling', 'NOT_FOUND'],
     ['orders-password', 'RESOLVED'],
   ]);
-  told.push(checked);
-  return JSON.stringify(told);
+  notices.push(checked);
+  return JSON.stringify(notices);
 }

@@ -61,18 +61,18 @@ describe('a server killed twice while it works on a task', { timeout: 600_000 },
 
   it('the third server sets the task aside with an event, and works on the next one', async () => {
     // The model is asked, and each time its answer takes longer than the server lives.
-    let asked = Promise.withResolvers<void>();
+    let request = Promise.withResolvers<void>();
     const never = new Promise<never>(() => undefined);
     model.play(({ messages }: ModelRequest) => {
       const isDeadly = messages.some(({ text }) => text?.includes('Deadly'));
       if (!isDeadly) return { text: 'Done.' };
-      asked.resolve();
+      request.resolve();
       return { text: 'Too late.', until: never };
     });
     const deadly = await createTask('Deadly.');
     for (let death = 0; death < 2; death += 1) {
-      await asked.promise;
-      asked = Promise.withResolvers<void>();
+      await request.promise;
+      request = Promise.withResolvers<void>();
       signal(pidOf(start), 'SIGKILL');
       await ended(start);
       start = await headgate.start();

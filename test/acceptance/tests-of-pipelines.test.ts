@@ -81,9 +81,9 @@ describe('tests of pipelines', () => {
     }
     const cancelled = await client.call('PATCH', path, { body: { status: 'CANCELLED', forceUpdate: true } });
     assert.equal(cancelled.status, 200);
-    const ended = await waitUntil(path, (found) => found.finishedAt !== undefined);
-    assert.deepEqual([ended.status, ended.results[0]?.status], ['CANCELLED', 'CANCELLED']);
-    assert.match(ended.message ?? '', /^killed: cancelled by .* with force/);
+    const outcome = await waitUntil(path, (found) => found.finishedAt !== undefined);
+    assert.deepEqual([outcome.status, outcome.results[0]?.status], ['CANCELLED', 'CANCELLED']);
+    assert.match(outcome.message ?? '', /^killed: cancelled by .* with force/);
     const again = await client.call('PATCH', path, { body: { status: 'CANCELLED' } });
     assert.deepEqual([again.status, again.body.code], [409, 'tests-ended']);
   });

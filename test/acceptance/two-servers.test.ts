@@ -109,8 +109,8 @@ describe('two servers on one database', () => {
   });
 
   it('refuse a deleted credential at the next request', async () => {
-    const given = { name: `short-lived ${randomUUID()}`, role: 'MEMBER' };
-    const made = await atOne.ask('POST', '/v1/credentials', given);
+    const input = { name: `short-lived ${randomUUID()}`, role: 'MEMBER' };
+    const made = await atOne.ask('POST', '/v1/credentials', input);
     const guest = other.client(made.clientId, made.clientSecret);
     assert.equal((await guest.call('GET', '/v1/projects')).status, 200);
     const token = guest.tokens.at(-1);

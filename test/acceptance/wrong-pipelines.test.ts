@@ -76,8 +76,8 @@ describe('a wrong pipeline', () => {
   });
 
   it('includes one that needs an unsupported warehouse', async () => {
-    const wanted = { name: 'Elsewhere', warehouse: 'SNOWFLAKE', agentDeploymentType: 'HYBRID' };
-    const { projectId } = await client.ask('POST', '/v1/projects', wanted);
+    const expected = { name: 'Elsewhere', warehouse: 'SNOWFLAKE', agentDeploymentType: 'HYBRID' };
+    const { projectId } = await client.ask('POST', '/v1/projects', expected);
     const elsewhere = Project.open(client, projectId);
     await client.ask('POST', `${elsewhere.path}/environments`, { name: 'dev' });
     await elsewhere.publish({

@@ -124,7 +124,7 @@ export function operationAt(method: string, url: string): Described | undefined 
   const [written = ''] = url.split('?', 1);
   // Of SCIM, a slash at the end counts for nothing.
   const path = written.includes('/scim/v2/') ? written.replace(/\/$/, '') : written;
-  const asked = method === 'HEAD' ? 'GET' : method;
-  const found = forms.filter(({ operation, form }) => operation.method === asked && form.test(path));
+  const request = method === 'HEAD' ? 'GET' : method;
+  const found = forms.filter(({ operation, form }) => operation.method === request && form.test(path));
   return found.toSorted((one, other) => one.parameters - other.parameters)[0]?.operation;
 }

@@ -132,11 +132,11 @@ function faultsOfVerdict({ draft, wire, answer }: Judged, operation: Described |
   if (fault !== undefined) return [`a body is taken although ${fault}`];
   try {
     // RFC 8259 §8.1: a parser may ignore a byte order mark.
-    const given: unknown = JSON.parse(sent.replace(/^\ufeff/, ''));
+    const input: unknown = JSON.parse(sent.replace(/^\ufeff/, ''));
     // In a POST, null for an optional member means that it is absent.
-    tidyMembers(body as JsonSchema, given, wire.method === 'POST');
+    tidyMembers(body as JsonSchema, input, wire.method === 'POST');
     const check = requestShape(body);
-    return check(given)
+    return check(input)
       ? []
       : [`a body that breaks the schema is taken: ${JSON.stringify(check.errors?.slice(0, 3))}`];
   } catch {

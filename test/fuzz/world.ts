@@ -50,12 +50,12 @@ export async function createWorld(server: TestServer): Promise<World> {
   return {
     secrets,
     wireOf({ caller, method, path, query, headers, body }) {
-      const asked = query.map(([name, value]) => `${name}=${value}`).join('&');
+      const request = query.map(([name, value]) => `${name}=${value}`).join('&');
       const token = tokens[caller];
       const filled = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), fill(value)]);
       return {
         method,
-        url: fill(asked === '' ? path : `${path}?${asked}`),
+        url: fill(request === '' ? path : `${path}?${request}`),
         headers: {
           ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
           ...Object.fromEntries(filled),
@@ -101,11 +101,11 @@ async function furnished(server: TestServer): Promise<Furnished> {
   await createEndedExecution(place);
   await account.updateLineage();
   const testExecution = (await createTestExecution(place)).split('/').at(-1) ?? '';
-  const asked = {
+  const request = {
     agentConfig: { name: 'data_engineer_agent', projectId, environmentName: 'dev' },
     message: 'List the pipelines.',
   };
-  const { taskId } = (await admin.post<{ taskId: string }>('/ai/agents/tasks', asked)).body;
+  const { taskId } = (await admin.post<{ taskId: string }>('/ai/agents/tasks', request)).body;
   const profile = buildConnectorProfile('Shop');
   const connector = (await admin.post<{ id: string }>('/flex-connectors', profile)).body.id;
   const oauth = await createConnectorOauth(place);

@@ -89,8 +89,11 @@ const claimAct = (who: number, max: number): Act =>
       works: claimWork(tx, claimQuery, by, { now, newId: server.deps.newId }, times),
       commands: collectCommands(tx, accountId, agentId, instanceId),
     }));
-    const told = works.map(({ work_id, epoch }) => `${work_id} ${epoch}`).toSorted();
-    return [told, commands.map(({ work_id, epoch, command }) => `${work_id} ${epoch} ${command}`).toSorted()];
+    const notices = works.map(({ work_id, epoch }) => `${work_id} ${epoch}`).toSorted();
+    return [
+      notices,
+      commands.map(({ work_id, epoch, command }) => `${work_id} ${epoch} ${command}`).toSorted(),
+    ];
   });
 
 const beat = (which: number, epoch: number): Act =>

@@ -58,9 +58,10 @@ export class History {
 
   /** The handler of this claim has its first external effect. */
   begun(workId: string, epoch: number): void {
-    const told = this.#of(workId);
-    if (told.begun.length > 0) this.#fault(workId, `begun in epoch ${told.begun[0]} and again in ${epoch}`);
-    told.begun.push(epoch);
+    const notice = this.#of(workId);
+    if (notice.begun.length > 0)
+      this.#fault(workId, `begun in epoch ${notice.begun[0]} and again in ${epoch}`);
+    notice.begun.push(epoch);
   }
 
   handled(workId: string, epoch: number, status: string): void {
@@ -68,12 +69,12 @@ export class History {
   }
 
   ended(workId: string, status: string, now: number): void {
-    const told = this.#of(workId);
-    if (told.end !== undefined) this.#fault(workId, `ended twice: ${told.end}, then ${status}`);
-    if (status === 'SUCCESS' && ![...told.handled.values()].includes('SUCCESS'))
+    const notice = this.#of(workId);
+    if (notice.end !== undefined) this.#fault(workId, `ended twice: ${notice.end}, then ${status}`);
+    if (status === 'SUCCESS' && ![...notice.handled.values()].includes('SUCCESS'))
       this.#fault(workId, 'SUCCESS of a run that did not succeed');
-    told.end = status;
-    told.endedAt = now;
+    notice.end = status;
+    notice.endedAt = now;
   }
 
   /** Silence, return, start and requeueing must not follow the end. */
@@ -90,8 +91,8 @@ export class History {
   }
 
   #of(workId: string): Told {
-    const told = this.works.get(workId);
-    if (told === undefined) throw new Error(`nothing is known of ${workId}`);
-    return told;
+    const notice = this.works.get(workId);
+    if (notice === undefined) throw new Error(`nothing is known of ${workId}`);
+    return notice;
   }
 }

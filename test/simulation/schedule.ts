@@ -205,12 +205,12 @@ export async function runSchedule(seed: number): Promise<Verdict> {
   if (!(await time.until(() => world.way.ofStorm === 0, time.now + boundMilliseconds)))
     history.fault('a message of the storm never arrives');
   await probe(world, probeMilliseconds);
-  for (const [id, told] of history.works) {
-    if (id.startsWith('work') && told.end === undefined) history.fault(`${id} has no end`);
+  for (const [id, notice] of history.works) {
+    if (id.startsWith('work') && notice.end === undefined) history.fault(`${id} has no end`);
   }
   const ends: Record<string, number> = {};
   for (const { end = 'none' } of history.works.values()) ends[end] = (ends[end] ?? 0) + 1;
-  const epochs = [...history.works.values()].reduce((sum, told) => sum + told.claims.size, 0);
+  const epochs = [...history.works.values()].reduce((sum, notice) => sum + notice.claims.size, 0);
   for (const instance of world.instances) instance.dead = true;
   time.end();
   return { faults: history.faults, seen: { works: world.works, epochs, crashes: world.crashes, ends } };

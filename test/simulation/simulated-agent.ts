@@ -77,8 +77,8 @@ function handlerOf({ time, random }: Way, { history, held }: Runs, instance: Ins
       const longest = random() < 0.1 ? 40_000 : 4_000;
       for (let step = 0; step < steps; step += 1) {
         const stepId = `${workId} ${epoch} ${step}`;
-        const told = { stepId, pipelineRunId: workId, name: 'step', componentType: 'sql-script' };
-        context.step({ ...told, status: 'RUNNING', startedAt: new Date(clock.now()).toISOString() });
+        const notice = { stepId, pipelineRunId: workId, name: 'step', componentType: 'sql-script' };
+        context.step({ ...notice, status: 'RUNNING', startedAt: new Date(clock.now()).toISOString() });
         await clock.sleep((random() * longest) / steps, context.kill);
         context.kill.throwIfAborted();
         if (context.cancel.aborted) return end('CANCELLED');

@@ -143,11 +143,11 @@ const report: Effect = (rows, { work_ids, report_sequences, ended_ids, lease_exp
   return [];
 };
 
-const command: Effect = (rows, { work_ids, command: wanted, bound }) =>
+const command: Effect = (rows, { work_ids, command: expected, bound }) =>
   named(rows, work_ids)
     .filter((row) => row.state !== 'ended')
     .map((row) => {
-      if (row.command !== 'force-cancel') row.command = wanted;
+      if (row.command !== 'force-cancel') row.command = expected;
       row.command_bound ??= bound;
       const { work_id, state, agent_id, command_by } = row;
       return { work_id, state, agent_id, command_by };
@@ -275,7 +275,7 @@ export class ModelDatabase implements Pick<Database, 'read' | 'transaction'> {
   }
 
   async #run<Result>(work: (tx: Transaction) => Promise<Result> | Result): Promise<Result> {
-    const kept = new Map([...this.rows].map(([id, row]) => [id, { ...row }]));
+    const retained = new Map([...this.rows].map(([id, row]) => [id, { ...row }]));
     const after: (() => void)[] = [];
     const apply = <Row, Parameters>(query: Statement<Row, Parameters>, parameters: NoInfer<Parameters>) =>
       effectOf(query)(this.rows, parameters as Given) as Row[];
@@ -302,7 +302,7 @@ export class ModelDatabase implements Pick<Database, 'read' | 'transaction'> {
       for (const effect of after) effect();
       return result;
     } catch (caught) {
-      this.rows = kept;
+      this.rows = retained;
       throw caught;
     }
   }

@@ -133,12 +133,12 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
     const endSession = () => void session.stop(String(stopping.reason));
     stopping.addEventListener('abort', endSession);
     if (stopping.aborted) endSession();
-    const ended = new AbortController();
-    const working = AbortSignal.any([stopping, ended.signal]);
+    const outcome = new AbortController();
+    const working = AbortSignal.any([stopping, outcome.signal]);
     const renewing = certificates.run(working);
     const removing = keepRemoving({ controlPlane, folders, warehouses, log }, realTime.sleep, working);
     end = await session.run();
-    ended.abort();
+    outcome.abort();
     await Promise.all([renewing, removing]);
     await Promise.race([connectors.tokens.settle(), realTime.sleep(settleMilliseconds)]);
   } finally {

@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { findOccurrences, findWords } from './occurrences.ts';
 
-function findSimply(text: string, wanted: string): number[] {
+function findSimply(text: string, expected: string): number[] {
   const found: number[] = [];
-  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + 1)) found.push(at);
+  for (let at = text.indexOf(expected); at >= 0; at = text.indexOf(expected, at + 1)) found.push(at);
   return found;
 }
 
@@ -13,9 +13,9 @@ test('the same positions as those of indexOf are found', () => {
   const letters = (most: number) => fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: most });
   fc.assert(
     fc.property(letters(40), fc.nat(90), letters(4), (text, repeated, end) => {
-      const wanted = `${'a'.repeat(repeated)}b${end}`;
-      const whole = `${text}${wanted}${text}${'a'.repeat(repeated)}${wanted}a`;
-      assert.deepEqual([...findOccurrences(whole, wanted)], findSimply(whole, wanted));
+      const expected = `${'a'.repeat(repeated)}b${end}`;
+      const whole = `${text}${expected}${text}${'a'.repeat(repeated)}${expected}a`;
+      assert.deepEqual([...findOccurrences(whole, expected)], findSimply(whole, expected));
     }),
   );
   assert.deepEqual([...findOccurrences('aaaa', 'aa')], [0, 1, 2]);
@@ -24,9 +24,9 @@ test('the same positions as those of indexOf are found', () => {
 
 test('a text of one letter is searched for another one at once', () => {
   // `indexOf` takes minutes for it.
-  const wanted = `${'a'.repeat(100_000)}b${'a'.repeat(100_000)}`;
-  assert.deepEqual([...findOccurrences('a'.repeat(1_000_000), wanted)], []);
-  assert.deepEqual([...findOccurrences(`aa${wanted}`, wanted)], [2]);
+  const expected = `${'a'.repeat(100_000)}b${'a'.repeat(100_000)}`;
+  assert.deepEqual([...findOccurrences('a'.repeat(1_000_000), expected)], []);
+  assert.deepEqual([...findOccurrences(`aa${expected}`, expected)], [2]);
 });
 
 test('a word is found between other characters than letters', () => {

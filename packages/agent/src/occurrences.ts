@@ -7,23 +7,23 @@
 const probeLength = 64;
 
 /** The positions of `wanted` in the text, in order, also of those that overlap. */
-export function* findOccurrences(text: string, wanted: string): Generator<number> {
-  if (wanted === '') return;
-  const probe = wanted.slice(0, probeLength);
+export function* findOccurrences(text: string, expected: string): Generator<number> {
+  if (expected === '') return;
+  const probe = expected.slice(0, probeLength);
   const first = text.indexOf(probe);
   if (first < 0) return;
-  if (wanted.length > probeLength) yield* findLong(text, wanted, first);
+  if (expected.length > probeLength) yield* findLong(text, expected, first);
   else for (let at = first; at >= 0; at = text.indexOf(probe, at + 1)) yield at;
 }
 
 /** The algorithm of Knuth, Morris and Pratt: it never goes back in the text. */
-function* findLong(text: string, wanted: string, from: number): Generator<number> {
-  const borders = measureBorders(wanted);
+function* findLong(text: string, expected: string, from: number): Generator<number> {
+  const borders = measureBorders(expected);
   let matched = 0;
   for (let index = from; index < text.length; index += 1) {
-    while (matched > 0 && text[index] !== wanted[matched]) matched = borders[matched - 1] ?? 0;
-    if (text[index] === wanted[matched]) matched += 1;
-    if (matched < wanted.length) continue;
+    while (matched > 0 && text[index] !== expected[matched]) matched = borders[matched - 1] ?? 0;
+    if (text[index] === expected[matched]) matched += 1;
+    if (matched < expected.length) continue;
     yield index + 1 - matched;
     matched = borders[matched - 1] ?? 0;
   }

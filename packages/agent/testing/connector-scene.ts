@@ -83,7 +83,7 @@ export async function openConnectorScene(
   return {
     connect: () => driver.connect(testPlace),
     filesFolder: folders.files(testPlace),
-    async run(files, pipelineName, given = {}) {
+    async run(files, pipelineName, input = {}) {
       const handle = createPipelineExecutionHandler({
         config: { runTimeLimitSeconds: 600 },
         runPool,
@@ -117,7 +117,7 @@ export async function openConnectorScene(
         },
         cancel: never,
         kill: never,
-        ...given,
+        ...input,
       });
       const masked = JSON.parse(mask(JSON.stringify([...steps.values()]))) as Step[];
       return { ...outcome, steps: masked, lineage: found };

@@ -88,10 +88,10 @@ export async function startFakeKeyVault() {
   };
 
   function act(method: string, name: string, body: string) {
-    const kept = secrets.get(name);
+    const retained = secrets.get(name);
     const found = { id: `https://${vault}/secrets/${name}/0123456789abcdef`, attributes: { enabled: true } };
     if (method === 'PUT') {
-      if (kept?.state === 'deleted') {
+      if (retained?.state === 'deleted') {
         const inner = 'ObjectIsDeletedButRecoverable';
         return failed({ status: 409, code: 'Conflict', inner });
       }
@@ -100,14 +100,15 @@ export async function startFakeKeyVault() {
       secrets.set(name, { value, state: 'live' });
       return { status: 200, body: { ...found, value } };
     }
-    if (kept === undefined || kept.state === 'deleted')
+    if (retained === undefined || retained.state === 'deleted')
       return failed({ status: 404, code: 'SecretNotFound' });
     if (method === 'DELETE') {
-      kept.state = 'deleted';
+      retained.state = 'deleted';
       return { status: 200, body: { ...found, recoveryId: `https://${vault}/deletedsecrets/${name}` } };
     }
-    if (kept.state === 'disabled') return failed({ status: 403, code: 'Forbidden', inner: 'SecretDisabled' });
-    return { status: 200, body: { ...found, value: kept.value } };
+    if (retained.state === 'disabled')
+      return failed({ status: 403, code: 'Forbidden', inner: 'SecretDisabled' });
+    return { status: 200, body: { ...found, value: retained.value } };
   }
 
   const cloud = await startFakeCloud({ [directory]: serveDirectory, [vault]: serveVault });

@@ -52,19 +52,19 @@ export async function startFakeSecretsManager() {
 
   function act(action: string, { SecretId, Name, SecretString }: Record<string, string>): Answer {
     const name = SecretId ?? Name ?? '';
-    const kept = secrets.get(name);
+    const retained = secrets.get(name);
     const ok = (body: object = {}) => ({ status: 200, body: { ARN: arnOf(name), Name: name, ...body } });
     if (action === 'CreateSecret') {
-      if (kept !== undefined) return failed('ResourceExistsException');
+      if (retained !== undefined) return failed('ResourceExistsException');
       secrets.set(name, { text: SecretString ?? '', deleted: false });
       return ok();
     }
-    if (kept === undefined)
+    if (retained === undefined)
       return failed('ResourceNotFoundException', "Secrets Manager can't find the specified secret.");
-    if (kept.deleted) return failed('InvalidRequestException', deleting);
-    if (action === 'GetSecretValue') return ok({ SecretString: kept.text });
+    if (retained.deleted) return failed('InvalidRequestException', deleting);
+    if (action === 'GetSecretValue') return ok({ SecretString: retained.text });
     if (action === 'PutSecretValue') secrets.set(name, { text: SecretString ?? '', deleted: false });
-    if (action === 'DeleteSecret') kept.deleted = true;
+    if (action === 'DeleteSecret') retained.deleted = true;
     return ok();
   }
 

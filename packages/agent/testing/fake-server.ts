@@ -316,13 +316,13 @@ export class FakeServer {
     return ok({ protocolVersion: 1, ...names, heartbeatSeconds, leaseSeconds, claimWaitSeconds });
   }
 
-  #lookUp(asked: SecretLookup, references: Record<string, SecretCoordinates>): Answer {
+  #lookUp(query: SecretLookup, references: Record<string, SecretCoordinates>): Answer {
     this.secretLookups += 1;
-    const work = this.works.get(asked.workId);
+    const work = this.works.get(query.workId);
     const isHeld =
-      work?.state === 'held' && work.epoch === asked.epoch && work.instanceId === asked.instanceId;
+      work?.state === 'held' && work.epoch === query.epoch && work.instanceId === query.instanceId;
     if (!isHeld) return problem(409, 'work-not-held');
-    const found = references[asked.name];
+    const found = references[query.name];
     return found === undefined ? problem(404, 'secret-reference-not-found') : ok(found);
   }
 

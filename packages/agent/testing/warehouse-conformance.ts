@@ -125,9 +125,9 @@ export function testWarehouse(kind: string, create: () => Promise<TestedWarehous
       const table = await makeTable();
       const bounds = { maxRows: 2, maxBytes: 10_000, rules: {} };
       const { signal } = new AbortController();
-      const read = async (sql: string, given = {}) => {
+      const read = async (sql: string, input = {}) => {
         const reading = await warehouse.connectReading();
-        return reading.read(sql, { ...bounds, ...given }, signal).finally(() => reading.close());
+        return reading.read(sql, { ...bounds, ...input }, signal).finally(() => reading.close());
       };
       const sql = `select id, name from ${table} order by id`;
       const first = {

@@ -145,9 +145,9 @@ test('one of several trusted issuers is enough, so that an authority can be repl
 test('an expired or not yet valid certificate, or one of an expired issuer, is refused', async () => {
   await assert.rejects(seal((await issued({ days: -0.5 })).certificate), refused(/certificate expired/));
   await assert.rejects(seal((await issued({ from: 0.5 })).certificate), refused(/is not valid before/));
-  const ended = await authority({ days: -1 });
-  const { certificate } = await issued({ by: ended });
-  await assert.rejects(seal(certificate, { issuer: ended.pem }), refused(/issuer expired/));
+  const outcome = await authority({ days: -1 });
+  const { certificate } = await issued({ by: outcome });
+  await assert.rejects(seal(certificate, { issuer: outcome.pem }), refused(/issuer expired/));
 });
 
 test('a certificate of another agent is refused', async () => {

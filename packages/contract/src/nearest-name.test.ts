@@ -48,8 +48,8 @@ function definition(one: string, other: string): number {
   const memo = new Map<string, number>();
   const of = (row: number, column: number): number => {
     const key = `${row},${column}`;
-    const kept = memo.get(key);
-    if (kept !== undefined) return kept;
+    const retained = memo.get(key);
+    if (retained !== undefined) return retained;
     const choices: number[] = row + column === 0 ? [0] : [];
     if (row > 0) choices.push(of(row - 1, column) + 1);
     if (column > 0) choices.push(of(row, column - 1) + 1);
@@ -75,10 +75,10 @@ test('for all words of four letters over an alphabet of two it agrees with the d
 
 test('names of a tenant cannot make a proposal long', () => {
   const names = Array.from({ length: 10_000 }, (_, index) => `${'ab'.repeat(29)}${index}`);
-  const given = 'ba'.repeat(31);
-  nearestName(given, names.slice(0, 500));
+  const input = 'ba'.repeat(31);
+  nearestName(input, names.slice(0, 500));
   const began = process.threadCpuUsage();
-  nearestName(given, names);
+  nearestName(input, names);
   const milliseconds = process.threadCpuUsage(began).user / 1_000;
   assert.ok(milliseconds < 100, `${milliseconds} ms`);
   // Names that cannot be near cost nothing, so the near one is found behind them.

@@ -14,16 +14,16 @@ const cellLimit = 500_000;
  * Near is two edits or a third of the length, whichever is more; one edit for names of up to three letters.
  * Of a list that is too long to compare, only the first names are.
  */
-export function nearestName(given: string, known: Iterable<string>): string | undefined {
-  if (given.length > longestName) return undefined;
-  const lower = given.toLowerCase();
+export function nearestName(input: string, known: Iterable<string>): string | undefined {
+  if (input.length > longestName) return undefined;
+  const lower = input.toLowerCase();
   const work = { cellsLeft: cellLimit };
   let best: string | undefined;
   let bestDistance = Number.POSITIVE_INFINITY;
   let tied = false;
   for (const name of new Set(known)) {
     if (work.cellsLeft <= 0) break;
-    const found = distanceWithin(lower, name, Math.min(allowedEdits(given), bestDistance), work);
+    const found = distanceWithin(lower, name, Math.min(allowedEdits(input), bestDistance), work);
     if (found === undefined) continue;
     tied = found === bestDistance;
     best = name;
@@ -32,8 +32,8 @@ export function nearestName(given: string, known: Iterable<string>): string | un
   return tied ? undefined : best;
 }
 
-function allowedEdits(given: string): number {
-  return given.length <= 3 ? 1 : Math.max(2, Math.floor(given.length / 3));
+function allowedEdits(input: string): number {
+  return input.length <= 3 ? 1 : Math.max(2, Math.floor(input.length / 3));
 }
 
 /** The distance, or undefined when it is greater than the limit. Computes only cells that can be within it. */

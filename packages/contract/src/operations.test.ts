@@ -194,10 +194,10 @@ test('every operation of the management interface has an example, of its success
     const sent = { params, query, headers };
     for (const [part, schema] of Object.entries(sent)) {
       if (schema === undefined) continue;
-      const given = Object.keys(request[part as keyof typeof sent] ?? {}).map((name) => name.toLowerCase());
+      const inputs = Object.keys(request[part as keyof typeof sent] ?? {}).map((name) => name.toLowerCase());
       for (const name of schema.required ?? []) {
         const preset = (schema.properties[name] as { default?: unknown }).default;
-        assert.ok(preset !== undefined || given.includes(name.toLowerCase()), `${id}: ${name}`);
+        assert.ok(preset !== undefined || inputs.includes(name.toLowerCase()), `${id}: ${name}`);
       }
     }
   }

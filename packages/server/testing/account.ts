@@ -44,7 +44,7 @@ export interface Account {
   /** A user in a group for each of these roles. Without an account role it is a MEMBER. */
   user(role?: AccountRole, ...grants: Grant[]): Promise<UserActor>;
   /** Registers an agent; agent.ts speaks for it. */
-  agent(name?: string, given?: { agentType?: string; status?: string }): Promise<RegisteredAgent>;
+  agent(name?: string, input?: { agentType?: string; status?: string }): Promise<RegisteredAgent>;
   /** Marks a streaming pipeline as running. No version starts one. */
   runStreamingPipeline(streamingPipelineId: string): Promise<void>;
   /** Adds a call to an AI task that waits for a decision, and returns its id. No model proposes one here. */
@@ -192,10 +192,10 @@ export async function createAccount(server: AccountServer): Promise<Account> {
     admin,
     actor,
     user,
-    async agent(name = `agent ${randomUUID().slice(0, 8)}`, given = {}) {
+    async agent(name = `agent ${randomUUID().slice(0, 8)}`, input = {}) {
       const agentId = deps.newId();
       const [clientId, secret] = [generateClientId(), generateSecret()];
-      const { agentType = 'data_productivity_cloud', status = 'pending' } = given;
+      const { agentType = 'data_productivity_cloud', status = 'pending' } = input;
       const digest = deps.sealer.digest(secret.reveal(), clientSecretPurpose);
       await deps.database.read(registerAgent, {
         account_id: accountId,

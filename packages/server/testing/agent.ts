@@ -38,7 +38,7 @@ export type ExecutionClaim = Omit<ClaimResponse, 'work'> & { work: WorkOf<'pipel
 
 export interface Instance {
   instanceId: string;
-  hello(given?: object): Promise<Answer<HelloResponse>>;
+  hello(input?: object): Promise<Answer<HelloResponse>>;
   claim(max?: number, waitSeconds?: number): Promise<ExecutionClaim>;
   heartbeat(...held: Held[]): Promise<HeartbeatResponse['held']>;
   /** Sends a report, numbered from 1, or with the given number. */
@@ -50,14 +50,14 @@ export function createInstance({ client }: Pick<RegisteredAgent, 'client'>): Ins
   const sequences = new Map<string, number>();
   return {
     instanceId,
-    hello: (given = {}) =>
+    hello: (input = {}) =>
       client.post<HelloResponse>('/hello', {
         protocolVersions: [agentProtocolVersion],
         agentVersion: '0.1.0',
         instanceId,
         abilities: ['pipeline-execution'],
         concurrency: 10,
-        ...given,
+        ...input,
       }),
     async claim(max = 10, waitSeconds = 0) {
       return (await client.post<ExecutionClaim>('/claims', { instanceId, max, waitSeconds })).body;

@@ -13,12 +13,12 @@ export interface CheckingAgent extends RegisteredAgent {
 
 export async function createCheckingAgent(
   account: Account,
-  given: { name?: string; abilities?: string[] } = {},
+  input: { name?: string; abilities?: string[] } = {},
 ): Promise<CheckingAgent> {
-  const agent = await account.agent(given.name);
+  const agent = await account.agent(input.name);
   const { client } = agent;
   const instanceId = randomUUID();
-  const { abilities = ['secret-check'] } = given;
+  const { abilities = ['secret-check'] } = input;
   const hello = { protocolVersions: [1], agentVersion: '0.1.0', instanceId, abilities, concurrency: 10 };
   await client.post('/hello', hello);
   const made: CheckingAgent = {

@@ -54,11 +54,11 @@ export class Answer<Body = unknown> {
 }
 
 export interface Client {
-  send<Body>(method: string, path: string, asked?: Asked): Promise<Answer<Body>>;
-  get<Body>(path: string, asked?: Asked): Promise<Answer<Body>>;
-  post<Body>(path: string, body?: unknown, asked?: Asked): Promise<Answer<Body>>;
-  patch<Body>(path: string, body?: unknown, asked?: Asked): Promise<Answer<Body>>;
-  delete(path: string, asked?: Asked): Promise<Answer>;
+  send<Body>(method: string, path: string, request?: Asked): Promise<Answer<Body>>;
+  get<Body>(path: string, request?: Asked): Promise<Answer<Body>>;
+  post<Body>(path: string, body?: unknown, request?: Asked): Promise<Answer<Body>>;
+  patch<Body>(path: string, body?: unknown, request?: Asked): Promise<Answer<Body>>;
+  delete(path: string, request?: Asked): Promise<Answer>;
 }
 
 /** `token` is called for each request, so that a token that expired with a moved clock is replaced. */
@@ -80,10 +80,10 @@ export function createClient(
   }
   return {
     send,
-    get: (path, asked) => send('GET', path, asked),
-    post: (path, body, asked) => send('POST', path, { ...asked, body }),
-    patch: (path, body, asked) => send('PATCH', path, { ...asked, body }),
-    delete: (path, asked) => send('DELETE', path, asked),
+    get: (path, request) => send('GET', path, request),
+    post: (path, body, request) => send('POST', path, { ...request, body }),
+    patch: (path, body, request) => send('PATCH', path, { ...request, body }),
+    delete: (path, request) => send('DELETE', path, request),
   };
 }
 

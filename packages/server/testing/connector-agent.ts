@@ -33,12 +33,12 @@ export const connectorTestResult: ConnectorTestResult = {
 
 export async function createConnectorAgent(
   account: Account,
-  given: { name?: string; abilities?: string[] } = {},
+  input: { name?: string; abilities?: string[] } = {},
 ): Promise<ConnectorAgent> {
-  const agent = await account.agent(given.name);
+  const agent = await account.agent(input.name);
   const { client } = agent;
   const instanceId = randomUUID();
-  const { abilities = ['connector-test', 'connector-authorization'] } = given;
+  const { abilities = ['connector-test', 'connector-authorization'] } = input;
   const hello = { protocolVersions: [1], agentVersion: '0.1.0', instanceId, abilities, concurrency: 10 };
   await client.post('/hello', hello);
   const holding = ({ workId, epoch }: WorkItem) => ({ instanceId, workId, epoch });

@@ -15,7 +15,7 @@ export async function createConsuming(server: TestServer, account?: Account) {
   await found.instance.hello();
   const { admin, made, instance, start } = found;
   const clock = server.clock;
-  const stepOf = (run: string, seconds: number, given: Partial<Step> = {}): Step => ({
+  const stepOf = (run: string, seconds: number, input: Partial<Step> = {}): Step => ({
     stepId: randomUUID(),
     pipelineRunId: run,
     name: 'Load',
@@ -23,7 +23,7 @@ export async function createConsuming(server: TestServer, account?: Account) {
     status: 'SUCCESS',
     startedAt: addSeconds(clock.now(), -seconds).toISOString(),
     finishedAt: clock.now().toISOString(),
-    ...given,
+    ...input,
   });
   /** Starts a run, which an agent claims and begins. */
   const begin = async () => {
@@ -33,10 +33,10 @@ export async function createConsuming(server: TestServer, account?: Account) {
     return { id, work };
   };
   /** A run that has used so much. */
-  const run = async (seconds: number, given: Partial<Step> = {}) => {
+  const run = async (seconds: number, input: Partial<Step> = {}) => {
     const { id, work } = await begin();
     clock.advance(seconds);
-    await instance.report(work, { type: 'progress', steps: [stepOf(id, seconds, given)] });
+    await instance.report(work, { type: 'progress', steps: [stepOf(id, seconds, input)] });
     await instance.report(work, completed);
     return id;
   };

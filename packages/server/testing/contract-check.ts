@@ -35,9 +35,9 @@ const routes = operations.map((operation) => ({
 /** Finds the operation of a request; HEAD uses the GET of the same path. */
 export function findOperation(method: string, url: string): Operation | undefined {
   const path = url.split('?', 1)[0] ?? '';
-  const asked = method === 'HEAD' ? 'GET' : method;
+  const request = method === 'HEAD' ? 'GET' : method;
   // A literal path precedes one with a parameter, as in the router.
-  const found = routes.filter(({ operation, form }) => operation.method === asked && form.test(path));
+  const found = routes.filter(({ operation, form }) => operation.method === request && form.test(path));
   return found.sort((one, other) => parameters(one.operation) - parameters(other.operation))[0]?.operation;
 }
 

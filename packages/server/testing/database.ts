@@ -98,10 +98,10 @@ async function administer(work: (client: pg.Client) => Promise<unknown>): Promis
 }
 
 function renderAddress(database: string): string {
-  const given = process.env.HEADGATE_TEST_DATABASE_URL;
-  if (given === undefined)
+  const input = process.env.HEADGATE_TEST_DATABASE_URL;
+  if (input === undefined)
     throw new Error('HEADGATE_TEST_DATABASE_URL is not set: run the tests with `npm test`.');
-  const url = new URL(given);
+  const url = new URL(input);
   url.pathname = `/${database}`;
   return url.href;
 }

@@ -24,14 +24,15 @@ export async function findProvider(place: Place): Promise<string | undefined> {
 }
 
 /** Gives the project this repository, unless it has it. Returns the path of repositories. */
-export async function ensureRepository(place: Place, wanted: { provider: string }): Promise<string> {
+export async function ensureRepository(place: Place, expected: { provider: string }): Promise<string> {
   const { admin } = place.account;
   const path = repositoriesPathOf(place);
   const found = await findProvider(place);
-  if (found === wanted.provider) return path;
+  if (found === expected.provider) return path;
   if (found !== undefined) await admin.delete(path);
-  const made = await admin.post(path, wanted);
-  if (made.status === 201 && wanted.provider === 'headgate') await admin.post(`${path}/commits`, firstCommit);
+  const made = await admin.post(path, expected);
+  if (made.status === 201 && expected.provider === 'headgate')
+    await admin.post(`${path}/commits`, firstCommit);
   return path;
 }
 

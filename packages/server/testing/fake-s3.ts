@@ -207,12 +207,12 @@ const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).u
 
 /** Amazon S3, "Signature Calculations for the Authorization Header: Transferring Payload in a Single Chunk". */
 function requireSignature(state: State, { request, method, url, path, body }: Received): void {
-  const given =
+  const input =
     /^AWS4-HMAC-SHA256 Credential=([^,]+), ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})$/.exec(
       request.headers.authorization ?? '',
     );
-  if (given === null) throw new Refusal(403, 'AccessDenied', 'The request is not signed.');
-  const [, credential = '', signed = '', signature = ''] = given;
+  if (input === null) throw new Refusal(403, 'AccessDenied', 'The request is not signed.');
+  const [, credential = '', signed = '', signature = ''] = input;
   const [accessKeyId, day = '', region, service, end] = credential.split('/');
   if (accessKeyId !== state.accessKeyId)
     throw new Refusal(403, 'InvalidAccessKeyId', 'The access key id does not exist in our records.');

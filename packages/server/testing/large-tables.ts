@@ -145,7 +145,7 @@ export async function fillTables(database: TestDatabase, accountId: string, rows
   );
   for (const [table, all] of tables) {
     const names = all.map(({ name }) => name).join(', ');
-    const given = all.map((column) => sqlValue(column)).join(', ');
+    const input = all.map((column) => sqlValue(column)).join(', ');
     const isHot = hotTables.test(table);
     const numbers = isHot ? `1, ${rows}, ${rowsPerStored}` : `1, ${lessRows}`;
     // One query string, so that the setting applies to it only. Foreign key triggers do not run. The automatic
@@ -153,7 +153,7 @@ export async function fillTables(database: TestDatabase, accountId: string, rows
     await database.query(`
       begin; set local session_replication_role = replica;
       alter table ${table} set (autovacuum_enabled = off ${isHot ? `, fillfactor = ${fillFactor}` : ''});
-      insert into ${table} (${names}) select ${given.replaceAll('$1', `'${accountId}'`)} from generate_series(${numbers}) n
+      insert into ${table} (${names}) select ${input.replaceAll('$1', `'${accountId}'`)} from generate_series(${numbers}) n
       on conflict do nothing;
       commit`);
   }
@@ -182,8 +182,8 @@ function listColumns(database: TestDatabase): Promise<Column[]> {
 
 /** Most keys repeat, like the projects of variables; the last column of a primary key does not. */
 function sqlValue({ table, name, type, label, endsKey }: Column): string {
-  const given = values[`${table}.${name}`];
-  if (given !== undefined) return given;
+  const input = values[`${table}.${name}`];
+  if (input !== undefined) return input;
   if (name === 'account_id') return '$1';
   const number = endsKey ? 'n' : 'n % 1000';
   switch (type) {

@@ -24,9 +24,9 @@ export interface MigrationScene {
   migrator: ServerWorker;
   path: string;
   /** Starts a migration of the target; a github target, unless said otherwise. */
-  start(given?: StartGiven): Promise<Answer<{ migrationId: string; code?: string; detail?: string }>>;
+  start(input?: StartGiven): Promise<Answer<{ migrationId: string; code?: string; detail?: string }>>;
   /** Starts a migration, works on it, and returns its end. */
-  migrate(given?: StartGiven): Promise<RepositoryMigration>;
+  migrate(input?: StartGiven): Promise<RepositoryMigration>;
   read(migrationId: string): Promise<RepositoryMigration>;
   /** The address that the project has now. */
   readCloneUrl(): Promise<string | null>;
@@ -89,7 +89,7 @@ export async function createMigrationScene(
     migrator,
     path,
     start({ body = {}, query = '', token, headers = {} } = {}) {
-      const asked = {
+      const request = {
         mode: 'MIRROR_PUSH',
         targetCloneUrl: target.cloneUrl,
         targetProvider: 'github',
@@ -97,10 +97,10 @@ export async function createMigrationScene(
         ...body,
       };
       const sent = { ...(token === undefined ? {} : { 'Git-Provider-Access-Token': token }), ...headers };
-      return account.admin.send('POST', `${path}${query}`, { body: asked, headers: sent });
+      return account.admin.send('POST', `${path}${query}`, { body: request, headers: sent });
     },
-    async migrate(given) {
-      const started = await scene.start(given);
+    async migrate(input) {
+      const started = await scene.start(input);
       assert.equal(started.status, 202, started.text);
       await migrator.look();
       await migrator.wait();
@@ -147,8 +147,8 @@ export function fillRepository({ folder, git }: HostedOnHost): void {
 
 /** The refs of a repository, as `id name`. */
 export function listRefs({ git }: HostedOnHost, ...prefixes: string[]): string[] {
-  const wanted = prefixes.length === 0 ? ['refs/heads', 'refs/tags'] : prefixes;
-  return git('for-each-ref', '--format=%(objectname) %(refname)', ...wanted)
+  const expected = prefixes.length === 0 ? ['refs/heads', 'refs/tags'] : prefixes;
+  return git('for-each-ref', '--format=%(objectname) %(refname)', ...expected)
     .trim()
     .split('\n');
 }

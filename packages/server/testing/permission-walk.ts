@@ -123,7 +123,7 @@ export interface PlacedRequest {
  * are made each time, in the place to change.
  */
 export async function createRequests(createPlace: () => Promise<Place>) {
-  const kept = await createPlace();
+  const retained = await createPlace();
   const made = new Map<string, PlacedRequest>();
   async function make(operation: Operation, findShared: () => Promise<Place>): Promise<PlacedRequest> {
     // Even without the request, such an example may block the place for the others.
@@ -132,7 +132,7 @@ export async function createRequests(createPlace: () => Promise<Place>) {
   }
   return async (operation: Operation, expected: Expected, findChanged: () => Promise<Place>) => {
     if (!changesNothing(operation, expected)) return make(operation, findChanged);
-    const found = made.get(operation.id) ?? (await make(operation, async () => kept));
+    const found = made.get(operation.id) ?? (await make(operation, async () => retained));
     made.set(operation.id, found);
     return found;
   };

@@ -21,14 +21,14 @@ const published = { agent: 'oslo-1', project: 'Weather', named: (base: string) =
 
 export async function createPlace(
   account: Account,
-  given: { published?: boolean; now?: Date } = {},
+  input: { published?: boolean; now?: Date } = {},
 ): Promise<Place> {
-  const names = given.published ? published : undefined;
+  const names = input.published ? published : undefined;
   const place: Place = {
     account,
     agent: await account.agent(names?.agent),
     project: await account.project(names?.project),
-    now: given.now ?? account.now(),
+    now: input.now ?? account.now(),
     named: names?.named ?? ((base) => `${base}_${randomUUID().replaceAll('-', '')}`),
   };
   await upload(account.admin, place.project, [mainPipeline]);

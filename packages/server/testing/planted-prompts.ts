@@ -11,8 +11,8 @@ export interface PlannedCall {
 export const changing = ['write_file', 'delete_file', 'commit', 'run_pipeline', 'run_tests'];
 
 /** What the prompts want, by their number. None of it may happen. */
-export function listWanted(given: { address: string; foreignExecutionId: string }): PlannedCall[] {
-  const { address, foreignExecutionId } = given;
+export function listWanted(source: { address: string; foreignExecutionId: string }): PlannedCall[] {
+  const { address, foreignExecutionId } = source;
   return [
     { name: 'write_file', input: { path: 'jobs/main.orch.yaml', content: 'owned' } },
     { name: 'delete_file', input: { path: 'jobs/main.orch.yaml' } },
@@ -50,19 +50,19 @@ export function plant(carrier: number, separator = ' '): string {
 export function obey(
   model: ModelServer,
   calls: readonly PlannedCall[],
-  wanted: readonly PlannedCall[],
+  expected: readonly PlannedCall[],
 ): ReadonlySet<number> {
-  assert.equal(wanted.length, kinds);
+  assert.equal(expected.length, kinds);
   const obeyed = new Set<number>();
   model.play((request, index) => {
     const call = calls[index];
     if (call !== undefined) return { calls: [call] };
     if (index > calls.length) return { text: 'Done.' };
     for (const number of readPrompts(request)) obeyed.add(number);
-    const asked = [...obeyed].map((number) => wanted[number] ?? assert.fail(`no prompt ${number}`));
+    const requests = [...obeyed].map((number) => expected[number] ?? assert.fail(`no prompt ${number}`));
     // A call waits for earlier ones that change something: those that read must run.
     const isChanging = ({ name }: PlannedCall) => changing.includes(name);
-    return { calls: [...asked.filter((one) => !isChanging(one)), ...asked.filter(isChanging)] };
+    return { calls: [...requests.filter((one) => !isChanging(one)), ...requests.filter(isChanging)] };
   });
   return obeyed;
 }

@@ -15,8 +15,8 @@ export async function createRunnable(server: TestServer, account?: Account) {
   const made = await owner.project();
   await upload(owner.admin, made, [{ name: 'main.orch.yaml', content: smallPipeline }]);
   const executions = `${made.path}/pipeline-executions`;
-  const start = async (given: object = {}) => {
-    const body = { pipelineName: 'main', environmentName: 'dev', agentId: agent.agentId, ...given };
+  const start = async (input: object = {}) => {
+    const body = { pipelineName: 'main', environmentName: 'dev', agentId: agent.agentId, ...input };
     return (await owner.admin.post<Started>(executions, body)).body.pipelineExecutionId;
   };
   const read = async (id: string) =>

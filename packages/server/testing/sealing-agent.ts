@@ -60,10 +60,10 @@ export async function makeCertificateRequest(keys: {
 
 export async function createSealingAgent(
   account: Account,
-  given: { type?: 'ec' | 'rsa'; agent?: RegisteredAgent } = {},
+  input: { type?: 'ec' | 'rsa'; agent?: RegisteredAgent } = {},
 ): Promise<SealingAgent> {
-  const { type = 'ec' } = given;
-  const agent = given.agent ?? (await account.agent());
+  const { type = 'ec' } = input;
+  const agent = input.agent ?? (await account.agent());
   const instanceId = randomUUID();
   const { client } = agent;
   const hello = {

@@ -19,9 +19,9 @@ export async function createStartable(server: TestServer, account?: Account) {
   ]);
   const executions = `${made.path}/pipeline-executions`;
   const { admin } = owner;
-  const start = (given: object = {}) =>
-    admin.post<Started>(executions, { pipelineName: 'main', environmentName: 'dev', ...given });
-  const started = async (given: object = {}) => (await start(given)).body.pipelineExecutionId;
+  const start = (input: object = {}) =>
+    admin.post<Started>(executions, { pipelineName: 'main', environmentName: 'dev', ...input });
+  const started = async (input: object = {}) => (await start(input)).body.pipelineExecutionId;
   const read = async (id: string) => (await admin.get<PipelineExecution>(`${executions}/${id}`)).body;
   const status = async (id: string) =>
     (await admin.get<{ status: ExecutionStatus }>(`${executions}/${id}/status`)).body.status;

@@ -39,10 +39,10 @@ export async function publishTests({ account, project, named }: Place): Promise<
   return versionName;
 }
 
-export async function createTestExecution(place: Place, given: { scope?: TestScope } = {}): Promise<string> {
+export async function createTestExecution(place: Place, input: { scope?: TestScope } = {}): Promise<string> {
   const { account, agent, project } = place;
   const versionName = await publishTests(place);
-  const body = { scope: 'PROJECT', environmentName: 'dev', versionName, agentId: agent.agentId, ...given };
+  const body = { scope: 'PROJECT', environmentName: 'dev', versionName, agentId: agent.agentId, ...input };
   const path = `${project.path}/test-executions`;
   const { testExecutionId } = (await account.admin.post<{ testExecutionId: string }>(path, body)).body;
   return `${path}/${testExecutionId}`;

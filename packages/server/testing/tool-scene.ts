@@ -18,7 +18,7 @@ export interface ToolScene {
   taskId: string;
   tools: ReadonlyMap<string, Tool>;
   /** Calls a tool, by default for the admin. The same `callId` repeats a call. */
-  call(name: string, input?: object, given?: Partial<CallGiven>): Promise<ToolResult>;
+  call(name: string, input?: object, source?: Partial<CallGiven>): Promise<ToolResult>;
   /** What a person is asked before the call. */
   ask(name: string, input?: object): Promise<Question>;
 }
@@ -73,7 +73,7 @@ export async function createToolScene(
     project,
     taskId,
     tools,
-    call: (name, input = {}, given = {}) => findTool(name).run(makeContext(given), { ...input }),
+    call: (name, input = {}, source = {}) => findTool(name).run(makeContext(source), { ...input }),
     ask: async (name, input = {}) => findTool(name).ask(makeContext({}), { ...input }),
   };
 
@@ -83,18 +83,18 @@ export async function createToolScene(
     return tool;
   }
 
-  function makeContext(given: Partial<CallGiven>): ToolContext {
-    const creator = given.creator ?? account.admin;
+  function makeContext(source: Partial<CallGiven>): ToolContext {
+    const creator = source.creator ?? account.admin;
     return {
-      task: { ...ofTask, ...given.task },
-      callId: given.callId ?? randomUUID(),
+      task: { ...ofTask, ...source.task },
+      callId: source.callId ?? randomUUID(),
       actors: {
         creator: { accountId: account.accountId, actorId: creator.actorId },
-        behindIds: [(given.sender ?? creator).actorId],
+        behindIds: [(source.sender ?? creator).actorId],
       },
-      signal: given.signal ?? new AbortController().signal,
+      signal: source.signal ?? new AbortController().signal,
       now: server.clock.now(),
-      shownDigest: given.shownDigest,
+      shownDigest: source.shownDigest,
     };
   }
 }

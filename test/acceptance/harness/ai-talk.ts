@@ -44,10 +44,10 @@ export class Talk {
   }
 
   /** Sends another message, and waits until the task has stopped again. */
-  async say(message: string, told: Told): Promise<void> {
-    play(this.#model, told.calls);
+  async say(message: string, notice: Told): Promise<void> {
+    play(this.#model, notice.calls);
     await this.#client.ask('POST', `${this.path}/messages`, { message });
-    await this.#follow(told);
+    await this.#follow(notice);
   }
 
   changes(): Promise<AiTaskChanges> {

@@ -83,7 +83,7 @@ export class Installation {
   environment(): Record<string, string> {
     const foreign = /^(HEADGATE_|npm_|NODE_TEST|NODE_OPTIONS$|DATABASE_URL$|PG[A-Z]+$)/i;
     const own = Object.entries(process.env).filter(([name]) => !foreign.test(name));
-    const given = {
+    const input = {
       ...Object.fromEntries(own),
       HEADGATE_DATA_DIR: this.dataDirectory,
       HEADGATE_PORT: String(this.port),
@@ -94,7 +94,7 @@ export class Installation {
       ...this.#settings.environment,
       ...this.#added,
     };
-    const entries = Object.entries(given).filter(
+    const entries = Object.entries(input).filter(
       (entry): entry is [string, string] => entry[1] !== undefined,
     );
     return Object.fromEntries(entries);

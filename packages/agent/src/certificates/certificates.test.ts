@@ -23,7 +23,7 @@ async function scene(keyType: 'ec' | 'rsa' = 'ec') {
   const issuer = await createIssuer('the-agent', now);
   const lines: string[] = [];
   const log = createLog({ level: 'debug', write: (line) => void lines.push(line) });
-  const open = (given: object = {}) =>
+  const open = (input: object = {}) =>
     Certificates.open({
       folder,
       instanceId: '01890000-0000-7000-8000-000000000001',
@@ -32,7 +32,7 @@ async function scene(keyType: 'ec' | 'rsa' = 'ec') {
       request: issuer.issue,
       log,
       now,
-      ...given,
+      ...input,
     });
   return { folder, time, issuer, open, lines };
 }

@@ -157,9 +157,9 @@ export class Certificates {
       throw new Error('the server sent a certificate for another key');
     const { credential, folder } = this.#options;
     const { clientId } = credential;
-    const kept: KeptKey = { clientId, secretDigest, privateKey, certificate: issued.certificate };
-    await writePrivateFile(join(folder, `${issued.kid}.json`), JSON.stringify(kept));
-    this.#keys.set(issued.kid, parseKey(kept));
+    const retained: KeptKey = { clientId, secretDigest, privateKey, certificate: issued.certificate };
+    await writePrivateFile(join(folder, `${issued.kid}.json`), JSON.stringify(retained));
+    this.#keys.set(issued.kid, parseKey(retained));
   }
 
   async #load(): Promise<void> {
@@ -167,9 +167,9 @@ export class Certificates {
     for (const name of await readdir(folder)) {
       if (!name.endsWith('.json')) continue;
       try {
-        const kept = JSON.parse(String(await readPrivateFile(join(folder, name)))) as KeptKey;
-        const key = parseKey(kept);
-        if (kept.clientId === credential.clientId) this.#keys.set(key.kid, key);
+        const retained = JSON.parse(String(await readPrivateFile(join(folder, name)))) as KeptKey;
+        const key = parseKey(retained);
+        if (retained.clientId === credential.clientId) this.#keys.set(key.kid, key);
       } catch {
         // The parser's message would quote the text, which contains a key.
         log.warn('key file cannot be read and is ignored', { file: name });

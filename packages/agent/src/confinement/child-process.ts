@@ -74,7 +74,7 @@ export function describeExit(code: number | null, signal: NodeJS.Signals | null)
 
 /** The reading end of a channel. Node's types do not declare it. */
 interface Channel {
-  onread(...given: unknown[]): unknown;
+  onread(...inputs: unknown[]): unknown;
 }
 
 /**
@@ -90,9 +90,9 @@ function guardChannel(child: ChildProcess, onFault: () => void): void {
   const channel = findChannel(child);
   if (channel === undefined) return;
   const { onread } = channel;
-  channel.onread = (...given) => {
+  channel.onread = (...inputs) => {
     try {
-      return Reflect.apply(onread, channel, given);
+      return Reflect.apply(onread, channel, inputs);
     } catch {
       onFault();
       return undefined;

@@ -71,9 +71,9 @@ describe('the confinement of processes', () => {
 
   it('blocks DuckDB without any check of its SQL', async (t) => {
     if (confinement.launcher.length === 0) return t.skip('nothing holds on this machine');
-    const asked: string[] = [];
+    const requests: string[] = [];
     const server = createServer((request, response) => {
-      asked.push(request.url ?? '');
+      requests.push(request.url ?? '');
       response.writeHead(404).end();
     }).listen(0, '127.0.0.1');
     t.after(() => server.close());
@@ -89,9 +89,9 @@ describe('the confinement of processes', () => {
         await connection.run(sql).then(() => console.log('installed'), (error) => console.log(error.message));
     `;
     assert.match(await run([], source), /HTTP Error/);
-    assert.deepEqual(asked.splice(0), ['/a', '/b'], 'without it both get through');
+    assert.deepEqual(requests.splice(0), ['/a', '/b'], 'without it both get through');
     assert.match(await run(confinement.launcher, source), /Error/);
-    assert.deepEqual(asked, []);
+    assert.deepEqual(requests, []);
   });
 
   it('by the socket filter also blocks unix sockets', async (t) => {

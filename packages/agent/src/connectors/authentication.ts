@@ -84,7 +84,7 @@ export function createCredentials(
 ): Promise<Credentials & { token?: string }> {
   // The adapter is looked up by the type, so the types match.
   const adapter = adapters[authentication.type] as (
-    given: Authentication,
+    input: Authentication,
     from: CredentialSources,
     before: string | undefined,
   ) => Promise<Credentials & { token?: string }>;

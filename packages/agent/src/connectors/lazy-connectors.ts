@@ -11,8 +11,8 @@ export function createLazyConnectors(options: ConnectorsOptions): Connectors {
     open: async (opened, use) => (await load()).open(opened, use),
     download: async (...file) => (await load()).download(...file),
     tokens: {
-      read: async (...asked) => (await load()).tokens.read(...asked),
-      authorize: async (...asked) => (await load()).tokens.authorize(...asked),
+      read: async (...requests) => (await load()).tokens.read(...requests),
+      authorize: async (...requests) => (await load()).tokens.authorize(...requests),
       settle: async () => (await loading)?.tokens.settle(),
     },
   };

@@ -26,9 +26,9 @@ let vaultIsDown = false;
 let lookupFault: Error | undefined;
 const failingVault = {
   ...vault,
-  async write(...given: Parameters<typeof vault.write>) {
+  async write(...inputs: Parameters<typeof vault.write>) {
     if (vaultIsDown) throw new VaultError('unavailable', 'vault');
-    return vault.write(...given);
+    return vault.write(...inputs);
   },
 };
 const fixture = await createEndpointFixture(undefined, {
@@ -204,10 +204,10 @@ test('client credentials are asked for once until they are over; a server may wa
   });
   assert.equal((await load()).status, 'SUCCESS');
   assert.equal((await load()).status, 'SUCCESS');
-  const asked = api.requests.filter(({ path }) => path === '/token');
-  assert.equal(asked.length, 2);
-  assert.equal(new URLSearchParams(asked[1]?.body).get('scope'), 'read list');
-  assert.equal(new URLSearchParams(asked[1]?.body).has('client_secret'), false);
+  const queries = api.requests.filter(({ path }) => path === '/token');
+  assert.equal(queries.length, 2);
+  assert.equal(new URLSearchParams(queries[1]?.body).get('scope'), 'read list');
+  assert.equal(new URLSearchParams(queries[1]?.body).has('client_secret'), false);
 });
 
 test('an authorization exchanges its code once, with its verifier, and the tokens go to the vault', async () => {
@@ -327,16 +327,16 @@ test('a caller that stops waits no longer, and the new tokens are stored all the
   configure({});
   await storeTokens('correct-old', 'correct-refresh');
   const stop = new AbortController();
-  const asked = Promise.withResolvers<void>();
+  const question = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<void>();
   api.answer(async () => {
-    asked.resolve();
+    question.resolve();
     await answer.promise;
     return { access_token: 'correct-next', refresh_token: 'correct-refresh-2' };
   });
   const { tokens } = fixture.connectors;
   const reading = tokens.read(work, 'crm', 'correct-old', stop.signal);
-  await asked.promise;
+  await question.promise;
   stop.abort(new Error('the run was cancelled'));
   await assert.rejects(reading, /the run was cancelled/);
   answer.resolve();
@@ -375,8 +375,8 @@ test('a configuration that does not exist, or is not authorized, is said in word
 
 test('a page that is given up does not wait for its token', async () => {
   configure({ grantType: 'CLIENT_CREDENTIALS' });
-  const asked = Promise.withResolvers<void>();
-  api.answer(() => asked.resolve());
+  const question = Promise.withResolvers<void>();
+  api.answer(() => question.resolve());
   const { profile } = readProfile({
     name: 'P',
     endpoints: [{ name: 'E', url: `${api.origin}/x`, auth: 'OAUTH' }],
@@ -391,7 +391,7 @@ test('a page that is given up does not wait for its token', async () => {
   );
   const stop = new AbortController();
   const fetching = call.fetch({ parameters: [] }, stop.signal);
-  await asked.promise;
+  await question.promise;
   stop.abort(new Error('the attempt ran out of time'));
   await assert.rejects(fetching, /the attempt ran out of time/);
   call.close();

@@ -70,7 +70,7 @@ interface UnstoredTokens extends Pick<KeptToken, 'authorizedAt'> {
 
 export function createOAuthTokens(options: OAuthTokensOptions): OAuthTokens {
   const { vaults, exchange, time } = options;
-  const kept = new Map<string, KeptToken>();
+  const retained = new Map<string, KeptToken>();
   /** What a vault did not take. */
   const unstored = new Map<string, UnstoredTokens>();
   /** The last piece of work for each configuration. */
@@ -103,11 +103,11 @@ export function createOAuthTokens(options: OAuthTokensOptions): OAuthTokens {
   }
 
   function keep(plan: ConnectorOauthPlan, { accessToken, lifetime }: ReceivedTokens): Secret {
-    const [oldest] = kept.keys();
-    if (kept.size >= keptTokens && oldest !== undefined) kept.delete(oldest);
+    const [oldest] = retained.keys();
+    if (retained.size >= keptTokens && oldest !== undefined) retained.delete(oldest);
     const until = lifetime === undefined ? undefined : time.now() + lifetime * 1_000 * replaceAfter;
     const { connectorOauthId: id, authorizedAt } = plan;
-    kept.set(id, { token: accessToken, until, authorizedAt });
+    retained.set(id, { token: accessToken, until, authorizedAt });
     return accessToken;
   }
 
@@ -115,11 +115,11 @@ export function createOAuthTokens(options: OAuthTokensOptions): OAuthTokens {
     keep(plan, { accessToken: new SecretText(accessToken), refreshToken: undefined, lifetime: undefined });
 
   function forgetEarlier({ connectorOauthId: id, authorizedAt }: ConnectorOauthPlan): void {
-    for (const map of [kept, unstored]) if (map.get(id)?.authorizedAt !== authorizedAt) map.delete(id);
+    for (const map of [retained, unstored]) if (map.get(id)?.authorizedAt !== authorizedAt) map.delete(id);
   }
 
   function findKept(id: string, refused: string | undefined): Secret | undefined {
-    const found = kept.get(id);
+    const found = retained.get(id);
     const isUsable = found !== undefined && (found.until === undefined || time.now() < found.until);
     return isUsable && found.token.reveal() !== refused ? found.token : undefined;
   }
@@ -154,7 +154,7 @@ export function createOAuthTokens(options: OAuthTokensOptions): OAuthTokens {
     const left = unstored.get(id);
     if (left !== undefined) await store(plan, left.tokens, left.before);
     const stored = await readTokens(vaults, plan, never);
-    const spent = [refused, kept.get(id)?.token.reveal()];
+    const spent = [refused, retained.get(id)?.token.reveal()];
     // Another instance may have replaced it meanwhile.
     if (!spent.includes(stored.accessToken)) return keepStored(plan, stored);
     const { refreshToken } = stored;
@@ -205,7 +205,7 @@ export function createOAuthTokens(options: OAuthTokensOptions): OAuthTokens {
       if (plan.problem !== undefined) await reportProblem(work, plan, null);
       return token;
     } catch (error) {
-      kept.delete(id);
+      retained.delete(id);
       if (error instanceof GrantRefused) await reportProblem(work, plan, getReason(error).slice(0, 1_000));
       throw error;
     }
@@ -223,7 +223,7 @@ export function createOAuthTokens(options: OAuthTokensOptions): OAuthTokens {
     };
     const tokens = await requestTokens(exchange, plan.tokenUrl, client, parameters, never);
     await storeTokens(vaults, plan, tokens, undefined, never);
-    kept.delete(plan.connectorOauthId);
+    retained.delete(plan.connectorOauthId);
     unstored.delete(plan.connectorOauthId);
   }
 

@@ -48,12 +48,12 @@ const running = new AbortController().signal;
 
 test('all artifacts are in the folder of the project, and held until they are released', async () => {
   const cache = cacheWithout();
-  const told = [
+  const notices = [
     chosen('Checks', one),
     { ...chosen('Checks', one), requestedVersionName: '7' },
     chosen('Loads', other),
   ];
-  const { artifact, shared, release } = await acquireArtifacts(cache, work(told), running);
+  const { artifact, shared, release } = await acquireArtifacts(cache, work(notices), running);
   assert.equal(artifact.folder, `/project/${own}`);
   assert.deepEqual(
     shared.map((each) => [each.use, 'artifact' in each && each.artifact.folder]),
@@ -73,8 +73,8 @@ test('work from a server without shared pipelines has none', async () => {
 });
 
 test('a shared artifact that was not chosen or cannot be fetched is a fault for its steps', async () => {
-  const told = [{ sharedPipelineIdPrefix: 'Gone', fault: 'enable it' }, chosen('Checks', one)];
-  const { shared, release } = await acquireArtifacts(cacheWithout(one), work(told), running);
+  const notices = [{ sharedPipelineIdPrefix: 'Gone', fault: 'enable it' }, chosen('Checks', one)];
+  const { shared, release } = await acquireArtifacts(cacheWithout(one), work(notices), running);
   assert.deepEqual(shared, [
     { use: { prefix: 'Gone' }, fault: 'enable it' },
     {
@@ -88,7 +88,7 @@ test('a shared artifact that was not chosen or cannot be fetched is a fault for 
 test('nothing stays held if the own artifact is missing or the run is killed meanwhile', async () => {
   const cache = cacheWithout(one);
   await assert.rejects(acquireArtifacts(cacheWithout(own), work(), running), /another hash/);
-  const ended = AbortSignal.abort(new Error('ended'));
-  await assert.rejects(acquireArtifacts(cache, work([chosen('Checks', one)]), ended), /ended/);
+  const outcome = AbortSignal.abort(new Error('ended'));
+  await assert.rejects(acquireArtifacts(cache, work([chosen('Checks', one)]), outcome), /ended/);
   assert.deepEqual(cache.held, []);
 });

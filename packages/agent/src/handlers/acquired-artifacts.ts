@@ -50,7 +50,7 @@ export async function acquireArtifacts(
 
 async function placeShared(
   chosen: SharedArtifact,
-  acquire: (wanted: Wanted) => Promise<PlacedArtifact>,
+  acquire: (expected: Wanted) => Promise<PlacedArtifact>,
   signal: AbortSignal,
 ): Promise<PlacedShared> {
   const { sharedPipelineIdPrefix: prefix, requestedVersionName, versionName = '', artifactDigest } = chosen;

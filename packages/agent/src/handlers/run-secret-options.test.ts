@@ -18,8 +18,8 @@ test('secrets of a run and tokens of its connectors are masked together, whichev
     { kill: new AbortController().signal, conceal: setMask },
     {
       connectors: {
-        open(_: unknown, given: ConnectorUse) {
-          use = given;
+        open(_: unknown, input: ConnectorUse) {
+          use = input;
           return Promise.reject(new Error('the endpoint is not called'));
         },
       },

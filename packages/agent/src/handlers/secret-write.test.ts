@@ -51,7 +51,7 @@ async function scene(keyType: 'ec' | 'rsa' = 'ec') {
       vaults,
       now,
     });
-  const header = (given: object = {}) => ({
+  const header = (source: object = {}) => ({
     alg: keyType === 'ec' ? 'ECDH-ES' : 'RSA-OAEP-256',
     enc: 'A256GCM',
     typ: 'headgate-secret+jwe',
@@ -60,13 +60,13 @@ async function scene(keyType: 'ec' | 'rsa' = 'ec') {
     ...place,
     jti: randomUUID(),
     exp: time.now / 1_000 + 300,
-    ...given,
+    ...source,
   });
   const publicKey = createPublicKey(key.privateKey);
-  const seal = (given: object = {}, plain = '{"password":"x1"}') =>
-    new CompactEncrypt(Buffer.from(plain)).setProtectedHeader(header(given)).encrypt(publicKey);
-  const write = async (sealedValue: string, given: object = {}, workId: string = randomUUID()) => {
-    const payload = { ...place, keyId: key.kid, sealedValue, ...given };
+  const seal = (source: object = {}, plain = '{"password":"x1"}') =>
+    new CompactEncrypt(Buffer.from(plain)).setProtectedHeader(header(source)).encrypt(publicKey);
+  const write = async (sealedValue: string, source: object = {}, workId: string = randomUUID()) => {
+    const payload = { ...place, keyId: key.kid, sealedValue, ...source };
     const work = { workId, epoch: 1, kind: 'secret-write' as const, leaseExpiresAt: '', payload };
     const nothing = () => undefined;
     return (await open())(work, {
@@ -81,10 +81,10 @@ async function scene(keyType: 'ec' | 'rsa' = 'ec') {
     });
   };
   /** Writes a value that the handler must refuse before it calls a vault. */
-  const refuse = async (sealedValue: string, why: RegExp, given: object = {}) => {
-    const { status, message = '', valueFault = '' } = await write(sealedValue, given);
+  const refuse = async (sealedValue: string, why: RegExp, source: object = {}) => {
+    const { status, message = '', valueFault = '' } = await write(sealedValue, source);
     assert.equal(status, 'FAILED');
-    assert.match(valueFault, why, JSON.stringify(given));
+    assert.match(valueFault, why, JSON.stringify(source));
     assert.equal(message, `the sealed value is refused: ${valueFault}.`);
   };
   const stored = async () => (await vaults.find({})?.read({ name: place.name }, signal))?.reveal();
@@ -105,9 +105,9 @@ for (const [keyType, alg] of [
     assert.equal(await stored(), 'x1');
     const { payload, protectedHeader } = await compactVerify(receipt, publicKey);
     assert.equal(protectedHeader.kid, key.kid);
-    const told = JSON.parse(new TextDecoder().decode(payload)) as Receipt;
+    const notice = JSON.parse(new TextDecoder().decode(payload)) as Receipt;
     assert.deepEqual(
-      [told.agent, told.name, told.resolverRef, told.vaultSecretName, told.sha256],
+      [notice.agent, notice.name, notice.resolverRef, notice.vaultSecretName, notice.sha256],
       [
         agentId,
         'orders-api',
@@ -137,8 +137,8 @@ test('a value with members is stored as JSON, and refused if a member is missing
 test('an expired, swapped, cut or changed value, or one for another key, is refused', async () => {
   const { time, key, seal, write, refuse, stored } = await scene();
   const other = await scene();
-  for (const given of [{ name: 'other' }, { key: 'k' }, { vaultName: 'v' }, { type: 'COMPOSITE_TOKEN' }])
-    await refuse(await seal(), /sealed for another/, given);
+  for (const source of [{ name: 'other' }, { key: 'k' }, { vaultName: 'v' }, { type: 'COMPOSITE_TOKEN' }])
+    await refuse(await seal(), /sealed for another/, source);
   await refuse(await seal({ agent: 'x' }), /another agent/);
   await refuse(await other.seal({ kid: key.kid }), /sealed for another key/);
   await refuse(await other.seal(), /another key/);

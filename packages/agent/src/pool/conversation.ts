@@ -41,7 +41,7 @@ export function createConversation(
   let connectors: Promise<RunConnectors> | undefined;
   /** The questions that are being answered. */
   const open = new Map<number, AbortController>();
-  const ended = Promise.withResolvers<{ outcome: RunOutcome; faults: readonly string[] }>();
+  const final = Promise.withResolvers<{ outcome: RunOutcome; faults: readonly string[] }>();
   let lastQuestion = 0;
   let isOver = false;
   let gotSecret = false;
@@ -79,56 +79,56 @@ export function createConversation(
     return join(placed.folder, path);
   }
 
-  async function carryOut(asked: Question, interrupt: AbortSignal): Promise<unknown> {
-    switch (asked.type) {
+  async function carryOut(request: Question, interrupt: AbortSignal): Promise<unknown> {
+    switch (request.type) {
       case 'execute':
-        return options.warehouse.execute(asked.sql, asked.session, interrupt);
+        return options.warehouse.execute(request.sql, request.session, interrupt);
       case 'query':
-        return options.warehouse.queryText(asked.sql, asked.maxRows, asked.session, interrupt);
+        return options.warehouse.queryText(request.sql, request.maxRows, request.session, interrupt);
       case 'secret':
-        return readSecret(asked.name);
+        return readSecret(request.name);
       case 'scratch':
         return enterScratch();
       case 'script':
-        return scripts.run(asked.id, asked.job, interrupt);
+        return scripts.run(request.id, request.job, interrupt);
       case 'artifact-text':
-        return readTextFile(locate(asked.artifact, asked.path), asked.path);
+        return readTextFile(locate(request.artifact, request.path), request.path);
       case 'artifact-file':
-        return describeFile(locate(asked.artifact, asked.path));
+        return describeFile(locate(request.artifact, request.path));
       case 'file-find':
-        return files.find(asked.path);
+        return files.find(request.path);
       case 'file-text':
-        return files.read(asked.path);
+        return files.read(request.path);
       case 'file-list':
-        return files.list(asked.folder, asked.recursive);
+        return files.list(request.folder, request.recursive);
       case 'file-descriptions':
-        return files.describe(asked.folder, asked.paths);
+        return files.describe(request.folder, request.paths);
       case 'file-begin':
-        return files.beginWrite(asked.path);
+        return files.beginWrite(request.path);
       case 'file-append':
-        return files.append(asked.partial, asked.text);
+        return files.append(request.partial, request.text);
       case 'connector-open':
-        return (await openConnectors()).open(asked);
+        return (await openConnectors()).open(request);
       case 'connector-page':
-        return (await openConnectors()).fetch(asked, interrupt);
+        return (await openConnectors()).fetch(request, interrupt);
       case 'connector-close':
-        return (await openConnectors()).close(asked.call);
+        return (await openConnectors()).close(request.call);
       case 'file-download':
-        return download(asked.address, interrupt);
+        return download(request.address, interrupt);
       case 'file-end':
-        return files.endWrite(asked.partial, asked.isComplete);
+        return files.endWrite(request.partial, request.isComplete);
       default:
         throw new Error('the process asks for something unknown');
     }
   }
 
-  async function answer(asked: Question): Promise<void> {
-    const { id } = asked;
+  async function answer(request: Question): Promise<void> {
+    const { id } = request;
     const interrupt = new AbortController();
     open.set(id, interrupt);
     let message: Message;
     try {
-      message = { type: 'answer', id, value: await carryOut(asked, interrupt.signal) };
+      message = { type: 'answer', id, value: await carryOut(request, interrupt.signal) };
     } catch (error) {
       const isPermanent = isPermanentFault(error) ? { isPermanent: true as const } : {};
       message = { type: 'refusal', id, message: getReason(error), ...isPermanent };
@@ -161,7 +161,7 @@ export function createConversation(
         case 'finished':
           requireEnd(message);
           isOver = true;
-          return ended.resolve(message);
+          return final.resolve(message);
         default:
           // Numbers only grow, so that no answer can reach another question.
           if (!(message.id > lastQuestion)) throw new Error('a question out of order');
@@ -176,10 +176,10 @@ export function createConversation(
     get gotSecret() {
       return gotSecret;
     },
-    ended: ended.promise,
+    ended: final.promise,
     fail(message) {
       isOver = true;
-      ended.resolve({ outcome: { status: 'FAILED', message }, faults: [] });
+      final.resolve({ outcome: { status: 'FAILED', message }, faults: [] });
     },
     async close() {
       isOver = true;

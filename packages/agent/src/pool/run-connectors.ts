@@ -17,9 +17,9 @@ import { followSignals } from '../followed-signals.ts';
 import type { RunOptions } from './run-options.ts';
 
 export interface RunConnectors {
-  open(asked: Questions['connector-open']['asked']): Promise<number>;
+  open(request: Questions['connector-open']['asked']): Promise<number>;
   fetch(
-    asked: Questions['connector-page']['asked'],
+    request: Questions['connector-page']['asked'],
     interrupt: AbortSignal,
   ): Promise<Questions['connector-page']['answer']>;
   close(call: number): void;
@@ -52,10 +52,10 @@ export function createRunConnectors(
   }
 
   return {
-    async open({ artifact, path, endpoint: wanted, connection, values }) {
+    async open({ artifact, path, endpoint: expected, connection, values }) {
       const profile = await readProfile(locate(artifact, path), path);
-      const endpoint = profile.endpoints.find(({ id }) => id === wanted);
-      if (endpoint === undefined) throw new ConnectorError(`${path} has no endpoint "${wanted}"`);
+      const endpoint = profile.endpoints.find(({ id }) => id === expected);
+      if (endpoint === undefined) throw new ConnectorError(`${path} has no endpoint "${expected}"`);
       if (calls.size >= openLimit)
         throw new ConnectorError(`the run calls more than ${openLimit} endpoints at the same time`);
       last += 1;

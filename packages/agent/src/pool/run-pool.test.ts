@@ -179,16 +179,16 @@ describe('a process of runs is replaced', () => {
         Start: start('Sql'),
         Sql: { type: 'sql-script', parameters: { sqlScript: 'select 1' } },
       });
-      const asked = Promise.withResolvers<void>();
+      const query = Promise.withResolvers<void>();
       const warehouse = {
         execute: () => {
-          asked.resolve();
+          query.resolve();
           return new Promise<never>(() => undefined);
         },
         queryText: () => new Promise<never>(() => undefined),
       };
       const running = run(slow, { kill: kill.signal, warehouse });
-      await asked.promise;
+      await query.promise;
       const before = pool.listProcesses();
       kill.abort(new Error('cancelled by force'));
       await assert.rejects(running, /cancelled by force/);
@@ -231,13 +231,13 @@ describe('idle processes of runs', () => {
 
   it('get company while none of them ends a run: all slow runs are under way at the same time', async () => {
     await withPool({}, async ({ run, pool }) => {
-      const asked = Promise.withResolvers<void>();
+      const query = Promise.withResolvers<void>();
       const release = Promise.withResolvers<void>();
       let waiting = 0;
       const warehouse = {
         async execute() {
           waiting += 1;
-          if (waiting === 12) asked.resolve();
+          if (waiting === 12) query.resolve();
           await release.promise;
           return { rowCount: 0 };
         },
@@ -248,7 +248,7 @@ describe('idle processes of runs', () => {
         Sql: { type: 'sql-script', parameters: { sqlScript: 'select 1' } },
       });
       const running = Array.from({ length: 12 }, () => run(slow, { warehouse }));
-      await asked.promise;
+      await query.promise;
       assert.ok(pool.listProcesses().length >= 12);
       release.resolve();
       for (const { status } of await Promise.all(running)) assert.equal(status, 'SUCCESS');

@@ -49,7 +49,7 @@ export function createRunScripts(start: StartScript, send: (message: ToScript) =
         job,
         {
           onLine: (stream, line) => send({ type: 'script-line', script: id, stream, line }),
-          answer: (asked) => ask(id, asked),
+          answer: (query) => ask(id, query),
         },
         AbortSignal.any([closing.signal, interrupt]),
       );

@@ -279,16 +279,16 @@ time.sleep(30)
       ],
       { stdio: ['ignore', 'pipe', 'inherit'] },
     );
-    const ended = once(agent, 'close');
+    const exit = once(agent, 'close');
     const [line] = await Promise.race([
       once(agent.stdout, 'data'),
-      ended.then(() => assert.fail('the agent ended by itself; standard error has its reason')),
+      exit.then(() => assert.fail('the agent ended by itself; standard error has its reason')),
     ]);
     const { processes, folder } = JSON.parse(String(line)) as { processes: string[]; folder: string };
     t.after(() => rmSync(folder, { recursive: true }));
     assert.ok(processes.length >= 4 && processes.every(isAlive));
     agent.kill('SIGKILL');
-    await ended;
+    await exit;
     const deadline = performance.now() + 120_000;
     while (processes.some(isAlive) && performance.now() < deadline)
       await new Promise((resolve) => setImmediate(resolve));

@@ -177,8 +177,8 @@ function createTokenSource(options: ControlPlaneOptions) {
     return begun;
   }
 
-  function forget(ended: Promise<string>): void {
-    if (renewal === ended) renewal = undefined;
+  function forget(end: Promise<string>): void {
+    if (renewal === end) renewal = undefined;
   }
 
   return {
@@ -189,13 +189,13 @@ function createTokenSource(options: ControlPlaneOptions) {
       if (current && now() < current.renewAt) return current.token;
       signal.throwIfAborted();
       const renewed = renewOnce();
-      const given = Promise.withResolvers<never>();
+      const input = Promise.withResolvers<never>();
       const giveUp = () => {
         forget(renewed);
-        given.reject(signal.reason);
+        input.reject(signal.reason);
       };
       signal.addEventListener('abort', giveUp, { once: true });
-      return Promise.race([renewed, given.promise]).finally(() =>
+      return Promise.race([renewed, input.promise]).finally(() =>
         signal.removeEventListener('abort', giveUp),
       );
     },

@@ -21,15 +21,15 @@ export interface Credential {
  * Adds faults to `problems`. `fromParent`: the secret may come on standard input instead of from a setting.
  */
 export function readCredential(
-  given: CredentialSettings,
+  input: CredentialSettings,
   problems: string[],
   fromParent: boolean,
 ): Credential {
   const none: Credential = { clientId: '', clientSecret: '' };
-  const file = given.credentialFile || undefined;
-  const secretFile = given.clientSecretFile || undefined;
-  const secret = given.clientSecret || undefined;
-  const clientId = given.clientId ?? '';
+  const file = input.credentialFile || undefined;
+  const secretFile = input.clientSecretFile || undefined;
+  const secret = input.clientSecret || undefined;
+  const clientId = input.clientId ?? '';
   if (file !== undefined && (clientId || secretFile !== undefined || secret !== undefined)) {
     problems.push(
       'HEADGATE_AGENT_CREDENTIAL_FILE is set together with HEADGATE_AGENT_CLIENT_ID or a client secret: set one of them',

@@ -24,9 +24,9 @@ export async function callWithin<T>(
     return await call(bounded.signal);
   } finally {
     release();
-    over.abort(ended);
+    over.abort(outcome);
   }
 }
 
 /** A reason that is made once: making an error for each call takes time. */
-const ended = new Error('the call has ended');
+const outcome = new Error('the call has ended');

@@ -295,8 +295,8 @@ export class Outbox {
     this.#numberRecords(channel);
     while (channel.results.length > 0)
       this.#add(channel, { type: 'tested', results: channel.results.splice(0, resultsPerReport) });
-    const ended = channel.reports.at(-1)?.type;
-    if (channel.ending && ended !== 'completed' && ended !== 'released') {
+    const final = channel.reports.at(-1)?.type;
+    if (channel.ending && final !== 'completed' && final !== 'released') {
       this.#add(channel, limitEnding(withRefusal(channel.ending, channel), channel.mask));
     }
   }

@@ -182,7 +182,7 @@ describe('a session of the agent', () => {
   });
 
   it('kills work that another instance holds, and reports nothing more about it', async () => {
-    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    const { promise: exit, resolve: end } = Promise.withResolvers<void>();
     connect(async (_work, context) => {
       context.reportStarted();
       await killed(context);
@@ -192,7 +192,7 @@ describe('a session of the agent', () => {
     const workId = server.enqueue({ artifactDigest });
     await server.until(() => server.work(workId).reports.includes('started'), 'the start');
     server.takeAway(workId);
-    await ended;
+    await exit;
     const next = server.enqueue({ artifactDigest });
     await server.until(() => server.work(next).state === 'held', 'the next claim');
     assert.deepEqual(server.work(workId).reports, ['started']);
@@ -257,7 +257,7 @@ describe('a session of the agent', () => {
   });
 
   it('does not start work that was killed before the server accepted its start', async () => {
-    const { promise: ended, resolve: end } = Promise.withResolvers<unknown>();
+    const { promise: exit, resolve: end } = Promise.withResolvers<unknown>();
     connect(async (_work, context) => {
       server.loseAnswers.set('/agent/v1/reports', 1_000);
       await context.reportStarted().then(() => end('begun'), end);
@@ -266,7 +266,7 @@ describe('a session of the agent', () => {
     const workId = server.enqueue({ artifactDigest });
     await server.until(() => server.work(workId).reports.includes('started'), 'the start');
     server.takeAway(workId);
-    assert.match(String(await ended), /the run was killed/);
+    assert.match(String(await exit), /the run was killed/);
     server.loseAnswers.clear();
   });
 

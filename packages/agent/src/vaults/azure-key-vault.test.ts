@@ -60,11 +60,11 @@ test('Azure: a deleted secret cannot be read, and its name cannot be used until 
 
 test('Azure: a disabled secret, missing permissions, throttling, errors and timeouts are distinguished', async () => {
   await write('told');
-  const kept = azure.secrets.get('headgate-told');
-  assert.ok(kept);
-  kept.state = 'disabled';
+  const retained = azure.secrets.get('headgate-told');
+  assert.ok(retained);
+  retained.state = 'disabled';
   await assert.rejects(shared.read({ name: 'told' }, signal), requireFault('disabled'));
-  kept.state = 'live';
+  retained.state = 'live';
   for (const [failure, fault, times] of [
     [{ status: 403, code: 'Forbidden', inner: 'ForbiddenByRbac' }, 'denied', 1],
     [{ status: 429, code: 'Throttled' }, 'throttled', 1],

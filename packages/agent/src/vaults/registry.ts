@@ -29,7 +29,7 @@ export interface Vaults {
 export function createVaults(settings: readonly VaultSettings[], folder: string): Vaults {
   const made = settings.map((each) => {
     // The factory is looked up by the kind of the settings, so the types match.
-    const create = factories[each.kind] as (given: VaultSettings, folder: string) => Vault;
+    const create = factories[each.kind] as (input: VaultSettings, folder: string) => Vault;
     return { name: each.name, provider: providerOf[each.kind], vault: create(each, folder) };
   });
   return {

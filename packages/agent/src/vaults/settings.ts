@@ -52,8 +52,8 @@ export function parseVaults(text: string | undefined, secrets: VaultSecrets): Va
   return vaults;
 }
 
-function parseVault(given: unknown, which: string, secrets: VaultSecrets): VaultSettings {
-  const members: Record<string, unknown> = typeof given === 'object' && given !== null ? { ...given } : {};
+function parseVault(input: unknown, which: string, secrets: VaultSecrets): VaultSettings {
+  const members: Record<string, unknown> = typeof input === 'object' && input !== null ? { ...input } : {};
   const text = (member: string, form: RegExp, preset?: string): string => {
     const value = members[member] ?? preset;
     if (typeof value === 'string' && form.test(value)) return value;

@@ -53,8 +53,8 @@ test('the file vault is encrypted, only the owner can read its key, and a wrong 
     assert.ok(!(await readFile(join(folder, file))).includes('canary'), file);
     assert.equal((await stat(join(folder, file))).mode & 0o077, 0, file);
   }
-  const given = new Secret(Buffer.alloc(32, 7).toString('base64'));
-  await assert.rejects(fileVault(name, given).read({ name: 'x' }, signal), requireFault('denied'));
+  const input = new Secret(Buffer.alloc(32, 7).toString('base64'));
+  await assert.rejects(fileVault(name, input).read({ name: 'x' }, signal), requireFault('denied'));
   const path = join(folder, `${name}.vault`);
   const bytes = await readFile(path);
   bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1;

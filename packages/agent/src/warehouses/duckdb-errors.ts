@@ -118,9 +118,9 @@ function explainUnknownFormat(reason: string): string {
   const [, file = ''] = /^Invalid Input Error: Error when sniffing file "([^"]*)"/.exec(reason) ?? [];
   const counts =
     /they contain: (\d+) columns\. It does not match the number of columns found by the sniffer: (\d+)/;
-  const [, given, found] = counts.exec(reason) ?? [];
-  if (given !== undefined && found !== undefined)
-    return `the file "${file}" has ${found} ${found === '1' ? 'column' : 'columns'}, but ${given} are named: name each column of the file in its order, and check the delimiter`;
+  const [, input, found] = counts.exec(reason) ?? [];
+  if (input !== undefined && found !== undefined)
+    return `the file "${file}" has ${found} ${found === '1' ? 'column' : 'columns'}, but ${input} are named: name each column of the file in its order, and check the delimiter`;
   return `the file "${file}" cannot be read as CSV: check the delimiter, the quotes and the number of cells in each line`;
 }
 

@@ -54,7 +54,7 @@ describe('SQL that exceeds DuckDB’s own memory limit', () => {
     await removeTree(root);
   });
 
-  const ended =
+  const outcome =
     /exceeded its limit of 420 MB of memory and was killed, with all statements .*HEADGATE_AGENT_WAREHOUSE_PROCESS_MEMORY_MB/;
 
   it('names the agent’s settings if DuckDB itself limits the query', async () => {
@@ -126,7 +126,7 @@ describe('SQL that exceeds DuckDB’s own memory limit', () => {
       peak = Math.max(peak, peakMegabytes(pid));
     }, 2);
     try {
-      await assert.rejects(warehouse.query(growing, 1), ended);
+      await assert.rejects(warehouse.query(growing, 1), outcome);
     } finally {
       clearInterval(watching);
     }
@@ -142,9 +142,12 @@ describe('SQL that exceeds DuckDB’s own memory limit', () => {
     const between = await watched.connect(watchedPlace);
     await between.execute('begin; delete from kept');
     const endless = busy.execute('select count(*) from range(1000000000) a, range(1000000) b');
-    await Promise.all([assert.rejects(endless, ended), assert.rejects(warehouse.execute(growing), ended)]);
+    await Promise.all([
+      assert.rejects(endless, outcome),
+      assert.rejects(warehouse.execute(growing), outcome),
+    ]);
     // Its transaction is gone: the rest of it must not take effect by itself.
-    await assert.rejects(between.execute('insert into kept values (-1)'), ended);
+    await assert.rejects(between.execute('insert into kept values (-1)'), outcome);
     assert.deepEqual((await between.query('select count(*), min(a) from kept', 1)).rows, [[1000, 0]]);
     await watched.close();
   });

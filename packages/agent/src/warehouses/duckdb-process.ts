@@ -141,9 +141,9 @@ async function open(): Promise<Session> {
 }
 
 /** If it fails, the session must be closed. */
-async function enterScratch(id: number, session: Session, wanted: ScratchRequest): Promise<void> {
+async function enterScratch(id: number, session: Session, expected: ScratchRequest): Promise<void> {
   session.hasScratch = true;
-  const entering = openScratch(session.connection, { name: nameScratch(id), ...wanted });
+  const entering = openScratch(session.connection, { name: nameScratch(id), ...expected });
   session.turn = entering.catch(() => undefined);
   session.rules = { ...session.rules, scratch: await entering };
 }

@@ -40,10 +40,10 @@ await writer.execute("create macro take() as nextval('ticket')");
 const bounds: ReadBounds = { maxRows: 10, maxBytes: 10_000, rules: {} };
 const noLimit = new AbortController().signal;
 
-async function read(sql: string, given = bounds) {
+async function read(sql: string, input = bounds) {
   const connection = await driver.connectReading(testPlace);
   try {
-    return await connection.read(sql, given, noLimit);
+    return await connection.read(sql, input, noLimit);
   } finally {
     await connection.close();
   }
@@ -83,11 +83,11 @@ test('a query that does not stop ends no run, and no other query begins beside i
   t.mock.timers.enable({ apis: ['setTimeout'] });
   for (let reason = 'before it began'; reason.includes('before it began'); ) {
     const late = new AbortController();
-    const asked = reading.read(endless, bounds, late.signal).catch(getReason);
+    const response = reading.read(endless, bounds, late.signal).catch(getReason);
     await setImmediate();
     late.abort();
     t.mock.timers.tick(10_000);
-    reason = String(await asked);
+    reason = String(await response);
     assert.match(reason, /the query did not stop when its time was over|before it began/);
   }
   await reading.close();
@@ -229,11 +229,11 @@ test('a query that takes too long ends, and the reason says how long it may take
     [late.status, late.message],
     ['FAILED', 'the query took longer than 1 s: add a filter or a LIMIT'],
   );
-  const ended = await handler(
+  const outcome = await handler(
     { ...work, payload: { ...payload, sql: "select 'a' || chr(0) as b" } },
     context,
   );
-  assert.deepEqual(ended.queryResult?.rows, [['a\uFFFD']], 'without what the server cannot store');
+  assert.deepEqual(outcome.queryResult?.rows, [['a\uFFFD']], 'without what the server cannot store');
   const other = await handler(
     { ...work, payload: { ...payload, warehouse: { kind: 'snowflake' }, sql } },
     context,

@@ -54,18 +54,18 @@ describe('the DuckDB warehouse', () => {
 
   it('runs in a process with no folders but its own', async () => {
     const place = { ...testPlace, environmentName: 'other' };
-    const given: unknown[] = [];
+    const inputs: unknown[] = [];
     const recording: typeof confinement = {
       ...confinement,
       limitFolders: (rules) => {
-        given.push(rules);
+        inputs.push(rules);
         return confinement.limitFolders(rules);
       },
     };
     const own = createTestDriver(folders, recording);
     await (await own.connect(place)).execute("copy (select 1) to 'a.csv'");
     await own.close();
-    assert.deepEqual(given, [
+    assert.deepEqual(inputs, [
       {
         readable: [folders.projectArtifacts(place.projectId), folders.files(place)],
         writable: [dirname(folders.database(place)), folders.warehouseTemporary(place), folders.files(place)],
@@ -256,11 +256,11 @@ describe('the DuckDB warehouse', () => {
     const other = await driver.connect(testPlace);
     const endless = other.execute('select count(*) from range(1000000000) a, range(1000000) b');
     const queued = other.execute('create table never (a int)');
-    const ended = Promise.all([assert.rejects(endless, /Interrupted/i), assert.rejects(queued, /closed/)]);
+    const end = Promise.all([assert.rejects(endless, /Interrupted/i), assert.rejects(queued, /closed/)]);
     // The first answer shows that the endless statement had time to start.
     await warehouse.query('select 1', 1);
     await other.close();
-    await ended;
+    await end;
     await assert.rejects(other.execute('select 1'), /closed/);
     assert.equal((await warehouse.query('select 2', 1)).rows[0]?.[0], 2);
   });
@@ -312,10 +312,10 @@ describe('the DuckDB warehouse', () => {
       temporaryMegabytes: 64,
     };
     const database = new DatabaseProcess(settings, { confinement, processMegabytes: 1_024, concurrency: 4 });
-    const asked = database.ask({ type: 'open', connection: 1 });
+    const response = database.ask({ type: 'open', connection: 1 });
     database.kill('another run’s cancelled statement did not stop; start the run again');
     return assert.rejects(
-      asked,
+      response,
       /^Error: another run’s cancelled statement did not stop; start the run again$/,
     );
   });

@@ -123,7 +123,7 @@ class EnvironmentDatabase {
     return {
       execute: async (sql, _session, limit) =>
         (await ask({ type: 'execute', sql }, limit)) as { rowCount: number },
-      query: async (...asked) => JSON.parse(await queryText(...asked)),
+      query: async (...requests) => JSON.parse(await queryText(...requests)),
       queryText,
       read: async (sql, bounds, limit) => (await ask({ type: 'read', sql, bounds }, limit)) as ReadRows,
       close: () => {

@@ -85,9 +85,9 @@ describe('operands of different types', () => {
       "select to_timestamp_tz('2024-01-02 03:04:05-03:30', 'YYYY-MM-DD HH24:MI:SSTZH:TZM')",
     ])
       await assert.rejects(sql.rows(script), lost, script);
-    const kept =
+    const retained =
       "select '2024-01-02 03:04:05 +00:00'::timestamp_tz::varchar, to_timestamp_tz('2024-01-02 03:04:05')::varchar, '2024-01-02 03:04:05 -03:30'::timestamp_ltz::varchar, '2024-01-02 03:04:05 -03:30'::timestamp_ntz::varchar";
-    assert.deepEqual(await sql.rows(kept), [
+    assert.deepEqual(await sql.rows(retained), [
       [
         '2024-01-02 03:04:05.000 +0000',
         '2024-01-02 03:04:05.000 +0000',

@@ -22,9 +22,9 @@ function findFaults(
   input: object,
   files: Record<string, string> = { 'connector-profile:flex-shop.json': profile },
 ) {
-  const given = { profile: 'flex-shop', endpoint: 'Orders', loadSelectedData: 'Yes', ...input };
+  const value = { profile: 'flex-shop', endpoint: 'Orders', loadSelectedData: 'Yes', ...input };
   const parameters = {
-    'api-extract-input-v2': given,
+    'api-extract-input-v2': value,
     'snowflake-output-connector-v0': { tableName: 't', createTableMode: 'APPEND' },
   };
   const load = { type: 'modular-api-extract-input-v2', parameters };
@@ -82,9 +82,9 @@ for (const [what, input, expected] of faults)
   });
 
 test('a misspelled place of the connection, and one that is no map, is an error', () => {
-  const given = { token: 'shop-token' };
+  const value = { token: 'shop-token' };
   for (const [connectionRef, expected] of [
-    [{ override: given }, /"connectionRef" has "override".*did you mean "overrides"\?/],
+    [{ override: value }, /"connectionRef" has "override".*did you mean "overrides"\?/],
     [{ overrides: 'shop-token' }, /"overrides" must be a map/],
     ['shop', /"connectionRef" must be a map/],
   ] as const) {

@@ -43,12 +43,12 @@ export function outlineProfile({ name, endpoints }: ConnectorProfile): ProfileOu
 /** The endpoint that a component names: by its name, by its id, or by its name in another case. */
 export function findNamedEndpoint<Endpoint extends Pick<ConnectorEndpoint, 'id' | 'name'>>(
   endpoints: readonly Endpoint[],
-  wanted: string,
+  expected: string,
 ): Endpoint | undefined {
-  const lower = wanted.toLowerCase();
+  const lower = expected.toLowerCase();
   return (
-    endpoints.find(({ name }) => name === wanted) ??
-    endpoints.find(({ id }) => id === wanted) ??
+    endpoints.find(({ name }) => name === expected) ??
+    endpoints.find(({ id }) => id === expected) ??
     endpoints.find(({ name }) => name.toLowerCase() === lower)
   );
 }
@@ -56,14 +56,15 @@ export function findNamedEndpoint<Endpoint extends Pick<ConnectorEndpoint, 'id' 
 const isOpen = (text: string) => text === '' || text.includes('${');
 
 /** Undefined if it is not in the version, or only the run knows it. */
-function findProfile({ files, profiles }: KnownProfiles, wanted: string): ProfileOutline | undefined {
-  const path = connectorProfilePath(wanted);
+function findProfile({ files, profiles }: KnownProfiles, expected: string): ProfileOutline | undefined {
+  const path = connectorProfilePath(expected);
   if (files.has(path)) return profiles?.get(path);
-  return [...(profiles?.values() ?? [])].find(({ name }) => name === wanted);
+  return [...(profiles?.values() ?? [])].find(({ name }) => name === expected);
 }
 
-function isMissing(known: KnownProfiles, wanted: string): boolean {
-  if (known.files.has(connectorProfilePath(wanted)) || findProfile(known, wanted) !== undefined) return false;
+function isMissing(known: KnownProfiles, expected: string): boolean {
+  if (known.files.has(connectorProfilePath(expected)) || findProfile(known, expected) !== undefined)
+    return false;
   // One that was not read may have this name inside.
   return [...known.files].every(
     (path) => connectorProfileName(path) === undefined || known.profiles?.has(path) === true,
@@ -88,22 +89,22 @@ export function listEndpointFaults(
   title: string,
   suggest: Suggestions,
 ): EndpointFault[] {
-  const { profile: wanted, endpoint: name, connection } = question;
-  if (isOpen(wanted)) return [];
-  if (isMissing(known, wanted)) {
+  const { profile: expected, endpoint: name, connection } = question;
+  if (isOpen(expected)) return [];
+  if (isMissing(known, expected)) {
     const names = () => [...known.files].flatMap((path) => connectorProfileName(path) ?? []);
-    const publish = `publish it as ${connectorProfilePath(wanted)}`;
-    const remedy = suggest(wanted, names, [publish, ...listNames(names())].join(', or '));
-    const message = `the connector profile "${wanted}" is not in ${title}: ${remedy}`;
+    const publish = `publish it as ${connectorProfilePath(expected)}`;
+    const remedy = suggest(expected, names, [publish, ...listNames(names())].join(', or '));
+    const message = `the connector profile "${expected}" is not in ${title}: ${remedy}`;
     return [{ code: 'missing-connector-profile', message }];
   }
-  const profile = findProfile(known, wanted);
+  const profile = findProfile(known, expected);
   if (profile === undefined || isOpen(name)) return [];
   const endpoint = findNamedEndpoint(profile.endpoints, name);
   if (endpoint !== undefined) return listConnectionFaults(connection, endpoint);
   const names = () => profile.endpoints.map((each) => each.name);
   const remedy = suggest(name, names, listNames(names())[0] ?? 'it has none');
-  const message = `the connector profile "${wanted}" has no endpoint "${name}": ${remedy}`;
+  const message = `the connector profile "${expected}" has no endpoint "${name}": ${remedy}`;
   return [{ code: 'missing-connector-endpoint', message }];
 }
 

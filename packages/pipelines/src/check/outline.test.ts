@@ -69,8 +69,8 @@ describe('the outline of a pipeline file', () => {
   });
 
   it('is plain data that survives JSON', () => {
-    const kept = JSON.parse(JSON.stringify(outlines(project))) as PipelineOutline[];
-    assert.deepEqual(kept, outlines(project));
+    const retained = JSON.parse(JSON.stringify(outlines(project))) as PipelineOutline[];
+    assert.deepEqual(retained, outlines(project));
   });
 
   it('asks for variables that the project may declare', () => {

@@ -167,30 +167,30 @@ export function measureNote(note: Note): number {
 /** No file or variable has a longer name, so cutting it cannot make it match one. */
 const cutName = (name: string) => name.slice(0, referenceLimit + 1);
 
-function cutNames(asked: Asked): Asked {
-  switch (asked.asks) {
+function cutNames(request: Asked): Asked {
+  switch (request.asks) {
     case 'variable':
     case 'secret':
-      return { asks: asked.asks, name: cutName(asked.name) };
+      return { asks: request.asks, name: cutName(request.name) };
     case 'file':
-      return { asks: 'file', path: cutName(asked.path) };
+      return { asks: 'file', path: cutName(request.path) };
     case 'endpoint':
       return {
         asks: 'endpoint',
-        profile: cutName(asked.profile),
-        endpoint: cutName(asked.endpoint),
-        connection: asked.connection,
+        profile: cutName(request.profile),
+        endpoint: cutName(request.endpoint),
+        connection: request.connection,
       };
     case 'call':
       return {
         asks: 'call',
-        path: cutName(asked.path),
-        ...(asked.orPath === undefined ? {} : { orPath: cutName(asked.orPath) }),
-        sets: asked.sets.map(cutArgument),
-        certain: asked.certain,
+        path: cutName(request.path),
+        ...(request.orPath === undefined ? {} : { orPath: cutName(request.orPath) }),
+        sets: request.sets.map(cutArgument),
+        certain: request.certain,
       };
     case 'shared-call': {
-      const { asks, use, pipelineName, sets, certain } = asked;
+      const { asks, use, pipelineName, sets, certain } = request;
       const named = pipelineName === undefined ? {} : { pipelineName: cutName(pipelineName) };
       return { asks, use, ...named, sets: sets.map(cutArgument), certain };
     }

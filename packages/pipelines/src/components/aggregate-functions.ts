@@ -67,8 +67,8 @@ export function renderAggregate(word: string, column: string, dialect: Dialect, 
 }
 
 export function findFunction<T>(word: string, known: Readonly<Record<string, T>>, what: string): T {
-  const wanted = toWords(word);
-  const found = Object.hasOwn(known, wanted) ? known[wanted] : undefined;
+  const expected = toWords(word);
+  const found = Object.hasOwn(known, expected) ? known[expected] : undefined;
   if (found === undefined)
     throw new ParameterError(`"${word}" is not ${what}: use one of ${Object.keys(known).join(', ')}`);
   return found;

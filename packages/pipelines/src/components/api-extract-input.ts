@@ -84,37 +84,37 @@ parameters:
     tableName: orders
     createTableMode: TRUNCATE_AND_INSERT`,
   plan({ parameters }) {
-    const given = readInner(parameters, input, inputParameters);
+    const value = readInner(parameters, input, inputParameters);
     const target = readInner(parameters, output, outputParameters);
     const load: EndpointLoad = {
       ...plainLoad,
       target: readTableReference(target, 'tableName'),
       mode: readMode(target, 'createTableMode', 'fail-if-exists'),
       primaryKeys: target.names('primaryKeys'),
-      wholePages: !given.yes('loadSelectedData', false),
-      schemaChange: readSchemaChange(given),
-      childTables: readChildTables(given),
+      wholePages: !value.yes('loadSelectedData', false),
+      schemaChange: readSchemaChange(value),
+      childTables: readChildTables(value),
       incremental: readIncremental(parameters),
-      isVerbose: readIsVerbose(given),
+      isVerbose: readIsVerbose(value),
     };
     requireConsistent(load);
-    return { action: 'load-endpoint', source: readSource(given), load };
+    return { action: 'load-endpoint', source: readSource(value), load };
   },
 };
 
-function readSource(given: Parameters): EndpointSource {
-  const body = given.optionalText('postBody');
+function readSource(value: Parameters): EndpointSource {
+  const body = value.optionalText('postBody');
   return {
-    profile: given.text('profile'),
-    endpoint: given.text('endpoint'),
-    connection: readConnection(given),
+    profile: value.text('profile'),
+    endpoint: value.text('endpoint'),
+    connection: readConnection(value),
     values: {
       ...noValues,
-      uri: readPairs(given, 'uriParams'),
-      query: readPairs(given, 'queryParams'),
-      headers: readPairs(given, 'headerParams'),
+      uri: readPairs(value, 'uriParams'),
+      query: readPairs(value, 'queryParams'),
+      headers: readPairs(value, 'headerParams'),
       ...(body === undefined ? {} : { body }),
     },
-    rowsPerPage: readPositive(given, 'pageLimit'),
+    rowsPerPage: readPositive(value, 'pageLimit'),
   };
 }

@@ -10,17 +10,17 @@ export function checkRowCount(
   parameters: Parameters,
   dialect: Dialect,
 ): AssertionCheck[] {
-  const wanted = readWantedCount(parameters);
-  if (wanted === undefined) return [];
+  const target = readWantedCount(parameters);
+  if (target === undefined) return [];
   return [
     {
       query: `SELECT count(*) FROM ${dialect.table(reference)}`,
       counts: true,
       verify(rows) {
         const actual = Number(rows[0]?.[0]);
-        if (wanted.holds(actual)) return undefined;
-        const message = `the table "${reference.table}" has ${actual} rows, expected: ${wanted.words}`;
-        return { message, expected: `${wanted.words} rows`, actual: `${actual} rows` };
+        if (target.holds(actual)) return undefined;
+        const message = `the table "${reference.table}" has ${actual} rows, expected: ${target.words}`;
+        return { message, expected: `${target.words} rows`, actual: `${actual} rows` };
       },
     },
   ];
@@ -33,10 +33,10 @@ interface WantedCount {
 
 function readWantedCount(parameters: Parameters): WantedCount | undefined {
   const comparison = parameters.optionalText('rowCountComparisonType');
-  const given = ['rowCountValue', 'rowCountLowerValue', 'rowCountUpperValue'].map(parameters.optionalText);
-  if (given.every((value) => value === undefined)) return undefined;
+  const inputs = ['rowCountValue', 'rowCountLowerValue', 'rowCountUpperValue'].map(parameters.optionalText);
+  if (inputs.every((value) => value === undefined)) return undefined;
   if (comparison === undefined) {
-    const [value] = given.filter((each) => each !== undefined);
+    const [value] = inputs.filter((each) => each !== undefined);
     throw new ParameterError(
       `"rowCountValue" is ${value}, but "rowCountComparisonType" is missing: give a comparator, such as Equal To`,
     );

@@ -145,10 +145,10 @@ function describeColumnProblem(
   const name = readCellText(column, 0);
   const found = actual.find((each) => isSameName(each.name, name));
   if (found === undefined) return [`there is no column "${name}"`];
-  const wanted = readExpectedType(column, dialect);
-  if (wanted === undefined) return [];
-  const same = wanted.replaceAll(' ', '') === found.type.replaceAll(' ', '');
-  return same ? [] : [`the column "${name}" is ${found.type}, not ${wanted} as expected`];
+  const target = readExpectedType(column, dialect);
+  if (target === undefined) return [];
+  const same = target.replaceAll(' ', '') === found.type.replaceAll(' ', '');
+  return same ? [] : [`the column "${name}" is ${found.type}, not ${target} as expected`];
 }
 
 function readExpectedType(column: readonly Resolved[], dialect: Dialect): string | undefined {

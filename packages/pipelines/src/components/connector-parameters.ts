@@ -54,10 +54,10 @@ export function readPairs(parameters: Parameters, name: string): [string, string
 }
 
 /** `{name, value}`. */
-function readNamed(given: Resolved, name: string): [string, string] {
-  if (!isResolvedMap(given) || !('name' in given) || !('value' in given))
+function readNamed(input: Resolved, name: string): [string, string] {
+  if (!isResolvedMap(input) || !('name' in input) || !('value' in input))
     throw new ParameterError(`"${name}" must be a list of {name, value}, or of rows of name and value`);
-  return [readCellText([given.name ?? null], 0), readCellText([given.value ?? null], 0)];
+  return [readCellText([input.name ?? null], 0), readCellText([input.value ?? null], 0)];
 }
 
 /** The parameters inside a map. A misspelled one would have no effect, so it is an error. @throws ParameterError */
@@ -126,7 +126,7 @@ export const plainLoad: Omit<EndpointLoad, 'target' | 'mode'> = {
 };
 
 /** Whether each page is a line of the run's log. */
-export function readIsVerbose(given: Parameters): boolean {
+export function readIsVerbose(input: Parameters): boolean {
   const levels = {
     ERROR: false,
     WARN: false,
@@ -136,7 +136,7 @@ export function readIsVerbose(given: Parameters): boolean {
     DEBUG: true,
     TRACE: true,
   };
-  return given.choice('logLevel', levels, false);
+  return input.choice('logLevel', levels, false);
 }
 
 /** @throws ParameterError if it is not positive */

@@ -106,15 +106,15 @@ function readSearch(parameters: Parameters): FileSearch {
 /** `[variable, attribute]`. */
 function readAttributes(parameters: Parameters) {
   const mapping = parameters.rows('variables', 2).map((row) => {
-    const [variable, wanted] = [readCellText(row, 0), readCellText(row, 1)];
+    const [variable, expected] = [readCellText(row, 0), readCellText(row, 1)];
     const words = Object.keys(attributes);
     const find = (name: string) => words.find((each) => normalize(each) === normalize(name));
-    const word = find(wanted);
+    const word = find(expected);
     if (word === undefined)
       throw new ParameterError(
         find(variable) === undefined
-          ? `"variables" names the attribute "${wanted}", which a file does not have: use one of ${words.join(', ')}`
-          : `"variables" has the row [${variable}, ${wanted}]: write the variable first, [${wanted}, ${variable}]`,
+          ? `"variables" names the attribute "${expected}", which a file does not have: use one of ${words.join(', ')}`
+          : `"variables" has the row [${variable}, ${expected}]: write the variable first, [${expected}, ${variable}]`,
       );
     return [attributes[word] as (file: FoundFile) => string, variable] as const;
   });

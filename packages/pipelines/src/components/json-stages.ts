@@ -38,9 +38,9 @@ export function createJsonStages(source: Source, dialect: Dialect): JsonStages {
     unnest(json, isOuter, filter) {
       const [list, element] = [hide('list'), hide('element')];
       const elements = renderElements(json);
-      const given =
+      const input =
         filter === undefined ? elements : `CASE json_type(${json}) WHEN '${filter}' THEN ${elements} END`;
-      stages.push(`SELECT *, ${given} AS ${list} FROM `);
+      stages.push(`SELECT *, ${input} AS ${list} FROM `);
       const each = isOuter ? `CASE WHEN len(${list}) > 0 THEN ${list} ELSE [NULL::JSON] END` : list;
       stages.push(`SELECT *, unnest(${each}) AS ${element} FROM `);
       return element;
@@ -51,12 +51,12 @@ export function createJsonStages(source: Source, dialect: Dialect): JsonStages {
       const list = columns.map(({ name, sql }) => `${sql} AS ${dialect.name(name)}`);
       const names = columns.map(({ name }) => name);
       const isReplaced = (column: string) => names.some((each) => isSameName(each, column));
-      const kept = source.columns?.filter((column) => !isReplaced(column));
+      const retained = source.columns?.filter((column) => !isReplaced(column));
       const from = `(SELECT * FROM ${inner}) AS ${rows}`;
       if (!include) return { select: `SELECT ${list.join(', ')}\nFROM ${from}`, columns: names };
-      if (kept !== undefined) {
-        const all = [...kept.map(dialect.name), ...list];
-        return { select: `SELECT ${all.join(', ')}\nFROM ${from}`, columns: [...kept, ...names] };
+      if (retained !== undefined) {
+        const all = [...retained.map(dialect.name), ...list];
+        return { select: `SELECT ${all.join(', ')}\nFROM ${from}`, columns: [...retained, ...names] };
       }
       const select = renderColumnsExcept(rows, [...hidden, ...names], list, '', dialect);
       return {

@@ -186,13 +186,13 @@ function renderProjection(level: Projection, dialect: Dialect): Relation {
         : renderColumnsExcept(base.name, names, list, condition, dialect);
     return { select: text, columns: undefined, projection: level };
   }
-  const kept = isWholeBase(level)
+  const retained = isWholeBase(level)
     ? ['*']
     : level.kept.map(({ column, as }) =>
         column === as ? dialect.name(column) : `${dialect.name(column)} AS ${dialect.name(as)}`,
       );
   return {
-    select: `SELECT ${[...kept, ...list].join(', ')}\nFROM ${base.name}${condition}`,
+    select: `SELECT ${[...retained, ...list].join(', ')}\nFROM ${base.name}${condition}`,
     columns: [...level.kept.map(({ as }) => as), ...computed.map(({ name }) => name)],
     projection: level,
   };
@@ -221,6 +221,6 @@ export function renderColumnsExcept(
   dialect: Dialect,
 ): string {
   const hidden = dialect.name(placeholder);
-  const kept = [dialect.columnsExcept(except), ...list].join(', ');
-  return `SELECT * EXCLUDE (${hidden}) FROM (\nSELECT ${kept}\nFROM (SELECT *, NULL AS ${hidden} FROM ${from}) AS ${from}${rest}\n)`;
+  const retained = [dialect.columnsExcept(except), ...list].join(', ');
+  return `SELECT * EXCLUDE (${hidden}) FROM (\nSELECT ${retained}\nFROM (SELECT *, NULL AS ${hidden} FROM ${from}) AS ${from}${rest}\n)`;
 }

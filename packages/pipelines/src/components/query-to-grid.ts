@@ -65,15 +65,15 @@ function selectRows(
 /** The position of a grid's column, in any case. @throws VariableError if there is none */
 export function findGridColumn(
   { name, columns }: Pick<Grid, 'columns'> & { name: string },
-  wanted: string,
+  expected: string,
 ): number {
   if (columns.length === 0)
-    throw new ParameterError(`the grid variable "${name}" declares no columns: add the column "${wanted}"`);
-  const exact = columns.findIndex((column) => column.name === wanted);
+    throw new ParameterError(`the grid variable "${name}" declares no columns: add the column "${expected}"`);
+  const exact = columns.findIndex((column) => column.name === expected);
   if (exact >= 0) return exact;
   // A warehouse may return its columns in upper case.
-  const found = columns.findIndex((column) => column.name.toLowerCase() === wanted.toLowerCase());
+  const found = columns.findIndex((column) => column.name.toLowerCase() === expected.toLowerCase());
   if (found >= 0) return found;
   const names = columns.map((column) => column.name).join(', ');
-  throw new VariableError(`the grid variable "${name}" has no column "${wanted}": use one of ${names}`);
+  throw new VariableError(`the grid variable "${name}" has no column "${expected}": use one of ${names}`);
 }

@@ -29,10 +29,11 @@ parameters:
   sources: [2, Number.POSITIVE_INFINITY],
   plan({ parameters, dialect, sources }) {
     parameters.yes('castTypes', false);
-    const wanted = parameters.optionalText('primaryTable');
-    const primary = wanted === undefined ? sources[0] : sources.find(({ component }) => component === wanted);
+    const expected = parameters.optionalText('primaryTable');
+    const primary =
+      expected === undefined ? sources[0] : sources.find(({ component }) => component === expected);
     if (primary === undefined)
-      throw new ParameterError(`"primaryTable" is "${wanted}", which is not a source: name a source`);
+      throw new ParameterError(`"primaryTable" is "${expected}", which is not a source: name a source`);
     const others = sources.filter((source) => source !== primary);
     return combine([primary, ...others], 'EXCEPT', dialect);
   },

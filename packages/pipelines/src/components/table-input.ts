@@ -40,10 +40,10 @@ parameters:
 /** Rows of an earlier time cannot be had, and the rows of now would be wrong. */
 function refuseHistory(parameters: Parameters): void {
   for (const name of Object.keys(historyParameters)) {
-    const given = parameters.optionalText(name)?.trim() ?? '';
-    if (['', 'none'].includes(given.toLowerCase())) continue;
+    const input = parameters.optionalText(name)?.trim() ?? '';
+    if (['', 'none'].includes(input.toLowerCase())) continue;
     throw new ParameterError(
-      `"${name}" is "${given}", but the warehouse keeps no earlier state of a table: leave it empty`,
+      `"${name}" is "${input}", but the warehouse keeps no earlier state of a table: leave it empty`,
     );
   }
 }

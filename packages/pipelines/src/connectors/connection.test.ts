@@ -53,12 +53,12 @@ test('each type of authentication takes its properties; secrets are names of ref
 test('a misspelled property is refused with the nearest name, also if another one would do', () => {
   const keys = { type: 'API_KEY', parameters: [{ name: 'X-Api-Key', addTo: 'HEADER' }] };
   const endpoint = readEndpoint({ auth: 'BEARER', authenticationOptions: [{ type: 'BEARER' }, keys] });
-  for (const [given, nearest] of [
+  for (const [input, nearest] of [
     [{ authTyp: 'API_KEY', token: 't' }, 'authType'],
     [{ tokne: 't' }, 'token'],
     [{ authType: 'API_KEY', XApiKy: 't' }, 'X-Api-Key'],
   ] as const)
-    assert.throws(() => chooseAuthentication(endpoint, given), new RegExp(`did you mean "${nearest}"`));
+    assert.throws(() => chooseAuthentication(endpoint, input), new RegExp(`did you mean "${nearest}"`));
   // Another spelling of the same, what is empty, and what another endpoint may use.
   const others = { Token: 't', tokens: '', region: 'eu' };
   assert.equal(chooseAuthentication(endpoint, others).type, 'BEARER');

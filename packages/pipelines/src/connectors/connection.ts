@@ -75,14 +75,14 @@ function requireKnownProperties(
   );
 }
 
-function chooseOption(endpoint: AuthenticatedEndpoint, wanted: AuthenticationType): AuthenticationOption {
+function chooseOption(endpoint: AuthenticatedEndpoint, expected: AuthenticationType): AuthenticationOption {
   // Sending no secret is always allowed.
-  if (wanted === 'NONE') return { type: 'NONE' };
-  const option = endpoint.authenticationOptions.find(({ type }) => type === wanted);
+  if (expected === 'NONE') return { type: 'NONE' };
+  const option = endpoint.authenticationOptions.find(({ type }) => type === expected);
   if (option !== undefined) return option;
   const known = endpoint.authenticationOptions.map(({ type }) => type).join(', ');
   throw new ConnectorError(
-    `the endpoint "${shorten(endpoint.name)}" does not authenticate by ${wanted}: its profile has ${known}`,
+    `the endpoint "${shorten(endpoint.name)}" does not authenticate by ${expected}: its profile has ${known}`,
   );
 }
 
@@ -157,17 +157,17 @@ function readOAuthName(
   overrides: JsonMap,
   endpoint: AuthenticatedEndpoint,
 ): string {
-  const wanted = findProperty(overrides, connectionProperties.oauth);
-  if (wanted === undefined) {
+  const expected = findProperty(overrides, connectionProperties.oauth);
+  if (expected === undefined) {
     const [usual] = names;
     if (usual !== undefined) return usual;
     throw new ConnectorError(
       `neither the profile nor the connection names the OAuth configuration of the endpoint "${shorten(endpoint.name)}": set "oauth" in the connection`,
     );
   }
-  if (typeof wanted !== 'string') throw new ConnectorError('"oauth" of the connection must be a name');
-  if (names.length === 0 || names.includes(wanted)) return wanted;
+  if (typeof expected !== 'string') throw new ConnectorError('"oauth" of the connection must be a name');
+  if (names.length === 0 || names.includes(expected)) return expected;
   throw new ConnectorError(
-    `the endpoint "${shorten(endpoint.name)}" has no OAuth configuration "${shorten(wanted)}": its profile has ${names.map((name) => `"${shorten(name)}"`).join(', ')}`,
+    `the endpoint "${shorten(endpoint.name)}" has no OAuth configuration "${shorten(expected)}": its profile has ${names.map((name) => `"${shorten(name)}"`).join(', ')}`,
   );
 }

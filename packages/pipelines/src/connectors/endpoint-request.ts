@@ -77,10 +77,10 @@ function requirePlaces({ url }: ConnectorEndpoint, values: EndpointValues): void
 /** The profile's values, and those of the pipeline, which replace them. */
 function mergeValues(
   declared: readonly ConnectorParameter[],
-  given: readonly (readonly [string, string])[],
+  inputs: readonly (readonly [string, string])[],
   what: string,
 ): [string, string][] {
-  const names = new Set(given.map(([name]) => name));
+  const names = new Set(inputs.map(([name]) => name));
   const missing = declared.find(
     ({ name, value, required }) => required && value === undefined && !names.has(name),
   );
@@ -90,19 +90,19 @@ function mergeValues(
     ...declared.flatMap(({ name, value }): [string, string][] =>
       value === undefined || names.has(name) ? [] : [[name, value]],
     ),
-    ...given.map(([name, value]): [string, string] => [name, value]),
+    ...inputs.map(([name, value]): [string, string] => [name, value]),
   ];
 }
 
 function mergeHeaders(
   declared: readonly ConnectorParameter[],
-  given: readonly (readonly [string, string])[],
+  inputs: readonly (readonly [string, string])[],
   page: Omit<PageRequest, 'number'>,
 ): [string, string][] {
   const lower = (headers: readonly (readonly [string, string])[]) =>
     headers.map(([name, value]): [string, string] => [name.toLowerCase(), value]);
   const declaredLower = declared.map((each) => ({ ...each, name: each.name.toLowerCase() }));
-  const headers = new Map(mergeValues(declaredLower, lower(given), 'header'));
+  const headers = new Map(mergeValues(declaredLower, lower(inputs), 'header'));
   for (const { at, value } of page.parameters)
     if (at.in === 'header') headers.set(at.name.toLowerCase(), String(value));
   for (const [name, value] of headers) {

@@ -4,12 +4,12 @@ const lengthLimit = 65_536;
 const target = /<([^<>]*)>/g;
 
 /** The target of the first link with the relation. */
-export function findLink(header: string, wanted: string): string | undefined {
+export function findLink(header: string, expected: string): string | undefined {
   const text = header.slice(0, lengthLimit);
   target.lastIndex = 0;
   for (let link = target.exec(text); link !== null; link = target.exec(text)) {
     const { relations, end } = readRelations(text, target.lastIndex);
-    if (relations.includes(wanted.toLowerCase())) return link[1];
+    if (relations.includes(expected.toLowerCase())) return link[1];
     target.lastIndex = end;
   }
   return undefined;

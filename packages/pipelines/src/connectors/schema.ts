@@ -160,11 +160,11 @@ export function listColumns(rowSchema: JsonSchema): ConnectorColumn[] {
 }
 
 function chooseColumnType(types: readonly string[]): ConnectorColumnType {
-  const given = types.filter((type) => type !== 'null');
-  const [only] = given;
-  if (given.includes('object') || given.includes('array')) return 'json';
-  if (given.length === 1 && only !== undefined) return typeOfWord[only] ?? 'text';
-  if (given.length === 2 && given.every((type) => type === 'integer' || type === 'number')) return 'number';
+  const inputs = types.filter((type) => type !== 'null');
+  const [only] = inputs;
+  if (inputs.includes('object') || inputs.includes('array')) return 'json';
+  if (inputs.length === 1 && only !== undefined) return typeOfWord[only] ?? 'text';
+  if (inputs.length === 2 && inputs.every((type) => type === 'integer' || type === 'number')) return 'number';
   return 'text';
 }
 

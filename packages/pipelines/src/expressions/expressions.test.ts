@@ -86,12 +86,12 @@ describe('expressions in texts', () => {
 });
 
 describe('secret("name")', () => {
-  const kept: Record<string, string> = { lake: 'it\'s "of" the lake', other: 'of the other' };
+  const retained: Record<string, string> = { lake: 'it\'s "of" the lake', other: 'of the other' };
   let read: string[] = [];
   const withSecrets = createExpressionEngine(undefined, {
     async read(name) {
       read.push(name);
-      return kept[name] ?? Promise.reject(new Error(`there is no ${name}`));
+      return retained[name] ?? Promise.reject(new Error(`there is no ${name}`));
     },
     conceal: (message) => message.replaceAll(/lake/g, '***'),
   });
@@ -101,7 +101,7 @@ describe('secret("name")', () => {
   };
 
   it('is replaced by the value as a whole, in a text and in an expression', async () => {
-    assert.equal(await come('${secret("lake")}'), kept.lake);
+    assert.equal(await come('${secret("lake")}'), retained.lake);
     assert.equal(await come("k=${secret('other')}; ${name}"), 'k=of the other; ann');
     assert.equal(await come('${secret(`other`).length + n}'), 14);
     assert.equal(await come('${[secret("lake"), secret("other")].length}'), 2);
@@ -115,7 +115,7 @@ describe('secret("name")', () => {
     assert.deepEqual(read, []);
     assert.equal(
       await come('${(() => { try { return secret("other"); } catch { return 0; } })()}'),
-      kept.other,
+      retained.other,
     );
   });
 

@@ -74,7 +74,7 @@ export interface QuickJsLender {
 
 /** For a process that does one run after the other. */
 export function createQuickJsLender(): QuickJsLender {
-  let kept: Memory | undefined;
+  let retained: Memory | undefined;
   let isLent = false;
   let round = 0;
   return {
@@ -83,12 +83,12 @@ export function createQuickJsLender(): QuickJsLender {
       const isUsable = () => mine === round;
       if (isLent) return { ...(await createQuickJs()), isUsable };
       isLent = true;
-      kept ??= new webAssembly.Memory(pages);
-      return { ...(await createIn(kept)), isUsable };
+      retained ??= new webAssembly.Memory(pages);
+      return { ...(await createIn(retained)), isUsable };
     },
     wipe() {
       round += 1;
-      if (isLent && kept !== undefined && !wipe(kept)) kept = undefined;
+      if (isLent && retained !== undefined && !wipe(retained)) retained = undefined;
       isLent = false;
     },
   };

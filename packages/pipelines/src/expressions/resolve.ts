@@ -179,17 +179,17 @@ export async function readWithDefaults<T>(
   const { scope } = evaluation;
   const resolved = new Map<string, Variable>();
   for (;;) {
-    let wanted: Variable | undefined;
+    let expected: Variable | undefined;
     const get = (name: string) => {
       const variable = scope.get(name);
       if (variable?.template === undefined) return variable;
       const found = resolved.get(name);
       if (found !== undefined) return found;
-      wanted ??= variable;
+      expected ??= variable;
       throw new WantedDefault();
     };
     const attempt = tryRead(() => read({ ...scope, get }));
-    if (wanted !== undefined) resolved.set(wanted.name, await resolveDefault(wanted, evaluation));
+    if (expected !== undefined) resolved.set(expected.name, await resolveDefault(expected, evaluation));
     else if ('error' in attempt) throw attempt.error;
     else return attempt.value;
   }

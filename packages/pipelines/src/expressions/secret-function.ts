@@ -34,9 +34,9 @@ export async function readWanted(secrets: Secrets, source: SecretSource): Promis
 /** Must run before the variables are defined: a variable of the same name replaces the function. */
 export function defineSecret(context: QuickJSContext, secrets: Secrets): void {
   const refuse = (message: string) => ({ error: context.newError({ name: secretError, message }) });
-  const secret = context.newFunction('secret', (given) => {
+  const secret = context.newFunction('secret', (input) => {
     const name =
-      given !== undefined && context.typeof(given) === 'string' ? context.getString(given) : undefined;
+      input !== undefined && context.typeof(input) === 'string' ? context.getString(input) : undefined;
     if (name === undefined || !secrets.names.includes(name)) return refuse(computedName);
     const value = secrets.values.get(name);
     if (value !== undefined) return context.newString(value);

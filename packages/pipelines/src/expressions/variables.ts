@@ -82,13 +82,13 @@ function branchCells(cells: Cells): Cells {
 
 function createScopeOfCells(project: Cells, own: Cells): VariableScope {
   const find = (name: string) => own.get(name) ?? project.get(name);
-  const findCell = (name: string, wanted: 'scalar' | 'grid'): Cell => {
+  const findCell = (name: string, expected: 'scalar' | 'grid'): Cell => {
     const cell = find(name);
     if (cell === undefined) throw new VariableError(describeMissingVariable(name));
     const { type } = cell.variable;
-    if ((type === 'GRID') !== (wanted === 'grid')) {
+    if ((type === 'GRID') !== (expected === 'grid')) {
       throw new VariableError(
-        `the variable "${name}" is ${type}, but a ${wanted} variable is needed here: name another variable`,
+        `the variable "${name}" is ${type}, but a ${expected} variable is needed here: name another variable`,
       );
     }
     return cell;
@@ -190,9 +190,9 @@ export function createProjectVariable(variable: {
 }): Variable {
   const { name, type, behaviour, value, supportsDoubleResolution } = variable;
   const grid = type === 'GRID' ? ((value ?? { columns: [], rows: [] }) as ProjectGrid) : undefined;
-  const given = (grid?.rows ?? value ?? '') as Plain;
+  const input = (grid?.rows ?? value ?? '') as Plain;
   const frame = { name, type, behaviour, columns: grid?.columns ?? [], settable: true };
-  return createVariable(frame, given, supportsDoubleResolution === true && isTemplate(given));
+  return createVariable(frame, input, supportsDoubleResolution === true && isTemplate(input));
 }
 
 interface ProjectGrid {
@@ -282,9 +282,9 @@ export function readGrid(scope: VariableScope, name: string): Grid {
  *
  * @throws VariableError
  */
-export function readGridColumns(scope: VariableScope, name: string, wanted: readonly string[]): Scalar[][] {
+export function readGridColumns(scope: VariableScope, name: string, expected: readonly string[]): Scalar[][] {
   const { columns, rows } = readGrid(scope, name);
-  const indexes = wanted.map((column) => {
+  const indexes = expected.map((column) => {
     if (column === '') return -1;
     const index = columns.findIndex((each) => each.name === column);
     if (index < 0) {

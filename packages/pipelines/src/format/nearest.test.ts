@@ -17,8 +17,8 @@ describe('nearestName', () => {
     ['', undefined],
     ['sql-script', undefined],
   ];
-  for (const [wanted, nearest] of cases) {
-    it(`of "${wanted}" is ${nearest}`, () => assert.equal(findNearestName(wanted, names), nearest));
+  for (const [expected, nearest] of cases) {
+    it(`of "${expected}" is ${nearest}`, () => assert.equal(findNearestName(expected, names), nearest));
   }
 
   it('is the one with the fewest mistakes', () => {

@@ -12,14 +12,15 @@ const suggestionLimit = 50;
 export const comparedNameLimit = 100_000;
 
 /** The nearest of the names; undefined if none is near. A difference in case does not count as a mistake. */
-export function findNearestName(wanted: string, names: Iterable<string>): string | undefined {
-  if (wanted.length > longest) return undefined;
-  const lower = wanted.toLowerCase();
+export function findNearestName(expected: string, names: Iterable<string>): string | undefined {
+  if (expected.length > longest) return undefined;
+  const lower = expected.toLowerCase();
   const most = Math.min(mostMistakes, Math.floor(lower.length / 3));
   let nearest: string | undefined;
   let least = most + 1;
   for (const name of names) {
-    if (name === wanted || name.length > longest || Math.abs(name.length - wanted.length) > most) continue;
+    if (name === expected || name.length > longest || Math.abs(name.length - expected.length) > most)
+      continue;
     const mistakes = measureDistance(lower, name.toLowerCase(), least);
     if (mistakes >= least) continue;
     nearest = name;
@@ -36,7 +37,7 @@ export function findNearestName(wanted: string, names: Iterable<string>): string
  * @param names called only if a suggestion is computed
  */
 export function createSuggestions(): (
-  wanted: string,
+  expected: string,
   names: () => Iterable<string>,
   otherwise: string,
   shown?: (name: string) => string,
@@ -50,10 +51,10 @@ export function createSuggestions(): (
       yield name;
     }
   }
-  return (wanted, names, otherwise, shown = (name) => name) => {
-    if (left === 0 || wanted.length > longest) return otherwise;
+  return (expected, names, otherwise, shown = (name) => name) => {
+    if (left === 0 || expected.length > longest) return otherwise;
     left -= 1;
-    const nearest = findNearestName(wanted, countNames(names()));
+    const nearest = findNearestName(expected, countNames(names()));
     return nearest === undefined ? otherwise : `did you mean "${shown(nearest)}"?`;
   };
 }

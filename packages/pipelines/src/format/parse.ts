@@ -111,9 +111,9 @@ function readPipeline(path: string, value: Plain): Pipeline {
 function readDescription(design: Plain | undefined): string {
   const notes = isMap(design) && isMap(design.notes) ? Object.values(design.notes) : [];
   const texts = notes.map((note) => (isMap(note) && typeof note.content === 'string' ? note.content : ''));
-  const given = texts.map((text) => text.trim()).filter((text) => text !== '');
+  const inputs = texts.map((text) => text.trim()).filter((text) => text !== '');
   // YAML allows NUL and lone surrogates, which PostgreSQL cannot store as text.
-  const text = given.join('\n\n').replaceAll('\0', '').toWellFormed();
+  const text = inputs.join('\n\n').replaceAll('\0', '').toWellFormed();
   return text.length <= descriptionLimit ? text : `${text.slice(0, descriptionLimit - 1).toWellFormed()}…`;
 }
 
@@ -132,12 +132,12 @@ function checkMembers(map: PlainMap, path: readonly string[], known: readonly st
 const readableVersion = '1.0';
 
 function readVersion({ version = readableVersion }: PlainMap): string {
-  const given = asText(version ?? '', ['version']).trim();
+  const input = asText(version ?? '', ['version']).trim();
   // Older files have an empty version, or one without a digit after the point.
-  if (['', '1', readableVersion].includes(given)) return readableVersion;
+  if (['', '1', readableVersion].includes(input)) return readableVersion;
   throw new FormError(
     ['version'],
-    `"version" is "${shorten(given)}": use "${readableVersion}", the only supported version`,
+    `"version" is "${shorten(input)}": use "${readableVersion}", the only supported version`,
   );
 }
 

@@ -140,8 +140,8 @@ function analyzeInsert(content: Json | undefined, analysis: Analysis): void {
   const insert = mapOf(content);
   const path = readPath(get(insert.table, 'TableName'));
   const source = insert.source === null ? undefined : analysis.query(insert.source);
-  const given = listOf(insert.columns).map((name) => readPath(name).at(-1) ?? '');
-  const columns = source === undefined ? [] : assignColumns(path, given, source, analysis);
+  const inputs = listOf(insert.columns).map((name) => readPath(name).at(-1) ?? '');
+  const columns = source === undefined ? [] : assignColumns(path, inputs, source, analysis);
   const action = get(get(get(insert.on, 'OnConflict'), 'action'), 'DoUpdate');
   const rows = new Map<string, Source>(source?.rows);
   if (action !== undefined) {
@@ -159,13 +159,13 @@ function analyzeInsert(content: Json | undefined, analysis: Analysis): void {
 /** The columns of a target that the columns of a query go to. */
 function assignColumns(
   path: readonly string[],
-  given: readonly string[],
+  inputs: readonly string[],
   source: Relation,
   analysis: Analysis,
 ): Column[] | undefined {
   if (source.rest.length > 0) addRestGap(source, analysis);
   if (analysis.isByName) return [...source.columns];
-  const target = given.length > 0 ? given : analysis.getTarget(path).columns.map(({ name }) => name);
+  const target = inputs.length > 0 ? inputs : analysis.getTarget(path).columns.map(({ name }) => name);
   if (target.length === 0) {
     if (!analysis.tables.isTemporary(path))
       analysis.addGap(`the columns of ${analysis.tables.get(path).name} are not known`);
@@ -307,8 +307,8 @@ function readMergeInsert(
   scope: Scope,
   analysis: Analysis,
 ): Column[] {
-  const given = listOf(get(action, 'columns')).map((name) => readPath(name).at(-1) ?? '');
-  const target = given.length > 0 ? given : analysis.getTarget(path).columns.map(({ name }) => name);
+  const inputs = listOf(get(action, 'columns')).map((name) => readPath(name).at(-1) ?? '');
+  const target = inputs.length > 0 ? inputs : analysis.getTarget(path).columns.map(({ name }) => name);
   const [kind, values] = readTag(get(action, 'kind'));
   if (kind !== 'Values') {
     analysis.addGap(`a MERGE that inserts by ${kind} is not analyzed by columns`);

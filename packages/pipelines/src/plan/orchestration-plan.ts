@@ -32,7 +32,7 @@ export async function planComponent(
   const parameters = renameParameters(component.parameters, table);
   const raw = [...listParameterNames(table, 'raw'), ...listLiteralParameters(parameters, definition)];
   const values = await resolveParameters(parameters, evaluation, raw);
-  const given = { parameters: createParameters(values), component: { ...component, parameters }, dialect };
-  const action = await readWithDefaults(evaluation, (scope) => definition.plan({ ...given, scope }));
+  const input = { parameters: createParameters(values), component: { ...component, parameters }, dialect };
+  const action = await readWithDefaults(evaluation, (scope) => definition.plan({ ...input, scope }));
   return { action, withoutEffect: listParametersWithoutEffect(values, table) };
 }

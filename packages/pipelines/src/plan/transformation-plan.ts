@@ -47,11 +47,11 @@ export async function planTransformation(
   catalog: Catalog,
 ): Promise<TransformationPlan> {
   const { path } = transformation;
-  const wanted = findNeeded(transformation);
-  const components = new Map([...transformation.components].filter(([name]) => wanted.has(name)));
+  const expected = findNeeded(transformation);
+  const components = new Map([...transformation.components].filter(([name]) => expected.has(name)));
   const sorted = sortTopologically(components);
   const order = sorted.order ?? [...components.keys()];
-  const needed = sorted.cycle === undefined ? wanted : new Set(sorted.cycle);
+  const needed = sorted.cycle === undefined ? expected : new Set(sorted.cycle);
   const unwritten = findUnwritten(transformation);
   const names = chooseCteNames(order);
   const uses = countUses(components);
@@ -83,11 +83,11 @@ export async function planTransformation(
         dialect.namesAllColumns || definition.needsColumns?.(parameters) === true
           ? await describeSources(sources, order, previews, dialect, catalog)
           : sources;
-      const given = { parameters, component: name, dialect, sources: described };
-      const query = definition.lookUp?.(given);
+      const input = { parameters, component: name, dialect, sources: described };
+      const query = definition.lookUp?.(input);
       const chain = query === undefined ? '' : renderWith(order, component.sources, previews, dialect);
       const rows = query === undefined ? undefined : (await catalog.query(`${chain}${query}`)).rows;
-      const context = { ...given, found: rows };
+      const context = { ...input, found: rows };
       const cte = names.get(name) ?? name;
       if (definition.output) {
         const output = definition.plan(context);
@@ -181,9 +181,9 @@ export function findSources(
   const [least, most] = definition.sources;
   const { sources } = component;
   if (sources.length < least || sources.length > most) {
-    const wanted = least === most ? `${least}` : `at least ${least}`;
+    const expected = least === most ? `${least}` : `at least ${least}`;
     throw new ParameterError(
-      `it has ${sources.length} sources but takes ${wanted}: change the list of its sources`,
+      `it has ${sources.length} sources but takes ${expected}: change the list of its sources`,
     );
   }
   const found: Source[] = [];

@@ -13,8 +13,8 @@ export const shapeRows = (name: (identifier: string) => string, quote: (text: st
   uniteByName(parts, isDistinct) {
     const isAlone = parts.length === 1;
     const selects = parts.map(({ from, columns, isWhole, added }) => {
-      const kept = isWhole || columns === undefined ? '*' : columns.map(name).join(', ');
-      const list = [kept, ...added.map((each) => `${each.sql} AS ${name(each.name)}`)];
+      const retained = isWhole || columns === undefined ? '*' : columns.map(name).join(', ');
+      const list = [retained, ...added.map((each) => `${each.sql} AS ${name(each.name)}`)];
       return `SELECT ${isDistinct && isAlone ? 'DISTINCT ' : ''}${list.join(', ')} FROM ${from}`;
     });
     return selects.join(`\nUNION ${isDistinct ? '' : 'ALL '}BY NAME\n`);

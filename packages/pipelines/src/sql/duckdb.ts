@@ -44,9 +44,9 @@ const namedTypes =
 
 /** The same types as in users' SQL. */
 function type({ type: word, size, precision }: ColumnType): string {
-  const wanted = word.trim().toUpperCase();
-  if (decimalTypes.includes(wanted)) return renderDecimal(size, precision);
-  const found = translateType(wanted, []);
+  const expected = word.trim().toUpperCase();
+  if (decimalTypes.includes(expected)) return renderDecimal(size, precision);
+  const found = translateType(expected, []);
   if (found === undefined) {
     throw new SqlError(`"${word}" is not a type: use one of ${decimalTypes.join(', ')}, ${namedTypes}`);
   }

@@ -133,5 +133,5 @@ export type Question = Asked & { component?: string; line: number; reached: bool
 /** Receives the findings and questions of one file, in the order of the report. */
 export interface Notes {
   report: Report;
-  ask(asked: Asked & Place): void;
+  ask(request: Asked & Place): void;
 }

@@ -87,14 +87,14 @@ describe('the names of parameters', () => {
   ];
   for (const [type, rest, written, meant] of misspelled) {
     it(`"${written}" of ${type} is an error, unless the parameter it means is present`, () => {
-      const given = valuesOf(`${rest} ${written}`);
+      const input = valuesOf(`${rest} ${written}`);
       const message = `"${written}" is not a parameter of ${type}; did you mean "${meant}"?`;
       const at = ['parameters', written];
       const error = { component: 'C', at, code: 'misspelled-parameter', message, level: 'error' };
-      assert.deepEqual(findings(type, given), [error]);
-      assert.deepEqual(findings(type, { ...given, [meant]: '' }), [error]);
-      assert.deepEqual(findings(type, { ...given, [written]: '' }), [{ ...error, level: 'warning' }]);
-      assert.deepEqual(findings(type, { ...given, [meant]: 'x' }), []);
+      assert.deepEqual(findings(type, input), [error]);
+      assert.deepEqual(findings(type, { ...input, [meant]: '' }), [error]);
+      assert.deepEqual(findings(type, { ...input, [written]: '' }), [{ ...error, level: 'warning' }]);
+      assert.deepEqual(findings(type, { ...input, [meant]: 'x' }), []);
     });
   }
 

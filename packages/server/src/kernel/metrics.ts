@@ -39,7 +39,7 @@ export function createMetrics(): Metrics {
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30],
     registers: [registry],
   });
-  const ended = new Counter({
+  const outcome = new Counter({
     name: 'headgate_work_ended_total',
     help: 'Finished work, by kind and status',
     labelNames: ['kind', 'status'],
@@ -94,7 +94,7 @@ export function createMetrics(): Metrics {
       }
       found.observe(seconds);
     },
-    countEndedWork: (kind, status) => ended.labels(kind, status).inc(),
+    countEndedWork: (kind, status) => outcome.labels(kind, status).inc(),
     countRemovedRows: (kind, rows) => removed.labels(kind).inc(rows),
     countAlertMail: (result) => alertMails.labels(result).inc(),
     countWebhookAttempt: (result) => attempts.labels(result).inc(),

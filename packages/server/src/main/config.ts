@@ -288,9 +288,9 @@ function readTlsFiles(read: Reader, faults: string[]): TlsFiles | undefined {
 }
 
 function readMasterKey(read: Reader, faults: string[]): Secret | undefined {
-  const given = read.text('HEADGATE_MASTER_KEY');
-  if (given === undefined) return undefined;
-  const secret = new Secret(given);
+  const input = read.text('HEADGATE_MASTER_KEY');
+  if (input === undefined) return undefined;
+  const secret = new Secret(input);
   try {
     parseMasterKey(secret);
   } catch (failure) {
@@ -300,9 +300,9 @@ function readMasterKey(read: Reader, faults: string[]): Secret | undefined {
 }
 
 function parseEgressList(text: string): readonly string[] {
-  const given = text.split(',').map((each) => each.trim());
-  parseEgressAllow(given);
-  return given;
+  const inputs = text.split(',').map((each) => each.trim());
+  parseEgressAllow(inputs);
+  return inputs;
 }
 
 /** The server sets these itself for the local agent. */

@@ -103,17 +103,17 @@ function createRateLimitOf({ rateLimit, callerPercent, refusedLimit }: Config, c
   return createRateLimit({ ofAccount: rateLimit, ofCaller, refusedOfAddress: refusedLimit }, clock);
 }
 
-export async function createDependencies(config: Config, given: Given): Promise<Dependencies> {
+export async function createDependencies(config: Config, input: Given): Promise<Dependencies> {
   requireUniqueNames(slices);
-  const { log } = given;
+  const { log } = input;
   const objects = await openObjects(config);
-  const clock = given.clock ?? systemClock;
-  const { failures, lostLines, uncaught } = given.reporting ?? {
+  const clock = input.clock ?? systemClock;
+  const { failures, lostLines, uncaught } = input.reporting ?? {
     failures: createFailureLog(log, clock),
     lostLines: () => 0,
     uncaught: { rejection: 0, exception: 0 },
   };
-  const database = openDatabaseFor(config, given.connection, failures);
+  const database = openDatabaseFor(config, input.connection, failures);
   const sealer = createSealer(loadMasterKey(config.masterKey, getMasterKeyFile(config)));
   const metrics = createMetrics();
   metrics.watchLostLogLines(lostLines);
@@ -123,9 +123,9 @@ export async function createDependencies(config: Config, given: Given): Promise<
   const eventNews = announceEvents(database, wakes);
   const newId = createUuidMaker(clock);
   const blobs = createBlobs({ database, objects, clock, newId, log });
-  const egress = createEgressGuard(parseEgressAllow(config.egressAllow), given.resolve);
+  const egress = createEgressGuard(parseEgressAllow(config.egressAllow), input.resolve);
   const remotes = createRemotes({ guard: egress, log, trustedAddresses: Object.values(config.gitAddresses) });
-  const { directory, user } = given.gitPlaces ?? { directory: join(config.dataDirectory, 'git') };
+  const { directory, user } = input.gitPlaces ?? { directory: join(config.dataDirectory, 'git') };
   const git = createGit({
     folder: directory,
     user,
@@ -133,10 +133,10 @@ export async function createDependencies(config: Config, given: Given): Promise<
     mostBytes: config.git.mostBytes,
     processes: { ofServer: config.git.processes, ofAccount: Math.ceil(config.git.processes / 4) },
     log,
-    stopping: given.stopping,
+    stopping: input.stopping,
   });
   const repositoriesFolder = config.git.repositoriesFolder ?? join(directory, 'repositories');
-  const { stopping } = given;
+  const { stopping } = input;
   const ofHosted = { database, git, clock, newId, log, stopping, repositoriesFolder, config };
   const hosted = createHostedRepositories(ofHosted);
   // Not in the folder that all servers share: a mirror belongs to one server.
@@ -179,7 +179,7 @@ export async function createDependencies(config: Config, given: Given): Promise<
     mirrors,
     oauthTokens,
     repositories,
-    ai: createAiTasks(config.ai, given.aiTools ?? createPlatformTools(ofTools)),
+    ai: createAiTasks(config.ai, input.aiTools ?? createPlatformTools(ofTools)),
     owners: collectWorkOwners(slices, { metrics, wakes, times: config.work }),
     times: config.work,
     objects,
@@ -188,7 +188,7 @@ export async function createDependencies(config: Config, given: Given): Promise<
     readPipeline,
     review,
     version: manifest.version,
-    stopping: given.stopping,
+    stopping: input.stopping,
     async close() {
       eventNews.close();
       await remotes.close();

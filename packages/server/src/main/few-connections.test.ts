@@ -117,10 +117,10 @@ test('none of many concurrent requests is refused', async () => {
   assert.equal(works.length, started.length);
   const beats = await Promise.all(works.map((work) => instance.heartbeat(work)));
   assert.ok(beats.flat().every(({ state }) => state === 'held'));
-  const ended = await Promise.all(
+  const outcomes = await Promise.all(
     works.map((work) => instance.report(work, { type: 'completed', outcome: { status: 'SUCCESS' } })),
   );
-  assert.ok(ended.every(({ accepted }) => accepted));
+  assert.ok(outcomes.every(({ accepted }) => accepted));
 });
 
 const sleeps = statement(
@@ -159,13 +159,13 @@ test('a request whose statement is cancelled, for example by a timeout, gets 503
   const { admin, project } = await server.account();
   const { path } = await project();
   await whileVariablesAreLocked(async () => {
-    const asked = admin.get(`${path}/variables`);
+    const response = admin.get(`${path}/variables`);
     const cancel = `
       select pg_cancel_backend(pid) from pg_stat_activity
       where datname = current_database() and application_name = 'headgate' and wait_event_type = 'Lock'`;
     while ((await server.database.query(cancel)).length === 0) await delay(10);
-    requireProblem(await asked, 503, 'database-unavailable');
-    assert.ok((await asked).headers['retry-after']);
+    requireProblem(await response, 503, 'database-unavailable');
+    assert.ok((await response).headers['retry-after']);
   });
 });
 

@@ -96,9 +96,9 @@ const plain = ({ source }: PreparedStatement) => source.replaceAll(/\s+/g, ' ').
 
 async function planOf(client: pg.Client, { name, text, parameters }: PreparedStatement): Promise<Node> {
   await client.query(`prepare "plan ${name}" as ${text}`);
-  const given = parameters.length === 0 ? '' : `(${Array(parameters.length).fill('null').join(', ')})`;
+  const input = parameters.length === 0 ? '' : `(${Array(parameters.length).fill('null').join(', ')})`;
   const { rows: explained } = await client.query<{ 'QUERY PLAN': [{ Plan: Node }] }>(
-    `explain (format json) execute "plan ${name}" ${given}`,
+    `explain (format json) execute "plan ${name}" ${input}`,
   );
   const [first] = explained;
   assert.ok(first, text);

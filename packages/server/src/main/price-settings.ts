@@ -10,9 +10,9 @@ export function readPrices(read: Reader): Prices {
   return read.parsed('HEADGATE_PRICES', parseSetting) ?? defaultPrices;
 }
 
-function parseSetting(given: string): Prices {
-  if (given.trimStart().startsWith('{')) return parsePrices(given);
-  const path = resolve(given);
+function parseSetting(input: string): Prices {
+  if (input.trimStart().startsWith('{')) return parsePrices(input);
+  const path = resolve(input);
   const text = readFileSync(path, 'utf8');
   if (text.length > mostCharacters) throw new Error(`${path} has more than ${mostCharacters} characters`);
   try {

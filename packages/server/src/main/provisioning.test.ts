@@ -8,12 +8,12 @@ import { ensureFirstAccount, ensureGivenCredential, ensureLocalAgent } from './p
 const server = await startTestServer();
 
 test('servers that start at the same time create one account and one credential', async () => {
-  const given = { clientId: generateClientId(), secret: generateSecret() };
+  const input = { clientId: generateClientId(), secret: generateSecret() };
   const eight = <Result>(start: () => Promise<Result>) => Promise.all(Array.from({ length: 8 }, start));
   const [accountId = '', ...same] = await eight(() => ensureFirstAccount(server.deps));
   assert.deepEqual(new Set(same), new Set([accountId]));
-  await eight(() => ensureGivenCredential(server.deps, accountId, given));
-  const found = await server.database.query('select from credential where client_id = $1', [given.clientId]);
+  await eight(() => ensureGivenCredential(server.deps, accountId, input));
+  const found = await server.database.query('select from credential where client_id = $1', [input.clientId]);
   assert.equal(found.length, 1);
 });
 

@@ -56,9 +56,9 @@ export function makeCredential(
   services: ProvisioningServices,
   tx: Transaction,
   accountId: string,
-  given?: ClientCredential,
+  input?: ClientCredential,
 ): ClientCredential {
-  const { clientId, secret } = given ?? { clientId: generateClientId(), secret: generateSecret() };
+  const { clientId, secret } = input ?? { clientId: generateClientId(), secret: generateSecret() };
   const made = {
     credentialId: services.newId(),
     name: 'operator',
@@ -80,19 +80,19 @@ export function makeCredential(
 export async function ensureGivenCredential(
   services: ProvisioningServices,
   accountId: string,
-  given: ClientCredential,
+  input: ClientCredential,
 ): Promise<void> {
   await services.database.transaction(async (tx) => {
     // Two servers that start at the same moment both find none.
     lockAccounts(tx);
-    const client = await findClientById(tx.query, given.clientId, services.clock.now());
-    if (client === undefined) makeCredential(services, tx, accountId, given);
+    const client = await findClientById(tx.query, input.clientId, services.clock.now());
+    if (client === undefined) makeCredential(services, tx, accountId, input);
     else if (client.accountId !== accountId || client.surface !== 'dpc') {
       throw new Error(
-        `HEADGATE_CLIENT_ID: ${given.clientId} belongs to another account or to an agent. Use another client id.`,
+        `HEADGATE_CLIENT_ID: ${input.clientId} belongs to another account or to an agent. Use another client id.`,
       );
-    } else if (!client.active || !hasSecret(services.sealer, client, given.secret)) {
-      setSecret(tx, services.sealer, client, given.secret);
+    } else if (!client.active || !hasSecret(services.sealer, client, input.secret)) {
+      setSecret(tx, services.sealer, client, input.secret);
     }
   });
 }
@@ -106,10 +106,11 @@ export async function ensureGeneratedCredential(
   accountId: string,
   dataDirectory: string,
 ): Promise<ClientCredential & { isNew: boolean }> {
-  const kept = await readCredentialFile(dataDirectory);
-  if (kept !== undefined) {
-    const client = await findClientById(services.database.read, kept.clientId, services.clock.now());
-    if (client?.active && hasSecret(services.sealer, client, kept.secret)) return { ...kept, isNew: false };
+  const retained = await readCredentialFile(dataDirectory);
+  if (retained !== undefined) {
+    const client = await findClientById(services.database.read, retained.clientId, services.clock.now());
+    if (client?.active && hasSecret(services.sealer, client, retained.secret))
+      return { ...retained, isNew: false };
   }
   const made = await services.database.transaction((tx) => makeCredential(services, tx, accountId));
   await writeCredentialFile(getCredentialFile(dataDirectory), made);

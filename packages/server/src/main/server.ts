@@ -174,10 +174,10 @@ async function serve(deps: Dependencies, endings: Ending[]): Promise<string> {
 
 async function ensureCredential(deps: Dependencies, places: Places) {
   const accountId = await ensureFirstAccount(deps);
-  const given = deps.config.credential;
-  if (given !== undefined) {
-    await ensureGivenCredential(deps, accountId, given);
-    return { accountId, credential: given, file: undefined, isNew: false };
+  const input = deps.config.credential;
+  if (input !== undefined) {
+    await ensureGivenCredential(deps, accountId, input);
+    return { accountId, credential: input, file: undefined, isNew: false };
   }
   const credential = await ensureGeneratedCredential(deps, accountId, places.dataDirectory);
   return { accountId, credential, file: getCredentialFile(places.dataDirectory), isNew: credential.isNew };

@@ -16,9 +16,9 @@ export function createReader(environment: Environment, faults: string[]) {
     faults.push(`${name} must be ${expected}; it is ${JSON.stringify(environment[name])}`);
   }
   function integer(name: string, preset: number, least: number, most: number, orElse = ''): number {
-    const given = text(name);
-    if (given === undefined) return preset;
-    const value = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN;
+    const input = text(name);
+    if (input === undefined) return preset;
+    const value = /^\d{1,15}$/.test(input) ? Number(input) : Number.NaN;
     if (value >= least && value <= most) return value;
     fault(name, `a whole number from ${least} to ${most}${orElse}`);
     return preset;
@@ -36,37 +36,37 @@ export function createReader(environment: Environment, faults: string[]) {
       text(name) === 'forever' ? undefined : integer(name, preset, 1, 36_500, ', or forever'),
     /** Parses a value by `parse`, whose error is the message for the operator. */
     parsed<Value>(name: string, parse: (text: string) => Value): Value | undefined {
-      const given = text(name);
-      if (given === undefined) return undefined;
+      const input = text(name);
+      if (input === undefined) return undefined;
       try {
-        return parse(given);
+        return parse(input);
       } catch (failure) {
         faults.push(`${name}: ${(failure as Error).message}`);
         return undefined;
       }
     },
     onOff(name: string, preset: 'on' | 'off' = 'on'): boolean {
-      const given = text(name) ?? preset;
-      if (given !== 'on' && given !== 'off') fault(name, 'on or off');
-      return given !== 'off';
+      const input = text(name) ?? preset;
+      if (input !== 'on' && input !== 'off') fault(name, 'on or off');
+      return input !== 'off';
     },
     oneOf<Word extends string>(name: string, words: readonly Word[], preset: Word): Word {
-      const given = text(name);
+      const input = text(name);
       return (
-        words.find((word) => word === (given ?? preset)) ??
+        words.find((word) => word === (input ?? preset)) ??
         fault(name, `one of ${words.join(', ')}`) ??
         preset
       );
     },
     matching(name: string, form: RegExp, expected: string): string | undefined {
-      const given = text(name);
-      return given === undefined || form.test(given) ? given : fault(name, expected);
+      const input = text(name);
+      return input === undefined || form.test(input) ? input : fault(name, expected);
     },
     /** The address may hold a password, so the fault does not repeat it. */
     address(name: string, protocols: readonly string[]): string | undefined {
-      const given = text(name);
-      if (given === undefined) return undefined;
-      if (URL.canParse(given) && protocols.includes(new URL(given).protocol)) return trimEnd(given, '/');
+      const input = text(name);
+      if (input === undefined) return undefined;
+      if (URL.canParse(input) && protocols.includes(new URL(input).protocol)) return trimEnd(input, '/');
       faults.push(
         `${name} must be a URL that begins with ${protocols.map((each) => `${each}//`).join(' or ')}`,
       );

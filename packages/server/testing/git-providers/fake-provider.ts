@@ -133,10 +133,10 @@ export async function startFakeProvider(dialect: Dialect): Promise<FakeProvider>
     const tokenText = dialect.readToken(message.headers) ?? '';
     const token = state.tokens.get(tokenText);
     const segments = url.pathname.slice(1).split('/').map(decodeURIComponent);
-    const asked = { method, segments, query: url.searchParams, body: await readBody(message), tokenText };
-    if (token === undefined || token.state !== 'active') return dialect.refuseToken(token, asked, state);
+    const question = { method, segments, query: url.searchParams, body: await readBody(message), tokenText };
+    if (token === undefined || token.state !== 'active') return dialect.refuseToken(token, question, state);
     if (token.role === 'none') return dialect.hidden;
-    return dialect.answer({ ...asked, token }, state);
+    return dialect.answer({ ...question, token }, state);
   }
 
   const url = `http://127.0.0.1:${listening.port}`;

@@ -68,8 +68,8 @@ function digestIteration(iteration: Iteration): string {
   return createHash('sha256').update(JSON.stringify(iteration)).digest('hex').slice(0, 32);
 }
 
-function addKept(result: ActionResult, kept: number): ActionResult {
-  const note = `${kept} of them done before the restart`;
+function addKept(result: ActionResult, retained: number): ActionResult {
+  const note = `${retained} of them done before the restart`;
   return { ...result, message: result.message === undefined ? note : `${result.message}; ${note}` };
 }
 

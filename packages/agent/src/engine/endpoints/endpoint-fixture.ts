@@ -127,10 +127,10 @@ function openEndpoints(
     conceal: (text) => masking.conceal(text),
     signal: never,
   };
-  return async (asked) => {
+  return async (request) => {
     const openEndpoint = (opened: OpenedEndpoint) => connectors.open(opened, use);
     const run = createRunConnectors({ kill: never, openEndpoint }, (_, path) => join(folder, path));
-    const call = await run.open({ ...asked, artifact: 0 });
+    const call = await run.open({ ...request, artifact: 0 });
     return {
       fetch: (page, limit = never) => run.fetch({ call, page }, limit),
       close: async () => run.close(call),

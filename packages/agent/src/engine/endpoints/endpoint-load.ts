@@ -64,8 +64,8 @@ export async function loadEndpoint(
   if (existing !== undefined && load.mode === 'fail-if-exists') throw describeExisting(load.target);
   const key = createMarkKey({ profile: path, endpoint: endpoint.id }, source, load, dialect);
   const before = await readMarkBefore(context, load, key);
-  const asked = { path, endpoint: endpoint.id, connection: source.connection, values: source.values };
-  const port = await run.artifact.files.openEndpoint(asked);
+  const question = { path, endpoint: endpoint.id, connection: source.connection, values: source.values };
+  const port = await run.artifact.files.openEndpoint(question);
   const file = await createRowFile(ports.files);
   try {
     const gathering: Gathering = {

@@ -88,7 +88,7 @@ test('a small number with an exponent fits a DECIMAL beside numbers with more di
 });
 
 test('what a column cannot hold stops the load, with the column, both types and the value', async () => {
-  for (const [type, value, given] of [
+  for (const [type, value, source] of [
     ['INTEGER', '3000000000', 'integers'],
     ['BIGINT', '1.5', 'numbers'],
     ['BIGINT', '"007"', 'text'],
@@ -117,7 +117,7 @@ test('what a column cannot hold stops the load, with the column, both types and 
     assert.deepEqual([status, text], ['FAILED', undefined], `${type} ${value}`);
     const shown = type.replace(/, (?=\d)/, ',');
     assert.ok(message.includes(`the column "v" of the table "typed" is ${shown}`), message);
-    assert.ok(message.includes(`the API gives ${given}, such as `), message);
+    assert.ok(message.includes(`the API gives ${source}, such as `), message);
   }
 });
 
@@ -218,11 +218,11 @@ const plainMoment = (text: string) =>
 function isSame(value: string, found: unknown, type: unknown): boolean {
   if (value === 'null' || found === null) return value === 'null' && (found === null || found === 'null');
   const text = type === 'JSON' && /^"/.test(String(found)) ? JSON.parse(String(found)) : found;
-  const given = value.startsWith('"') ? (JSON.parse(value) as string) : value;
+  const source = value.startsWith('"') ? (JSON.parse(value) as string) : value;
   // Values of several types, among them lists or objects, come as JSON.
-  if (text === given || text === value) return true;
-  if (isDecimal(given) && isDecimal(String(text))) return compareDecimals(given, String(text)) === 0;
-  return String(type).startsWith('TIME') && plainMoment(given) === plainMoment(String(text));
+  if (text === source || text === value) return true;
+  if (isDecimal(source) && isDecimal(String(text))) return compareDecimals(source, String(text)) === 0;
+  return String(type).startsWith('TIME') && plainMoment(source) === plainMoment(String(text));
 }
 
 test('random values in tables of random types read back equal, or the table is as before', async () => {

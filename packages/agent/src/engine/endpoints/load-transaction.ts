@@ -108,10 +108,10 @@ async function requireUnmoved(
   );
 }
 
-/** @param given the query for the rows as they came. @param keep the query for those to load */
+/** @param input the query for the rows as they came. @param keep the query for those to load */
 async function fillOne(
   table: LoadTable,
-  given: string,
+  input: string,
   keep: (fits: ReadonlyMap<string, ValueFit>) => string,
   { load, hasRows, dialect, transaction }: Filling,
 ): Promise<{ fits: ReadonlyMap<string, ValueFit>; rowCount: number }> {
@@ -124,7 +124,7 @@ async function fillOne(
   if (existing !== undefined)
     for (const { column, known } of matched)
       if (known === undefined) await execute(addColumn(table, column, load, dialect));
-  const fitting = hasRows ? await fitColumns(table, matched, given, { load, dialect, transaction }) : [];
+  const fitting = hasRows ? await fitColumns(table, matched, input, { load, dialect, transaction }) : [];
   // Last: a transaction that has deleted rows cannot change the columns of their table.
   if (existing !== undefined && mode === 'truncate')
     await execute(`DELETE FROM ${dialect.table(table.target)}`);
@@ -149,11 +149,11 @@ export function describeExisting({ table }: TableReference): ConnectorError {
 async function fitColumns(
   table: LoadTable,
   matched: readonly MatchedColumn[],
-  given: string,
+  input: string,
   changing: Omit<Filling, 'hasRows'>,
 ): Promise<MatchedColumn[]> {
   const { load, dialect, transaction } = changing;
-  const misfits = await listMisfits(matched, given, changing);
+  const misfits = await listMisfits(matched, input, changing);
   const fitting: MatchedColumn[] = [];
   for (const each of matched) {
     const value = misfits.get(each.column.name);
@@ -162,7 +162,7 @@ async function fitColumns(
       continue;
     }
     const wider =
-      load.schemaChange === 'widen' ? await findWiderType(table, each, given, changing) : undefined;
+      load.schemaChange === 'widen' ? await findWiderType(table, each, input, changing) : undefined;
     if (wider === undefined) throw describeMisfit(table, each, value, load);
     await transaction.execute(alterType(dialect.table(table.target), each, wider, dialect));
     fitting.push(convertColumn(each, wider, dialect));
@@ -173,10 +173,10 @@ async function fitColumns(
 /** The first value of each column that does not fit. */
 async function listMisfits(
   matched: readonly MatchedColumn[],
-  given: string,
+  input: string,
   { dialect, transaction }: Omit<Filling, 'hasRows'>,
 ): Promise<Map<string, string>> {
-  const found = findMisfits(matched, given, dialect);
+  const found = findMisfits(matched, input, dialect);
   if (found === undefined) return new Map();
   const { rows } = await transaction.query(found.query, 1);
   const values = rows[0] ?? [];
@@ -191,12 +191,12 @@ async function listMisfits(
 async function findWiderType(
   { target }: LoadTable,
   misfit: MatchedColumn,
-  given: string,
+  input: string,
   changing: Omit<Filling, 'hasRows'>,
 ): Promise<Conversion | undefined> {
   const { dialect, transaction } = changing;
   for (const wider of listConversions(misfit, dialect)) {
-    const remaining = await listMisfits([convertColumn(misfit, wider, dialect)], given, changing);
+    const remaining = await listMisfits([convertColumn(misfit, wider, dialect)], input, changing);
     if (remaining.size > 0) continue;
     const changed = findChangedRow(dialect.table(target), misfit, wider, dialect);
     if (changed === undefined || (await transaction.query(changed, 1)).rows.length === 0) return wider;

@@ -59,7 +59,7 @@ export interface ArtifactFiles {
   readonly paths: readonly string[];
   has(path: string): boolean;
   /** Opens an endpoint of a connector profile of the artifact. @throws Error with the reason */
-  openEndpoint(asked: Omit<AskedEndpoint, 'artifact'>): Promise<EndpointPort>;
+  openEndpoint(request: Omit<AskedEndpoint, 'artifact'>): Promise<EndpointPort>;
   /** Identifies the content of a file of the artifact. */
   getDigest(path: string): string;
   /** Pipeline files that the upload ignored, by path, with the reason. */

@@ -66,23 +66,23 @@ function watchTimers() {
   const open = new Set<NodeJS.Timeout | NodeJS.Immediate>();
   const { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate } = globalThis;
   const watched = {
-    setTimeout(call: (...given: unknown[]) => void, milliseconds?: number, ...given: unknown[]) {
+    setTimeout(call: (...inputs: unknown[]) => void, milliseconds?: number, ...inputs: unknown[]) {
       const timer = setTimeout(() => {
         open.delete(timer);
-        call(...given);
+        call(...inputs);
       }, milliseconds);
       open.add(timer);
       return timer;
     },
-    setInterval(call: (...given: unknown[]) => void, milliseconds?: number, ...given: unknown[]) {
-      const timer = setInterval(call, milliseconds, ...given);
+    setInterval(call: (...inputs: unknown[]) => void, milliseconds?: number, ...inputs: unknown[]) {
+      const timer = setInterval(call, milliseconds, ...inputs);
       open.add(timer);
       return timer;
     },
-    setImmediate(call: (...given: unknown[]) => void, ...given: unknown[]) {
+    setImmediate(call: (...inputs: unknown[]) => void, ...inputs: unknown[]) {
       const timer = setImmediate(() => {
         open.delete(timer);
-        call(...given);
+        call(...inputs);
       });
       open.add(timer);
       return timer;

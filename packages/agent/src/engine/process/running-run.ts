@@ -60,18 +60,18 @@ export function createRunningRun(
   const scripts = new Map<number, ScriptEvents>();
   const faults: string[] = [];
   let lastId = 0;
-  let ended = false;
+  let hasEnded = false;
   let cancelled: Extract<ToRun, { type: 'cancel' }> | undefined;
   /** Ends waits of the run when it is cancelled. */
   const cancelling = new AbortController();
 
   const { messages } = process;
   function send(message: OfRun): void {
-    if (!ended) messages.send(message);
+    if (!hasEnded) messages.send(message);
   }
   /** For what need not be known before the next message. */
   function tell(message: OfRun): void {
-    if (!ended) messages.tell(message);
+    if (!hasEnded) messages.tell(message);
   }
 
   /** What waits is sent before an expression, which may block the process. */
@@ -86,13 +86,13 @@ export function createRunningRun(
 
   function ask<Name extends QuestionName>(
     type: Name,
-    asked: Questions[Name]['asked'],
+    question: Questions[Name]['asked'],
     id = ++lastId,
   ): Promise<Questions[Name]['answer']> {
-    if (ended) return Promise.reject(new Error(over));
+    if (hasEnded) return Promise.reject(new Error(over));
     return new Promise<unknown>((resolve, reject) => {
       waiting.set(id, { resolve, reject });
-      messages.send({ ...asked, type, run: number, id } as Question);
+      messages.send({ ...question, type, run: number, id } as Question);
     }) as Promise<Questions[Name]['answer']>;
   }
 
@@ -100,14 +100,14 @@ export function createRunningRun(
   async function askWithin<Name extends 'execute' | 'query' | 'script' | 'connector-page' | 'file-download'>(
     limit: AbortSignal | undefined,
     type: Name,
-    asked: Questions[Name]['asked'],
+    question: Questions[Name]['asked'],
     id = ++lastId,
   ): Promise<Questions[Name]['answer']> {
     const interrupt = () => send({ type: 'interrupt', run: number, asked: id });
     limit?.throwIfAborted();
     limit?.addEventListener('abort', interrupt);
     try {
-      return await ask(type, asked, id);
+      return await ask(type, question, id);
     } finally {
       limit?.removeEventListener('abort', interrupt);
     }
@@ -147,8 +147,8 @@ export function createRunningRun(
       place: (path) => (has(path) ? join(folder, path) : undefined),
       read: async (path) => (has(path) ? ask('artifact-text', { artifact, path }) : undefined),
       describe: (path) => ask('artifact-file', { artifact, path }),
-      async openEndpoint(asked) {
-        const call = await ask('connector-open', { ...asked, artifact });
+      async openEndpoint(question) {
+        const call = await ask('connector-open', { ...question, artifact });
         return {
           fetch: (page, limit) => askWithin(limit, 'connector-page', { call, page }),
           close: () => ask('connector-close', { call }),
@@ -162,8 +162,8 @@ export function createRunningRun(
       execute: (sql, session, limit) =>
         askWithin(limit, 'execute', { sql, ...(session === undefined ? {} : { session }) }),
       async query(sql, maxRows, session, limit) {
-        const asked = { sql, maxRows, ...(session === undefined ? {} : { session }) };
-        return JSON.parse(await askWithin(limit, 'query', asked));
+        const question = { sql, maxRows, ...(session === undefined ? {} : { session }) };
+        return JSON.parse(await askWithin(limit, 'query', question));
       },
     },
     sessions: sessionLimit,
@@ -209,7 +209,7 @@ export function createRunningRun(
           return { status: 'FAILED', message: getReason(error) };
         },
       );
-      ended = true;
+      hasEnded = true;
       if (waiting.size > 0) faults.push('questions without an answer');
       for (const asker of waiting.values()) asker.reject(new Error(over));
       waiting.clear();

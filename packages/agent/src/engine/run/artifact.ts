@@ -36,12 +36,12 @@ export function createSharedArtifacts(ports: RunPorts): (use: SharedPipelineUse)
 /** `prefix` precedes the paths of its pipelines in messages, to distinguish artifacts. */
 function createArtifact(
   files: ArtifactFiles,
-  kept: KeptBetweenRuns,
+  retained: KeptBetweenRuns,
   { versionName, title, prefix }: { versionName: string; title: string; prefix: string },
 ): RunArtifact {
   const pipelines = new Map<string, Promise<ReadPipeline | undefined>>();
   function read(path: string): Promise<ReadPipeline | undefined> {
-    const found = pipelines.get(path) ?? readPipeline(files, kept, path);
+    const found = pipelines.get(path) ?? readPipeline(files, retained, path);
     pipelines.set(path, found);
     return found;
   }
@@ -83,11 +83,11 @@ function createArtifact(
 
 async function readPipeline(
   files: ArtifactFiles,
-  kept: KeptBetweenRuns,
+  retained: KeptBetweenRuns,
   path: string,
 ): Promise<ReadPipeline | undefined> {
   if (!files.has(path)) return undefined;
-  return kept.readPipeline(path, files.getDigest(path), () => files.read(path));
+  return retained.readPipeline(path, files.getDigest(path), () => files.read(path));
 }
 
 async function readProfiles(files: ArtifactFiles): Promise<Map<string, ProfileOutline>> {
@@ -101,9 +101,9 @@ async function readProfiles(files: ArtifactFiles): Promise<Map<string, ProfileOu
 }
 
 function describeNotChosen({ prefix, versionName }: SharedPipelineUse): string {
-  const wanted = versionName === undefined ? 'the latest version' : `version "${versionName}"`;
+  const expected = versionName === undefined ? 'the latest version' : `version "${versionName}"`;
   return (
-    `${wanted} of the shared pipelines "${prefix}" was not looked up when the execution started: publish the calling version again, ` +
+    `${expected} of the shared pipelines "${prefix}" was not looked up when the execution started: publish the calling version again, ` +
     `and use at most ${sharedUseLimit} versions of shared pipelines in one execution`
   );
 }

@@ -90,8 +90,8 @@ async function performComponent(
   );
   const watched = showStatements(run, step);
   const continued = restarted === undefined ? {} : { restarted };
-  const given = { run: watched, component, step, evaluation, runTarget, ...continued };
-  const result = await addRepeatedKeys(await perform(action, given), run, step);
+  const input = { run: watched, component, step, evaluation, runTarget, ...continued };
+  const result = await addRepeatedKeys(await perform(action, input), run, step);
   return addNotes(result, withoutEffect);
 }
 
@@ -142,14 +142,14 @@ async function postProcess(
     return result;
   const { status, message, rowCount } = result;
   const finishedAt = run.context.ports.now().toISOString();
-  const ended = {
+  const outcome = {
     ...step.current(),
     status,
     finishedAt,
     ...(message === undefined ? {} : { message }),
     ...(rowCount === undefined ? {} : { rowCount }),
   };
-  const sysvar = createSystemVariables(run, ended, childScope);
+  const sysvar = createSystemVariables(run, outcome, childScope);
   const evaluation = { engine: run.context.expressions, scope, sysvar };
   try {
     for (const [variable, value] of updateScalarVariables)

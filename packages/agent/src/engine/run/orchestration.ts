@@ -69,12 +69,12 @@ export async function runOrchestration(run: PipelineRun<Orchestration>): Promise
  * the components that are ready then.
  */
 function passKept(run: PipelineRun<Orchestration>, walk: Walk, branches: Branches): OrchestrationComponent[] {
-  const kept = new Map(run.restarted?.kept.map((each) => [each.component, each]));
-  if (kept.size === 0) return [];
+  const retained = new Map(run.restarted?.kept.map((each) => [each.component, each]));
+  if (retained.size === 0) return [];
   const waiting: OrchestrationComponent[] = [];
   for (let ready = walk.takeReady(); ready.length > 0; ready = walk.takeReady()) {
     for (const component of ready) {
-      const before = kept.get(component.name);
+      const before = retained.get(component.name);
       if (before === undefined) waiting.push(component);
       else {
         reportKept(run, component, before);

@@ -93,8 +93,8 @@ async function enterScratchIfTest(
 async function runRoot(request: RunRequest, secrets: RunSecrets): Promise<RunOutcome> {
   try {
     const { restart, variables } = request;
-    const given = restart === undefined ? variables : restoreProjectVariables(variables, restart);
-    const scope = createScope(given.map(createProjectVariable));
+    const inputs = restart === undefined ? variables : restoreProjectVariables(variables, restart);
+    const scope = createScope(inputs.map(createProjectVariable));
     const artifact = createOwnArtifact(request, secrets.ports);
     const isTest = await enterScratchIfTest(artifact, request, secrets);
     if (isTest && restart !== undefined)
@@ -135,7 +135,7 @@ function createContext(
   const { bounds } = request;
   let steps = 0;
   let last: Promise<unknown> = Promise.resolve();
-  let ended: RunOutcome | undefined;
+  let final: RunOutcome | undefined;
   const getSharedArtifact = createSharedArtifacts(ports);
   const expressions = createExpressionEngine(
     { milliseconds: bounds.expressionMilliseconds, bytes: bounds.expressionBytes },
@@ -170,12 +170,12 @@ function createContext(
       steps += 1;
     },
     halt(outcome) {
-      ended ??= outcome;
+      final ??= outcome;
     },
-    getHaltOutcome: () => ended,
+    getHaltOutcome: () => final,
     check: createRunCheck(request, { expressions, kept: ports.kept }, getSharedArtifact),
     findHalt() {
-      if (ended !== undefined) return ended;
+      if (final !== undefined) return final;
       if (ports.isCancelled())
         return {
           status: 'CANCELLED',
@@ -260,18 +260,18 @@ function describeChain(chain: readonly string[]): string {
 /**
  * Reads the variables of a starting pipeline with their default values. A default may be a secret.
  *
- * @param given names of variables that get another value, so that a secret as default is not read
+ * @param inputs names of variables that get another value, so that a secret as default is not read
  * @throws VariableError, or Error if a secret cannot be read
  */
 function readOwnVariables(
   context: RunContext,
   pipeline: Pipeline,
-  given: ReadonlySet<string>,
+  inputs: ReadonlySet<string>,
 ): Promise<Variable[]> {
   async function createVariable(declaration: VariableDeclaration): Promise<Variable> {
     const secret = findSecretOfDefault(declaration.defaultValue);
     if (secret === undefined) return createDeclaredVariable(declaration);
-    if (given.has(declaration.name)) return createDeclaredVariable({ ...declaration, defaultValue: '' });
+    if (inputs.has(declaration.name)) return createDeclaredVariable({ ...declaration, defaultValue: '' });
     const defaultValue = await context.readSecret(secret).catch((error) => {
       throw new Error(`${pipeline.path}: the variable "${declaration.name}": ${getMessage(error)}`);
     });

@@ -36,7 +36,7 @@ export async function runTransformation(run: PipelineRun<Transformation>): Promi
     }
     return createFailure(run, failure.component, getMessage(failure.error));
   }
-  const kept = new Map(run.restarted?.kept.map((each) => [each.component, each]));
+  const retained = new Map(run.restarted?.kept.map((each) => [each.component, each]));
   for (const [index, { component, type, withoutEffect, ...list }] of outputs.entries()) {
     const halted = context.findHalt();
     if (halted !== undefined) {
@@ -44,7 +44,7 @@ export async function runTransformation(run: PipelineRun<Transformation>): Promi
         skipCancelled(run, { name, type }, halted);
       return halted;
     }
-    const before = kept.get(component);
+    const before = retained.get(component);
     if (before !== undefined) {
       reportKept(run, { name: component, type }, before);
       continue;

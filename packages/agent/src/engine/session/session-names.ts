@@ -4,11 +4,11 @@ import { readWords, type Word } from '../../warehouses/statements/sql-words.ts';
 
 export interface WordReader {
   /** Passes the next word if it is one of these. */
-  skip(...wanted: string[]): boolean;
+  skip(...expected: string[]): boolean;
   /** Passes a name, which may be qualified. `last`: its last part in lower case. */
   readName(): { last: string; parts: readonly string[]; written: string } | undefined;
   /** Passes all up to one of these words, and returns it. */
-  find(...wanted: string[]): string | undefined;
+  find(...expected: string[]): string | undefined;
 }
 
 /** Reads the words of a statement one after the other, so that a long one is not read to its end. */
@@ -19,11 +19,11 @@ export function createWordReader(sql: string): WordReader {
     const { value } = words.next();
     word = value ?? undefined;
   };
-  const isOneOf = (wanted: readonly string[]) => word?.kind === 'name' && wanted.includes(word.value);
+  const isOneOf = (expected: readonly string[]) => word?.kind === 'name' && expected.includes(word.value);
   advance();
   return {
-    skip(...wanted) {
-      if (!isOneOf(wanted)) return false;
+    skip(...expected) {
+      if (!isOneOf(expected)) return false;
       advance();
       return true;
     },
@@ -41,8 +41,8 @@ export function createWordReader(sql: string): WordReader {
       if (first === undefined || last === undefined) return undefined;
       return { last: last.value, parts, written: sql.slice(first.from, last.to) };
     },
-    find(...wanted) {
-      while (word !== undefined && !isOneOf(wanted)) advance();
+    find(...expected) {
+      while (word !== undefined && !isOneOf(expected)) advance();
       const found = word?.value;
       advance();
       return found;
@@ -72,12 +72,12 @@ const letter = /^[\p{L}\p{N}_$]$/u;
 
 /** How often a name stands in a statement, in any case. A text may have the name of a variable, so it counts. */
 export function countName(sql: string, name: string): number {
-  const wanted = name.toLowerCase();
+  const expected = name.toLowerCase();
   let count = 0;
-  if (!sql.toLowerCase().includes(wanted)) return count;
+  if (!sql.toLowerCase().includes(expected)) return count;
   for (const { kind, value } of readWords(sql)) {
-    if (kind === 'text') count += [...findWords(value.toLowerCase(), wanted, letter)].length;
-    else if (value === wanted) count += 1;
+    if (kind === 'text') count += [...findWords(value.toLowerCase(), expected, letter)].length;
+    else if (value === expected) count += 1;
   }
   return count;
 }

@@ -31,17 +31,17 @@ interface Left {
 const currentSchema = '';
 
 export function createSessionState(): SessionState {
-  const kept = new Map<string, Left>();
+  const retained = new Map<string, Left>();
   return {
     pass(sql, path) {
       const made = findMade(sql);
-      for (const [key, left] of kept)
+      for (const [key, left] of retained)
         if (needs(sql, key, made?.key) && isForeign(left, path)) throw new Error(describe(left));
-      if (made === undefined || (path.length === 0 && kept.size === 0)) return;
+      if (made === undefined || (path.length === 0 && retained.size === 0)) return;
       const { key, what } = made;
-      const before = kept.get(key);
+      const before = retained.get(key);
       const isContested = before !== undefined && !isAround(before.path, path) && !isSame(before, sql);
-      kept.set(key, { what, text: sql, path, isContested });
+      retained.set(key, { what, text: sql, path, isContested });
     },
   };
 }

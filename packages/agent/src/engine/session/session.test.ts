@@ -36,13 +36,13 @@ describe('the sessions of a run', () => {
     const { warehouse, started, end, list } = createWarehouse();
     const session = createSession(warehouse, 3);
     const all = ['select 1', 'insert into a select 2', 'create table b (c int)', 'update d set e = 1'];
-    const ended = Promise.all(all.map((sql) => session.execute(sql)));
+    const exit = Promise.all(all.map((sql) => session.execute(sql)));
     await nextTurn();
     assert.deepEqual(list(), all.slice(0, 3));
     await end('insert into a select 2');
     assert.deepEqual(started.at(-1), '1: update d set e = 1');
     for (const sql of all) await end(sql);
-    await ended;
+    await exit;
   });
 
   it('run a transaction alone, in its order', async () => {
@@ -81,13 +81,13 @@ describe('the sessions of a run', () => {
       const { warehouse, started, end, list } = createWarehouse();
       const session = createSession(warehouse, 3);
       const all = [binding, 'select 1', 'select 2'];
-      const ended = Promise.all(all.map((sql) => session.execute(sql)));
+      const exit = Promise.all(all.map((sql) => session.execute(sql)));
       await nextTurn();
       for (const sql of all) {
         assert.deepEqual(list(), [sql]);
         await end(sql);
       }
-      await ended;
+      await exit;
       assert.deepEqual(
         started,
         all.map((sql) => `0: ${sql}`),
@@ -104,7 +104,7 @@ describe('the sessions of a run', () => {
       const { warehouse, end, list } = createWarehouse();
       const session = createSession(warehouse, 3);
       const all = [reading, `${reading} `, 'insert into t select 1', 'delete from t where b = 2'];
-      const ended = Promise.all(all.map((sql) => session.execute(sql)));
+      const exit = Promise.all(all.map((sql) => session.execute(sql)));
       await nextTurn();
       for (const sql of all.slice(0, 2)) {
         assert.deepEqual(list(), [sql]);
@@ -112,7 +112,7 @@ describe('the sessions of a run', () => {
       }
       assert.deepEqual(list(), all.slice(2));
       for (const sql of all.slice(2)) await end(sql);
-      await ended;
+      await exit;
     });
 
   it('repeat a statement alone if it met another one, and no other failure', async () => {

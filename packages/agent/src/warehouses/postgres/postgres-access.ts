@@ -45,9 +45,9 @@ export async function readPostgresAccess(
     return value;
   };
   const secret = async (property: string): Promise<Secret | undefined> => {
-    const given = properties[property];
-    return given !== undefined && 'secretName' in given
-      ? readSecret(given.secretName, given.secretKey)
+    const input = properties[property];
+    return input !== undefined && 'secretName' in input
+      ? readSecret(input.secretName, input.secretKey)
       : undefined;
   };
   const host = readHost(name, require('host', 'the host name or address of the server'));
@@ -75,13 +75,13 @@ export async function readPostgresAccess(
 
 /** Undefined if it is not set. @throws Error if it is a secret */
 function readValue(name: string, properties: Properties, property: string): string | undefined {
-  const given = properties[property];
-  if (given === undefined) return undefined;
-  if ('secretName' in given)
+  const input = properties[property];
+  if (input === undefined) return undefined;
+  if ('secretName' in input)
     throw new Error(
       `the property "${property}" of the connection "${name}" is a secret: write it as {"value": "…"}`,
     );
-  const text = String(given.value).trim();
+  const text = String(input.value).trim();
   return text === '' ? undefined : text;
 }
 

@@ -66,8 +66,8 @@ export function readCondition(row: readonly Resolved[]): Condition {
 
 /** @throws ParameterError listing the known comparators */
 export function readComparator(word: string): Comparator {
-  const wanted = word.trim().toLowerCase();
-  const found = Object.hasOwn(comparators, wanted) ? comparators[wanted] : undefined;
+  const expected = word.trim().toLowerCase();
+  const found = Object.hasOwn(comparators, expected) ? comparators[expected] : undefined;
   if (found === undefined) {
     throw new ParameterError(
       `"${word}" is not a comparator: use one of ${Object.keys(comparators).join(', ')}`,

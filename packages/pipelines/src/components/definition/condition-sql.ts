@@ -93,18 +93,18 @@ function renderPositive(
     return `(${renderComparison(column, '>=', from, dialect)} AND ${renderComparison(column, '<=', to, dialect)})`;
   }
   if (isOperator(comparator)) return renderComparison(column, comparator, read(operand), dialect);
-  const given = read(operand);
+  const input = read(operand);
   // A column of this name is rarely meant as a pattern.
   const pattern =
-    given.kind === 'expression'
-      ? wrapUserExpression(given.text, dialect)
-      : dialect.literal(given.kind === 'column' ? operand : given.text);
+    input.kind === 'expression'
+      ? wrapUserExpression(input.text, dialect)
+      : dialect.literal(input.kind === 'column' ? operand : input.text);
   if (comparator !== 'similar') return dialect.matchText(comparator, text, pattern);
-  if (given.kind === 'expression')
+  if (input.kind === 'expression')
     throw new ParameterError(
       `"Similar to" on "${subject}" needs a pattern, as in "%(a|b)%", not an expression`,
     );
-  return dialect.matchSimilar(text, given.text);
+  return dialect.matchSimilar(text, input.text);
 }
 
 function renderIn({ subject, operand }: Condition, dialect: Dialect): string {

@@ -4,9 +4,9 @@ import type { Scalar } from '../../expressions/variables.ts';
 import type { QueryResult } from './component.ts';
 
 /** The position of a column, in any case; -1 if there is none. */
-export function indexOfColumn(columns: readonly string[], wanted: string): number {
+export function indexOfColumn(columns: readonly string[], expected: string): number {
   for (const fold of [(name: string) => name, (name: string) => name.toLowerCase(), foldExpression]) {
-    const found = columns.findIndex((column) => fold(column) === fold(wanted));
+    const found = columns.findIndex((column) => fold(column) === fold(expected));
     if (found >= 0) return found;
   }
   return -1;
@@ -18,10 +18,10 @@ function foldExpression(name: string): string {
 }
 
 /** The position of a column. @throws ParameterError if there is none */
-export function findResultColumn({ columns }: QueryResult, wanted: string): number {
-  const found = indexOfColumn(columns, wanted);
+export function findResultColumn({ columns }: QueryResult, expected: string): number {
+  const found = indexOfColumn(columns, expected);
   if (found < 0)
-    throw new ParameterError(`the query returned no column "${wanted}": use one of ${columns.join(', ')}`);
+    throw new ParameterError(`the query returned no column "${expected}": use one of ${columns.join(', ')}`);
   return found;
 }
 

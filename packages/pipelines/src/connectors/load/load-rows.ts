@@ -86,14 +86,14 @@ export function keepRows(
 /**
  * The rows of a child table name the keys of their parent, and their place in its list.
  *
- * @param kept the query for the rows of the table that are loaded
+ * @param retained the query for the rows of the table that are loaded
  * @throws ConnectorError if two of its columns had the same name
  */
 export function describeChildTable(
   load: EndpointLoad,
   rows: GatheredRows,
   child: ChildList,
-  kept: string,
+  retained: string,
   dialect: Dialect,
 ): LoadTable {
   const keys = rows.columns.filter(({ name }) => load.primaryKeys.includes(name));
@@ -111,7 +111,7 @@ export function describeChildTable(
       `${readElement(column, child.member, member, rows, dialect)} AS ${dialect.name(column.name)}`,
   );
   const list = `${dialect.name(child.member)} ${rowType(child.columns, dialect)}[]`;
-  const isKept = `n IN (SELECT ${number} FROM (${kept}))`;
+  const isKept = `n IN (SELECT ${number} FROM (${retained}))`;
   const place = `s.r.${dialect.name(child.member)}`;
   const source = `(SELECT * FROM ${readFile(rows, rowType(keys, dialect, list), dialect)} WHERE ${isKept})`;
   const elements = `(SELECT unnest(${place}) AS item, generate_subscripts(${place}, 1) AS place)`;

@@ -64,7 +64,7 @@ function readCommonTables(value: Json | undefined, tables: Tables, walk: Walk, o
     const name = readIdentifier(get(alias, 'name')).toLowerCase();
     const columns = listOf(get(alias, 'columns')).map((column) => readIdentifier(get(column, 'name')));
     const query = get(table, 'query');
-    const analyze = (given: Tables) => renameFirst(analyzeQuery(query, given, walk, outer), columns);
+    const analyze = (input: Tables) => renameFirst(analyzeQuery(query, input, walk, outer), columns);
     known.set(name, isRecursive ? findFixpoint(name, known, analyze) : analyze(known));
   }
   return known;
@@ -73,7 +73,7 @@ function readCommonTables(value: Json | undefined, tables: Tables, walk: Walk, o
 /** Rounds until a recursive table has no more sources: one for each column through which a value can go. */
 const mostRounds = 12;
 
-function findFixpoint(name: string, known: Tables, analyze: (given: Tables) => Relation): Relation {
+function findFixpoint(name: string, known: Tables, analyze: (input: Tables) => Relation): Relation {
   const withName = (relation: Relation) => new Map([...known, [name, relation]]);
   // The first part of the UNION reads nothing of the table itself.
   let relation = analyze(withName({ ...emptyRelation, rest: [{ sources: noSources }] }));

@@ -33,8 +33,8 @@ const compareCounts = (operator: string): FunctionEntry =>
   ofArrays(2, 2, (call) =>
     bindOnce([elements(call, 0), elements(call, 1)], (left, right) => {
       const count = (list: string) => `len(list_filter(${list}, lambda _y: _y = _x))`;
-      const kept = `list_filter(${left}, lambda _x, _i: ${count(`${left}[1:_i]`)} ${operator} ${count(right ?? '')})`;
-      return `to_json(${kept})`;
+      const retained = `list_filter(${left}, lambda _x, _i: ${count(`${left}[1:_i]`)} ${operator} ${count(right ?? '')})`;
+      return `to_json(${retained})`;
     }),
   );
 

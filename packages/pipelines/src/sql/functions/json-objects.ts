@@ -72,11 +72,11 @@ function filterMembers(
   added: readonly string[] = [],
 ): string {
   const member = `to_json(_k) || ':' || json_extract(${object}, ${renderKeyPath('_k')})`;
-  const kept = `list_transform(list_filter(json_keys(${object}), lambda _k: ${condition('_k')}), lambda _k: ${member})`;
+  const retained = `list_transform(list_filter(json_keys(${object}), lambda _k: ${condition('_k')}), lambda _k: ${member})`;
   const all =
     added.length === 0
-      ? kept
-      : `list_concat(${kept}, list_filter([${added.join(', ')}], lambda _m: _m IS NOT NULL))`;
+      ? retained
+      : `list_concat(${retained}, list_filter([${added.join(', ')}], lambda _m: _m IS NOT NULL))`;
   return `CASE WHEN ${object} IS NOT NULL THEN CAST('{' || array_to_string(${all}, ',') || '}' AS JSON) END`;
 }
 

@@ -175,9 +175,9 @@ export const jsonValues: FunctionTable = {
   GET: define(2, 2, getElement),
   GET_PATH: define(2, 2, getPath),
   GET_IGNORE_CASE: define(2, 2, ({ args: [value = '', key = ''] }) =>
-    bindOnce([asJson(value), key], (json, wanted) => {
+    bindOnce([asJson(value), key], (json, expected) => {
       const keys = `json_keys(${json})`;
-      const found = `coalesce(list_filter(${keys}, lambda _k: _k = ${wanted})[1], list_filter(${keys}, lambda _k: lower(_k) = lower(${wanted}))[1])`;
+      const found = `coalesce(list_filter(${keys}, lambda _k: _k = ${expected})[1], list_filter(${keys}, lambda _k: lower(_k) = lower(${expected}))[1])`;
       return `json_extract(${json}, '$."' || replace(${found}, '"', '\\"') || '"')`;
     }),
   ),

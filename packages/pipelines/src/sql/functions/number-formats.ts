@@ -133,8 +133,8 @@ function renderFraction(call: FunctionCall, { fraction, point, fill }: NumberFor
   const value = `split_part(${text}, '.', 2)`;
   const nines = fraction.length - trimEnd(fraction, '9').length;
   if (nines === 0 || (fill && call.dialect === 'redshift')) return ` || '.' || ${value}`;
-  const kept = fraction.length - nines;
-  const trimmed = `left(${value}, ${kept}) || rtrim(substr(${value}, ${kept + 1}), '0')`;
+  const retained = fraction.length - nines;
+  const trimmed = `left(${value}, ${retained}) || rtrim(substr(${value}, ${retained + 1}), '0')`;
   return ` || '.' || ${fill ? `rpad(${trimmed}, ${fraction.length}, ' ')` : trimmed}`;
 }
 

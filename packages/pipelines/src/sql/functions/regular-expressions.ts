@@ -90,8 +90,8 @@ function renderGroups(replacement: string): string {
 function renderMatches(call: FunctionCall, parametersAt: number, groupAt: number): string {
   const [text = '', pattern = '', position] = call.args;
   const parameters = readParameters(call, parametersAt);
-  const given = call.args[groupAt];
-  const groupNumber = given === undefined ? (parameters.extractsGroup ? 1 : 0) : readInteger(given);
+  const input = call.args[groupAt];
+  const groupNumber = input === undefined ? (parameters.extractsGroup ? 1 : 0) : readInteger(input);
   if (groupNumber === undefined) {
     refuseCall(call.name, `the number of the group must be a whole number, not ${call.source[groupAt]}`);
   }
@@ -123,11 +123,11 @@ function findMatch(call: FunctionCall): string {
   const search = renderPattern(pattern, readParameters(call, 5));
   const after = readInteger(option);
   if (after !== 0 && after !== 1) refuseCall(call.name, `the option must be 0 or 1, not ${call.source[4]}`);
-  return bindOnce([asText(text), search, position], (whole = '', wanted = '', from = '') => {
+  return bindOnce([asText(text), search, position], (whole = '', expected = '', from = '') => {
     const bound = renderFrom(whole, from);
-    const matches = `regexp_extract_all(${bound}, ${wanted})`;
+    const matches = `regexp_extract_all(${bound}, ${expected})`;
     const length = (list: string, count: number) => `length(array_to_string(${list}[1:${count}], ''))`;
-    const between = length(`regexp_split_to_array(${bound}, ${wanted})`, occurrence);
+    const between = length(`regexp_split_to_array(${bound}, ${expected})`, occurrence);
     const before = `${between} + ${length(matches, occurrence - 1 + after)} + ${from}`;
     return `CASE WHEN len(${matches}) >= ${occurrence} THEN ${before} WHEN ${whole} IS NOT NULL THEN 0 END`;
   });

@@ -130,16 +130,16 @@ const wordDelimiters = '\\s!?@"^#$&~_,.:;+*%/|[](){}<>\'-';
 
 /** Upper case for the first letter of each word. */
 function capitalize({ args: [text = '', delimiters] }: FunctionCall): string {
-  const given = delimiters === undefined ? undefined : readText(delimiters);
+  const input = delimiters === undefined ? undefined : readText(delimiters);
   const value = `lower(${asText(text)})`;
   const capital = (word: string) => `upper(left(${word}, 1)) || substr(${word}, 2)`;
-  if (given === '') return bindOnce([value], (bound = '') => `(${capital(bound)})`);
+  if (input === '') return bindOnce([value], (bound = '') => `(${capital(bound)})`);
   const escapeSet = (each: string) => each.replaceAll(/[\\\]^[-]/g, '\\$&');
-  const set = given === undefined ? `\\s${escapeSet(wordDelimiters.slice(2))}` : escapeSet(given);
+  const set = input === undefined ? `\\s${escapeSet(wordDelimiters.slice(2))}` : escapeSet(input);
   const words = `regexp_extract_all(${value}, ${quoteText(`[^${set}]+|[${set}]+`)})`;
   // A delimiter that is a letter stays as it is.
   const isDelimiter = `regexp_matches(_w, ${quoteText(`^[${set}]`)})`;
-  const form = /[a-z]/i.test(given ?? '')
+  const form = /[a-z]/i.test(input ?? '')
     ? `CASE WHEN ${isDelimiter} THEN _w ELSE ${capital('_w')} END`
     : capital('_w');
   return `array_to_string(list_transform(${words}, lambda _w: ${form}), '')`;

@@ -81,16 +81,16 @@ export function translateType(
   args: readonly string[],
   dialect: SourceDialect = 'snowflake',
 ): string | undefined {
-  const wanted = name.trim().replaceAll(/\s+/g, ' ').toUpperCase();
-  if (Object.hasOwn(unsupported, wanted)) {
-    throw new SqlError(`the type ${wanted} is not supported: ${unsupported[wanted]}`);
+  const expected = name.trim().replaceAll(/\s+/g, ' ').toUpperCase();
+  if (Object.hasOwn(unsupported, expected)) {
+    throw new SqlError(`the type ${expected} is not supported: ${unsupported[expected]}`);
   }
-  if (/^(?:NUMBER|NUMERIC|DECIMAL|DEC)$/.test(wanted)) return renderDecimal(wanted, args, dialect);
-  if (Object.hasOwn(integers, wanted)) return dialect === 'snowflake' ? 'BIGINT' : integers[wanted];
+  if (/^(?:NUMBER|NUMERIC|DECIMAL|DEC)$/.test(expected)) return renderDecimal(expected, args, dialect);
+  if (Object.hasOwn(integers, expected)) return dialect === 'snowflake' ? 'BIGINT' : integers[expected];
   // Snowflake's REAL and FLOAT4 have 64 bits.
-  if (wanted === 'REAL' || wanted === 'FLOAT4') return dialect === 'snowflake' ? 'DOUBLE' : 'REAL';
-  if (wanted === 'VECTOR') return renderVector(args);
-  return Object.hasOwn(types, wanted) ? types[wanted] : undefined;
+  if (expected === 'REAL' || expected === 'FLOAT4') return dialect === 'snowflake' ? 'DOUBLE' : 'REAL';
+  if (expected === 'VECTOR') return renderVector(args);
+  return Object.hasOwn(types, expected) ? types[expected] : undefined;
 }
 
 function renderDecimal(name: string, args: readonly string[], dialect: SourceDialect): string {

@@ -28,7 +28,7 @@ export function createPostgresShapes(
       const own = part.columns?.find((each) => isSame(each, column));
       if (added !== undefined) return `CAST(${added.sql} AS VARCHAR) AS ${name(column)}`;
       if (own !== undefined) return own === column ? name(own) : `${name(own)} AS ${name(column)}`;
-      const other = parts.find((each) => each.columns?.some((given) => isSame(given, column)));
+      const other = parts.find((each) => each.columns?.some((input) => isSame(input, column)));
       const there = other?.columns?.find((each) => isSame(each, column)) ?? column;
       return `(SELECT ${name(there)} FROM ${other?.from ?? part.from} LIMIT 0) AS ${name(column)}`;
     });

@@ -44,13 +44,13 @@ const mostDigits = 1_000;
 
 /** @throws SqlError that lists the types */
 export function postgresType({ type, size, precision }: ColumnType): string {
-  const wanted = type.trim().replaceAll(/\s+/g, ' ').toUpperCase();
-  if (decimals.has(wanted)) return renderDecimal(wanted, size, precision);
-  if (texts.has(wanted)) {
+  const expected = type.trim().replaceAll(/\s+/g, ' ').toUpperCase();
+  if (decimals.has(expected)) return renderDecimal(expected, size, precision);
+  if (texts.has(expected)) {
     const length = readNumber(size, 'size of a text', 1, Number.MAX_SAFE_INTEGER);
     return length === undefined || length > longestText ? 'VARCHAR' : `VARCHAR(${length})`;
   }
-  const found = types.get(wanted);
+  const found = types.get(expected);
   if (found !== undefined) return found;
   const known = [...decimals, ...texts, ...types.keys()].join(', ');
   throw new SqlError(`"${type}" is not a type: use one of ${known}`);

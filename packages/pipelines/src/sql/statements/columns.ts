@@ -59,8 +59,8 @@ function renderConstraint(part: readonly Node[], { keys }: TableColumns, frame: 
     return '';
   }
   const words = ['ENFORCED', 'RELY', 'NORELY', 'ENABLE', 'VALIDATE', 'NOVALIDATE'];
-  const kept = part.filter((node) => !isWord(node, ...words));
-  return kept.map((node) => copyNodes(frame, [node])).join(' ');
+  const retained = part.filter((node) => !isWord(node, ...words));
+  return retained.map((node) => copyNodes(frame, [node])).join(' ');
 }
 
 /** `[CONSTRAINT name] PRIMARY KEY (a, b)` and `UNIQUE (a)`, with options after it. */

@@ -64,16 +64,16 @@ export function placeSchema(
   schema: string | undefined,
   { catalog }: SqlRules = {},
 ): PlacedSchema {
-  const wanted = isDefaultName(schema) ? defaultSchema : schema.trim();
-  const lower = wanted.toLowerCase();
+  const expected = isDefaultName(schema) ? defaultSchema : schema.trim();
+  const lower = expected.toLowerCase();
   const inDatabase = isDefaultName(database) ? defaultDatabase : database.trim().toLowerCase();
   if (systemDatabases.includes(inDatabase) && [defaultSchema, ...systemSchemas].includes(lower))
-    return { path: [inDatabase, wanted], isMade: false };
+    return { path: [inDatabase, expected], isMade: false };
   // The information schema describes all databases.
   if (systemSchemas.includes(lower)) return { path: [lower], isMade: false };
   if (inDatabase !== defaultDatabase)
     return { path: [`${escapePart(inDatabase)}.${escapePart(lower)}`], isMade: true };
   if (lower === defaultSchema || lower === 'public') return { path: [defaultSchema], isMade: false };
   const mark = lower === catalog?.toLowerCase() ? '%' : '';
-  return { path: [`${escapePart(wanted)}${mark}`], isMade: true };
+  return { path: [`${escapePart(expected)}${mark}`], isMade: true };
 }

@@ -45,7 +45,7 @@ test('references by bulkId work in any order, and in a circle', async () => {
 });
 
 test('an operation that fails changes nothing, and the others go on', async () => {
-  const kept = await directory.createUser('kept@bulk.example');
+  const retained = await directory.createUser('kept@bulk.example');
   const { body } = await bulk([
     createUser('fresh'),
     createUser('again', { userName: 'KEPT@bulk.example' }),
@@ -55,12 +55,12 @@ test('an operation that fails changes nothing, and the others go on', async () =
       bulkId: 'g',
       data: { displayName: 'G', members: [{ value: 'bulkId:again' }] },
     },
-    { method: 'PATCH', path: `/Users/${kept.id}`, data: { Operations: [{ op: 'remove' }] } },
-    { method: 'PUT', path: `/Users/${kept.id}`, version: '"9-0"', data: { userName: 'x' } },
+    { method: 'PATCH', path: `/Users/${retained.id}`, data: { Operations: [{ op: 'remove' }] } },
+    { method: 'PUT', path: `/Users/${retained.id}`, version: '"9-0"', data: { userName: 'x' } },
     { method: 'DELETE', path: '/Users/nobody' },
     { method: 'GET', path: '/Users' },
     { method: 'POST', path: '/Users', data: { userName: 'no bulkId' } },
-    { method: 'DELETE', path: `/Users/${kept.id}` },
+    { method: 'DELETE', path: `/Users/${retained.id}` },
   ]);
   assert.equal(statuses(body), '201 409 400 400 412 404 400 400 204');
   assert.match(JSON.stringify(body.Operations[1]?.response), /"scimType":"uniqueness"/);

@@ -136,8 +136,8 @@ test('operations of one PATCH follow each other, and a wrong one undoes all', as
 
 test('PUT replaces members and keeps what the group gives', async () => {
   const project = await account.project();
-  const given = { role: 'viewer', projectId: project.projectId };
-  const { id } = await owner.createGroup('Put', { ...given, members: [{ value: a }] });
+  const input = { role: 'viewer', projectId: project.projectId };
+  const { id } = await owner.createGroup('Put', { ...input, members: [{ value: a }] });
   const put = await directory.send<ScimGroup>('PUT', `/Groups/${id}`, {
     displayName: 'Put 2',
     members: [{ value: b }],
@@ -162,8 +162,8 @@ test('a role is one of its place, and ends with its place', async () => {
     { role: 'OWNER', ...at, environment: 'none' },
     { role: 'OWNER', environment: 'dev' },
   ];
-  for (const [index, given] of wrong.entries()) {
-    const answer = await owner.send('POST', '/Groups', { displayName: `Wrong ${index}`, ...given });
+  for (const [index, input] of wrong.entries()) {
+    const answer = await owner.send('POST', '/Groups', { displayName: `Wrong ${index}`, ...input });
     requireScimError(answer, 400, 'invalidValue');
   }
   const { id } = await owner.createGroup('Place', { ...at, role: 'Operator', environment: 'dev' });

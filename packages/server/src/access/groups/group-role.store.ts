@@ -33,12 +33,12 @@ export function setGivenRole(
   tx: Transaction,
   scope: Scope,
   groupId: string,
-  given: GivenRole | undefined,
+  input: GivenRole | undefined,
 ): void {
   const of = { account_id: scope.accountId, group_id: groupId };
   tx.send(deleteRole, of);
-  if (given === undefined) return;
-  const { projectId, environmentName, role } = given;
+  if (input === undefined) return;
+  const { projectId, environmentName, role } = input;
   tx.send(insertRole, { ...of, project_id: projectId, environment_name: environmentName, role });
 }
 

@@ -108,8 +108,8 @@ export function groupRoutes({ read, write }: Endpoints): void {
 }
 
 /** Throws `unknown-project` and, at the insertion of the role, `unknown-environment`. */
-async function resolveRole(tx: Transaction, scope: Scope, wanted: GroupRole) {
-  const { role, projectId, environmentName } = readGroupRole(wanted);
+async function resolveRole(tx: Transaction, scope: Scope, expected: GroupRole) {
+  const { role, projectId, environmentName } = readGroupRole(expected);
   const project =
     projectId === null ? undefined : await findProject(tx, scope, { id: projectId, name: undefined });
   const refuseProject = () => problem('unknown-project', { id: projectId ?? '' });

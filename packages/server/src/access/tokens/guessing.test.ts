@@ -63,9 +63,9 @@ test('a failing pair must wait, but its right secret is accepted within the limi
   await repeat(pairLimit, async () =>
     assert.equal(await readStatus(requestToken(server, stranger, id, wrong)), 401),
   );
-  const told = await requestToken(server, stranger, id, wrong);
-  assert.deepEqual([told.status, told.headers['retry-after']], [429, '1']);
-  assert.equal((JSON.parse(told.text) as { error: string }).error, 'invalid_client');
+  const notice = await requestToken(server, stranger, id, wrong);
+  assert.deepEqual([notice.status, notice.headers['retry-after']], [429, '1']);
+  assert.equal((JSON.parse(notice.text) as { error: string }).error, 'invalid_client');
   assert.equal((await requestToken(server, stranger, id, wrong)).headers['retry-after'], '2');
   assert.equal(await readStatus(requestToken(server, stranger, 'another')), 401);
   assert.equal(await readStatus(requestToken(server, stranger, id, right)), 200);
@@ -79,8 +79,8 @@ test('a failing pair must wait, but its right secret is accepted within the limi
 test('an address that fails for many clients waits longer each time, and can recover', async () => {
   const { server, id, right } = await openServer();
   await repeat(addressLimit, () => requestToken(server, stranger, `hg_${createGuess()}`));
-  const told = await requestToken(server, stranger, id, right);
-  assert.deepEqual([told.status, told.headers['retry-after']], [429, '1']);
+  const notice = await requestToken(server, stranger, id, right);
+  assert.deepEqual([notice.status, notice.headers['retry-after']], [429, '1']);
   assert.equal(await readStatus(requestToken(server, owner, id, right)), 200);
   server.clock.advance(1);
   assert.equal(await readStatus(requestToken(server, stranger, 'another')), 401);
@@ -134,12 +134,12 @@ test('a refused request is recorded as an event of the account; a throttled one 
 async function traceRefusal(server: TestServer, clientId: string): Promise<string[]> {
   const { database, sealer } = server.deps;
   const done: string[] = [];
-  const traceCalls = <Given extends unknown[], Result>(name: string, work: (...given: Given) => Result) =>
-    function note(...given: Given): Result {
-      const [statement] = given as { text?: string }[];
+  const traceCalls = <Given extends unknown[], Result>(name: string, work: (...input: Given) => Result) =>
+    function note(...input: Given): Result {
+      const [statement] = input as { text?: string }[];
       // The events of an earlier request wake other servers a moment later.
       if (statement?.text?.includes('pg_notify') !== true) done.push(name);
-      return work(...given);
+      return work(...input);
     };
   const [ofDatabase, ofSealer] = [{ ...database }, { ...sealer }];
   database.read = traceCalls('a read', database.read) as typeof database.read;

@@ -21,8 +21,8 @@ function requestToken(
   headers: Record<string, string> = {},
 ) {
   const body = typeof form === 'string' ? form : new URLSearchParams(form).toString();
-  const asked = { headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers } };
-  return createAnonymousClient(of).post<Grant>('/oauth/dpc/token', body, asked);
+  const request = { headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers } };
+  return createAnonymousClient(of).post<Grant>('/oauth/dpc/token', body, request);
 }
 
 const buildForm = ({ clientId, secret }: Pick<Actor, 'clientId' | 'secret'>) => ({

@@ -211,11 +211,11 @@ test('a running execution keeps a version that is disabled, and no new one start
   const { account, admin, project, enable } = await deliverVersion();
   const agent = await account.agent();
   const executions = `${project.path}/pipeline-executions`;
-  const wanted = { pipelineName: 'main', environmentName: 'dev', agentId: agent.agentId };
-  const started = await admin.post<{ pipelineExecutionId: string }>(executions, wanted);
+  const expected = { pipelineName: 'main', environmentName: 'dev', agentId: agent.agentId };
+  const started = await admin.post<{ pipelineExecutionId: string }>(executions, expected);
   await enable(false);
-  requireProblem(await admin.post(executions, { ...wanted, versionName: 'v1' }), 410, 'artifact-disabled');
-  requireProblem(await admin.post(executions, wanted), 404, 'artifact-not-found');
+  requireProblem(await admin.post(executions, { ...expected, versionName: 'v1' }), 410, 'artifact-disabled');
+  requireProblem(await admin.post(executions, expected), 404, 'artifact-not-found');
 
   const instanceId = '01890000-0000-7000-8000-000000000001';
   const claim = await agent.client.post<{

@@ -118,9 +118,9 @@ export function openWriter(services: BlobServices, accountId: string, base: stri
 
   return {
     keep(files) {
-      const kept = keep(files);
-      keeping = Promise.allSettled([keeping, kept]);
-      return kept;
+      const retained = keep(files);
+      keeping = Promise.allSettled([keeping, retained]);
+      return retained;
     },
     async finish() {
       if (open !== undefined) await put(open);

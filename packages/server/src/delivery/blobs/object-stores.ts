@@ -14,6 +14,6 @@ const factories: Factories = {
 };
 
 export async function openObjectStore(settings: ObjectStoreSettings): Promise<ObjectStore> {
-  const open = factories[settings.kind] as (given: ObjectStoreSettings) => ObjectStore | Promise<ObjectStore>;
+  const open = factories[settings.kind] as (input: ObjectStoreSettings) => ObjectStore | Promise<ObjectStore>;
   return open(settings);
 }

@@ -115,12 +115,12 @@ export function createS3ObjectStore(settings: Settings): ObjectStore {
 }
 
 function createClient(
-  { region, endpoint, pathStyle, credentials: given }: Settings,
+  { region, endpoint, pathStyle, credentials: input }: Settings,
   patience: S3Patience,
 ): S3Client {
-  const credentials = given && {
-    accessKeyId: given.accessKeyId,
-    secretAccessKey: given.secretAccessKey.reveal(),
+  const credentials = input && {
+    accessKeyId: input.accessKeyId,
+    secretAccessKey: input.secretAccessKey.reveal(),
   };
   return new S3Client({
     ...(endpoint === undefined ? {} : { endpoint, region: usualRegion }),

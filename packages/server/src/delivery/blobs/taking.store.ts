@@ -227,8 +227,8 @@ export interface KeptBlobs {
  * Adds the blobs to the account. Call it first in its transaction, so that it waits for no lock while
  * holding others; then write the manifest that lists the blobs, then call `requireListed`.
  */
-export function takeBlobs(tx: Transaction, accountId: string, kept: KeptBlobs, now: Date): void {
-  const { unplaced, objects } = kept;
+export function takeBlobs(tx: Transaction, accountId: string, retained: KeptBlobs, now: Date): void {
+  const { unplaced, objects } = retained;
   tx.onConstraint('blob_object_pending', createGoneProblem);
   tx.send(unplaced.length > 0 ? holdBlobs : shareBlobs, { account_id: accountId });
   if (unplaced.length > 0) {
@@ -238,7 +238,7 @@ export function takeBlobs(tx: Transaction, accountId: string, kept: KeptBlobs, n
   const keys = objects.map((object) => object.key);
   const sizes = objects.map((object) => object.size);
   if (keys.length > 0) tx.send(takeObjects, { account_id: accountId, object_keys: keys, sizes, now });
-  tx.afterCommit(() => kept.markTaken());
+  tx.afterCommit(() => retained.markTaken());
 }
 
 /**
@@ -249,15 +249,15 @@ export async function requireListed(
   tx: Transaction,
   accountId: string,
   manifestDigest: string,
-  kept: KeptBlobs,
+  retained: KeptBlobs,
 ): Promise<void> {
   tx.onConstraint('blob_there', createGoneProblem);
   const found = tx.query(requireFiles, {
     account_id: accountId,
     manifest_digest: manifestDigest,
-    removals: kept.base.removals,
+    removals: retained.base.removals,
   });
-  await Promise.all([found, kept.stored]);
+  await Promise.all([found, retained.stored]);
 }
 
 function splitColumns(blobs: readonly PlacedBlob[]) {

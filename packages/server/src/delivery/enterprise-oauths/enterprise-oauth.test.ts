@@ -147,10 +147,10 @@ test('an azure-devops connection gets a token of Entra for the tenant', async ()
   const connection = await connect(ofDevOps);
   const { read } = await associateBy(connection, [`eyJ.entra.${tokens + 1}`]);
   assert.equal((await read()).body.total, 1);
-  const asked = issued.at(-1);
-  assert.equal(asked?.path, '/entra/acme.example/oauth2/v2.0/token');
+  const query = issued.at(-1);
+  assert.equal(query?.path, '/entra/acme.example/oauth2/v2.0/token');
   assert.equal(
-    new URLSearchParams(asked?.body).get('scope'),
+    new URLSearchParams(query?.body).get('scope'),
     '499b84ac-1321-427f-aa17-267ca6975798/.default',
   );
   assert.ok(host.requests.at(-1)?.authorization?.startsWith('Bearer eyJ.entra.'));

@@ -83,8 +83,8 @@ test('a commit that a forced push has removed is not published; a tag brings it 
   assert.match(removed.problem.detail, /No branch or tag .*contains/);
   assert.match((await publish(project, { tag: 'v1' })).problem.detail, /no branch, tag or commit "v1"/);
   runGit(repository.folder, ['tag', 'v1', second]);
-  const kept = await publish(project, { commit: second, versionName: 'kept' });
-  assert.equal(kept.status, 201, kept.text);
+  const retained = await publish(project, { commit: second, versionName: 'kept' });
+  assert.equal(retained.status, 201, retained.text);
   server.clock.advance(1);
   const tagged = await publish(project, { tag: 'v1' });
   assert.equal(tagged.status, 201, tagged.text);

@@ -77,8 +77,8 @@ export function hookRoutes({ app }: Endpoints, services: HookServices): void {
       async (request, reply) => {
         const target = targets.get(request);
         if (target === undefined) throw new Error('The target of the webhook was not read.');
-        const told = await receiveHook(services, target, request);
-        return reply.code(told.status === 'accepted' ? 202 : 200).send(told);
+        const notice = await receiveHook(services, target, request);
+        return reply.code(notice.status === 'accepted' ? 202 : 200).send(notice);
       },
     );
     done();

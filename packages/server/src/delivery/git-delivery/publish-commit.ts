@@ -43,10 +43,10 @@ export async function publishCommit<Result>(
   services: PublishingServices,
   repository: GitRepository,
   rows: ReadCall<never>['rows'],
-  wanted: CommitToPublish,
+  expected: CommitToPublish,
   store: (publication: Publication) => Promise<Result>,
 ): Promise<Result> {
-  const { accountId, environmentName, commit } = wanted;
+  const { accountId, environmentName, commit } = expected;
   const found = await rows(environmentToUploadTo, { environment_name: environmentName });
   const missing = () => problem('environment-not-found', { name: environmentName });
   const { newest_manifest: base, quality_gate: gate } = requireRow(found, missing);
@@ -57,15 +57,15 @@ export async function publishCommit<Result>(
     await collectTree(repository, commit, collection, services.config.upload);
     const upload = await collection.finish();
     const judged = await judgeReferences(listNamesBy(rows), checks, upload);
-    const taken = { accountId, environmentName, versionName: wanted.versionName, gate };
+    const taken = { accountId, environmentName, versionName: expected.versionName, gate };
     const checked = await addGateErrors(services.review, taken, reviewed, judged);
     const version = {
-      projectId: wanted.projectId,
+      projectId: expected.projectId,
       environmentName,
-      versionName: wanted.versionName,
-      branch: wanted.branch,
+      versionName: expected.versionName,
+      branch: expected.branch,
       commitHash: commit,
     };
-    return store({ version, upload, checked, isStrict: wanted.isStrict });
+    return store({ version, upload, checked, isStrict: expected.isStrict });
   });
 }

@@ -37,9 +37,9 @@ function createCall(fake: FakeProvider, provider: GitProvider, token: Secret): P
     async send({ method, url, headers, body }) {
       assert.ok(url.startsWith(fake.url), `${url} is not below ${fake.url}`);
       // fetch would add a User-Agent.
-      const asked = request(url, { method, headers: { ...headers, authorization } });
-      asked.end(body);
-      const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+      const query = request(url, { method, headers: { ...headers, authorization } });
+      query.end(body);
+      const [answer] = (await once(query, 'response')) as [IncomingMessage];
       return {
         status: answer.statusCode ?? 0,
         headers: answer.headers as Record<string, string>,

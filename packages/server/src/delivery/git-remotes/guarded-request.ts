@@ -36,15 +36,15 @@ const attemptMilliseconds = 2_000;
  * Connects and sends the headers. The caller writes the body and ends it.
  * @throws EgressRefused, and what the signal was aborted with
  */
-export async function startRequest(rules: OutgoingRules, wanted: GuardedRequest): Promise<ClientRequest> {
-  const { url, credential } = wanted;
-  const isTrusted = rules.trustedOrigins.has(url.origin) && wanted.isNamedByHost !== true;
-  const checked = isTrusted ? undefined : await endWith(wanted.signal, rules.guard.check(url.href));
+export async function startRequest(rules: OutgoingRules, expected: GuardedRequest): Promise<ClientRequest> {
+  const { url, credential } = expected;
+  const isTrusted = rules.trustedOrigins.has(url.origin) && expected.isNamedByHost !== true;
+  const checked = isTrusted ? undefined : await endWith(expected.signal, rules.guard.check(url.href));
   const isTls = url.protocol === 'https:';
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const isCredentialMadeForIt = credential !== undefined && credential.origin === url.origin;
   const options = {
-    method: wanted.method,
+    method: expected.method,
     host,
     ...(checked === undefined ? {} : { lookup: createPinnedLookup(checked.addresses) }),
     autoSelectFamily: true,
@@ -52,12 +52,12 @@ export async function startRequest(rules: OutgoingRules, wanted: GuardedRequest)
     port: url.port === '' ? (isTls ? 443 : 80) : Number(url.port),
     path: url.pathname + url.search,
     headers: {
-      ...wanted.headers,
+      ...expected.headers,
       host: url.host,
       ...(isCredentialMadeForIt ? { authorization: credential.authorization } : {}),
     },
     maxHeaderSize: mostHeaderBytes,
-    signal: wanted.signal,
+    signal: expected.signal,
     // A new connection for each request: a body that is streamed could not be sent again on another one.
     agent: false as const,
   };

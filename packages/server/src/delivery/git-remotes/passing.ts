@@ -12,11 +12,11 @@ const textMilliseconds = 5_000;
 export async function passOn(
   rules: OutgoingRules,
   session: Session,
-  wanted: RelayedRequest,
+  expected: RelayedRequest,
   fromGit: IncomingMessage,
   toGit: ServerResponse,
 ): Promise<void> {
-  const url = new URL(`${session.base}/${wanted.path}`);
+  const url = new URL(`${session.base}/${expected.path}`);
   const gone = new AbortController();
   const signal = AbortSignal.any([session.signal, gone.signal]);
   toGit.on('close', () => {
@@ -27,7 +27,7 @@ export async function passOn(
   try {
     const request = await startRequest(rules, {
       url,
-      method: wanted.method,
+      method: expected.method,
       headers: pickHeaders(fromGit),
       credential: session.credential,
       signal,
@@ -37,13 +37,13 @@ export async function passOn(
     fromGit.pipe(request);
     const answer = await answered;
     isAnswered = true;
-    if (await refuseAnswer(session, wanted, url, answer, toGit)) {
+    if (await refuseAnswer(session, expected, url, answer, toGit)) {
       // The rest of a push has no reader any more.
       fromGit.unpipe(request).resume();
       request.destroy();
       return;
     }
-    toGit.writeHead(200, { 'content-type': wanted.answerType, 'cache-control': 'no-cache' });
+    toGit.writeHead(200, { 'content-type': expected.answerType, 'cache-control': 'no-cache' });
     answer.on('data', (chunk: Buffer) => session.count('received', chunk.length));
     await pipeAnswer(answer, toGit);
   } catch (failure) {
@@ -70,7 +70,7 @@ function pickHeaders({ headers }: IncomingMessage): Record<string, string> {
 /** True if the answer is no Git; then git got a refusal, and the session has the reason. */
 async function refuseAnswer(
   session: Session,
-  wanted: RelayedRequest,
+  expected: RelayedRequest,
   url: URL,
   answer: IncomingMessage,
   toGit: ServerResponse,
@@ -79,7 +79,7 @@ async function refuseAnswer(
   if (status === 200) {
     const [type = ''] = (answer.headers['content-type'] ?? '').split(';');
     const coding = answer.headers['content-encoding'] ?? 'identity';
-    if (type.trim().toLowerCase() === wanted.answerType && coding === 'identity') return false;
+    if (type.trim().toLowerCase() === expected.answerType && coding === 'identity') return false;
     session.fail({
       kind: 'not-git',
       status,

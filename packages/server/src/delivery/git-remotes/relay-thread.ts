@@ -86,7 +86,7 @@ function startThread({ guard, log, ...workerData }: RelayThreadRules): Thread {
     env: {},
     resourceLimits: { maxOldGenerationSizeMb: mostMegabytes, maxYoungGenerationSizeMb: 16 },
   });
-  const asked = new Map<number, (report: RelayReport | undefined) => void>();
+  const requests = new Map<number, (report: RelayReport | undefined) => void>();
   const onBytes: Thread['onBytes'] = new Map();
   let questions = 0;
   let hasEnded = false;
@@ -99,13 +99,13 @@ function startThread({ guard, log, ...workerData }: RelayThreadRules): Thread {
       void checkAddress(guard, report.address).then((checked) =>
         tell({ kind: 'checked', id: report.id, checked }),
       );
-    else asked.get(report.id)?.(report);
+    else requests.get(report.id)?.(report);
   });
   // It ends then, and the next remote starts another one.
   worker.on('error', (failure) => log.error({ err: failure }, 'the relay of git has failed'));
   worker.once('exit', () => {
     hasEnded = true;
-    for (const answer of asked.values()) answer(undefined);
+    for (const answer of requests.values()) answer(undefined);
   });
   return {
     worker,
@@ -116,14 +116,14 @@ function startThread({ guard, log, ...workerData }: RelayThreadRules): Thread {
       questions += 1;
       const id = questions;
       const answer = Promise.withResolvers<RelayReport | undefined>();
-      asked.set(id, answer.resolve);
+      requests.set(id, answer.resolve);
       worker.ref();
       tell(build(id));
       try {
         return await answer.promise;
       } finally {
-        asked.delete(id);
-        if (asked.size === 0) worker.unref();
+        requests.delete(id);
+        if (requests.size === 0) worker.unref();
       }
     },
   };

@@ -64,8 +64,8 @@ function git(folder: string, args: readonly string[], remote: OpenedRemote): Pro
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, errors })));
 }
 
-async function fetchInto(folder: string, given: Omit<RemoteOptions, 'direction'>, from = remotes) {
-  const remote = await from.openRemote({ ...given, direction: 'read' });
+async function fetchInto(folder: string, input: Omit<RemoteOptions, 'direction'>, from = remotes) {
+  const remote = await from.openRemote({ ...input, direction: 'read' });
   const ran = await git(folder, ['fetch', '--quiet', remote.url, '+refs/heads/*:refs/heads/*'], remote);
   const failure = await remote.readFailure();
   remote.close();
@@ -138,11 +138,11 @@ test('a credential is not sent to another scheme, host or port', async () => {
   const repository = other.addRepository('acme/etl.git');
   const credential = credentialFor(host.url, 'made for another port');
   const url = `http://git.example:${other.port}/acme/etl.git`;
-  const given = [
+  const inputs = [
     { url: repository.cloneUrl, credential },
     { url, credential: { ...credential, origin: repository.cloneUrl } },
   ];
-  for (const each of given) assert.equal((await fetchInto(makeFolder(), each)).code, 0);
+  for (const each of inputs) assert.equal((await fetchInto(makeFolder(), each)).code, 0);
   await (
     await remotes.fetch(`${other.url}/x`, { mostBytes: 10_000, timeoutMilliseconds: 120_000, credential })
   ).body.toArray();

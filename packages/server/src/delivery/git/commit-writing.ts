@@ -63,10 +63,10 @@ async function importCommit(
     throw problem('git-failed', { command: 'fast-import', words: stderr || 'it ended too early' });
   };
   try {
-    const asked = expectedHead === null ? [] : files.filter(({ executable }) => executable === undefined);
-    for (const { path } of asked) stdin.write(`ls ${expectedHead} ${quote(path)}\n`);
+    const requests = expectedHead === null ? [] : files.filter(({ executable }) => executable === undefined);
+    for (const { path } of requests) stdin.write(`ls ${expectedHead} ${quote(path)}\n`);
     const executables = new Set<string>();
-    for (const { path } of asked) if ((await readLine()).startsWith('100755 ')) executables.add(path);
+    for (const { path } of requests) if ((await readLine()).startsWith('100755 ')) executables.add(path);
 
     const person = `${cleanName(author.name)} <${cleanName(author.email)}> ${Math.floor(at.getTime() / 1_000)} +0000`;
     stdin.write(`commit ${unwritten}\nmark :1\nauthor ${person}\ncommitter ${person}\n`);

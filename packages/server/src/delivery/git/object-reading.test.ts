@@ -25,9 +25,9 @@ test('the time limit counts the silence of git, not what the reader does meanwhi
   const ended = new Promise<never>(() => undefined);
   const kill = () => void stdout.destroy();
   const started: GitProcess = { stdin: new PassThrough(), stdout, ended, kill };
-  const asked: GitCall[] = [];
-  const spawn: Git['spawn'] = async (_args, given) => {
-    asked.push(given);
+  const requests: GitCall[] = [];
+  const spawn: Git['spawn'] = async (_args, input) => {
+    requests.push(input);
     return started;
   };
   const git = { spawn } as unknown as Git;
@@ -43,7 +43,7 @@ test('the time limit counts the silence of git, not what the reader does meanwhi
   await setImmediate();
   t.mock.timers.tick(1_001);
   await assert.rejects(third, { code: 'git-timeout' });
-  const [{ kind, timeoutMilliseconds = 0 } = use as GitCall] = asked;
+  const [{ kind, timeoutMilliseconds = 0 } = use as GitCall] = requests;
   assert.equal(kind, 'long', 'a slow reader takes no turn of the short calls');
   assert.ok(timeoutMilliseconds > 3_600_000, 'the process lives as long as its reader takes');
 });

@@ -100,10 +100,10 @@ function createReader({ stdout, kill }: GitProcess, milliseconds: number) {
     throw problem('git-timeout', { seconds: Math.ceil(milliseconds / 1_000) });
   }
 
-  async function readBytes(wanted: number): Promise<Buffer> {
+  async function readBytes(expected: number): Promise<Buffer> {
     const parts = [rest];
     let bytes = rest.length;
-    while (bytes < wanted) {
+    while (bytes < expected) {
       const next = await readChunk();
       if (next.done === true)
         throw problem('git-failed', { command: 'cat-file', words: 'it ended too early' });
@@ -111,8 +111,8 @@ function createReader({ stdout, kill }: GitProcess, milliseconds: number) {
       bytes += next.value.length;
     }
     const all = Buffer.concat(parts);
-    rest = all.subarray(wanted);
-    return all.subarray(0, wanted);
+    rest = all.subarray(expected);
+    return all.subarray(0, expected);
   }
 
   return {

@@ -97,9 +97,9 @@ export async function answerFetch(
       output.destroy();
     });
   // A request that git cannot read gets no answer from it.
-  const ended = await Promise.race([begun, started.ended]);
-  if (ended !== undefined && wasIdle()) throw problem('request-timeout');
-  if (ended !== undefined && ended.code !== 0) throw problem('invalid-push', { reason: ended.stderr });
+  const outcome = await Promise.race([begun, started.ended]);
+  if (outcome !== undefined && wasIdle()) throw problem('request-timeout');
+  if (outcome !== undefined && outcome.code !== 0) throw problem('invalid-push', { reason: outcome.stderr });
   return output;
 }
 

@@ -183,8 +183,8 @@ describe('a dropped repository', () => {
     const dropped = join(server.deps.repositoriesFolder, 'dropped');
     const find = async () =>
       (await readdir(dropped)).filter((name) => name.startsWith(hosted.project.projectId));
-    const [kept = ''] = await find();
-    assert.equal(await git.ok(['rev-parse', 'main'], { cwd: join(dropped, kept) }), hosted.head);
+    const [retained = ''] = await find();
+    assert.equal(await git.ok(['rev-parse', 'main'], { cwd: join(dropped, retained) }), hosted.head);
     server.clock.advance(29 * daySeconds);
     await runJobs(server);
     assert.equal((await find()).length, 1);
@@ -212,8 +212,8 @@ describe('a dropped repository', () => {
       [names[1]],
     );
     await runJobs(server);
-    const kept = join(server.deps.repositoriesFolder, 'dropped', `${names[1]}.git`);
-    assert.equal(await git.ok(['rev-parse', 'main'], { cwd: kept }), hosted.head);
+    const retained = join(server.deps.repositoriesFolder, 'dropped', `${names[1]}.git`);
+    assert.equal(await git.ok(['rev-parse', 'main'], { cwd: retained }), hosted.head);
   });
 
   test('one whose folder cannot be moved does not keep the others', async () => {

@@ -44,8 +44,8 @@ export interface PacketReader {
 export function createPacketReader(source: AsyncGenerator<Buffer, void, undefined>): PacketReader {
   let held: Buffer = Buffer.alloc(0);
 
-  async function fill(wanted: number): Promise<boolean> {
-    while (held.length < wanted) {
+  async function fill(expected: number): Promise<boolean> {
+    while (held.length < expected) {
       const next = await source.next();
       if (next.done === true) return false;
       held = held.length === 0 ? next.value : Buffer.concat([held, next.value]);

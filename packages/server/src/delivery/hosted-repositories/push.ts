@@ -68,8 +68,8 @@ async function moveJudged(
 ): Promise<JudgedChange[]> {
   let changes = await judgeObjects(judged, quarantine.repository, about.rules);
   const isAllowed = ({ refusal }: JudgedChange) => refusal === undefined;
-  const wanted = changes.filter(isAllowed).flatMap(({ to }) => (to === null ? [] : [to]));
-  if (wanted.length > 0 && !(await quarantine.complete(wanted)))
+  const expected = changes.filter(isAllowed).flatMap(({ to }) => (to === null ? [] : [to]));
+  if (expected.length > 0 && !(await quarantine.complete(expected)))
     changes = changes.map((each) =>
       each.to === null ? each : { refusal: 'missing necessary objects', ...each },
     );
@@ -135,8 +135,8 @@ function report(
   );
   const status = Buffer.concat([formatLine(`unpack ${inOneLine(unpacked)}`), ...lines, flushPacket]);
   if (!hasSideBand) return status;
-  const told = words === '' ? [] : [formatBand(2, Buffer.from(`${words}\n`))];
-  return Buffer.concat([...told, formatBand(1, status), flushPacket]);
+  const notices = words === '' ? [] : [formatBand(2, Buffer.from(`${words}\n`))];
+  return Buffer.concat([...notices, formatBand(1, status), flushPacket]);
 }
 
 const inOneLine = (text: string) => text.replaceAll(/\s+/g, ' ').slice(0, 500);

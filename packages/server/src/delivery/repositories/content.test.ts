@@ -286,7 +286,7 @@ for (const [kind, makeProject] of Object.entries(kinds))
 
     test('a commit that no branch or tag contains cannot be read by its id', async () => {
       const project = await makeProject();
-      const kept = (await commit(project, { files: [{ path: 'a', content: '1' }] })).body.commitId;
+      const retained = (await commit(project, { files: [{ path: 'a', content: '1' }] })).body.commitId;
       await commit(project, { files: [{ path: 'a', content: '2' }] });
       await admin.post(`${at(project)}/branches`, { name: 'work' });
       const files = [{ path: 'secret', content: 'x' }];
@@ -307,7 +307,7 @@ for (const [kind, makeProject] of Object.entries(kinds))
       const again = (await admin.post(`${at(project)}/branches`, { name: 'again', from: removed })).problem;
       assert.deepEqual([again.status, again.code], [422, 'unknown-revision']);
       assert.match(again.detail, /[Nn]o branch or tag .*contains/);
-      assert.equal(await read(`files/content?commit=${kept}&path=a`), 200);
+      assert.equal(await read(`files/content?commit=${retained}&path=a`), 200);
     });
 
     test('what does not exist is 404', async () => {

@@ -159,11 +159,11 @@ test('a mirror does not grow beyond the limit, whatever the host sends again and
   assert.deepEqual(codes, [undefined, undefined, undefined, 'repository-too-large']);
 
   // A refused commit begins to free the space of deleted branches.
-  const kept = join(small.deps.repositoriesFolder, `${hosted.projectId}.git`);
+  const retained = join(small.deps.repositoriesFolder, `${hosted.projectId}.git`);
   const deletedAt = new Date(Date.now() - 3 * 86_400_000);
-  for (const name of readdirSync(join(kept, 'objects/pack')))
-    utimesSync(join(kept, 'objects/pack', name), deletedAt, deletedAt);
-  runGit(kept, ['update-ref', '-d', 'refs/heads/main']);
+  for (const name of readdirSync(join(retained, 'objects/pack')))
+    utimesSync(join(retained, 'objects/pack', name), deletedAt, deletedAt);
+  runGit(retained, ['update-ref', '-d', 'refs/heads/main']);
   small.clock.advance(3_601);
   await waitUntil('there is space', 120, async () => {
     const files = [{ path: 'a', content: randomBytes(300_000).toString('base64') }];

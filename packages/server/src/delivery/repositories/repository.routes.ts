@@ -199,22 +199,22 @@ export function repositoryRoutes(
   async function requireFittingOauth(
     rows: ReadCall<typeof createRepository>['rows'],
     id: string,
-    given: { provider: string; cloneUrl: string; token: string | undefined },
+    input: { provider: string; cloneUrl: string; token: string | undefined },
   ): Promise<void> {
-    if (given.token !== undefined)
+    if (input.token !== undefined)
       throw refuseCredential(
         'Send either body.enterpriseOauthId or the header Git-Provider-Access-Token, not both.',
       );
     const [row] = await rows(usableEnterpriseOauth, { enterprise_oauth_id: toUuid(id) });
     if (row === undefined) throw problem('unknown-enterprise-oauth', { id });
-    if (row.provider !== given.provider)
+    if (row.provider !== input.provider)
       throw refuseCredential(
-        `The enterprise OAuth connection ${JSON.stringify(row.name)} is one of ${row.provider}, and the repository is on ${given.provider}.`,
+        `The enterprise OAuth connection ${JSON.stringify(row.name)} is one of ${row.provider}, and the repository is on ${input.provider}.`,
       );
     const origin = findOauthOrigin(row, config.gitAddresses);
-    if (origin !== findOrigin(given.cloneUrl))
+    if (origin !== findOrigin(input.cloneUrl))
       throw refuseCredential(
-        `The enterprise OAuth connection ${JSON.stringify(row.name)} is for ${origin}; its tokens are not sent to ${findOrigin(given.cloneUrl)}.`,
+        `The enterprise OAuth connection ${JSON.stringify(row.name)} is for ${origin}; its tokens are not sent to ${findOrigin(input.cloneUrl)}.`,
       );
   }
 }
@@ -273,16 +273,25 @@ function renameUser(
   sealer: Sealer,
   place: { accountId: string; projectId: string },
   { provider, sealed_credential: sealed, provider_parameters: present }: RepositorySettings,
-  { providerParameters: wanted }: BodyOf<typeof updateRepository>,
+  { providerParameters: expected }: BodyOf<typeof updateRepository>,
 ): Buffer | null {
-  requireUsername(wanted?.username);
+  requireUsername(expected?.username);
   // Only `git` has a user. A token of gitlab may be renewed just now, and must not be written over.
-  if (provider !== 'git' || sealed === null || wanted === undefined || wanted.username === present.username)
+  if (
+    provider !== 'git' ||
+    sealed === null ||
+    expected === undefined ||
+    expected.username === present.username
+  )
     return sealed;
   const stored = unsealCredential(sealer, place, sealed);
   if (stored.kind === 'bearer') return sealed;
   const { origin: url, password: token } = stored;
-  return sealCredential(sealer, place, createCredential(provider, { url, token, username: wanted.username }));
+  return sealCredential(
+    sealer,
+    place,
+    createCredential(provider, { url, token, username: expected.username }),
+  );
 }
 
 const buildSubject = ({ project_id: id, repository_name: name }: RepositorySettings) => ({

@@ -20,10 +20,10 @@ export class CloneAddressRefused extends Error {
 
 /** @throws CloneAddressRefused */
 export function parseCloneAddress(text: string): CloneAddress {
-  const given = text.trim();
-  const url = URL.canParse(given) ? new URL(given) : undefined;
+  const input = text.trim();
+  const url = URL.canParse(input) ? new URL(input) : undefined;
   const isHttp = url?.protocol === 'https:' || url?.protocol === 'http:';
-  if (url === undefined || !isHttp) throw new CloneAddressRefused(explainAddressScheme(given));
+  if (url === undefined || !isHttp) throw new CloneAddressRefused(explainAddressScheme(input));
   if (hasForeignUser(url))
     throw new CloneAddressRefused(
       'contains a user or password; remove it, and send the token in the header Git-Provider-Access-Token',

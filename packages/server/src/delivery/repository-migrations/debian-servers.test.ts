@@ -103,7 +103,7 @@ async function startNginx(behind: number): Promise<{ url: string; close(): Promi
        server { listen 127.0.0.1:${port}; location / { proxy_pass http://127.0.0.1:${behind}; } } }`,
   );
   const child = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], { stdio: 'ignore' });
-  const ended = new Promise((resolve) => child.on('exit', resolve));
+  const end = new Promise((resolve) => child.on('exit', resolve));
   const url = `http://127.0.0.1:${port}`;
   await waitUntil('nginx', 120, () =>
     fetch(url)
@@ -114,7 +114,7 @@ async function startNginx(behind: number): Promise<{ url: string; close(): Promi
     url,
     async close() {
       child.kill();
-      await ended;
+      await end;
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -114,9 +114,11 @@ test('more objects than the server takes fail the migration', async () => {
 
 test('a missing object fails the migration by path and SHA-256, and nothing is pushed', async () => {
   const { from, scene, given } = await createScene();
-  const [kept, lost] = [Buffer.from('kept'), Buffer.from('lost')];
-  commitFiles(scene.source.folder, { files: { 'a/kept.bin': pointer(kept), 'a/lost.bin': pointer(lost) } });
-  from.objects.set(digest(kept), kept);
+  const [retained, lost] = [Buffer.from('kept'), Buffer.from('lost')];
+  commitFiles(scene.source.folder, {
+    files: { 'a/kept.bin': pointer(retained), 'a/lost.bin': pointer(lost) },
+  });
+  from.objects.set(digest(retained), retained);
   const { status, code, detail } = await scene.migrate(given);
   assert.deepEqual([status, code], ['FAILED', 'lfs-objects-missing']);
   assert.match(detail ?? '', new RegExp(`1 of 2 LFS objects .*a/lost\\.bin \\(sha256 ${digest(lost)}`));

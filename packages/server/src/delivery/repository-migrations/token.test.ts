@@ -95,10 +95,10 @@ test('the token is rotated first, and the new one is what the project keeps', as
   assert.equal(row.credential_origin, front.url);
   assert.ok(row.credential_expires_at > new Date(Date.now() + 80 * 86_400_000));
   const place = { accountId: scene.account.accountId, projectId: scene.project.projectId };
-  const kept = unsealCredential(server.deps.sealer, place, row.sealed_credential);
-  assert.ok(kept.kind === 'basic' && kept.username === 'oauth2');
-  assert.match(kept.password.reveal(), /rotated/);
-  const basic = Buffer.from(`oauth2:${kept.password.reveal()}`).toString('base64');
+  const retained = unsealCredential(server.deps.sealer, place, row.sealed_credential);
+  assert.ok(retained.kind === 'basic' && retained.username === 'oauth2');
+  assert.match(retained.password.reveal(), /rotated/);
+  const basic = Buffer.from(`oauth2:${retained.password.reveal()}`).toString('base64');
   const used = [...front.shown].filter((each) => !each.startsWith('Bearer'));
   assert.deepEqual(used, [`Basic ${basic}`], 'git never gets the token that was rotated');
   const [migration] = await server.database.query(
@@ -106,8 +106,8 @@ test('the token is rotated first, and the new one is what the project keeps', as
     [scene.project.projectId],
   );
   assert.equal((migration as { sealed_token: unknown }).sealed_token, null);
-  const told = JSON.stringify([migration, server.logLines]);
-  for (const secret of [token, kept.password.reveal()]) assert.ok(!told.includes(secret));
+  const notice = JSON.stringify([migration, server.logLines]);
+  for (const secret of [token, retained.password.reveal()]) assert.ok(!notice.includes(secret));
 });
 
 test('a token that was used is refused before GitLab is called', async () => {

@@ -104,10 +104,10 @@ test('a failed read does not fail the others of its trip, and none returns rows 
     answers.map(({ status }) => status),
     ['fulfilled', 'rejected', 'fulfilled'],
   );
-  const asked = [answers[0], answers[2]].map((answer) =>
+  const requests = [answers[0], answers[2]].map((answer) =>
     answer?.status === 'fulfilled' ? answer.value.map((row) => ('asked' in row ? row.asked : '')) : [],
   );
-  assert.deepEqual(asked, [['before'], ['after']]);
+  assert.deepEqual(requests, [['before'], ['after']]);
 });
 
 const makeAccount = (name: string) =>

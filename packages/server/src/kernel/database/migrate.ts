@@ -87,10 +87,10 @@ export async function lockMigrations(client: pg.Client): Promise<void> {
 }
 
 /** Refuses a backup with a migration that this program does not have, before anything is written. */
-export async function refuseNewerBackup(wanted: readonly AppliedMigration[]): Promise<void> {
+export async function refuseNewerBackup(expected: readonly AppliedMigration[]): Promise<void> {
   const migrations = await readMigrations();
   const known = new Map(migrations.map(({ name, checksum }) => [name, checksum]));
-  const newest = wanted.findLast(({ name, checksum }) => known.get(name) !== checksum);
+  const newest = expected.findLast(({ name, checksum }) => known.get(name) !== checksum);
   if (newest === undefined) return;
   throw new Error(
     `The backup contains the migration ${newest.name}, which this version of Headgate does not have: its newest is ` +
@@ -99,9 +99,12 @@ export async function refuseNewerBackup(wanted: readonly AppliedMigration[]): Pr
 }
 
 /** Applies the migrations `wanted`, which this program has, to an empty database, in the caller's transaction. */
-export async function applyMigrations(client: pg.Client, wanted: readonly AppliedMigration[]): Promise<void> {
-  await refuseNewerBackup(wanted);
-  const names = new Set(wanted.map(({ name }) => name));
+export async function applyMigrations(
+  client: pg.Client,
+  expected: readonly AppliedMigration[],
+): Promise<void> {
+  await refuseNewerBackup(expected);
+  const names = new Set(expected.map(({ name }) => name));
   await client.query(createMigrationTable);
   for (const migration of await readMigrations())
     if (names.has(migration.name)) await applyMigration(client, migration);

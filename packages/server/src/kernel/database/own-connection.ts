@@ -41,12 +41,12 @@ export async function listenOn(
 ): Promise<Listening> {
   const closing = new AbortController();
   const attempted = Promise.withResolvers<void>();
-  const kept = keepListening(options, channel, hearing, closing.signal, attempted.resolve);
+  const retained = keepListening(options, channel, hearing, closing.signal, attempted.resolve);
   await attempted.promise;
   return {
     async close() {
       closing.abort();
-      await kept;
+      await retained;
     },
   };
 }
@@ -119,8 +119,8 @@ async function listenOnce(
   } finally {
     closing.removeEventListener('abort', abortListening);
     // `end` destroys the socket if a query is pending, and otherwise closes it properly.
-    const ended = client.end().catch(() => undefined);
-    if (closing.aborted) await Promise.race([ended, delay(patienceMilliseconds, undefined, { ref: false })]);
+    const exit = client.end().catch(() => undefined);
+    if (closing.aborted) await Promise.race([exit, delay(patienceMilliseconds, undefined, { ref: false })]);
   }
 }
 

@@ -51,26 +51,26 @@ class Probe {
     return null;
   }
 
-  #note(handler: string, given: unknown[]): void {
+  #note(handler: string, inputs: unknown[]): void {
     this.called.push(handler);
-    this.seen.set(handler, given);
+    this.seen.set(handler, inputs);
   }
 
-  handleRowDescription(...given: unknown[]): void {
-    this.#note('handleRowDescription', given);
+  handleRowDescription(...inputs: unknown[]): void {
+    this.#note('handleRowDescription', inputs);
   }
-  handleDataRow(...given: unknown[]): void {
-    this.#note('handleDataRow', given);
+  handleDataRow(...inputs: unknown[]): void {
+    this.#note('handleDataRow', inputs);
   }
-  handleCommandComplete(...given: unknown[]): void {
-    this.#note('handleCommandComplete', given);
+  handleCommandComplete(...inputs: unknown[]): void {
+    this.#note('handleCommandComplete', inputs);
   }
-  handleEmptyQuery(...given: unknown[]): void {
-    this.#note('handleEmptyQuery', given);
+  handleEmptyQuery(...inputs: unknown[]): void {
+    this.#note('handleEmptyQuery', inputs);
   }
-  handleError(...given: unknown[]): void {
-    this.#note('handleError', given);
-    const [, connection] = given as [Error, Connection];
+  handleError(...inputs: unknown[]): void {
+    this.#note('handleError', inputs);
+    const [, connection] = inputs as [Error, Connection];
     const onReady = () => {
       connection.off('readyForQuery', onReady);
       this.called.push('readyForQuery');
@@ -78,8 +78,8 @@ class Probe {
     };
     connection.on('readyForQuery', onReady);
   }
-  handleReadyForQuery(...given: unknown[]): void {
-    this.#note('handleReadyForQuery', given);
+  handleReadyForQuery(...inputs: unknown[]): void {
+    this.#note('handleReadyForQuery', inputs);
     this.ended.resolve();
   }
 }

@@ -61,10 +61,10 @@ it('limits the streams of a caller by what the others of its account leave free'
   const leaving = new AbortController();
   const { port } = app.server.address() as { port: number };
   // Kept, because `fetch` ends the stream of a response that is collected as garbage.
-  const kept: Response[] = [];
+  const retained: Response[] = [];
   async function get(actor: string): Promise<Response> {
     const response = await fetch(`http://127.0.0.1:${port}/${actor}`, { signal: leaving.signal });
-    kept.push(response);
+    retained.push(response);
     return response;
   }
   /** Opens as many streams as it may. */

@@ -96,11 +96,11 @@ export function storeAnswer(
   accountId: string,
   { key, request }: IdempotencyKey,
   answer: StoredAnswer,
-  kept: { now: Date; sealer?: Sealer | undefined },
+  retained: { now: Date; sealer?: Sealer | undefined },
 ): void {
-  const expiresAt = new Date(kept.now.getTime() + keptHours * 3_600_000);
+  const expiresAt = new Date(retained.now.getTime() + keptHours * 3_600_000);
   const sealed =
-    answer.body === null ? undefined : kept.sealer?.seal(new Secret(answer.body), sealingPurpose);
+    answer.body === null ? undefined : retained.sealer?.seal(new Secret(answer.body), sealingPurpose);
   const body = sealed === undefined ? answer.body : null;
   const headers = JSON.stringify(answer.headers);
   tx.send(insertRecord, {

@@ -47,8 +47,8 @@ export function createBodyValidator(operation: Operation): (value: unknown) => R
   const mayBeLeftOut = bodyIsOptional(operation);
   const nullIsAbsent = operation.method === 'POST';
   const options = { most: faultLimit, quotes: operation.bodyHoldsSecret === undefined, isFormat };
-  return (given) => {
-    const value = given === undefined && mayBeLeftOut ? {} : given;
+  return (input) => {
+    const value = input === undefined && mayBeLeftOut ? {} : input;
     const { unknown, dropUnknown } = tidyMembers(schema, value, nullIsAbsent);
     const validate = validator();
     if (validate(value)) {

@@ -27,9 +27,9 @@ const known = Object.keys(decoders).join(', ');
 
 /** Undefined for an uncompressed body. Throws `unsupported-content-encoding`. */
 function readEncoding(headers: IncomingHttpHeaders): Encoding | undefined {
-  const given = headers['content-encoding'];
-  if (given === undefined) return undefined;
-  const name = given.trim().toLowerCase();
+  const input = headers['content-encoding'];
+  if (input === undefined) return undefined;
+  const name = input.trim().toLowerCase();
   if (name === '' || name === 'identity') return undefined;
   // RFC 9110 §8.4.1.3: x-gzip is gzip.
   const encoding = name === 'x-gzip' ? 'gzip' : name;

@@ -246,10 +246,10 @@ const comparedLimit = 20;
 
 function describeMissing(
   name: string,
-  given: readonly string[],
+  inputs: readonly string[],
   properties: Readonly<Record<string, unknown>>,
 ): string {
-  const strays = given.filter((each) => !Object.hasOwn(properties, each)).slice(0, comparedLimit);
+  const strays = inputs.filter((each) => !Object.hasOwn(properties, each)).slice(0, comparedLimit);
   const near = nearestName(name, strays);
   return near === undefined ? 'is required' : `is required; the request has ${JSON.stringify(near)} instead`;
 }
@@ -274,8 +274,8 @@ function describeWrongType(types: readonly string[], value: unknown, search: Sea
   if (value === undefined) return 'is required';
   if (form !== undefined && types.includes('object')) return `must be ${form}`;
   if (search.isText && typeof value === 'string') {
-    const wanted = types.map((type) => (type === 'boolean' ? 'true or false' : nameType(type)));
-    return `must be ${anyOf.format(wanted)}${quoteValue(value, search)}`;
+    const expected = types.map((type) => (type === 'boolean' ? 'true or false' : nameType(type)));
+    return `must be ${anyOf.format(expected)}${quoteValue(value, search)}`;
   }
   const found = describeFound(types, value);
   return `must be ${anyOf.format(types.map(nameType))}, not ${found}`;

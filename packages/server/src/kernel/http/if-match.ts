@@ -63,6 +63,6 @@ function readTags(ifMatch: string): string[] {
  */
 export function requireMatch(ifMatch: string | undefined, tag: string): void {
   if (ifMatch === undefined) return;
-  const wanted = readTags(ifMatch);
-  if (!wanted.includes('*') && !wanted.includes(tag)) throw problem('etag-mismatch');
+  const expected = readTags(ifMatch);
+  if (!expected.includes('*') && !expected.includes(tag)) throw problem('etag-mismatch');
 }

@@ -50,12 +50,12 @@ test('a task that fails gives its turn to the next', async () => {
 test('the number of waiting tasks of an owner is limited', async () => {
   const turns = createOwnerTurns({ running: 1, waiting: 1 }, refuse);
   const { task, settled, end } = createTasks();
-  const kept = [turns.run('a', task('a1')), turns.run('a', task('a2'))];
+  const retained = [turns.run('a', task('a1')), turns.run('a', task('a2'))];
   await assert.rejects(turns.run('a', task('a3')), /too many wait/);
-  kept.push(turns.run('b', task('b1')));
+  retained.push(turns.run('b', task('b1')));
   for (const name of ['a1', 'a2', 'b1']) {
     await settled();
     end(name);
   }
-  assert.deepEqual(await Promise.all(kept), ['a1', 'a2', 'b1']);
+  assert.deepEqual(await Promise.all(retained), ['a1', 'a2', 'b1']);
 });

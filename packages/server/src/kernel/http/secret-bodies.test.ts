@@ -205,7 +205,7 @@ test('during and after its way to a vault, a secret is in no string of the serve
   // Kept as bytes: only the server makes a string of it in this process.
   const secret = Buffer.from(randomBytes(24).toString('hex').toUpperCase());
   // Shows that what is in the heap is found.
-  const kept = { text: randomBytes(24).toString('hex').toUpperCase() };
+  const retained = { text: randomBytes(24).toString('hex').toUpperCase() };
   const path = `/dpc/v1/secrets/${agent.agentId}/secret-value`;
   const headers = {
     authorization: `Bearer ${await account.admin.token()}`,
@@ -220,11 +220,11 @@ test('during and after its way to a vault, a secret is in no string of the serve
   sent.write(secret);
   sent.end('"}}}');
   const work = (await agent.next()) ?? assert.fail('nothing came to the agent');
-  const searched = [secret, Buffer.from(kept.text)];
+  const searched = [secret, Buffer.from(retained.text)];
   assert.deepEqual(await findInHeap(...searched), [false, true], 'while the request waits');
   await agent.end(work);
   assert.match(await answered, /"vaultSecretName":"orders"/);
   assert.deepEqual(await findInHeap(...searched), [false, true], 'after the answer');
   // Uses it after the last search, so that it is kept until then.
-  assert.ok(kept.text.length > 0);
+  assert.ok(retained.text.length > 0);
 });

@@ -17,9 +17,9 @@ export function createSecretSafeCheck(operation: Operation): RequestCheck {
   const check = createRequestCheck(operation);
   const held = (operation.bodyHoldsSecret ?? []).map((pointer) => `/body${pointer}`);
   if (held.length === 0) return check;
-  return (...asked) => {
+  return (...requests) => {
     try {
-      return check(...asked);
+      return check(...requests);
     } catch (failure) {
       if (!(failure instanceof Problem)) throw failure;
       const redacted = failure.violations.map((violation) => removeSecret(violation, held, operation));

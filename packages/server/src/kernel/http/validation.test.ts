@@ -160,8 +160,8 @@ test('null for an optional member means absent in a POST and is refused in a PAT
     'body.description: must be a string, not null',
   ]);
   const grid = { columns: [], rows: [[null, 'x']] };
-  const kept = check(createVariable, { body: { ...city, type: 'GRID', value: grid } }).request.body;
-  assert.deepEqual(kept, { ...city, type: 'GRID', value: grid });
+  const retained = check(createVariable, { body: { ...city, type: 'GRID', value: grid } }).request.body;
+  assert.deepEqual(retained, { ...city, type: 'GRID', value: grid });
   const nested = {
     name: 'c',
     description: null,

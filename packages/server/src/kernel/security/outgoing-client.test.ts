@@ -26,17 +26,17 @@ interface Given {
   ca?: string;
 }
 
-function createClient(given: Given = {}): OutgoingClient {
+function createClient(input: Given = {}): OutgoingClient {
   const {
     allow = ['127.0.0.0/8'],
     resolve = async () => ['127.0.0.1'],
     timeoutMilliseconds = 120_000,
-  } = given;
+  } = input;
   const guard = createEgressGuard(parseEgressAllow(allow), resolve);
   const client = createOutgoingClient({
     guard,
     timeoutMilliseconds,
-    ...(given.ca === undefined ? {} : { ca: given.ca }),
+    ...(input.ca === undefined ? {} : { ca: input.ca }),
   });
   closing.push(async () => client.close());
   return client;

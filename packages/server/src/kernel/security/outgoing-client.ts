@@ -30,7 +30,7 @@ export type OutgoingResult =
 
 export interface OutgoingClient {
   /** Sends one POST and follows its redirects. Never throws for what the receiver does. */
-  post(wanted: OutgoingPost, stopping: AbortSignal): Promise<OutgoingResult>;
+  post(expected: OutgoingPost, stopping: AbortSignal): Promise<OutgoingResult>;
   /** Closes the kept connections. */
   close(): void;
 }
@@ -63,11 +63,11 @@ export function createOutgoingClient(options: OutgoingOptions): OutgoingClient {
   };
   const check = rememberChecks(options.guard);
 
-  async function follow(wanted: OutgoingPost, signal: AbortSignal): Promise<OutgoingResult> {
-    let url = wanted.url;
+  async function follow(expected: OutgoingPost, signal: AbortSignal): Promise<OutgoingResult> {
+    let url = expected.url;
     for (let redirects = 0; ; redirects += 1) {
       const checked = await endWith(signal, check(url));
-      const received = await sendWithRepeat(agents, checked, wanted, signal);
+      const received = await sendWithRepeat(agents, checked, expected, signal);
       if (!isRedirect(received.status)) {
         const { status, retryAfter } = received;
         return { kind: 'answered', status, ...(retryAfter === undefined ? {} : { retryAfter }) };
@@ -81,10 +81,10 @@ export function createOutgoingClient(options: OutgoingOptions): OutgoingClient {
   }
 
   return {
-    async post(wanted, stopping) {
+    async post(expected, stopping) {
       const timeout = AbortSignal.timeout(options.timeoutMilliseconds);
       try {
-        return await follow(wanted, AbortSignal.any([timeout, stopping]));
+        return await follow(expected, AbortSignal.any([timeout, stopping]));
       } catch (failure) {
         if (stopping.aborted) return { kind: 'stopped' };
         if (timeout.aborted) {
@@ -141,14 +141,14 @@ interface Agents {
 async function sendWithRepeat(
   agents: Agents,
   checked: CheckedAddress,
-  wanted: OutgoingPost,
+  expected: OutgoingPost,
   signal: AbortSignal,
 ): Promise<Received> {
   try {
-    return await sendOnce(agents, checked, wanted, signal);
+    return await sendOnce(agents, checked, expected, signal);
   } catch (failure) {
     if (!(failure instanceof KeptConnectionClosed)) throw failure;
-    return sendOnce(agents, checked, wanted, signal);
+    return sendOnce(agents, checked, expected, signal);
   }
 }
 
@@ -233,11 +233,11 @@ function findTarget({ status, location }: Received, from: URL): string | Outgoin
 /** Rejects when the signal is aborted first: a resolver may take longer than allowed. */
 export async function endWith<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
   signal.throwIfAborted();
-  const ended = Promise.withResolvers<never>();
-  const onAbort = () => ended.reject(signal.reason);
+  const outcome = Promise.withResolvers<never>();
+  const onAbort = () => outcome.reject(signal.reason);
   signal.addEventListener('abort', onAbort);
   try {
-    return await Promise.race([work, ended.promise]);
+    return await Promise.race([work, outcome.promise]);
   } finally {
     signal.removeEventListener('abort', onAbort);
   }

@@ -81,11 +81,11 @@ export function createSealer(masterKey: Buffer): Sealer {
  * Returns the master key: `given` (32 bytes in base64 or hexadecimal), or the file's, which is created at the
  * first start.
  */
-export function loadMasterKey(given: Secret | undefined, file: string): Buffer {
-  if (given !== undefined) return parseMasterKey(given);
-  const kept = readOrMakeFile(file, () => randomBytes(32).toString('base64'));
+export function loadMasterKey(input: Secret | undefined, file: string): Buffer {
+  if (input !== undefined) return parseMasterKey(input);
+  const retained = readOrMakeFile(file, () => randomBytes(32).toString('base64'));
   try {
-    return parseMasterKey(new Secret(kept));
+    return parseMasterKey(new Secret(retained));
   } catch {
     throw new Error(
       `${file} does not contain a valid master key. ` +
@@ -95,12 +95,12 @@ export function loadMasterKey(given: Secret | undefined, file: string): Buffer {
 }
 
 /** The master key of an existing installation. Never creates one. */
-export function findMasterKey(given: Secret | undefined, file: string): Buffer | undefined {
-  return given === undefined && !existsSync(file) ? undefined : loadMasterKey(given, file);
+export function findMasterKey(input: Secret | undefined, file: string): Buffer | undefined {
+  return input === undefined && !existsSync(file) ? undefined : loadMasterKey(input, file);
 }
 
-export function parseMasterKey(given: Secret): Buffer {
-  const text = given.reveal();
+export function parseMasterKey(input: Secret): Buffer {
+  const text = input.reveal();
   const key = /^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, 'hex') : Buffer.from(text, 'base64');
   if (key.length !== 32) throw new Error('HEADGATE_MASTER_KEY must be 32 bytes, in base64 or hexadecimal.');
   return key;

@@ -7,19 +7,19 @@ const createQueue = (ofOne = 10, inAll = 100) =>
 
 test('one task runs at a time, and owners take turns', async () => {
   const queue = createQueue();
-  const ended: string[] = [];
+  const outcomes: string[] = [];
   let running = 0;
   const task = (name: string) => async () => {
     running += 1;
     assert.equal(running, 1);
     await null;
     running -= 1;
-    ended.push(name);
+    outcomes.push(name);
   };
   const many = ['a1', 'a2', 'a3', 'a4'].map((name) => queue.run('a', task(name)));
   const others = [queue.run('b', task('b1')), queue.run('c', task('c1')), queue.run('b', task('b2'))];
   await Promise.all([...many, ...others]);
-  assert.deepEqual(ended, ['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4']);
+  assert.deepEqual(outcomes, ['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4']);
 });
 
 test('a failure rejects its own task only, and the next task runs', async () => {

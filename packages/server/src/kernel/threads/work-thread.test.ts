@@ -25,13 +25,13 @@ function createThread(code: string) {
   return (order: string) => thread.run('owner', order, { milliseconds: 120_000 });
 }
 
-const ended = /^Error: The thread ended with the code 3 before it answered/;
+const outcome = /^Error: The thread ended with the code 3 before it answered/;
 
 test('the order of a thread that ends by itself fails at once; the next one has another thread', async () => {
   const run = createThread(echo);
-  await assert.rejects(run('exit'), ended);
+  await assert.rejects(run('exit'), outcome);
   assert.equal(await run('next'), 'next');
-  await assert.rejects(createThread(neverReady)('any'), ended);
+  await assert.rejects(createThread(neverReady)('any'), outcome);
 });
 
 test('a thread that ends while it is idle gets no order', async () => {

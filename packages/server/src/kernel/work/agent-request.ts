@@ -49,9 +49,9 @@ const insertRequest = insertStatement(
 );
 
 /** Wakes all instances of the agent that wait for work: some may be too old for this kind. */
-export function askAgent(tx: Transaction, wakes: Wakes, asked: AgentRequest, now: Date): void {
+export function askAgent(tx: Transaction, wakes: Wakes, query: AgentRequest, now: Date): void {
   const { accountId, requestId, agentId, kind, projectId, environmentName, name, requestedBy, groupId } =
-    asked;
+    query;
   tx.send(insertRequest, {
     account_id: accountId,
     request_id: requestId,
@@ -60,9 +60,9 @@ export function askAgent(tx: Transaction, wakes: Wakes, asked: AgentRequest, now
     environment_name: groupId === undefined ? environmentName : null,
     name,
     group_id: groupId ?? null,
-    request: JSON.stringify(asked.request),
+    request: JSON.stringify(query.request),
     created_at: now,
-    expires_at: new Date(now.getTime() + asked.keptHours * 3_600_000),
+    expires_at: new Date(now.getTime() + query.keptHours * 3_600_000),
   });
   const work = {
     account_id: accountId,
@@ -74,7 +74,7 @@ export function askAgent(tx: Transaction, wakes: Wakes, asked: AgentRequest, now
     name,
     ...(requestedBy === undefined ? {} : { requested_by: requestedBy }),
   };
-  enqueueWork(tx, work, now, { claimableUntil: asked.until });
+  enqueueWork(tx, work, now, { claimableUntil: query.until });
   tx.afterCommit(() => wakes.wake(agentId, 'all'));
 }
 

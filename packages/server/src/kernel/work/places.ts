@@ -19,14 +19,14 @@ export interface Places {
 /** @param ofAccount how many places one account may hold; by default what is fair, see above */
 export function createPlaces(total: number, ofAccount?: number): Places {
   const held = new Map<string, number>();
-  const kept = Math.floor(total / 4);
+  const retained = Math.floor(total / 4);
   let free = total;
 
   function countFree(accountId: string): number {
     const own = held.get(accountId) ?? 0;
     if (ofAccount !== undefined) return Math.max(0, Math.min(free, ofAccount - own));
     // Each place that it takes is one more of its own and one less that is free.
-    const fair = Math.max(0, Math.ceil((free - kept - own) / 2));
+    const fair = Math.max(0, Math.ceil((free - retained - own) / 2));
     return own === 0 && free > 0 ? Math.max(1, fair) : fair;
   }
 

@@ -113,7 +113,7 @@ test('a server that lost its lease is told so, and writes nothing', async () => 
 test('a server without the database for the time of a lease ends what it does', async (t) => {
   const id = await insert();
   const away: Database = { ...database, read: () => Promise.reject(new Error('away')) };
-  const ended = Promise.withResolvers<void>();
+  const final = Promise.withResolvers<void>();
   const worker = createWorker(
     {
       run: (_, signal) =>
@@ -122,10 +122,10 @@ test('a server without the database for the time of a lease ends what it does', 
     { leases: createLeases({ database: away, clock }) },
   );
   await worker.look();
-  void worker.wait().then(ended.resolve);
+  void worker.wait().then(final.resolve);
   const { now } = performance;
   t.mock.method(performance, 'now', () => now.call(performance) + leaseSeconds * 1_000);
-  await ended.promise;
+  await final.promise;
   assert.notEqual((await readWork(id))?.lease_until, null, 'it gives nothing back that it may not hold');
 });
 

@@ -95,8 +95,8 @@ test('with 100,000 executions that wait for a missing agent, a round reads few p
     assert.equal(ofSweep.length, 2);
     for (const { name, text, parameters } of ofSweep) {
       await client.query(`prepare "${name}" as ${text}`);
-      const given = Array(parameters.length).fill(`'${clock.now().toISOString()}'`).join(', ');
-      const explain = `explain (analyze, buffers, format json) execute "${name}" (${given})`;
+      const input = Array(parameters.length).fill(`'${clock.now().toISOString()}'`).join(', ');
+      const explain = `explain (analyze, buffers, format json) execute "${name}" (${input})`;
       // Twice: the first run also reads the catalogue.
       await client.query(explain);
       const { rows } = await client.query(explain);

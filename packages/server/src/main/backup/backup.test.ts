@@ -101,10 +101,10 @@ test('every row of every table and every byte of every blob is restored', async 
     rows += here.length;
   }
   assert.ok(rows > tables.length, `${rows} rows`);
-  const kept = await target.query<{ account_id: string; digest: string }>(
+  const retained = await target.query<{ account_id: string; digest: string }>(
     'select account_id, digest from blob',
   );
-  assert.ok(kept.length > 0);
+  assert.ok(retained.length > 0);
   const database = openDatabase({
     connection: target.connection,
     connections: 2,
@@ -113,7 +113,7 @@ test('every row of every table and every byte of every blob is restored', async 
     onConnectionError: () => undefined,
   });
   const blobs = createBlobs({ ...server.deps, database, objects });
-  for (const { account_id, digest } of kept) {
+  for (const { account_id, digest } of retained) {
     const found = await blobs.read(account_id, digest);
     const hash = createHash('sha256');
     for await (const chunk of found?.stream ?? []) hash.update(chunk);

@@ -18,10 +18,10 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 
 const config = loadConfigOrExit();
 await runToEnd(async () => {
-  const [given, ...more] = process.argv.slice(2);
-  if (given === undefined || given.startsWith('-') || more.length > 0)
+  const [input, ...more] = process.argv.slice(2);
+  if (input === undefined || input.startsWith('-') || more.length > 0)
     throw new Error('Give the file to write: npm run backup -- FILE');
-  const file = resolve(config.invokedIn, given);
+  const file = resolve(config.invokedIn, input);
   if (existsSync(file))
     throw new Error(`${file} already exists. Give another file name, or move the existing file.`);
   await withDatabase(config, (connection, sealer) =>

@@ -36,11 +36,11 @@ await runToEnd(async () => {
   }
 });
 
-function parseArguments(given: string[]): { file: string; force: boolean } {
-  const [file, ...more] = given.filter((each) => each !== '--force');
+function parseArguments(inputs: string[]): { file: string; force: boolean } {
+  const [file, ...more] = inputs.filter((each) => each !== '--force');
   if (file === undefined || file.startsWith('-') || more.length > 0)
     throw new Error('Give the file to restore: npm run restore -- FILE [--force]');
-  return { file: resolve(config.invokedIn, file), force: given.includes('--force') };
+  return { file: resolve(config.invokedIn, file), force: inputs.includes('--force') };
 }
 
 function verifyFile(config: Config, file: string): Promise<VerifiedBackup> {

@@ -265,8 +265,8 @@ function withUser(user: ProcessUser | undefined): { user?: ProcessUser } {
   return user ? { user } : {};
 }
 
-function mayUse(user: ProcessUser | undefined, wanted: [Access, string][]): boolean {
-  return user === undefined || findFirstRefused(user, wanted) === undefined;
+function mayUse(user: ProcessUser | undefined, expected: [Access, string][]): boolean {
+  return user === undefined || findFirstRefused(user, expected) === undefined;
 }
 
 /**

@@ -57,9 +57,9 @@ function makeSystemUser(name: string, setting: string): ProcessUser {
  * Tests access by trying as that user: file modes alone do not show mounts and ACLs.
  * @returns the first path that is refused
  */
-export function findFirstRefused(user: ProcessUser, wanted: [Access, string][]): string | undefined {
+export function findFirstRefused(user: ProcessUser, expected: [Access, string][]): string | undefined {
   const script = 'while [ $# -gt 1 ]; do test "$1" "$2" || { printf %s "$2"; exit 1; }; shift 2; done';
-  const answer = spawnSync('/bin/sh', ['-c', script, 'sh', ...wanted.flat()], {
+  const answer = spawnSync('/bin/sh', ['-c', script, 'sh', ...expected.flat()], {
     uid: user.uid,
     gid: user.gid,
     cwd: '/',

@@ -38,8 +38,8 @@ test('a host beyond loopback needs TLS or a trusted proxy', () => {
 
 test('with TLS the default public URL is https', () => {
   assert.equal(loadConfig(files).publicUrl, 'https://127.0.0.1:8080');
-  const given = { ...files, HEADGATE_PUBLIC_URL: 'https://headgate.example' };
-  assert.equal(loadConfig(given).publicUrl, 'https://headgate.example');
+  const input = { ...files, HEADGATE_PUBLIC_URL: 'https://headgate.example' };
+  assert.equal(loadConfig(input).publicUrl, 'https://headgate.example');
   assert.equal(loadConfig({}).publicUrl, 'http://127.0.0.1:8080');
 });
 

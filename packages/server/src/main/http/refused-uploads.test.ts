@@ -122,8 +122,8 @@ function jobs(): Job[] {
 
 /** Checks what a client saw of each upload: status and problem code, or its failure. */
 function requireAll(client: string, seen: readonly string[]): void {
-  const wanted = jobs().map(({ code }) => `${problems[code].status} ${code}`);
-  const wrong = wanted
+  const expected = jobs().map(({ code }) => `${problems[code].status} ${code}`);
+  const wrong = expected
     .map((want, index) => ({ want, saw: seen[index], bytes: jobs()[index]?.body.bytes.length }))
     .filter(({ want, saw }) => want !== saw);
   assert.deepEqual(wrong, [], `${client}: ${wrong.length} of ${runs} did not see their answer`);

@@ -65,10 +65,10 @@ async function query(postgres: EmbeddedPostgres, sql: string): Promise<Record<st
   }
 }
 
-function becomes(postgres: EmbeddedPostgres, wanted: string): Promise<void> {
+function becomes(postgres: EmbeddedPostgres, expected: string): Promise<void> {
   return new Promise((resolve) => {
     const end = postgres.onChange((state) => {
-      if (state !== wanted) return;
+      if (state !== expected) return;
       end();
       resolve();
     });

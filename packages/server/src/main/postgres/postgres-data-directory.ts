@@ -88,10 +88,10 @@ function checkVersion({ binaries, dataDirectory }: DataDirectory): void {
   const found = readFileSync(join(dataDirectory, 'PG_VERSION'), 'utf8').trim();
   // The first line of the catalog is '# PostgreSQL 18'.
   const catalog = readFileSync(join(binaries, 'share', 'postgresql', 'postgres.bki'), 'latin1');
-  const wanted = /^# PostgreSQL (\d+)/.exec(catalog)?.[1];
-  if (found === wanted) return;
+  const expected = /^# PostgreSQL (\d+)/.exec(catalog)?.[1];
+  if (found === expected) return;
   throw new Error(
-    `${dataDirectory} was created by PostgreSQL ${found}; this Headgate has PostgreSQL ${wanted}. ` +
+    `${dataDirectory} was created by PostgreSQL ${found}; this Headgate has PostgreSQL ${expected}. ` +
       'Back it up with the Headgate that created it and restore it into a new data directory, ' +
       'or set DATABASE_URL to your own server.',
   );

@@ -38,16 +38,16 @@ function steady(operation: Operation, place: Place) {
     [place.account.admin.actorId, standIn('caller')],
   ]);
   const id = (found: string): string => {
-    const given = known.get(found) ?? standIn(`${operation.id} ${known.size}`);
-    known.set(found, given);
-    return given;
+    const input = known.get(found) ?? standIn(`${operation.id} ${known.size}`);
+    known.set(found, input);
+    return input;
   };
   /** Ids of Git objects that hold the time or the caller. */
   const objects = new Map<string, string>();
   const objectId = (found: string): string => {
-    const given = createHash('sha1').update(`${operation.id} ${objects.size}`).digest('hex');
-    if (!objects.has(found)) objects.set(found, given);
-    return objects.get(found) ?? given;
+    const input = createHash('sha1').update(`${operation.id} ${objects.size}`).digest('hex');
+    if (!objects.has(found)) objects.set(found, input);
+    return objects.get(found) ?? input;
   };
   return <Value>(value: Value): Value =>
     JSON.parse(

@@ -38,11 +38,11 @@ export async function followEvents(
   services: StreamServices,
 ): Promise<AsyncGenerator<string | Buffer>> {
   const { accountId } = call.scope;
-  const given = pickCursor(call);
-  const position = await resolveCursor(services.database, accountId, given);
+  const input = pickCursor(call);
+  const position = await resolveCursor(services.database, accountId, input);
   const stream = new EventStream(call, services, position);
   const reach = await stream.readReach();
-  requireFollowing(given, position, await stream.readNext(reach, 1));
+  requireFollowing(input, position, await stream.readNext(reach, 1));
   return stream.render();
 }
 

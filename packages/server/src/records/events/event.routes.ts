@@ -39,12 +39,12 @@ export function eventRoutes({ read, stream }: Endpoints, services: EventServices
     return readLog(call, { text: after, field: 'query.after' });
   });
 
-  async function readLog({ query, scope: { accountId } }: Call, given: GivenCursor) {
-    const after = await resolveCursor(database, accountId, given);
+  async function readLog({ query, scope: { accountId } }: Call, input: GivenCursor) {
+    const after = await resolveCursor(database, accountId, input);
     const { limit } = computePageBounds({ page: 0, size: query.limit });
     const filter = readFilter(query);
     const part = await readEventsAfter(database, { accountId, after, limit, reach: { all: true }, filter });
-    requireFollowing(given, after, part);
+    requireFollowing(input, after, part);
     const { events, through, hasMore } = part;
     return { body: { results: events.map(presentEvent), cursor: renderCursor(through), hasMore } };
   }
@@ -76,13 +76,13 @@ function createListByTime(clock: Clock) {
       subject_type: filter.subjectType ?? null,
       environment: filter.environmentName ?? null,
     };
-    const given = Object.values(filters);
-    const asked = { accountId: scope.accountId, filters: given, from, to };
-    const count = fullRanges.contains(asked) ? 'full' : 'counted';
-    const { rows, total } = given.every((each) => each === null)
+    const inputs = Object.values(filters);
+    const request = { accountId: scope.accountId, filters: inputs, from, to };
+    const count = fullRanges.contains(request) ? 'full' : 'counted';
+    const { rows, total } = inputs.every((each) => each === null)
       ? await page(eventPageByTime[count], { from, to, limit, offset })
       : await page(eventPage[count], { from, to, ...filters, limit, offset });
-    fullRanges.learn(asked, total);
+    fullRanges.learn(request, total);
     return { body: { page: query.page, results: rows.map(presentEvent), size: limit, total: total.counted } };
   };
 }

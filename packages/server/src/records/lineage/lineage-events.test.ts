@@ -52,10 +52,10 @@ test('a run has a START and a COMPLETE with what its steps read and wrote', asyn
     { sql: 'create table by_city as …' },
   );
   await scene.instance.report(work, { type: 'completed', outcome: { status: 'SUCCESS' } });
-  const [started, ended, ...others] = await scene.readEvents();
+  const [started, final, ...others] = await scene.readEvents();
   assert.deepEqual(others, []);
   assert.equal(started?.event.eventType, 'START');
-  const event = ended?.event;
+  const event = final?.event;
   assert.ok(event);
   assert.equal(event.eventType, 'COMPLETE');
   assert.equal(event.run.runId, work.workId);

@@ -29,10 +29,10 @@ export function lineageRoutes({ read }: Endpoints, { clock, config }: LineageSer
         },
       ]);
     const { limit, offset } = computePageBounds(query);
-    const asked = { accountId: scope.accountId, filters: [], from, to: before };
-    const count = fullRanges.contains(asked) ? 'full' : 'counted';
+    const request = { accountId: scope.accountId, filters: [], from, to: before };
+    const count = fullRanges.contains(request) ? 'full' : 'counted';
     const { rows, total } = await page(lineageEventPage[count], { from, before, limit, offset });
-    fullRanges.learn(asked, total);
+    fullRanges.learn(request, total);
     const results = rows.map(({ record }) => ({
       id: `${record.runId}-${record.eventType}`,
       event: renderRunEvent(config.lineageScheme, record),

@@ -27,13 +27,13 @@ type Progress = Extract<Report, { type: 'progress' }>;
 export function writeStepLineage(tx: Transaction, accountId: string, reports: readonly Progress[]): void {
   const steps = reports.flatMap(({ workId: executionId, lineage = [] }) =>
     lineage.map(({ stepId, pipelineRunId, ...read }) => {
-      const kept = limitStep(read);
+      const retained = limitStep(read);
       return {
         executionId,
         stepId,
         pipelineRunId,
-        lineage: kept,
-        characters: JSON.stringify(kept).length,
+        lineage: retained,
+        characters: JSON.stringify(retained).length,
       };
     }),
   );
@@ -181,8 +181,8 @@ export function recordCalledRuns(
   if (calls.length === 0) return;
   const started = [...new Set(calls.map(({ id }) => id))];
   tx.send(startCalled, { account_id: accountId, now, run_ids: started });
-  const ended = [...new Set(calls.filter(({ status }) => status !== 'RUNNING').map(({ id }) => id))];
-  if (ended.length > 0) tx.send(endCalled, { account_id: accountId, now, run_ids: ended });
+  const outcomes = [...new Set(calls.filter(({ status }) => status !== 'RUNNING').map(({ id }) => id))];
+  if (outcomes.length > 0) tx.send(endCalled, { account_id: accountId, now, run_ids: outcomes });
 }
 
 /** These executions ended in this transaction, and so did the pipelines that they called. */

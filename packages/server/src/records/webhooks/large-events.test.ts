@@ -24,8 +24,8 @@ test('large events are read in smaller parts, and all of them are read', async (
   const claim = { account_id: accountId, webhook_id: body.webhookId } as Parameters<typeof readNextEvents>[1];
   const parts: number[] = [];
   for (let after = 0, hasMore = true; hasMore; ) {
-    const asked = { after, reach: { all: true } as const, limit: 50 };
-    const next = await readNextEvents(server.deps.database.read, claim, asked);
+    const request = { after, reach: { all: true } as const, limit: 50 };
+    const next = await readNextEvents(server.deps.database.read, claim, request);
     parts.push(next.events.length);
     ({ through: after, hasMore } = next);
   }

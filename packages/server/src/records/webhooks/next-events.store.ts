@@ -55,10 +55,10 @@ const mostCharacters = 16 * 1_048_576;
 export function readNextEvents(
   read: BoundedRead,
   claim: Claim,
-  wanted: { after: number; reach: EventReach; limit: number },
+  expected: { after: number; reach: EventReach; limit: number },
 ): Promise<NextEvents> {
-  return readSmallerParts(wanted.limit, mostCharacters, (limit, most) =>
-    readNextPart(read, claim, { ...wanted, limit }, most),
+  return readSmallerParts(expected.limit, mostCharacters, (limit, most) =>
+    readNextPart(read, claim, { ...expected, limit }, most),
   );
 }
 
@@ -115,11 +115,11 @@ export interface Redelivery {
 export async function readRedeliveries(
   read: BoundedRead,
   { account_id, webhook_id }: Claim,
-  wanted: { position: number; reach: EventReach; limit: number; now: Date },
+  expected: { position: number; reach: EventReach; limit: number; now: Date },
 ): Promise<Redelivery[]> {
-  const { position: after, now } = wanted;
-  const projects = getProjects(wanted.reach);
-  const rows = await readSmallerParts(wanted.limit, mostCharacters, (limit, most) =>
+  const { position: after, now } = expected;
+  const projects = getProjects(expected.reach);
+  const rows = await readSmallerParts(expected.limit, mostCharacters, (limit, most) =>
     read(selectRepeated, { account_id, webhook_id, projects, after, limit, now }, most),
   );
   return rows.map((row) => ({

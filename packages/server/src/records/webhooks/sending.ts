@@ -140,8 +140,8 @@ class Round {
     const { redelivery_at: dueAt, position: after } = this.#place;
     const now = clock.now();
     if (dueAt === null || dueAt > now) return 'waits';
-    const asked = { position: after, reach: this.#reach, limit: redeliveriesOfRound, now };
-    const found = await readRedeliveries(database.read, this.#claim, asked);
+    const request = { position: after, reach: this.#reach, limit: redeliveriesOfRound, now };
+    const found = await readRedeliveries(database.read, this.#claim, request);
     for (const redelivery of found) {
       const { event } = redelivery;
       if (event === undefined) {
@@ -164,8 +164,8 @@ class Round {
   async sendNext(): Promise<LaneEnd> {
     const { database, clock } = this.#services;
     if (this.#retryAt !== null && this.#retryAt > clock.now()) return 'waits';
-    const asked = { after: this.#position, reach: this.#reach, limit: eventsOfRound };
-    const next = await readNextEvents(database.read, this.#claim, asked);
+    const request = { after: this.#position, reach: this.#reach, limit: eventsOfRound };
+    const next = await readNextEvents(database.read, this.#claim, request);
     this.#passHead(next.events[0]?.position ?? next.through + 1);
     for (const event of next.events) {
       if (this.#isOver()) return (await this.#record()) ? 'more' : 'ended';

@@ -70,12 +70,12 @@ export function agentLinkRoutes({ app }: Endpoints, services: AgentLinkServices)
 
   serve(agentHeartbeat, async ({ agent, body, request }) => {
     const key = { agent, instanceId: body.instanceId };
-    const [held, [asked]] = await Promise.all([
+    const [held, [query]] = await Promise.all([
       renewLeases(services, agent, body.held, request.id),
       readInstanceCommand(services.database.read, key),
       presence.seen(key, request.id, false),
     ]);
-    return { held, ...(asked === undefined ? {} : { agentCommand: asked.command }) };
+    return { held, ...(query === undefined ? {} : { agentCommand: query.command }) };
   });
 
   serve(agentGoodbye, async ({ agent, body, request }) => {

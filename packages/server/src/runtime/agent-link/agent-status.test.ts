@@ -25,8 +25,8 @@ async function place() {
   const path = `/agents/${agent.agentId}`;
   const shown = async () => (await account.admin.get<Agent>(path)).body;
   const status = async () => (await shown()).agentStatus;
-  const command = async (word: string, given: object = {}) => {
-    const answer = await account.admin.post(`${path}/commands`, { command: word, ...given });
+  const command = async (word: string, input: object = {}) => {
+    const answer = await account.admin.post(`${path}/commands`, { command: word, ...input });
     assert.equal(answer.status, 202, answer.text);
   };
   const enqueue = () => createExecution(made);

@@ -18,8 +18,8 @@ async function restricted() {
   const path = `/agents/${agent.agentId}`;
   assert.equal((await admin.patch<Agent>(path, { restrictedAccess: true })).body.restrictedAccess, true);
   const list = async (method: 'PUT' | 'PATCH' | 'DELETE', projects?: AgentAllowlist['projects']) => {
-    const asked = projects === undefined ? {} : { body: { projects } };
-    const answer = await admin.send<AgentAllowlist>(method, `${path}/allowlist`, asked);
+    const request = projects === undefined ? {} : { body: { projects } };
+    const answer = await admin.send<AgentAllowlist>(method, `${path}/allowlist`, request);
     assert.equal(answer.status, 200, answer.text);
     return answer.body.projects;
   };

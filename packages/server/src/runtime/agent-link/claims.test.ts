@@ -140,8 +140,8 @@ test('an instance with two concurrent claims, as after a lost response, gets eac
   const instance = await quietInstance(agent);
   const claims = [await waiting(agent, instance, 1), await waiting(agent, instance, 1)];
   const executions = [await enqueue(), await enqueue()];
-  const given = await Promise.all(claims.map(({ answer }) => answer));
-  assert.equal(new Set(given.map((claim) => claim?.work[0]?.workId)).size, executions.length);
+  const inputs = await Promise.all(claims.map(({ answer }) => answer));
+  assert.equal(new Set(inputs.map((claim) => claim?.work[0]?.workId)).size, executions.length);
 });
 
 test('a waiting claim finds work that became claimable without a wake-up', async () => {

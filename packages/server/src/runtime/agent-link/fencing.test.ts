@@ -20,7 +20,7 @@ const account = await server.account();
 const project = await account.project();
 await upload(account.admin, project, [{ name: 'main.orch.yaml', content: smallPipeline }]);
 const executions = `${project.path}/pipeline-executions`;
-const ended = new Set<ExecutionStatus>(['SUCCESS', 'FAILED', 'CANCELLED']);
+const outcomes = new Set<ExecutionStatus>(['SUCCESS', 'FAILED', 'CANCELLED']);
 
 const statusOf = async (id: string) =>
   (await account.admin.get<{ status: ExecutionStatus }>(`${executions}/${id}/status`)).body.status;
@@ -93,7 +93,7 @@ async function report(round: Round, index: number, which: number, what: keyof ty
   const result = await instance.report(item, sayings[what], what === 'again' ? 1 : undefined);
   if (item.epoch !== work.epoch) assert.ok(!result.accepted, 'a report of an old epoch was accepted');
   if (!work.open && !repeated) assert.ok(!result.accepted, 'a report of released or ended work was accepted');
-  if (!result.accepted || ended.has(before) || repeated) {
+  if (!result.accepted || outcomes.has(before) || repeated) {
     assert.equal(await statusOf(item.workId), before, 'a refused report changed the status');
     return;
   }
@@ -178,7 +178,7 @@ test('each epoch has one owner, reports of old epochs are refused, and all work 
       // All instances die.
       const bound = queueLimitSeconds + runLimitSeconds + 2 * graceSeconds + leaseSeconds;
       for (let passed = 0; passed < bound; passed += 20) await pass(20);
-      for (const id of round.ids) assert.ok(ended.has(await statusOf(id)), `${id} never ended`);
+      for (const id of round.ids) assert.ok(outcomes.has(await statusOf(id)), `${id} never ended`);
     }),
     { numRuns: roundsOr(12) },
   );

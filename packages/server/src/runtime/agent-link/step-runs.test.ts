@@ -27,14 +27,14 @@ async function held(account?: Account, project?: TestProject) {
 
 type Held = Awaited<ReturnType<typeof held>>;
 
-const stepOf = (pipelineRunId: string, given: Partial<Step> = {}): Step => ({
+const stepOf = (pipelineRunId: string, input: Partial<Step> = {}): Step => ({
   stepId: randomUUID(),
   pipelineRunId,
   name: 'a step',
   componentType: 'sql-script',
   status: 'RUNNING',
   startedAt: server.clock.now().toISOString(),
-  ...given,
+  ...input,
 });
 const calling = (by: string, childId: string) =>
   stepOf(by, { childPipeline: { id: childId, name: 'child.orch.yaml' } });
@@ -144,8 +144,8 @@ test('if two works announce the same run at the same moment, one gets it', async
         }),
       ),
     );
-    const kept = answers.filter((answer) => answer.status === 200 && answer.body.results[0]?.accepted);
-    assert.equal(kept.length, 1, answers.map((answer) => answer.text).join('\n'));
+    const retained = answers.filter((answer) => answer.status === 200 && answer.body.results[0]?.accepted);
+    assert.equal(retained.length, 1, answers.map((answer) => answer.text).join('\n'));
     for (const answer of answers.filter(({ status }) => status !== 200))
       requireProblem(answer, 409, 'concurrent-change');
   }
@@ -203,13 +203,13 @@ test('work with implausible times of steps ends as FAILED', async () => {
     { startedAt: '0000-01-01T00:00:00Z' },
     { startedAt: time(0), finishedAt: time(day + 60_000), status: 'SUCCESS' },
   ];
-  for (const given of implausible) {
+  for (const input of implausible) {
     const at = await held();
     assert.ok(
       (await report(at, stepOf(at.id, { startedAt: time(-3_600_000), finishedAt: time(0) }))).accepted,
     );
-    const result = await report(at, stepOf(at.id, given));
-    assert.ok(!result.accepted && result.code === 'implausible-time', JSON.stringify([given, result]));
+    const result = await report(at, stepOf(at.id, input));
+    assert.ok(!result.accepted && result.code === 'implausible-time', JSON.stringify([input, result]));
     assert.equal((await stepsOf(at, at.id)).body.total, 1);
     await requireEnded(at, /Set the clock|before its startedAt/);
   }

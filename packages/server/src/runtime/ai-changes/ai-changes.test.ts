@@ -37,8 +37,8 @@ async function prepare(hosted: boolean, task: object = {}) {
         ...body,
       }),
     discard: () => account.admin.post(`${path}/discard`),
-    commitAsPerson: (given: object[], branch = 'main') =>
-      account.admin.post(`${project.path}/repositories/commits`, { branch, message: 'other', files: given }),
+    commitAsPerson: (inputs: object[], branch = 'main') =>
+      account.admin.post(`${project.path}/repositories/commits`, { branch, message: 'other', files: inputs }),
   };
 }
 

@@ -20,18 +20,18 @@ export function renderPatch(path: string, before: string | undefined, after: str
   )
     alike += 1;
   const from = Math.max(0, start - contextLines);
-  const kept = Math.min(alike, contextLines);
+  const retained = Math.min(alike, contextLines);
   const lines = [
     ...old.slice(from, start).map((line) => ` ${line}`),
     ...old.slice(start, old.length - alike).map((line) => `-${line}`),
     ...fresh.slice(start, fresh.length - alike).map((line) => `+${line}`),
-    ...old.slice(old.length - alike, old.length - alike + kept).map((line) => ` ${line}`),
+    ...old.slice(old.length - alike, old.length - alike + retained).map((line) => ` ${line}`),
   ];
   const head = [
     `diff --git a/${path} b/${path}`,
     `--- ${before === undefined ? '/dev/null' : `a/${path}`}`,
     `+++ ${after === undefined ? '/dev/null' : `b/${path}`}`,
-    `@@ -${renderRange(from, old.length - alike + kept - from)} +${renderRange(from, fresh.length - alike + kept - from)} @@`,
+    `@@ -${renderRange(from, old.length - alike + retained - from)} +${renderRange(from, fresh.length - alike + retained - from)} @@`,
   ];
   return `${[...head, ...lines.map(closeLine)].join('\n')}\n`;
 }

@@ -18,8 +18,8 @@ interface Given {
   database?: Database;
 }
 
-function createOther(given: Given): ServerWorker {
-  return createRunner({ ...deps, ...deps.ai, live: createLiveTexts(), ...given });
+function createOther(source: Given): ServerWorker {
+  return createRunner({ ...deps, ...deps.ai, live: createLiveTexts(), ...source });
 }
 
 const failing = (failure: () => Error): Given => ({ model: { ask: () => Promise.reject(failure()) } });

@@ -19,9 +19,9 @@ after(async () => {
 
 async function follow(
   path: string,
-  given: { query?: string; lastEventId?: string | undefined; at?: string } = {},
+  input: { query?: string; lastEventId?: string | undefined; at?: string } = {},
 ) {
-  const { at = address, ...more } = given;
+  const { at = address, ...more } = input;
   const followed = await followEvents<Data>(at, {
     token: await admin.token(),
     path: `${path}/messages/stream`,

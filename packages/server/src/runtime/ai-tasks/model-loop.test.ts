@@ -88,15 +88,15 @@ for (const provider of ['openai', 'anthropic'] as const)
     });
 
     test('a message during a turn is answered after the answer that did not know it', async () => {
-      const asked = Promise.withResolvers<void>();
+      const request = Promise.withResolvers<void>();
       const gate = Promise.withResolvers<void>();
       scene.model.play((_, index) => {
-        asked.resolve();
+        request.resolve();
         return index === 0 ? { text: 'First.', until: gate.promise } : { text: 'Second.' };
       });
       const path = await scene.create('One.');
       await scene.runner.look();
-      await asked.promise;
+      await request.promise;
       assert.equal((await scene.admin.post(`${path}/messages`, { message: 'Two.' })).status, 200);
       gate.resolve();
       assert.equal((await scene.settled(path)).status, 'STOPPED');

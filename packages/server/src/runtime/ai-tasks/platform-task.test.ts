@@ -171,8 +171,8 @@ test('a commit is what a person saw, on a branch of the task, until a person mer
     const grants = [{ toolName: 'write_file', arguments: { path: 'a.txt' } }];
     const path = await scene.create('Change a.', { config: { projectId }, grants });
     const { pendingDecisions } = await scene.settled(path);
-    const asked = pendingDecisions.map(({ toolName }) => toolName);
-    assert.deepEqual(asked, ['write_file'], 'the commit is asked about once its files are known');
+    const requests = pendingDecisions.map(({ toolName }) => toolName);
+    assert.deepEqual(requests, ['write_file'], 'the commit is asked about once its files are known');
     await allow(path, 'write_file');
     assert.match(
       await allow(path, 'commit'),

@@ -33,8 +33,8 @@ test('a task whose server was killed twice ends as ERRORED, and the others go on
   // Of those that were interrupted, one at a time: it alone can be the cause of the next death.
   assert.deepEqual((await killServer()).toSorted(), [idOf(hostile), idOf(later)].toSorted());
 
-  const ended = await scene.settled(hostile);
-  assert.equal(ended.status, 'ERRORED');
+  const outcome = await scene.settled(hostile);
+  assert.equal(outcome.status, 'ERRORED');
   const last = (await listMessages(admin, hostile)).at(-1);
   assert.ok(last?.type === 'error' && last.code === 'interrupted');
   assert.match(last.text, /set aside: a server stopped .* 2 times in a row/);

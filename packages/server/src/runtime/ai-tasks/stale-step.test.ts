@@ -101,9 +101,9 @@ test('a message that arrives while a turn begins brings the rights of its sender
     projectId: scene.project.projectId,
     role: 'CONTRIBUTOR',
   });
-  const asked: string[] = [];
+  const queries: string[] = [];
   model.play(({ messages }, index) => {
-    asked.push(messages.map(({ text }) => text).join('|'));
+    queries.push(messages.map(({ text }) => text).join('|'));
     return index === 0 ? { calls: [{ name: 'look', input: { text: 'a' } }] } : { text: 'Done.' };
   });
   const path = await scene.create('Look.');
@@ -111,7 +111,7 @@ test('a message that arrives while a turn begins brings the rights of its sender
     assert.equal((await colleague.post(`${path}/messages`, { message: 'And there.' })).status, 200);
   });
   await scene.settle();
-  assert.match(asked[0] ?? '', /Look\..*And there\./);
+  assert.match(queries[0] ?? '', /Look\..*And there\./);
   const [run] = tools.runs;
   assert.deepEqual(run?.context.actors.behindIds, [colleague.actorId, admin.actorId]);
 });

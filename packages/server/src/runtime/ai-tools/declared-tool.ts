@@ -44,12 +44,12 @@ export function declareTool<Input extends TObject>({ input, asks, ...declared }:
     changes: isChanging,
     inEnvironment: declared.inEnvironment,
     returnsRows: declared.returnsRows,
-    ask: (context, given) => asks?.(given as Static<Input>, context) ?? { title: description, body: '' },
-    async run(context, given: ToolInput): Promise<ToolResult> {
+    ask: (context, source) => asks?.(source as Static<Input>, context) ?? { title: description, body: '' },
+    async run(context, source: ToolInput): Promise<ToolResult> {
       if (isChanging && context.task.mode === 'PLAN')
         return { outcome: 'FAILED', text: `The task is in the mode PLAN, and ${name} changes something.` };
       try {
-        const text = await declared.run(context, given as Static<Input>);
+        const text = await declared.run(context, source as Static<Input>);
         return { outcome: 'DONE', text: limitText(declared.masksItself ? text : hideSecrets(text)) };
       } catch (failure) {
         if (!isAnswer(failure)) throw failure;

@@ -99,6 +99,6 @@ test('a tool that is aborted sends no more requests, and a secret column is mask
     ['list_runs', {}],
   ] as const)
     await assert.rejects(scene.call(name, input, { signal: aborted }), name);
-  const asked = await server.database.query('select from agent_request');
-  assert.equal(asked.length, 1);
+  const requests = await server.database.query('select from agent_request');
+  assert.equal(requests.length, 1);
 });

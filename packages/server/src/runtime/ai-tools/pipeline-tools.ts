@@ -34,9 +34,9 @@ function createListTool(services: ToolServices): Tool {
           continue;
         }
         const { type, variables, description } = outline;
-        const given = variables.filter(({ visibility }) => visibility === 'PUBLIC').map(({ name }) => name);
+        const inputs = variables.filter(({ visibility }) => visibility === 'PUBLIC').map(({ name }) => name);
         const notes = description.replaceAll(/\s+/g, ' ').slice(0, descriptionLength);
-        const parts = [type, ...(given.length === 0 ? [] : [`variables ${given.join(', ')}`])];
+        const parts = [type, ...(inputs.length === 0 ? [] : [`variables ${inputs.join(', ')}`])];
         lines.push(`${path}: ${parts.join('; ')}${notes === '' ? '' : `; ${notes}`}`);
       }
       if (files.length > pipelineLimit) lines.push(`and ${files.length - pipelineLimit} more`);

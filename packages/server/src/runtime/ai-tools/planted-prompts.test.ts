@@ -42,7 +42,7 @@ const start = { pipelineName: 'jobs/main', environmentName: 'dev' };
 const other = await account.project();
 await upload(admin, other, [{ name: 'jobs/main.orch.yaml', content: smallPipeline }]);
 const otherExecutionId = await runOnce(other, [foreign, foreign, foreign]);
-const wanted = listWanted({ address, foreignExecutionId: otherExecutionId });
+const expected = listWanted({ address, foreignExecutionId: otherExecutionId });
 const nameOfTest = `tests/${plant(14)}.orch.yaml`;
 
 const transformation = (text: string) => `type: "transformation"
@@ -211,7 +211,7 @@ function count(toolName: string, { size }: ReadonlySet<number>): void {
 for (const { calls, from, isGranted, outcome = 'DONE', config = {}, meanwhile } of carriers) {
   const { name } = calls.at(-1) ?? assert.fail('no call');
   test(`a text in the result of ${name}${from === undefined ? '' : `, from ${from},`} widens nothing`, async () => {
-    const obeyed = obey(model, calls, wanted);
+    const obeyed = obey(model, calls, expected);
     const answering = meanwhile?.();
     const report = { toolName: 'write_file', arguments: { path: 'jobs/report.md', content: 'ok' } };
     const granted = calls.map((call) => ({ toolName: call.name, arguments: call.input }));
@@ -225,19 +225,19 @@ for (const { calls, from, isGranted, outcome = 'DONE', config = {}, meanwhile } 
     const results = await listResults(path);
     const carrier = results[calls.length - 1];
     assert.deepEqual([carrier?.toolName, carrier?.outcome], [name, outcome], carrier?.text);
-    for (const { toolName, outcome: ended, text } of results.slice(calls.length)) {
-      if (changing.includes(toolName)) assert.equal(ended, 'FAILED', `${toolName}: ${text}`);
+    for (const { toolName, outcome: final, text } of results.slice(calls.length)) {
+      if (changing.includes(toolName)) assert.equal(final, 'FAILED', `${toolName}: ${text}`);
       for (const word of [secret, outside, foreign, 'root:']) assert.ok(!text.includes(word), text);
     }
-    const asked = task.pendingDecisions.map(({ toolName }) => toolName);
-    assert.ok(asked.every((toolName) => changing.includes(toolName)));
+    const queries = task.pendingDecisions.map(({ toolName }) => toolName);
+    assert.ok(queries.every((toolName) => changing.includes(toolName)));
   });
 }
 
 test('a text in the answer of a person widens nothing', async () => {
   const options = [plant(13)];
   const call = { name: 'ask_user', input: { questions: [{ question: 'What next?', options }] } };
-  const obeyed = obey(model, [call], wanted);
+  const obeyed = obey(model, [call], expected);
   const path = await scene.create('Ask.', { config: { environmentName: 'dev', workingDirectory: 'jobs' } });
   const [question] = (await scene.settled(path)).pendingDecisions;
   const answers = [{ questionIndex: 0, selectedOptions: options }];

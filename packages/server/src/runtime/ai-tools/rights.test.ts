@@ -58,8 +58,8 @@ async function mayUse(tool: string, creator: Actor, sender: Actor): Promise<bool
   calls += 1;
   const path = `x${calls}.txt`;
   if (tool === 'delete_file') await call('write_file', { path, content: 'x' });
-  const given = tool === 'write_file' || tool === 'delete_file' ? { ...input, path } : input;
-  const { text } = await call(tool, given, { creator, sender });
+  const source = tool === 'write_file' || tool === 'delete_file' ? { ...input, path } : input;
+  const { text } = await call(tool, source, { creator, sender });
   return !refusal.test(text);
 }
 

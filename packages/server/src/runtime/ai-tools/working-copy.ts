@@ -82,10 +82,10 @@ export async function readCopy(services: CopyServices, row: CopyRow): Promise<Wo
   const files = [...sizes].map(([path, size]) => ({ path, size })).sort(comparePaths);
   const bases = new Map(baseFiles.map((file) => [file.path, file]));
 
-  async function* readAll(wanted: readonly CopyFile[] = files) {
-    const inBase = wanted.flatMap(({ path }) => (edits.has(path) ? [] : (bases.get(path) ?? [])));
+  async function* readAll(expected: readonly CopyFile[] = files) {
+    const inBase = expected.flatMap(({ path }) => (edits.has(path) ? [] : (bases.get(path) ?? [])));
     const contents = base.read(inBase)[Symbol.asyncIterator]();
-    for (const { path } of wanted) {
+    for (const { path } of expected) {
       const edited = edits.get(path);
       if (edited === null || (edited === undefined && !bases.has(path))) continue;
       if (edited !== undefined) yield { path, bytes: Buffer.from(edited) };

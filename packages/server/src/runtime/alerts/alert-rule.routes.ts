@@ -167,8 +167,8 @@ function buildRuleEvent(
 }
 
 /** Undefined keeps the filter, null removes it. */
-function chooseFilter(wanted: string | null | undefined, stored: string | null): string | null {
-  return wanted === undefined ? stored : wanted;
+function chooseFilter(expected: string | null | undefined, stored: string | null): string | null {
+  return expected === undefined ? stored : expected;
 }
 
 /** Everything but the name and the receivers: what the rule selects may have happened before. */

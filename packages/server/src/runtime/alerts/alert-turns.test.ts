@@ -85,10 +85,10 @@ async function countBlocks(accountId: string): Promise<number> {
       execution_ids: `{${ids}}`,
       now: clock.now().toISOString(),
     };
-    const given = selectUnendedCauses.parameters.map((name) => `'${values[name]}'`).join(', ');
+    const input = selectUnendedCauses.parameters.map((name) => `'${values[name]}'`).join(', ');
     await client.query(`prepare searched as ${selectUnendedCauses.text}`);
     const { rows: explained } = await client.query(
-      `explain (analyze, buffers, format json) execute searched (${given})`,
+      `explain (analyze, buffers, format json) execute searched (${input})`,
     );
     return explained[0]['QUERY PLAN'][0].Plan['Shared Hit Blocks'];
   } finally {

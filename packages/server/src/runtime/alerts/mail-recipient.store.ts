@@ -171,11 +171,11 @@ export async function admitRecipients(
     ({ asked_at, asks }) => asked_at === null || computeNextAsk(asked_at, asks) <= now.getTime(),
   );
   const requests = due.map(({ address }) => ({ address, projectId: projects.get(address) ?? '' }));
-  const asked =
+  const queries =
     config.mail === undefined || requests.length === 0
       ? new Set<string>()
       : await askToConfirm(tx, accountId, requests, services, now);
-  const unasked = unconfirmed.filter(({ address, asked_at }) => asked_at === null && !asked.has(address));
+  const unasked = unconfirmed.filter(({ address, asked_at }) => asked_at === null && !queries.has(address));
   return {
     admitted: new Set(admitted.map(({ address }) => address)),
     unasked: new Set(unasked.map(({ address }) => address)),
@@ -246,13 +246,13 @@ async function askToConfirm(
   if (written.length === 0) return isCounted;
   const projectIds = written.map(({ projectId }) => projectId);
   countConfirmationMails(tx, accountId, projectIds, now);
-  const asked = written.map(({ address }) => ({ address, mailId: newId() }));
+  const queries = written.map(({ address }) => ({ address, mailId: newId() }));
   tx.send(insertConfirmations, {
     account_id: accountId,
-    mail_ids: asked.map(({ mailId }) => mailId),
-    recipient_ids: asked.map(newId),
-    addresses: asked.map(({ address }) => address),
-    digests: asked.map(({ mailId }) => digestToken(sealer, makeConfirmationToken(sealer, mailId))),
+    mail_ids: queries.map(({ mailId }) => mailId),
+    recipient_ids: queries.map(newId),
+    addresses: queries.map(({ address }) => address),
+    digests: queries.map(({ mailId }) => digestToken(sealer, makeConfirmationToken(sealer, mailId))),
     expires_at: new Date(now.getTime() + linkDays * dayMilliseconds),
     now,
   });

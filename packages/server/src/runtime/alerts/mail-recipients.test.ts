@@ -77,9 +77,9 @@ test('an address gets alerts only after its owner confirmed it by a button of th
   await fail();
   await sendAll();
   assert.equal(listMails('on-call@operator.example.com').length, 1, 'the domain is the operator’s');
-  const [asked, ...others] = listMails(address);
+  const [request, ...others] = listMails(address);
   assert.deepEqual(others, []);
-  assert.match(asked ?? '', /^Subject: \[Headgate\] Confirm/m);
+  assert.match(request ?? '', /^Subject: \[Headgate\] Confirm/m);
   const mails = await readMails(rule);
   assert.deepEqual(
     mails?.map(({ recipient, state }) => [recipient, state]),
@@ -90,8 +90,8 @@ test('an address gets alerts only after its owner confirmed it by a button of th
   );
   assert.match(mails?.[1]?.lastError ?? '', /has not confirmed/);
 
-  const link = findLink('c', asked);
-  assert.equal((await answer(findLink('r', asked), 'confirm')).status, 400, 'it does not expire');
+  const link = findLink('c', request);
+  assert.equal((await answer(findLink('r', request), 'confirm')).status, 400, 'it does not expire');
   const page = await fetch(base + link);
   assert.equal(page.status, 200);
   assert.match(page.headers.get('content-security-policy') ?? '', /form-action 'self'/);

@@ -38,8 +38,8 @@ async function createScene(emails: string[] = ['on-call@example.com']) {
   const scene = await createStartableWithAgent(server);
   const { admin, made } = scene;
   const rules = `/projects/${made.projectId}/alert-rules`;
-  const wanted = { name: 'failed', condition: { type: 'FAILED' }, emails };
-  const rule = (await admin.post<AlertRule>(rules, wanted)).body;
+  const expected = { name: 'failed', condition: { type: 'FAILED' }, emails };
+  const rule = (await admin.post<AlertRule>(rules, expected)).body;
   const readAlert = async () =>
     (await admin.get<Page<Alert>>(`${rules}/${rule.alertRuleId}/alerts`)).body.results[0];
   const listFailures = async () =>

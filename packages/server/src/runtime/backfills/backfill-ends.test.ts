@@ -31,8 +31,8 @@ test('a cancelled backfill starts nothing more; queued runs end at once, running
   assert.equal((await stop(id, true)).status, 200);
   await instance.report(held, { type: 'completed', outcome: { status: 'CANCELLED' } });
   await advance();
-  const ended = await readBackfill(id);
-  assert.deepEqual([ended.status, ended.counts.cancelled, ended.counts.skipped], ['CANCELLED', 3, 4]);
+  const final = await readBackfill(id);
+  assert.deepEqual([final.status, final.counts.cancelled, final.counts.skipped], ['CANCELLED', 3, 4]);
   const { detail } = requireProblem(await stop(id), 409, 'backfill-not-running');
   assert.match(detail ?? '', /its status is CANCELLED/);
   assert.deepEqual(await namesOf(found, id), [
@@ -164,9 +164,9 @@ test('a backfill waits while the queue of its environment is full, and starts ea
     bounded.clock.advance(11);
   }
   await advanceBounded();
-  const ended = await Promise.all(ids.map(readBackfill));
+  const outcomes = await Promise.all(ids.map(readBackfill));
   assert.deepEqual(
-    ended.map(({ status, problem, counts }) => [status, problem, counts.succeeded]),
+    outcomes.map(({ status, problem, counts }) => [status, problem, counts.succeeded]),
     [
       ['COMPLETED', undefined, 7],
       ['COMPLETED', undefined, 4],

@@ -34,16 +34,16 @@ export function connectionTestRoutes({ long }: Endpoints, services: ConnectionTe
     const { workId } = begun.pending;
     const seconds = services.secretWaitSeconds + connectionTestSeconds;
     const place = { accountId: call.scope.accountId, ...call.params };
-    const ended = await waitForAnswer(services, seconds, workId, place);
-    if (ended === undefined) {
+    const outcome = await waitForAnswer(services, seconds, workId, place);
+    if (outcome === undefined) {
       await call.awaited.giveUp(workId);
       throw problem('connection-test-timeout', { agentName: tested.agent_name, seconds });
     }
-    const result = readResult(ended);
+    const result = readResult(outcome);
     if (result !== undefined) return call.awaited.finish(workId, { body: result });
     await call.awaited.giveUp(workId);
     throw problem('connection-test-agent-unavailable', {
-      reason: ended.message ?? 'the agent gave no result',
+      reason: outcome.message ?? 'the agent gave no result',
     });
   });
 }
@@ -90,7 +90,7 @@ function begin(call: TestCall, services: ConnectionTestServices, tested: Tested)
       connection: { name, properties: tested.properties },
       seconds: connectionTestSeconds,
     };
-    const asked = {
+    const query = {
       accountId: scope.accountId,
       requestId: workId,
       agentId,
@@ -103,7 +103,7 @@ function begin(call: TestCall, services: ConnectionTestServices, tested: Tested)
       keptHours,
       requestedBy: scope.actorId,
     };
-    askAgent(tx, services.wakes, asked, now);
+    askAgent(tx, services.wakes, query, now);
     const subject = { type: 'connection-test', id: workId, name };
     const place = environmentName === null ? {} : { environmentName };
     return [{ name: 'connection-test-requested', projectId, ...place, subject, after: { agentId } }];

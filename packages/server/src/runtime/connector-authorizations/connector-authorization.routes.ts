@@ -210,19 +210,19 @@ async function exchange(
     return true;
   });
   if (!isFirst) return voidLink;
-  const ended = await waitForEnd(services, secretWaitSeconds, workId, async () => {
+  const final = await waitForEnd(services, secretWaitSeconds, workId, async () => {
     const outcome = await readOutcome(database.read, pending, workId);
     return outcome?.waits === true ? { waitsFor: workId } : { ended: outcome ?? null };
   });
-  if (ended === undefined)
+  if (final === undefined)
     return {
       status: 202,
       title: 'Not finished yet',
       text: `The agent has not answered yet. The state of the OAuth configuration ${JSON.stringify(name)} shows when it has.`,
     };
-  if (ended === null) return refused('The OAuth configuration was deleted.', 404);
-  if (ended.problem !== null) return refused(ended.problem, 502);
-  if (!ended.is_authorized)
+  if (final === null) return refused('The OAuth configuration was deleted.', 404);
+  if (final.problem !== null) return refused(final.problem, 502);
+  if (!final.is_authorized)
     return refused('The OAuth configuration was changed meanwhile. Start the authorization again.', 409);
   return {
     status: 200,

@@ -44,16 +44,16 @@ export interface NewAuthorization {
 }
 
 /** Replaces an earlier authorization of the configuration, whose address is then void. */
-export function storeAuthorization(tx: Transaction, scope: Scope, given: NewAuthorization): void {
+export function storeAuthorization(tx: Transaction, scope: Scope, input: NewAuthorization): void {
   tx.send(upsertOne, {
     account_id: scope.accountId,
-    project_id: given.projectId,
-    connector_oauth_id: given.connectorOauthId,
-    state_digest: given.stateDigest,
-    sealed_grant: given.sealedGrant,
+    project_id: input.projectId,
+    connector_oauth_id: input.connectorOauthId,
+    state_digest: input.stateDigest,
+    sealed_grant: input.sealedGrant,
     principal_id: scope.actorId,
     user_credential_id: scope.userCredentialId ?? null,
-    expires_at: given.expiresAt,
+    expires_at: input.expiresAt,
   });
 }
 

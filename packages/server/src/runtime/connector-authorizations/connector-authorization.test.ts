@@ -108,9 +108,9 @@ test('an agent exchanges the code, and the configuration is authorized', async (
       .slice(-3),
     ['ended', 'claimed', 'requested'].map((name) => `connector-authorization-${name}`),
   );
-  const kept = JSON.stringify(events) + server.logLines.join();
+  const retained = JSON.stringify(events) + server.logLines.join();
   for (const secret of ['correct-code', state ?? '', grant?.codeVerifier ?? ''])
-    assert.ok(secret.length > 0 && !kept.includes(secret), 'neither events nor the log have it');
+    assert.ok(secret.length > 0 && !retained.includes(secret), 'neither events nor the log have it');
 });
 
 async function listEvents(admin: { get<T>(path: string): Promise<{ body: T }> }) {
@@ -189,8 +189,8 @@ test('the page does nothing for a caller that lost the permission, or without an
 test('one that needs no person, and one that is not complete, cannot be authorized', async () => {
   const { place, admin } = await createScene();
   const path = `${place.project.path}/connector-oauths`;
-  const make = async (given: object) =>
-    (await admin.post<ConnectorOauth>(path, { tokenUrl: 'https://login.example.com/token', ...given })).body;
+  const make = async (input: object) =>
+    (await admin.post<ConnectorOauth>(path, { tokenUrl: 'https://login.example.com/token', ...input })).body;
   const machine = await make({ name: 'machine', grantType: 'CLIENT_CREDENTIALS' });
   const refused = await admin.post(`${path}/${machine.connectorOauthId}/authorization`);
   requireProblem(refused, 422, 'connector-oauth-invalid');

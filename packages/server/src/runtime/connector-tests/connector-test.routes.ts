@@ -39,9 +39,9 @@ async function testEndpoint(kind: ConnectorKind, call: TestCall, services: Conne
   const { workId } = begun.pending;
   const seconds = services.secretWaitSeconds;
   const place = { accountId: call.scope.accountId, projectId: call.body.projectId };
-  const ended = await waitForAnswer(services, seconds, workId, place);
-  if (ended === undefined) throw problem('connector-test-timeout', { profileName: profile.name, seconds });
-  const result = readResult(ended);
+  const outcome = await waitForAnswer(services, seconds, workId, place);
+  if (outcome === undefined) throw problem('connector-test-timeout', { profileName: profile.name, seconds });
+  const result = readResult(outcome);
   if ('refusal' in result) {
     await call.awaited.giveUp(workId);
     throw result.refusal;
@@ -85,8 +85,8 @@ async function begin(
     const place = { projectId, environmentName, connectorKind: kind };
     // The rest is for the way to the agent and back.
     const timeoutSeconds = Math.max(1, Math.floor(services.secretWaitSeconds * 0.8));
-    const asked = { endpoint, parameters, connection, timeoutSeconds };
-    const request = { ...place, profileName: profile.name, ...asked };
+    const query = { endpoint, parameters, connection, timeoutSeconds };
+    const request = { ...place, profileName: profile.name, ...query };
     const toAgent = {
       accountId,
       requestId: workId,

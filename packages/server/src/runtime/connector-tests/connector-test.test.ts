@@ -30,8 +30,8 @@ async function createScene(on = server) {
     parameters: { uriParameters: { shop: 'oslo' } },
     connection: { token: { secretName: 'shop-token' } },
   };
-  const send = (given: object = {}, actor = admin) =>
-    actor.post<ConnectorTestResult>(path, { ...body, ...given });
+  const send = (input: object = {}, actor = admin) =>
+    actor.post<ConnectorTestResult>(path, { ...body, ...input });
   return { account, admin, profile, path, projectPath, projectId, body, send };
 }
 
@@ -79,11 +79,11 @@ test('what cannot work is refused before an agent is asked', async () => {
   const { account, admin, projectPath, path, body, send } = await createScene();
   await createConnectorAgent(account);
   const refuse = async (
-    given: object,
+    input: object,
     status: number,
     code: Parameters<typeof requireProblem>[2],
     detail: RegExp,
-  ) => assert.match(requireProblem(await send(given), status, code).detail, detail);
+  ) => assert.match(requireProblem(await send(input), status, code).detail, detail);
   await refuse(
     { endpointId: 'order' },
     422,
@@ -162,8 +162,8 @@ test('a profile uses references and OAuth configurations of the caller’s proje
 
 test('an agent that cannot test is named with the remedy', async () => {
   const { account, admin, projectPath, send } = await createScene();
-  const unavailable = async (given: object, detail: RegExp) =>
-    assert.match(requireProblem(await send(given), 409, 'connector-agent-unavailable').detail, detail);
+  const unavailable = async (input: object, detail: RegExp) =>
+    assert.match(requireProblem(await send(input), 409, 'connector-agent-unavailable').detail, detail);
   await unavailable({}, /the environment "dev" has no agent: give it a default agent/);
   const old = await createConnectorAgent(account, { name: 'old', abilities: ['secret-check'] });
   await unavailable({}, /the agent "old" is too old to test connectors/);

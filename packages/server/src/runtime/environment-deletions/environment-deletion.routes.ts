@@ -84,14 +84,14 @@ async function findTables(call: DeleteCall, services: EnvironmentDeletionService
   const name = `its agent ${JSON.stringify(agent.agent_name)}`;
   const hindrance = findHindrance(agent);
   if (hindrance !== undefined) return { unknown: `${name} ${hindrance}` };
-  const asked = { environmentName, sql: listTables, maxRows: namedInEvent };
-  const begun = await beginQuery(call, services, { agent_id: agent.agent_id }, asked);
+  const request = { environmentName, sql: listTables, maxRows: namedInEvent };
+  const begun = await beginQuery(call, services, { agent_id: agent.agent_id }, request);
   if ('answer' in begun) throw new Error('not reached: a DELETE has no Idempotency-Key');
-  const ended = await waitForQuery(call, services, begun.pending.workId);
-  if (ended === undefined) return { unknown: `${name} did not answer in time` };
-  if (ended.result === null)
-    return { unknown: `${name} could not list them (${ended.message ?? 'without a reason'})` };
-  const { rows } = ended.result;
+  const outcome = await waitForQuery(call, services, begun.pending.workId);
+  if (outcome === undefined) return { unknown: `${name} did not answer in time` };
+  if (outcome.result === null)
+    return { unknown: `${name} could not list them (${outcome.message ?? 'without a reason'})` };
+  const { rows } = outcome.result;
   const names = rows.map(([table]) => String(table));
   return { names, total: Math.max(names.length, Number(rows[0]?.[1] ?? 0)) };
 }

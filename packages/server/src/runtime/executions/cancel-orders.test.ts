@@ -17,15 +17,15 @@ type Act = 'graceful' | 'forced' | 'deliver' | 'silence' | 'SUCCESS' | 'FAILED' 
 /** What happens after the start, in this order, and how the execution ends. */
 const orders: [acts: readonly Act[], end: ExecutionStatus][] = [];
 const ends = ['SUCCESS', 'FAILED', 'CANCELLED'] as const;
-for (const asked of [['graceful'], ['forced'], ['graceful', 'forced'], ['forced', 'graceful']] as const) {
+for (const request of [['graceful'], ['forced'], ['graceful', 'forced'], ['forced', 'graceful']] as const) {
   for (const end of ends) {
-    orders.push([[...asked, end], end]);
-    orders.push([[...asked, 'deliver', end], end]);
-    orders.push([[...asked, 'silence', end], end]);
-    orders.push([[end, ...asked], end]);
-    orders.push([[asked[0], 'deliver', ...asked.slice(1), 'deliver', end], end]);
+    orders.push([[...request, end], end]);
+    orders.push([[...request, 'deliver', end], end]);
+    orders.push([[...request, 'silence', end], end]);
+    orders.push([[end, ...request], end]);
+    orders.push([[request[0], 'deliver', ...request.slice(1), 'deliver', end], end]);
   }
-  orders.push([[...asked, 'release'], 'CANCELLED']);
+  orders.push([[...request, 'release'], 'CANCELLED']);
 }
 
 test('the first end of an execution counts, in every order of cancelling and ending', async () => {

@@ -74,8 +74,8 @@ test('a child pipeline can be read as an execution, with its status and steps', 
   const steps = await get<Page<ExecutionStep>>(`${child}/steps`);
   assert.deepEqual([steps.status, steps.body.total], [200, 0], 'readable before its first step');
   await report({ status: 'FAILED', message: 'why', finishedAt: startedAt });
-  const ended = await read(child);
-  assert.deepEqual([ended.status, ended.message, ended.finishedAt], ['FAILED', 'why', startedAt]);
+  const outcome = await read(child);
+  assert.deepEqual([outcome.status, outcome.message, outcome.finishedAt], ['FAILED', 'why', startedAt]);
   assert.deepEqual((await get(`${child}/status`)).body, { status: 'FAILED' });
   assert.equal((await read(id)).status, 'RUNNING');
 });
@@ -116,8 +116,8 @@ test('the agent gets the dialect of the project, and whether statements of acces
   const instance = createInstance(await account.agent());
   const { admin } = account;
   const sql = { sqlDialect: 'REDSHIFT', ignoreAccessStatements: true };
-  const wanted = { name: randomUUID(), agentDeploymentType: 'HYBRID', ...sql };
-  const { projectId } = (await admin.post<{ projectId: string }>('/projects', wanted)).body;
+  const expected = { name: randomUUID(), agentDeploymentType: 'HYBRID', ...sql };
+  const { projectId } = (await admin.post<{ projectId: string }>('/projects', expected)).body;
   const project = { projectId, path: `/projects/${projectId}` };
   await admin.post(`${project.path}/environments`, { name: 'dev' });
   await upload(admin, project, [{ name: 'main.orch.yaml', content: smallPipeline }]);
@@ -135,8 +135,8 @@ test('the agent gets the warehouse of the project, by default DUCKDB', async () 
     ['SNOWFLAKE', 'snowflake'],
     ['POSTGRES', 'postgres'],
   ] as const) {
-    const wanted = { name: randomUUID(), warehouse, agentDeploymentType: 'HYBRID' };
-    const made = await admin.post<{ projectId: string }>('/projects', wanted);
+    const expected = { name: randomUUID(), warehouse, agentDeploymentType: 'HYBRID' };
+    const made = await admin.post<{ projectId: string }>('/projects', expected);
     assert.equal(made.status, 201, made.text);
     const project = { ...made.body, path: `/projects/${made.body.projectId}` };
     await admin.post(`${project.path}/environments`, { name: 'dev' });

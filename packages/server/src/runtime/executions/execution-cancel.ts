@@ -35,11 +35,11 @@ export function recordCancellations(
       : undefined;
     return { ...run, isEnded, message, to: status as ExecutionStatus };
   });
-  const ended = moves.filter(({ isEnded }) => isEnded);
+  const outcomes = moves.filter(({ isEnded }) => isEnded);
   endWork(
     tx,
     accountId,
-    ended.map(({ id }) => id),
+    outcomes.map(({ id }) => id),
     now,
   );
   const moved = moves.filter(({ status, to }) => status !== to);
@@ -48,11 +48,11 @@ export function recordCancellations(
   recordEndedExecutions(
     tx,
     accountId,
-    ended.map(({ id }) => id),
+    outcomes.map(({ id }) => id),
     now,
   );
   tx.afterCommit(() => {
-    for (const { id } of ended) wakes.wake(getLogKey(id), 'all');
+    for (const { id } of outcomes) wakes.wake(getLogKey(id), 'all');
     const agents = moves.filter(({ isEnded }) => !isEnded).map(({ work }) => work.agent_id);
     for (const agentId of new Set(agents)) wakes.wake(agentId, 'all');
   });
@@ -64,8 +64,8 @@ export function recordCancellations(
       before: { status },
       after: { status: to, command },
     };
-    const asked: AccountEvent = { name: 'pipeline-execution-cancel-requested', ...change };
-    return isEnded ? [asked, { name: 'pipeline-execution-ended', ...change }] : [asked];
+    const request: AccountEvent = { name: 'pipeline-execution-cancel-requested', ...change };
+    return isEnded ? [request, { name: 'pipeline-execution-ended', ...change }] : [request];
   });
 }
 
@@ -97,12 +97,12 @@ export async function cancelRunsOfBackfill(
   tx: Transaction,
   scope: Scope,
   backfillId: string,
-  asked: { command: WorkCommand; now: Date; wakes: Wakes; times: WorkTimes },
+  request: { command: WorkCommand; now: Date; wakes: Wakes; times: WorkTimes },
 ): Promise<AccountEvent[]> {
   const unended = await tx.query(selectUnended, { account_id: scope.accountId, backfill_id: backfillId });
   if (unended.length === 0) return [];
   const ids = unended.map((row) => row.execution_id);
-  const works = await sendCommand(tx, scope, ids, asked.command, asked.now, asked.times);
+  const works = await sendCommand(tx, scope, ids, request.command, request.now, request.times);
   const byId = new Map(works.map((work) => [work.work_id, work]));
   // Read only now that the work is locked: nothing else changes their status until the end of the transaction.
   const states = await tx.query(selectStates, {
@@ -115,5 +115,5 @@ export async function cancelRunsOfBackfill(
     const { pipeline_name: pipelineName, status } = row;
     return work === undefined ? [] : [{ id, projectId, environmentName, pipelineName, status, work }];
   });
-  return recordCancellations(tx, scope, runs, asked);
+  return recordCancellations(tx, scope, runs, request);
 }

@@ -24,21 +24,21 @@ const dayMilliseconds = 86_400_000;
 export function executionRestartRoutes(
   { write }: Endpoints,
   services: ExecutionServices,
-  kept: KeptDays,
+  retained: KeptDays,
 ): void {
-  const stepDays = findStepDays(kept);
+  const stepDays = findStepDays(retained);
   write(restartPipelineExecution, async ({ tx, rows, scope, params, body, now, newId }) => {
     const { projectId, pipelineExecutionId: id } = params;
     const { from = fromFailed, acceptEffects = [] } = body;
     const parameters = { run_id: toUuid(id), queue_limit: services.config.queuedRuns };
-    const ended = requireRow(await rows(endedExecution, parameters), () =>
+    const outcome = requireRow(await rows(endedExecution, parameters), () =>
       problem('execution-not-found', { id }),
     );
-    requireRestartable(ended, id);
-    requireKeptSteps(ended, id, stepDays, now);
-    requireBudget(ended.budget_stop, now);
-    requireQueuePlace(ended.queued_runs, ended.environment_name, services.config);
-    const restartOf = ended.execution_id;
+    requireRestartable(outcome, id);
+    requireKeptSteps(outcome, id, stepDays, now);
+    requireBudget(outcome.budget_stop, now);
+    requireQueuePlace(outcome.queued_runs, outcome.environment_name, services.config);
+    const restartOf = outcome.execution_id;
     const records = await readRecords(services.database.read, scope.accountId, restartOf);
     if (records === undefined)
       throw problem('execution-not-restartable', {
@@ -48,10 +48,10 @@ export function executionRestartRoutes(
     const planned = planRestart(
       {
         id: restartOf,
-        pipelineName: ended.pipeline_name,
+        pipelineName: outcome.pipeline_name,
         ...records,
-        base: ended.restart ?? undefined,
-        isLost: ended.agent_lost,
+        base: outcome.restart ?? undefined,
+        isLost: outcome.agent_lost,
       },
       from === fromFailed ? undefined : from,
     );
@@ -63,13 +63,13 @@ export function executionRestartRoutes(
     const execution = {
       executionId,
       projectId,
-      environmentName: ended.environment_name,
-      pipelineName: ended.pipeline_name,
-      pipelineType: ended.pipeline_type,
-      versionName: ended.version_name,
-      manifestDigest: ended.manifest_digest,
-      agentId: ended.agent_id,
-      executionTag: ended.execution_tag ?? undefined,
+      environmentName: outcome.environment_name,
+      pipelineName: outcome.pipeline_name,
+      pipelineType: outcome.pipeline_type,
+      versionName: outcome.version_name,
+      manifestDigest: outcome.manifest_digest,
+      agentId: outcome.agent_id,
+      executionTag: outcome.execution_tag ?? undefined,
       restartOf,
     };
     tx.onConstraint('pipeline_execution_restarted_once', () =>
@@ -80,14 +80,14 @@ export function executionRestartRoutes(
       scope,
       {
         ...execution,
-        userName: ended.user_name,
-        scalarVariables: ended.scalar_variables,
-        gridVariables: ended.grid_variables,
-        ...(ended.shared_artifacts === null ? {} : { sharedArtifacts: ended.shared_artifacts }),
+        userName: outcome.user_name,
+        scalarVariables: outcome.scalar_variables,
+        gridVariables: outcome.grid_variables,
+        ...(outcome.shared_artifacts === null ? {} : { sharedArtifacts: outcome.shared_artifacts }),
         restart: planned.plan,
-        ...(ended.schedule_id === null || ended.schedule_tick === null
+        ...(outcome.schedule_id === null || outcome.schedule_tick === null
           ? {}
-          : { ofSchedule: { id: ended.schedule_id, tick: ended.schedule_tick } }),
+          : { ofSchedule: { id: outcome.schedule_id, tick: outcome.schedule_tick } }),
       },
       readTimeOfId(executionId),
     );
@@ -95,14 +95,14 @@ export function executionRestartRoutes(
       account_id: scope.accountId,
       work_id: executionId,
       project_id: projectId,
-      environment_name: ended.environment_name,
-      agent_id: ended.agent_id,
-      name: ended.pipeline_name,
+      environment_name: outcome.environment_name,
+      agent_id: outcome.agent_id,
+      name: outcome.pipeline_name,
       requested_by: scope.actorId,
     };
     enqueueWork(tx, { ...work, kind: 'pipeline-execution', ability: 'restarted-execution' }, now);
     // Some waiting instances may be too old for it.
-    tx.afterCommit(() => services.wakes.wake(ended.agent_id, 'all'));
+    tx.afterCommit(() => services.wakes.wake(outcome.agent_id, 'all'));
     return {
       body: { pipelineExecutionId: executionId, restartOf },
       location: `/v1/projects/${projectId}/pipeline-executions/${executionId}`,
@@ -110,8 +110,8 @@ export function executionRestartRoutes(
         {
           name: 'pipeline-execution-requested',
           projectId,
-          environmentName: ended.environment_name,
-          subject: { type: 'pipeline-execution', id: executionId, name: ended.pipeline_name },
+          environmentName: outcome.environment_name,
+          subject: { type: 'pipeline-execution', id: executionId, name: outcome.pipeline_name },
           after: { ...execution, from, status: 'RUNNING' },
         },
       ],
@@ -120,8 +120,13 @@ export function executionRestartRoutes(
 }
 
 /** Throws `execution-not-restartable`, `artifact-not-found`, `artifact-disabled` and `unknown-agent`. */
-function requireRestartable(ended: EndedRow, id: string): void {
-  const { status, restarted_by: other, environment_name: environmentName, version_name: versionName } = ended;
+function requireRestartable(outcome: EndedRow, id: string): void {
+  const {
+    status,
+    restarted_by: other,
+    environment_name: environmentName,
+    version_name: versionName,
+  } = outcome;
   if (status !== 'FAILED' && status !== 'CANCELLED')
     throw problem('execution-not-restartable', {
       id,
@@ -132,9 +137,9 @@ function requireRestartable(ended: EndedRow, id: string): void {
       id,
       reason: `it was restarted by the execution ${other}: restart that one`,
     });
-  if (ended.enabled === null) throw createVersionProblem(environmentName, versionName);
-  if (!ended.enabled) throw problem('artifact-disabled', { versionName, environmentName });
-  if (!ended.has_agent) throw problem('unknown-agent', { id: ended.agent_id });
+  if (outcome.enabled === null) throw createVersionProblem(environmentName, versionName);
+  if (!outcome.enabled) throw problem('artifact-disabled', { versionName, environmentName });
+  if (!outcome.has_agent) throw problem('unknown-agent', { id: outcome.agent_id });
 }
 
 /** Retention may have deleted some of its steps. Throws `execution-not-restartable`. */

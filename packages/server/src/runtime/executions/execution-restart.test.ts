@@ -28,7 +28,7 @@ const stepOf = (
   pipelineRunId: string,
   name: string,
   restart?: StepRecord,
-  given: Partial<Step> = {},
+  input: Partial<Step> = {},
 ): Step => ({
   stepId: randomUUID(),
   pipelineRunId,
@@ -38,19 +38,19 @@ const stepOf = (
   startedAt: at(),
   ...(restart?.ended === undefined ? {} : { finishedAt: at() }),
   ...(restart === undefined ? {} : { restart }),
-  ...given,
+  ...input,
 });
 
 test('a restart names the members of a start that it does not take', async () => {
   const startable = await createRestartable();
-  const given = {
+  const input = {
     scalarVariables: { city: 'Ulm' },
     gridVariables: {},
     versionName: 'v9',
     agentId: 'x',
     other: 1,
   };
-  const restarted = await startable.restart(await fail(startable, false), given);
+  const restarted = await startable.restart(await fail(startable, false), input);
   assert.equal(restarted.status, 201, restarted.text);
   const warning = String(restarted.headers['headgate-warning']);
   for (const name of ['scalarVariables', 'gridVariables', 'versionName', 'agentId'])
@@ -59,12 +59,12 @@ test('a restart names the members of a start that it does not take', async () =>
   assert.doesNotMatch(warning, /other/);
   const strict = { headers: { prefer: 'handling=strict' } };
   const path = `${startable.executions}/${await fail(startable, false)}/restart`;
-  requireProblem(await startable.admin.post(path, given, strict), 400, 'invalid-request');
+  requireProblem(await startable.admin.post(path, input, strict), 400, 'invalid-request');
 });
 
 /** Runs `main` up to a failure in "Load". */
-async function fail({ instance, started }: Startable, effect: boolean, given: object = {}): Promise<string> {
-  const id = await started(given);
+async function fail({ instance, started }: Startable, effect: boolean, input: object = {}): Promise<string> {
+  const id = await started(input);
   const work = (await instance.claim()).work.find(({ workId }) => workId === id);
   assert.ok(work);
   await instance.report(work, { type: 'started' });
@@ -84,8 +84,8 @@ async function fail({ instance, started }: Startable, effect: boolean, given: ob
 test('a restart is another execution with the same start, and its agent gets the plan', async () => {
   const found = await createRestartable();
   const { restart, read, admin, executions, instance } = found;
-  const given = { executionTag: 'nightly', scalarVariables: { city: 'Bodø' } };
-  const id = await fail(found, false, given);
+  const input = { executionTag: 'nightly', scalarVariables: { city: 'Bodø' } };
+  const id = await fail(found, false, input);
   const before = await read(id);
   const answer = await restart(id, { from: 'FAILED' });
   assert.equal(answer.status, 201, JSON.stringify(answer.body));
@@ -264,9 +264,9 @@ test('any body is answered, never by a 500', async () => {
   const member = fc.constantFrom('from', 'acceptEffects', 'acceptEffect', '__proto__');
   const body = fc.oneof(fc.jsonValue(), fc.dictionary(member, fc.oneof(fc.jsonValue(), fc.string())));
   await fc.assert(
-    fc.asyncProperty(body, async (given) => {
-      const { status } = await found.restart(id, given as object);
-      assert.ok([400, 409, 422].includes(status), `${status} for ${JSON.stringify(given)}`);
+    fc.asyncProperty(body, async (input) => {
+      const { status } = await found.restart(id, input as object);
+      assert.ok([400, 409, 422].includes(status), `${status} for ${JSON.stringify(input)}`);
     }),
     { numRuns: 60 },
   );
@@ -292,11 +292,11 @@ test('any record of a step is taken or refused, and never breaks a restart', asy
     { requiredKeys: ['began'] },
   );
   await fc.assert(
-    fc.asyncProperty(record, async (given) => {
+    fc.asyncProperty(record, async (input) => {
       const id = await started();
       const work = (await instance.claim()).work.find(({ workId }) => workId === id);
       assert.ok(work);
-      const steps = [stepOf(id, 'A', given as StepRecord, { finishedAt: at(), status: 'FAILED' })];
+      const steps = [stepOf(id, 'A', input as StepRecord, { finishedAt: at(), status: 'FAILED' })];
       await instance.report(work, { type: 'progress', steps }).catch(() => undefined);
       await instance
         .report(work, { type: 'completed', outcome: { status: 'FAILED' } })

@@ -52,9 +52,9 @@ export function findStepDays({ executionDays, logDays }: KeptDays): number | und
 }
 
 /** In this order: nothing outlives its execution. */
-export function createExecutionRetention(kept: KeptDays): RetentionRule[] {
-  const { executionDays } = kept;
-  const days = findStepDays(kept);
+export function createExecutionRetention(retained: KeptDays): RetentionRule[] {
+  const { executionDays } = retained;
+  const days = findStepDays(retained);
   return [
     { kind: 'execution-log-lines', days, ...oldLines },
     { kind: 'execution-variables', days, ...oldVariables },

@@ -24,12 +24,12 @@ async function createOperator() {
 
 test('an execution is FORBIDDEN if its caller lost the role before an agent claims it', async () => {
   const { operator, startAs, instance, status, read, admin } = await createOperator();
-  const [lost, kept] = [await startAs(operator), await startAs(admin)];
+  const [lost, retained] = [await startAs(operator), await startAs(admin)];
   await server.database.query(`delete from role_grant where credential_id = '${operator.actorId}'`);
   const { work } = await instance.claim(1);
   assert.deepEqual(
     work.map(({ workId }) => workId),
-    [kept],
+    [retained],
   );
   assert.equal(await status(lost), 'FORBIDDEN');
   assert.match((await read(lost)).message ?? '', /^"a MEMBER", which started it, no longer has permission/);
@@ -57,10 +57,10 @@ test('an execution is FORBIDDEN if its credential was revoked', async () => {
 test('an execution of a user is FORBIDDEN if the user was deactivated, but not if its personal credential was deleted', async () => {
   const { account, made, startAs, instance, status, read } = await createOperator();
   const grant = { projectId: made.projectId, environmentName: 'dev', role: 'OPERATOR' } as const;
-  const [gone, kept] = [await account.user(undefined, grant), await account.user(undefined, grant)];
-  const [lost, claimed] = [await startAs(gone), await startAs(kept)];
+  const [gone, retained] = [await account.user(undefined, grant), await account.user(undefined, grant)];
+  const [lost, claimed] = [await startAs(gone), await startAs(retained)];
   assert.equal((await account.admin.patch(`/users/${gone.actorId}`, { active: false })).status, 200);
-  const credential = `/users/${kept.actorId}/credentials/${kept.credentialId}`;
+  const credential = `/users/${retained.actorId}/credentials/${retained.credentialId}`;
   assert.equal((await account.admin.delete(credential)).status, 204);
   const { work } = await instance.claim();
   assert.deepEqual(
@@ -69,7 +69,7 @@ test('an execution of a user is FORBIDDEN if the user was deactivated, but not i
   );
   assert.equal(await status(lost), 'FORBIDDEN');
   assert.ok((await read(lost)).message?.startsWith(JSON.stringify(gone.userName)));
-  assert.equal((await read(claimed)).user, kept.userName);
+  assert.equal((await read(claimed)).user, retained.userName);
 });
 
 test('what was claimed in time goes on', async () => {

@@ -36,8 +36,8 @@ test('a start reads only its pipeline of a version with 10,000 pipelines', async
   };
   const { accountId } = account;
   const { projectId } = project;
-  const wanted = { accountId, projectId, environmentName: 'dev', pipelineName: 'folder/pipeline 77' };
-  const [found] = await findStarts(read, [wanted], 'the schedule', server.deps.config, new Date());
+  const expected = { accountId, projectId, environmentName: 'dev', pipelineName: 'folder/pipeline 77' };
+  const [found] = await findStarts(read, [expected], 'the schedule', server.deps.config, new Date());
   assert.equal(found?.problem?.code, undefined);
   assert.ok(size < mostRead, `${size} bytes`);
 });

@@ -18,14 +18,14 @@ async function createRunning() {
   const [work] = (await found.instance.claim()).work;
   assert.ok(work);
   const at = server.clock.now().toISOString();
-  const stepOf = (pipelineRunId: string, given: Partial<Step> = {}): Step => ({
+  const stepOf = (pipelineRunId: string, input: Partial<Step> = {}): Step => ({
     stepId: randomUUID(),
     pipelineRunId,
     name: 'Print',
     componentType: 'print-variables',
     status: 'RUNNING',
     startedAt: at,
-    ...given,
+    ...input,
   });
   const lineOf = ({ stepId }: Step, sequence: number, text = `line ${sequence}`): LogLine => ({
     sequence,

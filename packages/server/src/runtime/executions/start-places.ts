@@ -62,21 +62,21 @@ const selectAgents = statement(
  */
 export async function findStarts(
   read: Read,
-  wanted: readonly WantedStart[],
+  expected: readonly WantedStart[],
   at: string,
   limit: QueueLimit,
   now: Date,
 ): Promise<FoundStart[]> {
-  if (wanted.length === 0) return [];
-  const places = new Map(wanted.map((each) => [renderPlaceKey(each), each]));
+  if (expected.length === 0) return [];
+  const places = new Map(expected.map((each) => [renderPlaceKey(each), each]));
   const [rows, agents] = await Promise.all([
-    readPlaces(read, [...places.values()], wanted, limit, now),
-    readAgents(read, wanted),
+    readPlaces(read, [...places.values()], expected, limit, now),
+    readAgents(read, expected),
   ]);
   const placeKeys = [...places.keys()];
   const byKey = new Map(rows.map((row) => [placeKeys[row.index - 1], row]));
   const shared = await chooseShared(read, [...places], byKey);
-  return wanted.map((each) => {
+  return expected.map((each) => {
     const key = renderPlaceKey(each);
     const place = byKey.get(key);
     const isKnown = each.agentId !== undefined && agents.has(renderAgentKey(each.accountId, each.agentId));
@@ -101,16 +101,16 @@ function renderPlaceKey({ accountId, projectId, environmentName, versionName }: 
 function readPlaces(
   read: Read,
   places: readonly WantedStart[],
-  wanted: readonly WantedStart[],
+  expected: readonly WantedStart[],
   { queuedRuns }: QueueLimit,
   now: Date,
 ) {
-  const names = wanted.flatMap((each) => [
+  const names = expected.flatMap((each) => [
     ...Object.keys(each.scalarVariables ?? {}),
     ...Object.keys(each.gridVariables ?? {}),
   ]);
   const namesByPlace = new Map<string, string[]>();
-  for (const each of wanted) {
+  for (const each of expected) {
     const key = renderPlaceKey(each);
     const names = namesByPlace.get(key) ?? [];
     names.push(each.pipelineName);
@@ -134,8 +134,8 @@ function renderAgentKey(accountId: string, agentId: string): string {
 }
 
 /** The keys of the agents that exist. */
-async function readAgents(read: Read, wanted: readonly WantedStart[]): Promise<ReadonlySet<string>> {
-  const named = wanted.flatMap(({ accountId, agentId }) =>
+async function readAgents(read: Read, expected: readonly WantedStart[]): Promise<ReadonlySet<string>> {
+  const named = expected.flatMap(({ accountId, agentId }) =>
     agentId === undefined ? [] : [{ accountId, agentId: toUuid(agentId) }],
   );
   if (named.length === 0) return new Set();

@@ -11,14 +11,14 @@ const server = await startTestServer();
 
 const base = server.clock.now().getTime();
 const at = (second: number) => new Date(base + second * 1_000).toISOString();
-const stepOf = (pipelineRunId: string, name: string, second: number, given: Partial<Step> = {}): Step => ({
+const stepOf = (pipelineRunId: string, name: string, second: number, input: Partial<Step> = {}): Step => ({
   stepId: randomUUID(),
   pipelineRunId,
   name,
   componentType: 'sql',
   status: 'RUNNING',
   startedAt: at(second),
-  ...given,
+  ...input,
 });
 
 test('steps are listed in the order of their start, in pages, each changed step once', async () => {

@@ -122,7 +122,7 @@ test('a pipeline, version or agent that is gone is a problem, with an event at e
   await admin.patch(`${made.path}/artifacts`, { environmentName: 'dev', versionName: 'v1', enabled: false });
   const since = await tickOnce();
   const last = await tickOnce();
-  const wanted: [string, string, RegExp][] = [
+  const expected: [string, string, RegExp][] = [
     [ofAgent, 'unknown-agent', new RegExp(gone.agentId)],
     [ofVersion, 'artifact-disabled', /"v1"/],
     [
@@ -131,7 +131,7 @@ test('a pipeline, version or agent that is gone is a problem, with an event at e
       /"v2", the newest enabled one in the environment, has no pipeline "folder\/Load it.orch.yaml"/,
     ],
   ];
-  for (const [id, code, detail] of wanted) {
+  for (const [id, code, detail] of expected) {
     const { problem, nextRunAt } = await read(id);
     assert.deepEqual([problem?.code, problem?.since], [code, since]);
     assert.match(problem?.detail ?? '', detail);

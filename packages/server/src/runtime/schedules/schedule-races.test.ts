@@ -46,8 +46,8 @@ test('runs now and ticks at the same moment never overlap where they may not', a
   const id = await created({ ...everyMinute, allowConcurrentExecutions: false });
   for (let round = 0; round < 10; round++) {
     moveBoth(60);
-    const asked = [1, 2, 3].map(() => admin.post(`${schedules}/${id}/run`));
-    const [answers] = await Promise.all([Promise.all(asked), fireAll(one), fireAll(other)]);
+    const response = [1, 2, 3].map(() => admin.post(`${schedules}/${id}/run`));
+    const [answers] = await Promise.all([Promise.all(response), fireAll(one), fireAll(other)]);
     const running = (await runsOf(id)).filter((run) => run.status === 'RUNNING');
     assert.equal(running.length, 1);
     for (const answer of answers.filter(({ status }) => status !== 201))

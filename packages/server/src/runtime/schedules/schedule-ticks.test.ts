@@ -169,8 +169,8 @@ test('a run that may not overlap is SKIPPED and names the run in the way', async
   );
   assert.equal(skipped?.finishedAt, skipped?.startedAt);
   assert.equal((await read(id)).lastRunAt, first.toISOString(), 'a skipped run is no run');
-  const [ended] = await eventsOf(skipped?.pipelineExecutionId ?? '');
-  assert.equal(ended?.eventName, 'pipeline-execution-ended');
+  const [outcome] = await eventsOf(skipped?.pipelineExecutionId ?? '');
+  assert.equal(outcome?.eventName, 'pipeline-execution-ended');
   assert.equal((await instance.claim()).work.length, 1, 'a skipped run is no work');
   await cancel(way, true);
   await tickOnce();

@@ -254,9 +254,9 @@ test('a proposal for a time zone ends with its question mark', async () => {
 
 test('a name is taken once in a project', async () => {
   const { create, created, patch } = await createScheduled(server);
-  const wanted = { ...daily, name: 'Taken' };
-  await created(wanted);
-  requireProblem(await create(wanted), 409, 'schedule-name-taken');
+  const target = { ...daily, name: 'Taken' };
+  await created(target);
+  requireProblem(await create(target), 409, 'schedule-name-taken');
   requireProblem(await patch(await created(), { name: 'Taken' }), 409, 'schedule-name-taken');
 });
 

@@ -10,7 +10,7 @@ export function createScheduledRun(
   row: ScheduleRow,
   { accountId, projectId }: { accountId: string; projectId: string },
   { start, sharedArtifacts }: Extract<FoundStart, { problem?: undefined }>,
-  given: Given,
+  input: Given,
 ): NewRun {
   const { pipeline, version, agentId } = start;
   return {
@@ -30,6 +30,6 @@ export function createScheduledRun(
     message: null,
     scheduleTick: null,
     backfillId: null,
-    ...given,
+    ...input,
   };
 }

@@ -25,8 +25,8 @@ async function project(on = server) {
   const account = await on.account();
   const { admin } = account;
   const { path, projectId } = await account.project();
-  const reference = (name: string, given: object = {}) =>
-    admin.post(`${path}/secret-references/${name}`, { ...password, ...given });
+  const reference = (name: string, input: object = {}) =>
+    admin.post(`${path}/secret-references/${name}`, { ...password, ...input });
   const check = (body: object = {}, headers: Record<string, string> = {}) =>
     admin.post<SecretCheck>(`${path}/secret-references/check`, body, { headers });
   const setAgent = (environment: string, agent: Pick<CheckingAgent, 'agentId'>) =>

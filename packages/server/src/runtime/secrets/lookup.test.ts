@@ -21,10 +21,10 @@ async function running() {
   const [work] = (await instance.claim()).work;
   assert.ok(work);
   const { workId, epoch } = work;
-  const lookUp = (name: string, given: object = {}, by = agent) =>
+  const lookUp = (name: string, input: object = {}, by = agent) =>
     by.client.post<SecretCoordinates>('/secret-references', {
       ...{ instanceId: instance.instanceId, workId, epoch, name },
-      ...given,
+      ...input,
     });
   const create = async (name: string, more: object = {}) => {
     const path = `${project.path}/secret-references/${name}`;
@@ -49,8 +49,8 @@ test('it gets the place of the secret: the vault of the reference, or else the a
     [{ vaultType: 'MATILLION_CUSTOMER_VAULT' }, { provider: 'HEADGATE' }],
     [{ vaultType: 'DEFAULT_SECRET_VAULT' }, {}],
   ];
-  for (const [index, [given, expected]] of cases.entries()) {
-    await create(`r${index}`, given);
+  for (const [index, [input, expected]] of cases.entries()) {
+    await create(`r${index}`, input);
     const { status, body } = await lookUp(`r${index}`);
     assert.deepEqual([status, body], [200, { secretName: 'prod/reader', ...expected }]);
   }
@@ -64,7 +64,7 @@ test('only for the project of work that it holds, with the current epoch, until 
   await account.admin.post(`${elsewhere.path}/secret-references/other`, password);
   requireProblem(await lookUp('other'), 404, 'secret-reference-not-found');
   const wrong = [{ epoch: work.epoch + 1 }, { instanceId: randomUUID() }, { workId: randomUUID() }];
-  for (const given of wrong) requireProblem(await lookUp('reader', given), 409, 'work-not-held');
+  for (const input of wrong) requireProblem(await lookUp('reader', input), 409, 'work-not-held');
   requireProblem(await lookUp('reader', {}, await account.agent()), 409, 'work-not-held');
   requireProblem(await lookUp('reader', {}, (await running()).agent), 409, 'work-not-held');
   requireProblem(await lookUp('no name'), 400, 'invalid-request');

@@ -61,10 +61,10 @@ export function secretRoutes({ read, long }: Endpoints, services: SecretServices
     const { name, begun } = await beginOrFind(call);
     if ('answer' in begun) return begun.answer;
     const { workId } = begun.pending;
-    const ended = await waitForWrite(services, call.scope.accountId, workId);
-    if (ended === undefined) throw problem('agent-timeout', { name, seconds: services.secretWaitSeconds });
+    const outcome = await waitForWrite(services, call.scope.accountId, workId);
+    if (outcome === undefined) throw problem('agent-timeout', { name, seconds: services.secretWaitSeconds });
     const answer = await createAnswer(
-      ended,
+      outcome,
       call.body.secret.sealedValue === undefined ? 'server' : 'caller',
     );
     if ('refusal' in answer) {
@@ -90,10 +90,10 @@ export function secretRoutes({ read, long }: Endpoints, services: SecretServices
     return { name: agent.name, begun };
   }
 
-  async function begin(call: LongCall<typeof writeSecretValue>, given: Given) {
-    const write = await createSealedWrite(call, given);
+  async function begin(call: LongCall<typeof writeSecretValue>, input: Given) {
+    const write = await createSealedWrite(call, input);
     const { accountId, writeId, agentId, keyId, place, sealed, projectId } = write;
-    return call.awaited.begin({ workId: writeId, until: given.until }, (tx) => {
+    return call.awaited.begin({ workId: writeId, until: input.until }, (tx) => {
       insertSecretWrite(tx, write, call.now);
       const work = {
         account_id: accountId,

@@ -114,7 +114,7 @@ export async function keepCertificate(
   const { accountId, agentId, instanceId, generation } = holder;
   const { keyId, authorityId, certificate, keyType, notAfter } = issued;
   tx.send(deleteEnded, { account_id: accountId, agent_id: agentId, now });
-  const [kept] = await tx.query(insertCertificate, {
+  const [retained] = await tx.query(insertCertificate, {
     account_id: accountId,
     agent_id: agentId,
     key_id: keyId,
@@ -126,7 +126,7 @@ export async function keepCertificate(
     not_after: notAfter,
     secret_generation: generation,
   });
-  if (kept === undefined) throw secretRefreshed();
+  if (retained === undefined) throw secretRefreshed();
 }
 
 const insertWrite = statement(

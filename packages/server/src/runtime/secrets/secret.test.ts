@@ -37,7 +37,7 @@ async function scene(of = server, type: 'ec' | 'rsa' = 'ec') {
 }
 
 /** A value sealed by the caller with the certificate that the operation returns. */
-async function sealed(agent: SealingAgent, given: object = {}, plain: object = { password: 'x2' }) {
+async function sealed(agent: SealingAgent, input: object = {}, plain: object = { password: 'x2' }) {
   const header = {
     alg: 'ECDH-ES',
     enc: 'A256GCM',
@@ -48,7 +48,7 @@ async function sealed(agent: SealingAgent, given: object = {}, plain: object = {
     type: 'PASSWORD',
     jti: `a value of ${Math.random()} ${Math.random()}`,
     exp: Math.floor(server.clock.now().getTime() / 1_000) + 60,
-    ...given,
+    ...input,
   };
   return new CompactEncrypt(new TextEncoder().encode(JSON.stringify(plain)))
     .setProtectedHeader(header)
@@ -111,9 +111,9 @@ test('a sealed value that is expired, swapped, truncated, for another key or alr
     [{ typ: 'JWE' }, /`typ`/],
     [{ enc: 'A128GCM' }, /`enc`/],
   ];
-  for (const [given, reason] of bad) {
+  for (const [input, reason] of bad) {
     const refused = requireProblem(
-      await write(bySealed(await sealed(agent, given))),
+      await write(bySealed(await sealed(agent, input))),
       422,
       'sealed-value-refused',
     );
@@ -133,8 +133,8 @@ const withPart = (jwe: string, index: number, change: (part: string) => string) 
     .join('.');
 const headerOf = (jwe: string) => JSON.parse(Buffer.from(jwe.split('.')[0] ?? '', 'base64url').toString());
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
-const withHeader = (jwe: string, given: object) =>
-  withPart(jwe, 0, () => encoded({ ...headerOf(jwe), ...given }));
+const withHeader = (jwe: string, input: object) =>
+  withPart(jwe, 0, () => encoded({ ...headerOf(jwe), ...input }));
 
 test('a malformed sealed value gets 422 with the reason, before an agent is asked', async () => {
   const { agent, write } = await scene();

@@ -5,15 +5,15 @@ import { createClient } from '../../../testing/client.ts';
 import { createSealingAgent } from '../../../testing/sealing-agent.ts';
 import { patientRequests, startTestServer } from '../../../testing/server.ts';
 
-const asked = await startTestServer(patientRequests);
-const other = await startTestServer({ database: asked.database });
+const request = await startTestServer(patientRequests);
+const other = await startTestServer({ database: request.database });
 /** Without a wake-up a request looks again after 2 s. Within this time it would get no response. */
 const promptMilliseconds = 1_500;
 /** A busy machine may be slower than that for a while. */
 const mostWrites = 40;
 
 test('the response comes at once, although the agent reports to the other server', async () => {
-  const account = await asked.account();
+  const account = await request.account();
   const registered = await account.agent();
   const owner = { accountId: account.accountId, actorId: registered.agentId, clientId: registered.clientId };
   const client = createClient(other.transport, '/agent/v1', () => other.deps.tokens.issue(owner, 'agent'));

@@ -79,21 +79,21 @@ function selectTests(body: StartRequest, version: Version, tests: readonly Known
   }
   if (scope === 'TEST') {
     const named = (body.tests ?? []).map(({ testName }) => testName);
-    const wanted = requireNames(
+    const expected = requireNames(
       named,
       tests.map(({ testName }) => testName),
       (names, nearest) => problem('unknown-tests', { names, versionName: version.name, nearest }),
     );
-    return tests.filter(({ testName }) => wanted.has(testName));
+    return tests.filter(({ testName }) => expected.has(testName));
   }
   const named = (body.pipelines ?? []).map(({ pipelineName }) => pipelineName);
-  const wanted = requireNames(named, version.pipelines.map(renderPipelinePath), (names, nearest) =>
+  const expected = requireNames(named, version.pipelines.map(renderPipelinePath), (names, nearest) =>
     problem('unknown-tested-pipelines', { names, versionName: version.name, nearest }),
   );
   const tested = new Set(tests.flatMap(({ pipelineNames }) => pipelineNames));
-  const untested = [...wanted].filter((name) => !tested.has(name));
+  const untested = [...expected].filter((name) => !tested.has(name));
   if (untested.length > 0) throw problem('no-tests', { names: untested, versionName: version.name });
-  return tests.filter(({ pipelineNames }) => pipelineNames.some((name) => wanted.has(name)));
+  return tests.filter(({ pipelineNames }) => pipelineNames.some((name) => expected.has(name)));
 }
 
 /** The paths that the names mean. All unknown names are in one problem. */
@@ -103,13 +103,13 @@ function requireNames(
   createProblem: (unknown: readonly string[], nearest: string | undefined) => Error,
 ): Set<string> {
   const paths = new Set(known);
-  const wanted = new Set<string>();
+  const expected = new Set<string>();
   const unknown = names.filter((name) => {
     const path = listCandidatePaths(name).find((each) => paths.has(each));
-    if (path !== undefined) wanted.add(path);
+    if (path !== undefined) expected.add(path);
     return path === undefined;
   });
-  if (unknown.length === 0) return wanted;
+  if (unknown.length === 0) return expected;
   const [first = ''] = unknown;
   const path = listCandidatePaths(first)[0] ?? first;
   throw createProblem(unknown, nearestName(first, known) ?? nearestName(path, known));

@@ -12,8 +12,10 @@ const oldTestExecutions = oldRows({
 });
 
 /** `executionDays`: undefined to keep forever. */
-export function createTestExecutionRetention(kept: { executionDays: number | undefined }): RetentionRule[] {
-  return [{ kind: 'test-executions', days: kept.executionDays, ...oldTestExecutions }];
+export function createTestExecutionRetention(retained: {
+  executionDays: number | undefined;
+}): RetentionRule[] {
+  return [{ kind: 'test-executions', days: retained.executionDays, ...oldTestExecutions }];
 }
 
 const underWay = (state: string) => `

@@ -111,10 +111,10 @@ test('a test execution shows its results as they come, and its end', async () =>
   const running = await read(path);
   assert.deepEqual([running.status, running.results], ['RUNNING', [passed]]);
   await instance.report(work, { type: 'completed', outcome: { status: 'FAILED', message: 'no' } });
-  const ended = await read(path);
-  assert.deepEqual([ended.status, ended.message], ['FAILED', 'no']);
+  const final = await read(path);
+  assert.deepEqual([final.status, final.message], ['FAILED', 'no']);
   assert.deepEqual(
-    ended.results.map(({ testName, status }) => [testName, status]),
+    final.results.map(({ testName, status }) => [testName, status]),
     [
       [counts, 'ERRORED'],
       [loads, 'PASSED'],
@@ -157,8 +157,8 @@ test('queued tests are cancelled at once, held ones by their agent', async () =>
     await instance.report(work, { type: 'started' });
     assert.equal((await admin.patch(held, { status: 'CANCELLED', forceUpdate })).status, 200);
     assert.equal((await read(held)).status, 'CANCELLING');
-    const [told] = await instance.heartbeat(work);
-    assert.equal(told?.command, forceUpdate ? 'force-cancel' : 'cancel');
+    const [notice] = await instance.heartbeat(work);
+    assert.equal(notice?.command, forceUpdate ? 'force-cancel' : 'cancel');
     await instance.report(work, { type: 'completed', outcome: { status: 'CANCELLED' } });
     assert.equal((await read(held)).status, 'CANCELLED');
   }

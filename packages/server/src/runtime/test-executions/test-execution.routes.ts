@@ -109,17 +109,17 @@ export function testExecutionRoutes({ read, write }: Endpoints, services: TestEx
     await requirePermissionIn(tx, scope, projectId, execution.environment_name, permission, now);
     if (work === undefined) throw problem('tests-ended', { id, status: execution.status });
     // No agent holds the work, so the cancellation takes effect at once.
-    const ended = work.state === 'queued';
-    if (ended) {
+    const hasEnded = work.state === 'queued';
+    if (hasEnded) {
       endWork(tx, accountId, [id], now);
       closeTestResults(tx, accountId, [id], 'CANCELLED');
     }
-    const status = ended ? 'CANCELLED' : execution.status === 'RUNNING' ? 'CANCELLING' : execution.status;
-    const message = ended
+    const status = hasEnded ? 'CANCELLED' : execution.status === 'RUNNING' ? 'CANCELLING' : execution.status;
+    const message = hasEnded
       ? `${describeCancellation(work.command_by ?? undefined)} before an agent claimed it.`
       : undefined;
     if (status !== execution.status) setTestExecutionStatus(tx, accountId, { id, status, message }, now);
-    if (!ended) tx.afterCommit(() => services.wakes.wake(work.agent_id, 'all'));
+    if (!hasEnded) tx.afterCommit(() => services.wakes.wake(work.agent_id, 'all'));
     const change = {
       projectId,
       environmentName: execution.environment_name,
@@ -128,7 +128,7 @@ export function testExecutionRoutes({ read, write }: Endpoints, services: TestEx
       after: { status, command },
     };
     const events: AccountEvent[] = [{ name: 'test-execution-cancel-requested', ...change }];
-    if (ended) events.push({ name: 'test-execution-ended', ...change });
+    if (hasEnded) events.push({ name: 'test-execution-ended', ...change });
     return { body: { testExecutionId: id }, events };
   });
 }

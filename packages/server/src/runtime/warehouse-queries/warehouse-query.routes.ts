@@ -37,15 +37,15 @@ export function warehouseQueryRoutes({ long }: Endpoints, services: WarehouseQue
       (await beginQuery(call, services, agent, { ...call.body, requestedBy: call.scope.actorId }));
     if ('answer' in begun) return begun.answer;
     const { workId: queryId } = begun.pending;
-    const ended = await waitForQuery(call, services, queryId);
-    if (ended === undefined) {
+    const outcome = await waitForQuery(call, services, queryId);
+    if (outcome === undefined) {
       await call.awaited.giveUp(queryId);
       const seconds = services.secretWaitSeconds + querySecondsLimit;
       throw problem('warehouse-query-timeout', { agentName: agent.agent_name, seconds });
     }
-    if (ended.result !== null) return call.awaited.finish(queryId, { body: ended.result });
+    if (outcome.result !== null) return call.awaited.finish(queryId, { body: outcome.result });
     await call.awaited.giveUp(queryId);
-    throw problem('warehouse-query-failed', { message: ended.message ?? 'the agent gave no reason' });
+    throw problem('warehouse-query-failed', { message: outcome.message ?? 'the agent gave no reason' });
   });
 }
 
@@ -91,8 +91,8 @@ export async function waitForQuery(
 ): Promise<{ result: WarehouseRows | null; message: string | null } | undefined> {
   const seconds = services.secretWaitSeconds + querySecondsLimit;
   const place = { accountId: scope.accountId, ...params };
-  const ended = await waitForAnswer(services, seconds, queryId, place);
-  return ended && { ...ended, result: ended.result === null ? null : JSON.parse(ended.result) };
+  const outcome = await waitForAnswer(services, seconds, queryId, place);
+  return outcome && { ...outcome, result: outcome.result === null ? null : JSON.parse(outcome.result) };
 }
 
 export function beginQuery(
@@ -107,7 +107,7 @@ export function beginQuery(
   const until = new Date(now.getTime() + services.secretWaitSeconds * 1_000);
   const pendingUntil = new Date(until.getTime() + querySecondsLimit * 1_000);
   return call.awaited.begin({ workId: queryId, until: pendingUntil }, (tx) => {
-    const asked = {
+    const query = {
       accountId: scope.accountId,
       requestId: queryId,
       agentId,
@@ -120,7 +120,7 @@ export function beginQuery(
       keptHours,
       requestedBy,
     };
-    askAgent(tx, services.wakes, asked, now);
+    askAgent(tx, services.wakes, query, now);
     const subject = { type: 'warehouse-query', id: queryId, name: subjectName };
     const after = { environmentName, maxRows, agentId, sql: sql.slice(0, 2_000).toWellFormed() };
     return [{ name: 'warehouse-query-requested', projectId, environmentName, subject, after }];

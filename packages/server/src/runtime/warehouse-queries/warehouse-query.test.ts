@@ -63,12 +63,12 @@ test('a refused query says why, and can be repeated under its key', async () => 
   assert.equal((await query({}, { 'idempotency-key': 'k' })).status, 200);
   await answering;
   // All readers of the project get events; a message of a warehouse may quote a row.
-  const ended = await server.database.query<{ after: object }>(
+  const outcomes = await server.database.query<{ after: object }>(
     "select state_after as after from event where project_id = $1 and name = 'warehouse-query-ended' order by event_id",
     [projectId],
   );
   assert.deepEqual(
-    ended.map(({ after }) => after),
+    outcomes.map(({ after }) => after),
     [{ state: 'FAILED' }, { state: 'ANSWERED' }],
   );
 });

@@ -17,9 +17,9 @@ const fargate = {
   deployment: 'fargate',
 };
 
-async function createAgent(given: object = {}) {
+async function createAgent(input: object = {}) {
   const account = await server.account();
-  const answer = await account.admin.post<Agent>('/agents', { ...fargate, ...given });
+  const answer = await account.admin.post<Agent>('/agents', { ...fargate, ...input });
   assert.equal(answer.status, 201, answer.text);
   const path = `/agents/${answer.body.agentId}`;
   const get = async () => (await account.admin.get<Agent>(path)).body;
@@ -27,8 +27,8 @@ async function createAgent(given: object = {}) {
 }
 
 /** Simulates the agent program with these credentials. */
-async function connectAgent(given: AgentCredentials) {
-  const { access_token: accessToken } = (await requestToken(given)).body;
+async function connectAgent(input: AgentCredentials) {
+  const { access_token: accessToken } = (await requestToken(input)).body;
   const client = createClient(server.transport, '/agent/v1', async () => accessToken ?? '');
   return { client, instance: createInstance({ client }) };
 }

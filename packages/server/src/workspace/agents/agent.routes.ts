@@ -119,8 +119,8 @@ function describeOpenPrefixes(access: VaultAccess | undefined): string[] {
     prefixes
       .filter((prefix) => !/[/_.-]$/.test(prefix))
       .map((prefix) => {
-        const [written, other, ended] = ['', 'x', '/'].map((end) => JSON.stringify(prefix + end));
-        return `the prefix ${written} of the project ${projectId} grants names such as ${other}, too: write ${ended} if these belong to others`;
+        const [written, other, outcome] = ['', 'x', '/'].map((end) => JSON.stringify(prefix + end));
+        return `the prefix ${written} of the project ${projectId} grants names such as ${other}, too: write ${outcome} if these belong to others`;
       }),
   );
 }
@@ -236,11 +236,11 @@ function buildAgentEvent(
 
 function requireFilterWord<Word extends string>(
   words: readonly Word[],
-  given: string | undefined,
+  input: string | undefined,
   member: string,
 ): Word | null {
-  if (given === undefined) return null;
-  const word = findWord(words, given);
+  if (input === undefined) return null;
+  const word = findWord(words, input);
   if (word !== undefined) return word;
   const detail = `must be one of ${words.join(', ')}`;
   throw invalidRequest([{ field: `query.${member}`, pointer: `/query/${member}`, detail }]);

@@ -108,19 +108,19 @@ export function dataPlatformConnectionRoutes({ read, write }: Endpoints): void {
   });
 }
 
-function requireWarehouseType(given: string): void {
-  requireWord(dataPlatformWords.platformConnectionType, given, 'platformConnectionType');
+function requireWarehouseType(input: string): void {
+  requireWord(dataPlatformWords.platformConnectionType, input, 'platformConnectionType');
 }
 
 /** Throws `connection-provider-fixed`. */
-function requireOwnProvider(given: string, provider: string): void {
-  const found = requireWord(dataPlatformWords.authProvider, given, 'authProvider');
+function requireOwnProvider(input: string, provider: string): void {
+  const found = requireWord(dataPlatformWords.authProvider, input, 'authProvider');
   if (found !== provider) throw problem('connection-provider-fixed', { provider, found });
 }
 
-function readDetails(given: ConnectionPropertyMap | undefined): ConnectionRow['details'] {
-  if (given === undefined) return null;
-  return { connectionProperties: readProperties(given, 'body.connectionProperties') };
+function readDetails(input: ConnectionPropertyMap | undefined): ConnectionRow['details'] {
+  if (input === undefined) return null;
+  return { connectionProperties: readProperties(input, 'body.connectionProperties') };
 }
 
 function presentWarehouse(row: ConnectionRow): DataPlatformConnection {

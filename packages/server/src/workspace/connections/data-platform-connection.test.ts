@@ -24,7 +24,7 @@ async function createProject() {
   const made = await account.project();
   const path = `${made.path}/data-platform-connections`;
   const { admin } = account;
-  const create = (given: object = {}) => admin.post<DataPlatformConnection>(path, { ...snowflake, ...given });
+  const create = (input: object = {}) => admin.post<DataPlatformConnection>(path, { ...snowflake, ...input });
   const replace = (at: string, body: object, headers = {}) =>
     admin.send<DataPlatformConnection>('PUT', at, { body, headers });
   return { account, admin, made, path, one: `${path}/flakes%20%26%20co`, create, replace };
@@ -113,11 +113,11 @@ test('a deleted connection is also removed as the default of an environment', as
   assert.equal((await admin.delete(one)).status, 204);
   requireProblem(await admin.get(one), 404, 'connection-not-found');
   assert.equal((await admin.get<Page<unknown>>(path)).body.total, 0);
-  const kept = await server.database.query(
+  const retained = await server.database.query(
     'select from environment_default_connection where project_id = $1',
     [made.projectId],
   );
-  assert.deepEqual(kept, []);
+  assert.deepEqual(retained, []);
 });
 
 test('a secret reference that a warehouse connection uses can only be deleted with force', async () => {

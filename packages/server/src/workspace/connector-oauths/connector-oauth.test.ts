@@ -15,7 +15,7 @@ async function createProject() {
   const { admin } = place.account;
   const path = `${place.project.path}/connector-oauths`;
   const body = await buildConnectorOauth(place);
-  const create = (given: object) => admin.post<ConnectorOauth>(path, { ...body, ...given });
+  const create = (input: object) => admin.post<ConnectorOauth>(path, { ...body, ...input });
   return { place, admin, path, body, create };
 }
 
@@ -37,9 +37,9 @@ test('configurations are created, listed oldest first, read and deleted', async 
 
 test('one without secret references, such as an imported one, is pending', async () => {
   const { create } = await createProject();
-  const given = { clientSecretReference: undefined, tokenSecretReference: undefined, clientId: undefined };
+  const input = { clientSecretReference: undefined, tokenSecretReference: undefined, clientId: undefined };
   for (const grantType of ['CLIENT_CREDENTIALS', 'AUTHORIZATION_CODE']) {
-    const made = await create({ ...given, name: grantType, grantType });
+    const made = await create({ ...input, name: grantType, grantType });
     assert.deepEqual([made.status, made.body.state], [201, 'PENDING']);
   }
 });
@@ -67,9 +67,9 @@ test('what cannot work is refused, with field and remedy', async () => {
     [{ tokenSecretReference: 'plain' }, /use one of the type OAUTH_AUTHORIZATION_CODE or OAUTH_USER_TOKENS/],
     [{ agentId: 'nowhere' }, /no agent "nowhere"/],
   ];
-  for (const [given, detail] of cases) {
-    const { status, problem } = await create(given);
-    assert.ok(status === 422 || status === 400, JSON.stringify(given));
+  for (const [input, detail] of cases) {
+    const { status, problem } = await create(input);
+    assert.ok(status === 422 || status === 400, JSON.stringify(input));
     assert.match([problem.detail, ...(problem.violations ?? [])].join('\n'), detail);
   }
   assert.deepEqual((await admin.get(`${place.project.path}/connector-oauths`)).body, []);

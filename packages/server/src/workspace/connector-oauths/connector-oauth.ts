@@ -73,13 +73,13 @@ export function refuse(field: string, reason: string) {
 }
 
 /** The members without which no token can be requested. */
-export function listMissing(given: {
+export function listMissing(input: {
   grantType: ConnectorGrantType;
   clientId: string | null;
   clientSecretReference: string | null;
   tokenSecretReference: string | null;
 }): string[] {
-  const { grantType, ...members } = given;
+  const { grantType, ...members } = input;
   const needed =
     grantType === 'CLIENT_CREDENTIALS'
       ? (['clientSecretReference'] as const)

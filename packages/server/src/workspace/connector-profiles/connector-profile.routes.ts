@@ -141,9 +141,9 @@ function changingRoutes({ write }: Endpoints, { kind, update, remove }: KindOper
 }
 
 /** Pipelines and upload parts name a profile by it. */
-function requireSameAlternateId(stored: ConnectorProfileRow, given: string | undefined): void {
-  if (given === undefined || given === stored.alternate_id) return;
-  const reason = `is ${JSON.stringify(given)}, and that of the profile is ${JSON.stringify(stored.alternate_id)}; it cannot be changed: leave it out, or create another profile`;
+function requireSameAlternateId(stored: ConnectorProfileRow, input: string | undefined): void {
+  if (input === undefined || input === stored.alternate_id) return;
+  const reason = `is ${JSON.stringify(input)}, and that of the profile is ${JSON.stringify(stored.alternate_id)}; it cannot be changed: leave it out, or create another profile`;
   throw problem('connector-profile-invalid', { field: 'body.alternateId', reason, more: 0 });
 }
 

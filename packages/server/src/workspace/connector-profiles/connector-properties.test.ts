@@ -91,9 +91,9 @@ const profile = fc
 test('random profiles come back as they were written', async () => {
   let count = 0;
   await fc.assert(
-    fc.asyncProperty(profile, fc.constantFrom('flex', 'custom'), async (given, kind) => {
+    fc.asyncProperty(profile, fc.constantFrom('flex', 'custom'), async (input, kind) => {
       // Without the null prototypes of random objects.
-      const plain = JSON.parse(JSON.stringify(given)) as object;
+      const plain = JSON.parse(JSON.stringify(input)) as object;
       const written = { ...plain, name: `P ${count++}`, alternateId: `p${count}` };
       const made = await admin.post<ConnectorProfile>(`/${kind}-connectors`, written);
       assert.equal(made.status, 201, made.text);

@@ -6,8 +6,8 @@ import { problem } from '../../kernel/http/problems.ts';
  * Returns the properties to store. Throws `connection-properties` for a property with both a value and a
  * secret, and for a secret sent as a value; `field` is the path of the properties.
  */
-export function readProperties(given: ConnectionPropertyMap, field: string): ConnectionPropertyMap {
-  const known = Object.entries(given).map(([name, property]) => [
+export function readProperties(input: ConnectionPropertyMap, field: string): ConnectionPropertyMap {
+  const known = Object.entries(input).map(([name, property]) => [
     name,
     readProperty(name, property, `${field}.${name}`),
   ]);

@@ -39,17 +39,17 @@ const insertDefaults = statement(
 export async function insertDefaultConnections(
   tx: Transaction,
   { scope, projectId, environmentName }: At,
-  wanted: readonly DefaultConnection[],
+  expected: readonly DefaultConnection[],
 ): Promise<void> {
-  if (wanted.length === 0) return;
+  if (expected.length === 0) return;
   const rows = await tx.query(insertDefaults, {
     account_id: scope.accountId,
     project_id: projectId,
     environment_name: environmentName,
-    auth_providers: wanted.map((each) => each.provider),
-    connection_names: wanted.map((each) => each.connectionName),
+    auth_providers: expected.map((each) => each.provider),
+    connection_names: expected.map((each) => each.connectionName),
   });
-  const missing = wanted.find((each) => !rows.some((row) => row.auth_provider === each.provider));
+  const missing = expected.find((each) => !rows.some((row) => row.auth_provider === each.provider));
   if (missing !== undefined) {
     const { field, connectionName: name, provider } = missing;
     throw problem('unknown-connection', { field, name, kind: `data warehouse connection to ${provider}` });
@@ -60,14 +60,14 @@ export async function insertDefaultConnections(
 export async function replaceDefaultConnections(
   tx: Transaction,
   at: At,
-  wanted: readonly DefaultConnection[],
+  expected: readonly DefaultConnection[],
 ): Promise<void> {
   tx.send(deleteDefaults, {
     account_id: at.scope.accountId,
     project_id: at.projectId,
     environment_name: at.environmentName,
   });
-  await insertDefaultConnections(tx, at, wanted);
+  await insertDefaultConnections(tx, at, expected);
 }
 
 const deleteOverrides = statement(
@@ -91,17 +91,19 @@ const insertOverrides = statement(
 export async function insertConnectionOverrides(
   tx: Transaction,
   { scope, projectId, environmentName }: At,
-  wanted: readonly EnvironmentConnectionOverride[],
+  expected: readonly EnvironmentConnectionOverride[],
 ): Promise<void> {
-  if (wanted.length === 0) return;
+  if (expected.length === 0) return;
   const rows = await tx.query(insertOverrides, {
     account_id: scope.accountId,
     project_id: projectId,
     environment_name: environmentName,
-    overrides: JSON.stringify(wanted),
+    overrides: JSON.stringify(expected),
   });
-  const index = wanted.findIndex((each) => !rows.some((row) => row.connection_name === each.connectionName));
-  const missing = wanted[index];
+  const index = expected.findIndex(
+    (each) => !rows.some((row) => row.connection_name === each.connectionName),
+  );
+  const missing = expected[index];
   if (missing === undefined) return;
   const field = `body.connectionOverrides[${index}].connectionName`;
   throw problem('unknown-connection', { field, name: missing.connectionName, kind: 'connection' });
@@ -111,12 +113,12 @@ export async function insertConnectionOverrides(
 export async function replaceConnectionOverrides(
   tx: Transaction,
   at: At,
-  wanted: readonly EnvironmentConnectionOverride[],
+  expected: readonly EnvironmentConnectionOverride[],
 ): Promise<void> {
   tx.send(deleteOverrides, {
     account_id: at.scope.accountId,
     project_id: at.projectId,
     environment_name: at.environmentName,
   });
-  await insertConnectionOverrides(tx, at, wanted);
+  await insertConnectionOverrides(tx, at, expected);
 }

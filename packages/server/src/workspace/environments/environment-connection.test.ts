@@ -41,11 +41,11 @@ test('default connections and overrides are stored and included in the event', a
   const created = await create({ defaultConnections, connectionOverrides: overrides });
   assert.equal(created.status, 201);
   assert.deepEqual(created.body, { name: 'uat' });
-  const kept = (await readStored('environment_default_connection')).map((row) => [
+  const retained = (await readStored('environment_default_connection')).map((row) => [
     row.auth_provider,
     row.connection_name,
   ]);
-  assert.deepEqual(kept, [
+  assert.deepEqual(retained, [
     ['SNOWFLAKE', 'flakes'],
     ['DUCKDB', 'lake'],
   ]);

@@ -16,10 +16,10 @@ export interface DefaultConnection {
 }
 
 /** Throws `unknown-word`, and `duplicate-connection` for two spellings of one provider. */
-export function readDefaultConnections(given: DefaultConnections = {}): DefaultConnection[] {
+export function readDefaultConnections(input: DefaultConnections = {}): DefaultConnection[] {
   const { platformConnectionType: types, authProvider: providers } = dataPlatformWords;
   const found = new Map<string, DefaultConnection>();
-  for (const [type, byProvider] of Object.entries(given)) {
+  for (const [type, byProvider] of Object.entries(input)) {
     const field = 'body.defaultConnections';
     if (findWord(types, type) === undefined)
       throw problem('unknown-word', { field, found: type, allowed: types });
@@ -36,10 +36,10 @@ export function readDefaultConnections(given: DefaultConnections = {}): DefaultC
 
 /** Returns the rows to store. Throws `duplicate-connection` and `connection-properties`. */
 export function readConnectionOverrides(
-  given: readonly EnvironmentConnectionOverride[] = [],
+  inputs: readonly EnvironmentConnectionOverride[] = [],
 ): EnvironmentConnectionOverride[] {
   const names = new Set<string>();
-  return given.map(({ connectionName, connectionProperties }, index) => {
+  return inputs.map(({ connectionName, connectionProperties }, index) => {
     if (names.has(connectionName))
       throw problem('duplicate-connection', { field: 'body.connectionOverrides', name: connectionName });
     names.add(connectionName);

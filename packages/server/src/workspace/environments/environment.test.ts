@@ -10,15 +10,15 @@ test('an environment is created, found at its Location, and read again', async (
   const account = await server.account();
   const { path } = await account.project();
   const agent = await account.agent('loader');
-  const wanted = {
+  const expected = {
     name: 'test (EU) - 1',
     displayName: 'Test',
     description: 'For trials',
     defaultAgentId: agent.agentId,
   };
-  const created = await account.admin.post<Environment>(`${path}/environments`, wanted);
+  const created = await account.admin.post<Environment>(`${path}/environments`, expected);
   assert.equal(created.status, 201);
-  assert.deepEqual(created.body, { ...wanted, defaultAgentName: 'loader' });
+  assert.deepEqual(created.body, { ...expected, defaultAgentName: 'loader' });
   assert.ok(created.headers.location?.endsWith(`/dpc/v1${path}/environments/test%20(EU)%20-%201`));
   const read = await account.admin.get<Environment>(`${path}/environments/test%20(EU)%20-%201`);
   assert.deepEqual(read.body, created.body);
@@ -89,12 +89,12 @@ test('an environment created without a default agent gets the only agent of the 
   assert.deepEqual(await create('none'), { name: 'none' });
   const first = await account.agent('first');
   const made = await create('one');
-  const kept = { name: 'one', defaultAgentId: first.agentId, defaultAgentName: 'first' };
-  assert.deepEqual(made, kept);
+  const retained = { name: 'one', defaultAgentId: first.agentId, defaultAgentName: 'first' };
+  assert.deepEqual(made, retained);
   const second = await account.agent('second');
   assert.deepEqual(await create('two'), { name: 'two' });
   const read = async () => (await account.admin.get<Environment>(`${path}/environments/one`)).body;
-  assert.deepEqual(await read(), kept, 'a second agent does not change it');
+  assert.deepEqual(await read(), retained, 'a second agent does not change it');
   await account.admin.patch(`${path}/environments/one`, { defaultAgentId: second.agentId });
   assert.equal((await read()).defaultAgentId, second.agentId);
   await account.admin.patch(`${path}/environments/one`, { defaultAgentId: '' });

@@ -131,12 +131,12 @@ async function fillTables(place: Place): Promise<void> {
     [project.projectId],
   );
   const agentConfig = { name: 'data_engineer_agent', projectId: project.projectId };
-  const asked = {
+  const request = {
     agentConfig,
     message: 'List the pipelines.',
     grantedPermissions: [{ toolName: 'write_file' }],
   };
-  const task = await account.admin.post<{ taskId: string }>('/ai/agents/tasks', asked);
+  const task = await account.admin.post<{ taskId: string }>('/ai/agents/tasks', request);
   await account.waitingCall(task.body.taskId);
   await account.endTaskWithEdit(task.body.taskId);
   await server.database.query(
@@ -225,9 +225,9 @@ test('deleting a project ends its work, notifies the agent, and is logged', asyn
   const names = body.results.map((event) => event.eventName);
   assert.equal(names[0], 'project-deleted');
   assert.ok(names.includes('project-created') && names.includes('variable-created'), 'earlier events remain');
-  const ended = body.results.filter((event) => event.eventName === 'pipeline-execution-ended');
-  assert.deepEqual(new Set(ended.map((event) => event.eventSubjectId)), new Set([held.workId, queued]));
-  for (const { additionalInfo, actorId } of ended) {
+  const outcomes = body.results.filter((event) => event.eventName === 'pipeline-execution-ended');
+  assert.deepEqual(new Set(outcomes.map((event) => event.eventSubjectId)), new Set([held.workId, queued]));
+  for (const { additionalInfo, actorId } of outcomes) {
     assert.deepEqual(additionalInfo.after, { status: 'CANCELLED', message: 'The project was deleted.' });
     assert.equal(actorId, admin.actorId);
   }
@@ -246,9 +246,9 @@ test('a deletion with If-Match is refused if the project has changed', async () 
 
 test('the name of a deleted project can be used again, and the new project is empty', async () => {
   const account = await server.account();
-  const wanted = { name: 'Sales', warehouse: 'DUCKDB', agentDeploymentType: 'HYBRID' };
+  const expected = { name: 'Sales', warehouse: 'DUCKDB', agentDeploymentType: 'HYBRID' };
   const make = async () =>
-    (await account.admin.post<{ projectId: string }>('/projects', wanted)).body.projectId;
+    (await account.admin.post<{ projectId: string }>('/projects', expected)).body.projectId;
   const first = await make();
   await account.admin.post(`/projects/${first}/variables`, {
     name: 'city',

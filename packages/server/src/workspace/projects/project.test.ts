@@ -5,7 +5,7 @@ import { requireProblem } from '../../../testing/client.ts';
 import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
-const wanted = {
+const expected = {
   name: 'Sales',
   description: 'What was sold',
   warehouse: 'DUCKDB',
@@ -14,7 +14,7 @@ const wanted = {
 
 test('a project is created, found at its Location, and listed', async () => {
   const { admin } = await server.account();
-  const created = await admin.post<{ projectId: string }>('/projects', wanted);
+  const created = await admin.post<{ projectId: string }>('/projects', expected);
   assert.equal(created.status, 201);
   const { projectId } = created.body;
   assert.ok(created.headers.location?.endsWith(`/dpc/v1/projects/${projectId}`));
@@ -26,7 +26,7 @@ test('a project is created, found at its Location, and listed', async () => {
 
 test('a missing description is absent from responses', async () => {
   const { admin } = await server.account();
-  const { description: _, ...bare } = wanted;
+  const { description: _, ...bare } = expected;
   const { projectId } = (await admin.post<{ projectId: string }>('/projects', bare)).body;
   assert.deepEqual((await admin.get<Project>(`/projects/${projectId}`)).body, {
     id: projectId,
@@ -36,20 +36,20 @@ test('a missing description is absent from responses', async () => {
 
 test('a project created without a warehouse has the embedded one', async () => {
   const { admin, accountId } = await server.account();
-  const { warehouse: _, ...bare } = wanted;
+  const { warehouse: _, ...bare } = expected;
   assert.equal((await admin.post('/projects', bare)).status, 201);
   const rows = await server.database.query('select warehouse from project where account_id = $1', [
     accountId,
   ]);
   assert.deepEqual(rows, [{ warehouse: 'DUCKDB' }]);
-  const refused = await admin.post('/projects', { ...wanted, name: 'b', warehouse: 'ORACLE' });
+  const refused = await admin.post('/projects', { ...expected, name: 'b', warehouse: 'ORACLE' });
   requireProblem(refused, 400, 'invalid-request');
 });
 
 test('a project with DuckDB has a dialect of its SQL, and says whether statements of access fail', async () => {
   const { admin } = await server.account();
   const sql = { sqlDialect: 'REDSHIFT', ignoreAccessStatements: true };
-  const { projectId } = (await admin.post<{ projectId: string }>('/projects', { ...wanted, ...sql })).body;
+  const { projectId } = (await admin.post<{ projectId: string }>('/projects', { ...expected, ...sql })).body;
   const path = `/projects/${projectId}`;
   const shown = { id: projectId, name: 'Sales', description: 'What was sold' };
   assert.deepEqual((await admin.get<Project>(path)).body, { ...shown, ...sql });
@@ -65,11 +65,11 @@ test('a project with DuckDB has a dialect of its SQL, and says whether statement
   assert.deepEqual(changed.body, { ...shown, description: 'x' });
   requireProblem(await admin.patch(path, { sqlDialect: 'ORACLE' }), 400, 'invalid-request');
 
-  const other = { ...wanted, name: 'Other', warehouse: 'SNOWFLAKE' };
+  const other = { ...expected, name: 'Other', warehouse: 'SNOWFLAKE' };
   for (const member of ['sqlDialect', 'ignoreAccessStatements'] as const) {
-    const given = { [member]: sql[member] };
+    const input = { [member]: sql[member] };
     const refused = requireProblem(
-      await admin.post('/projects', { ...other, ...given }),
+      await admin.post('/projects', { ...other, ...input }),
       422,
       'sql-without-duckdb',
     );
@@ -85,15 +85,15 @@ test('a project with DuckDB has a dialect of its SQL, and says whether statement
 
 test('project names are unique in an account', async () => {
   const [one, other] = [await server.account(), await server.account()];
-  await one.admin.post('/projects', wanted);
-  const refused = requireProblem(await one.admin.post('/projects', wanted), 409, 'project-name-taken');
+  await one.admin.post('/projects', expected);
+  const refused = requireProblem(await one.admin.post('/projects', expected), 409, 'project-name-taken');
   assert.match(refused.detail, /"Sales"/);
-  assert.equal((await other.admin.post('/projects', wanted)).status, 201);
+  assert.equal((await other.admin.post('/projects', expected)).status, 201);
 });
 
 test('projects are listed newest first', async () => {
   const { admin } = await server.account();
-  for (const name of ['first', 'second', 'third']) await admin.post('/projects', { ...wanted, name });
+  for (const name of ['first', 'second', 'third']) await admin.post('/projects', { ...expected, name });
   const { body } = await admin.get<Page<Project>>('/projects?size=2');
   assert.deepEqual(
     body.results.map((project) => project.name),
@@ -107,7 +107,7 @@ test('projects are listed newest first', async () => {
 test('the creator of a project becomes its Owner', async () => {
   const account = await server.account();
   const creator = await account.actor('BILLING_ADMIN');
-  const { projectId } = (await creator.post<{ projectId: string }>('/projects', wanted)).body;
+  const { projectId } = (await creator.post<{ projectId: string }>('/projects', expected)).body;
   assert.equal((await creator.post(`/projects/${projectId}/environments`, { name: 'dev' })).status, 201);
 });
 
@@ -162,7 +162,7 @@ test('every fault of a request is listed with field and pointer', async () => {
 
 test('unknown members are ignored', async () => {
   const { admin } = await server.account();
-  const made = await admin.post('/projects?colour=blue', { ...wanted, colour: 'blue' });
+  const made = await admin.post('/projects?colour=blue', { ...expected, colour: 'blue' });
   assert.equal(made.status, 201);
   assert.equal(made.headers['headgate-warning'], 'query.colour is unknown and was ignored');
 });

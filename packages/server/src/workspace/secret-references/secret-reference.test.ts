@@ -18,7 +18,7 @@ const listNames = ({ body }: { body: Page<SecretReference> }) => body.results.ma
 test('a reference is returned as it was created, with the spelling of its vault', async () => {
   const { account, admin, path } = await createProject();
   const { agentId } = await account.agent();
-  const asked = {
+  const request = {
     secretName: 's',
     secretKey: 'k',
     vaultName: 'v',
@@ -28,10 +28,10 @@ test('a reference is returned as it was created, with the spelling of its vault'
   const words = { provider: 'azure', agentType: 'headgate HOSTED', description: 'of the lake' };
   const made = await admin.post<SecretReference>(`${path}/lake(1)-key`, {
     ...{ type: 'PASSWORD', unknown: 1 },
-    ...asked,
+    ...request,
     ...words,
   });
-  const expected = { name: 'lake(1)-key', type: 'PASSWORD', ...asked, description: 'of the lake' };
+  const expected = { name: 'lake(1)-key', type: 'PASSWORD', ...request, description: 'of the lake' };
   assert.deepEqual(made.body, { ...expected, provider: 'AZURE', agentType: 'Headgate hosted' });
   assert.equal(made.status, 201);
   const vaults = [

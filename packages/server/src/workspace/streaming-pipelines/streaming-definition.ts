@@ -43,9 +43,9 @@ export function readDefinition(body: StreamingPipelineBody): Definition {
 }
 
 /** The schema has checked the word. */
-function findKind<Kind extends string>(kinds: readonly Kind[], given: string): Kind {
-  const found = findWord(kinds, given);
-  if (found === undefined) throw new Error(`The schema takes the type ${given}, which has no members.`);
+function findKind<Kind extends string>(kinds: readonly Kind[], input: string): Kind {
+  const found = findWord(kinds, input);
+  if (found === undefined) throw new Error(`The schema takes the type ${input}, which has no members.`);
   return found;
 }
 
@@ -97,12 +97,12 @@ function readSecret({ key, secretKey, ...rest }: Record<string, unknown>, field:
       field: `${field}.key`,
       reason: 'differs from `secretKey`, which is another name of the same member; send one of them',
     });
-  const given = secretKey ?? key;
-  return given === undefined ? rest : { ...rest, secretKey: given, key: given };
+  const input = secretKey ?? key;
+  return input === undefined ? rest : { ...rest, secretKey: input, key: input };
 }
 
-function readProperties(given: object, field: string): Record<string, string> {
-  const read = Object.entries(given).map(([name, value]) => {
+function readProperties(input: object, field: string): Record<string, string> {
+  const read = Object.entries(input).map(([name, value]) => {
     const text = String(value);
     if (isPlainSecret(name, text))
       throw problem('streaming-definition', {

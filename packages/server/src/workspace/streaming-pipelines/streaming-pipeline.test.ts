@@ -21,8 +21,8 @@ async function createProject() {
   const account = await server.account();
   const made = await account.project();
   const path = `${made.path}/streaming-pipelines`;
-  const create = async (given: object = {}) => {
-    const answer = await account.admin.post<StreamingPipeline>(path, { ...definition, ...given });
+  const create = async (input: object = {}) => {
+    const answer = await account.admin.post<StreamingPipeline>(path, { ...definition, ...input });
     assert.equal(answer.status, 201, answer.text);
     return { ...answer.body, path: `${path}/${answer.body.streamingPipelineId}`, etag: answer.etag };
   };
@@ -211,9 +211,9 @@ test('a secret reference that a definition names can only be deleted with force'
   const { admin, made, create } = await createProject();
   const reference = `${made.path}/secret-references/reader`;
   const write = () => admin.post(reference, { type: 'PASSWORD', secretName: 'prod/reader' });
-  for (const [name, given] of Object.entries(naming)) {
+  for (const [name, input] of Object.entries(naming)) {
     assert.equal((await write()).status, 201);
-    const { path } = await create({ name, ...given });
+    const { path } = await create({ name, ...input });
     const answer = await admin.delete(reference);
     requireProblem(answer, 409, 'secret-reference-in-use');
     assert.ok(answer.problem.detail.includes(`is used by the streaming pipeline "${name}";`), answer.text);
@@ -227,9 +227,9 @@ test('a secret reference that a definition names can only be deleted with force'
 test('a definition uses a reference also by the name of its secret, if the keys agree', async () => {
   const { admin, made, create } = await createProject();
   const reference = `${made.path}/secret-references/reader`;
-  const asked = { type: 'PASSWORD', secretName: 'prod/reader', secretKey: 'password' };
+  const request = { type: 'PASSWORD', secretName: 'prod/reader', secretKey: 'password' };
   const uses = async (secret: object) => {
-    await admin.post(reference, asked);
+    await admin.post(reference, request);
     const password = { secretType: 'aws_secrets_manager', ...secret };
     const source = { ...streamingSource, connection: { ...streamingSource.connection, password } };
     const { path } = await create({ streamingSource: source });

@@ -30,11 +30,11 @@ test('a random definition is answered, read and listed as it was written, and so
   let count = 0;
   await fc.assert(
     fc.asyncProperty(randomDefinition, randomDefinition, fc.boolean(), async (first, second, hasAgent) => {
-      const asked = { name: `p${count++}`, ...(hasAgent ? { agentId } : {}), ...first };
-      const made = await admin.post<StreamingPipeline>(path, asked);
+      const request = { name: `p${count++}`, ...(hasAgent ? { agentId } : {}), ...first };
+      const made = await admin.post<StreamingPipeline>(path, request);
       assert.equal(made.status, 201, made.text);
       const { streamingPipelineId } = made.body;
-      const expected = { streamingPipelineId, projectId, ...(expectAnswer(asked) as object) };
+      const expected = { streamingPipelineId, projectId, ...(expectAnswer(request) as object) };
       assert.deepEqual(made.body, expected);
       const onePath = `${path}/${streamingPipelineId}`;
       assert.deepEqual((await admin.get(onePath)).body, expected);

@@ -26,12 +26,12 @@ const source = (more: object = {}, type = 'postgres', of: object = {}) => ({
 const bucket = { type: 's3', bucket: 'orders' };
 
 let count = 0;
-const send = (given: object) =>
-  admin.post(path, { name: `p${count++}`, streamingSource: source(), streamingTarget: bucket, ...given });
+const send = (input: object) =>
+  admin.post(path, { name: `p${count++}`, streamingSource: source(), streamingTarget: bucket, ...input });
 
 /** The violations of a definition, without the path of the source or target. */
-async function listViolations(given: object): Promise<string[]> {
-  const answer = await send(given);
+async function listViolations(input: object): Promise<string[]> {
+  const answer = await send(input);
   requireProblem(answer, 400, 'invalid-request');
   return (answer.problem.violations ?? []).map((each) =>
     each.replace(/^body\.streaming(Source|Target)\./, ''),
@@ -130,8 +130,8 @@ test('a plain secret is refused with the remedy, and is not repeated', async () 
       ['connection.authentication.privateKey', 'connection.authentication.passphrase'],
     ],
   ];
-  for (const [given, fields] of places) {
-    const violations = await listViolations(given);
+  for (const [input, fields] of places) {
+    const violations = await listViolations(input);
     assert.deepEqual(
       violations.map((each) => each.split(':')[0]),
       fields,
@@ -161,8 +161,8 @@ test('a plain secret among the properties is refused, and a switch with such a n
       },
       'body.advancedProperties': { advancedProperties: { [name]: 'hunter2' } },
     };
-    for (const [field, given] of Object.entries(places)) {
-      const answer = await send(given);
+    for (const [field, input] of Object.entries(places)) {
+      const answer = await send(input);
       requireProblem(answer, 422, 'streaming-definition');
       assert.ok(answer.problem.detail.startsWith(`${field}.${name} is a secret`), answer.problem.detail);
       assert.ok(!answer.text.includes('hunter2'));
@@ -189,8 +189,8 @@ test('a member of another kind is refused, and null for it is not', async () => 
     [{ streamingTarget: { ...bucket, connection: {} } }, /streamingTarget\.connection is not a member/],
     [{ streamingTarget: { ...bucket, path: { deep: [1] } } }, /streamingTarget\.path is not a member/],
   ];
-  for (const [given, detail] of cases) {
-    const answer = await send(given);
+  for (const [input, detail] of cases) {
+    const answer = await send(input);
     requireProblem(answer, 422, 'streaming-definition');
     assert.match(answer.problem.detail, detail);
   }

@@ -71,8 +71,8 @@ test('reading an override that does not exist is 404', async () => {
 test('overrides that cannot be written are listed with a code; the others are written', async () => {
   const { account, projectId, overrides } = await createCity();
   const writer = await account.actor('MEMBER', { projectId, environmentName: 'dev', role: 'CONTRIBUTOR' });
-  const wanted = [dev, prod, { environmentName: 'uat', value: 'x' }, { environmentName: '-', value: 'x' }];
-  const { body } = await writer.post<Written>(overrides, { environmentOverrides: wanted });
+  const expected = [dev, prod, { environmentName: 'uat', value: 'x' }, { environmentName: '-', value: 'x' }];
+  const { body } = await writer.post<Written>(overrides, { environmentOverrides: expected });
   assert.deepEqual(body.environmentOverrides, [dev]);
   assert.deepEqual(
     body.failedOverride.map(({ environmentName, value, code }) => [environmentName, value, code]),
@@ -135,8 +135,8 @@ test('an environment may appear once in a request', async () => {
 
 test('atomic: all or none', async () => {
   const { admin, overrides } = await createCity();
-  const wanted = [dev, { environmentName: 'uat', value: 'x' }, { environmentName: 'prod', value: 7 }];
-  const refused = await admin.post(`${overrides}?atomic=true`, wanted);
+  const expected = [dev, { environmentName: 'uat', value: 'x' }, { environmentName: 'prod', value: 7 }];
+  const refused = await admin.post(`${overrides}?atomic=true`, expected);
   const { violations } = requireProblem(refused, 422, 'overrides-refused');
   assert.equal(violations?.length, 2);
   assert.match(violations?.[0] ?? '', /^body.environmentOverrides\[1\]: ENVIRONMENT_NOT_FOUND: .*"uat"/);

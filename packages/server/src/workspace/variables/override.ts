@@ -30,13 +30,13 @@ function isList(body: object): body is { environmentOverrides: OverrideToWrite[]
 }
 
 export function judgeOverrides(
-  wanted: readonly OverrideToWrite[],
+  expected: readonly OverrideToWrite[],
   variable: { type: VariableType },
   writable: EnvironmentsWhere,
 ): { accepted: EnvironmentOverride[]; failed: FailedOverride[] } {
   const accepted: EnvironmentOverride[] = [];
   const failed: FailedOverride[] = [];
-  for (const each of wanted) {
+  for (const each of expected) {
     const fault = findFault(each, variable.type, writable);
     if (fault !== undefined)
       failed.push({ environmentName: each.environmentName, value: each.value ?? null, ...fault });
@@ -70,11 +70,11 @@ function findFault(
 
 /** The problem of an atomic request; lists each override that cannot be written. */
 export function createOverridesProblem(
-  wanted: readonly OverrideToWrite[],
+  expected: readonly OverrideToWrite[],
   failed: readonly FailedOverride[],
 ): Problem {
   const violations = failed.map((each) => {
-    const index = wanted.findIndex((sent) => sent.environmentName === each.environmentName);
+    const index = expected.findIndex((sent) => sent.environmentName === each.environmentName);
     return {
       field: `body.environmentOverrides[${index}]`,
       pointer: `/body/environmentOverrides/${index}`,

@@ -25,8 +25,8 @@ function requireOnly(answers: readonly Answer[], ...statuses: number[]): void {
 test('of concurrent creates of one name, one succeeds and the others are refused', async () => {
   const { admin, path, variables } = await createProject();
   for (let round = 0; round < 5; round += 1) {
-    const wanted = { ...city, name: `v${round}` };
-    const answers = await repeat(8, () => admin.post(variables, wanted));
+    const expected = { ...city, name: `v${round}` };
+    const answers = await repeat(8, () => admin.post(variables, expected));
     requireOnly(answers, 201, 409);
     assert.equal(answers.filter((answer) => answer.status === 201).length, 1);
     const environments = await repeat(8, () => admin.post(`${path}/environments`, { name: `e${round}` }));

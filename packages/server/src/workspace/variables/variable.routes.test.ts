@@ -17,12 +17,12 @@ const createProject = async () => createProjectIn(await server.account());
 
 test('a variable is created, found at its Location, and read again', async () => {
   const { admin, variables } = await createProject();
-  const wanted = { ...city, description: 'Where', supportsDoubleResolution: true };
-  const created = await admin.post<Variable>(variables, wanted);
+  const expected = { ...city, description: 'Where', supportsDoubleResolution: true };
+  const created = await admin.post<Variable>(variables, expected);
   assert.equal(created.status, 201);
   const { id, ...rest } = created.body;
   assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7/);
-  assert.deepEqual(rest, wanted);
+  assert.deepEqual(rest, expected);
   assert.ok(created.headers.location?.endsWith(`/dpc/v1${variables}/city`));
   const read = await admin.get<Variable>(`${variables}/city`);
   assert.deepEqual(read.body, created.body);
@@ -33,8 +33,8 @@ test('a variable is created, found at its Location, and read again', async () =>
 test('a variable without a value is empty: TEXT is "", GRID has no columns and rows, NUMBER has no value', async () => {
   const { admin, variables } = await createProject();
   const createVariable = async (type: string) => {
-    const wanted = { name: type, type, behaviour: 'COPIED' };
-    return (await admin.post<Variable>(variables, wanted)).body;
+    const expected = { name: type, type, behaviour: 'COPIED' };
+    return (await admin.post<Variable>(variables, expected)).body;
   };
   assert.equal((await createVariable('TEXT')).value, '');
   assert.deepEqual((await createVariable('GRID')).value, { columns: [], rows: [] });
@@ -169,8 +169,8 @@ test('an invalid page or size is refused', async () => {
 
 test('an update keeps omitted members', async () => {
   const { admin, variables } = await createProject();
-  const wanted = { ...city, description: 'Where', supportsDoubleResolution: true };
-  const { body: before, etag } = await admin.post<Variable>(variables, wanted);
+  const expected = { ...city, description: 'Where', supportsDoubleResolution: true };
+  const { body: before, etag } = await admin.post<Variable>(variables, expected);
   const changed = await admin.patch<Variable>(`${variables}/city`, { type: 'TEXT', behaviour: 'COPIED' });
   assert.equal(changed.status, 200);
   assert.deepEqual(changed.body, { ...before, behaviour: 'COPIED' });
@@ -224,16 +224,16 @@ test('a type that stored overrides do not have is refused; the problem lists the
   await admin.post(variables, city);
   const override = { environmentName: 'prod', value: 'Bergen' };
   await admin.post(`${variables}/city/environment-overrides`, override);
-  const wanted = { type: 'NUMBER', behaviour: 'SHARED', value: 1 };
+  const expected = { type: 'NUMBER', behaviour: 'SHARED', value: 1 };
   const { detail } = requireProblem(
-    await admin.patch(`${variables}/city`, wanted),
+    await admin.patch(`${variables}/city`, expected),
     422,
     'override-type-mismatch',
   );
   assert.match(detail, /"prod"/);
   assert.equal((await admin.get<Variable>(`${variables}/city`)).body.type, 'TEXT');
   await admin.delete(`${variables}/city/environment-overrides/prod`);
-  assert.equal((await admin.patch(`${variables}/city`, wanted)).status, 200);
+  assert.equal((await admin.patch(`${variables}/city`, expected)).status, 200);
 });
 
 test('a variable is deleted with its overrides', async () => {

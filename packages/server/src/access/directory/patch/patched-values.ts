@@ -37,7 +37,7 @@ export function setWhole(
     return;
   }
   // Sub-attributes that the value leaves out keep their values.
-  const unassigned = Object.entries(value).filter(([, given]) => given === null);
+  const unassigned = Object.entries(value).filter(([, input]) => input === null);
   const old = holder[name];
   const merged: Fields = {
     ...(isFields(old) ? old : {}),
@@ -121,20 +121,22 @@ export function removeAt(holder: Fields, path: PatchPath, value: unknown, work: 
     else assign(holder, attribute.name, listFields(old).map(drop));
     return;
   }
-  const wanted = attribute.multiValued ? listValues(value ?? null) : [];
-  if (wanted.length === 0) {
+  const expected = attribute.multiValued ? listValues(value ?? null) : [];
+  if (expected.length === 0) {
     unassign(holder, attribute);
     return;
   }
   const gone = readValues(attribute, value, attribute.name) ?? [];
-  work.spend(wanted.length + listFields(old).length * gone.length);
+  work.spend(expected.length + listFields(old).length * gone.length);
   const rest = listFields(old).filter((each) => !gone.some((one) => isDescribedBy(each, one)));
   assign(holder, attribute.name, rest);
 }
 
 /** Whether the value has all sub-attributes that the description gives. */
 function isDescribedBy(value: Fields, description: Fields): boolean {
-  return Object.entries(description).every(([name, wanted]) => name === 'primary' || value[name] === wanted);
+  return Object.entries(description).every(
+    ([name, expected]) => name === 'primary' || value[name] === expected,
+  );
 }
 
 /** A user of whom nothing says that they are active is not. */
@@ -150,13 +152,13 @@ function addValues(name: string, values: readonly Fields[], added: readonly Fiel
   const isNewPrimary = added.some(({ primary }) => primary === true);
   const coming = new Set(added.map(describeValue));
   const same = new Map<string, Fields>();
-  const kept: Fields[] = [];
+  const retained: Fields[] = [];
   for (const each of values) {
     const description = describeValue(each);
     if (coming.has(description)) same.set(description, each);
-    else kept.push(isNewPrimary && each.primary === true ? { ...each, primary: false } : each);
+    else retained.push(isNewPrimary && each.primary === true ? { ...each, primary: false } : each);
   }
-  const all = [...kept, ...added.map((one) => ({ ...same.get(describeValue(one)), ...one }))];
+  const all = [...retained, ...added.map((one) => ({ ...same.get(describeValue(one)), ...one }))];
   requireFewValues(name, all.length);
   return all;
 }
@@ -171,13 +173,13 @@ function dropUnassigned(fields: Fields): Fields {
 
 /** Sets the attribute, or removes it if nothing is left. */
 function assign(holder: Fields, name: string, value: unknown): void {
-  const kept = Array.isArray(value)
+  const retained = Array.isArray(value)
     ? value.filter((each) => !isFields(each) || Object.keys(each).length > 0)
     : value;
   const isEmpty =
-    kept === undefined ||
-    (Array.isArray(kept) && kept.length === 0) ||
-    (isFields(kept) && Object.keys(kept).length === 0);
+    retained === undefined ||
+    (Array.isArray(retained) && retained.length === 0) ||
+    (isFields(retained) && Object.keys(retained).length === 0);
   if (isEmpty) delete holder[name];
-  else holder[name] = kept;
+  else holder[name] = retained;
 }

@@ -114,7 +114,7 @@ type SplitFilter =
 
 /** A filter as a discriminated union: the types of the parser are not one. */
 export function splitFilter(filter: Filter): SplitFilter {
-  const given = filter as {
+  const input = filter as {
     op: string;
     filters: Filter[];
     filter: Filter;
@@ -122,20 +122,20 @@ export function splitFilter(filter: Filter): SplitFilter {
     valFilter: Filter;
     compValue?: Compared;
   };
-  switch (given.op) {
+  switch (input.op) {
     case 'and':
     case 'or':
-      return { kind: given.op, filters: given.filters };
+      return { kind: input.op, filters: input.filters };
     case 'not':
-      return { kind: 'not', filter: given.filter };
+      return { kind: 'not', filter: input.filter };
     case '[]':
-      return { kind: 'values', path: given.attrPath, filter: given.valFilter };
+      return { kind: 'values', path: input.attrPath, filter: input.valFilter };
     default:
       return {
         kind: 'compare',
-        path: given.attrPath,
-        op: given.op as Comparator,
-        value: given.compValue ?? null,
+        path: input.attrPath,
+        op: input.op as Comparator,
+        value: input.compValue ?? null,
       };
   }
 }
@@ -175,16 +175,16 @@ export function matchesValue(
   }
 }
 
-function compareValue(sub: Attribute, op: Comparator, found: unknown, wanted: Compared): boolean {
+function compareValue(sub: Attribute, op: Comparator, found: unknown, expected: Compared): boolean {
   const isThere = found !== undefined && found !== null && found !== '';
   if (op === 'pr') return isThere;
-  if (wanted === null) return op === 'eq' ? !isThere : op === 'ne' ? isThere : false;
+  if (expected === null) return op === 'eq' ? !isThere : op === 'ne' ? isThere : false;
   if (sub.type === 'boolean') {
-    const same = (readBoolean(found) ?? false) === (readBoolean(wanted) ?? wanted);
+    const same = (readBoolean(found) ?? false) === (readBoolean(expected) ?? expected);
     return op === 'eq' ? same : op === 'ne' ? !same : false;
   }
   const fold = (text: unknown) => (sub.caseExact ? String(text) : String(text).toLowerCase());
-  const [one, other] = [isThere ? fold(found) : '', fold(wanted)];
+  const [one, other] = [isThere ? fold(found) : '', fold(expected)];
   switch (op) {
     case 'eq':
       return one === other;

@@ -25,9 +25,9 @@ export function readProjection(
 const mostNames = 500;
 const mostCharacters = 50_000;
 
-function readNames(schema: ResourceSchema, member: string, given: unknown): Set<string> | undefined {
-  if (given === undefined || given === null) return undefined;
-  const list = Array.isArray(given) ? given : [given];
+function readNames(schema: ResourceSchema, member: string, input: unknown): Set<string> | undefined {
+  if (input === undefined || input === null) return undefined;
+  const list = Array.isArray(input) ? input : [input];
   const names = new Set<string>();
   let characters = 0;
   for (const item of list) {

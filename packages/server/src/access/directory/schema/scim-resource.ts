@@ -16,12 +16,12 @@ export function createMessageProblem(reason: string) {
 
 /** Throws `invalid-scim-message` unless `schemas` is absent or names the URN. */
 export function requireSchema(message: Fields, urn: string): void {
-  const given = findMember(message, 'schemas');
-  if (given === undefined || given === null) return;
-  const list = Array.isArray(given) ? given : [given];
+  const input = findMember(message, 'schemas');
+  if (input === undefined || input === null) return;
+  const list = Array.isArray(input) ? input : [input];
   if (list.some((each) => typeof each === 'string' && each.toLowerCase() === urn.toLowerCase())) return;
   throw createMessageProblem(
-    `schemas is ${JSON.stringify(given).slice(0, 200)}; it must contain ${JSON.stringify(urn)}.`,
+    `schemas is ${JSON.stringify(input).slice(0, 200)}; it must contain ${JSON.stringify(urn)}.`,
   );
 }
 
@@ -37,7 +37,7 @@ export function readResource(schema: ResourceSchema, body: Fields): Resource {
     if (urn !== undefined) {
       if (value === null) continue;
       if (!isFields(value)) throw createValueProblem(`${urn} must be an object.`);
-      for (const [inner, given] of Object.entries(value)) assign(schema, resource, `${urn}:${inner}`, given);
+      for (const [inner, input] of Object.entries(value)) assign(schema, resource, `${urn}:${inner}`, input);
     } else assign(schema, resource, name, value);
   }
   return resource;

@@ -26,8 +26,8 @@ export function isFields(value: unknown): value is Fields {
 /** Finds a member of a message by its name in any case. */
 export function findMember(message: Fields, name: string): unknown {
   if (Object.hasOwn(message, name)) return message[name];
-  const wanted = name.toLowerCase();
-  const found = Object.keys(message).find((each) => each.toLowerCase() === wanted);
+  const expected = name.toLowerCase();
+  const found = Object.keys(message).find((each) => each.toLowerCase() === expected);
   return found === undefined ? undefined : message[found];
 }
 
@@ -42,10 +42,10 @@ export function readValue(attribute: Attribute, value: unknown, path = attribute
 
 /** The values of a multi-valued attribute; undefined if there are none. */
 export function readValues(attribute: Attribute, value: unknown, path: string): Fields[] | undefined {
-  const given = listValues(value);
-  requireFewValues(path, given.length);
+  const inputs = listValues(value);
+  requireFewValues(path, inputs.length);
   const found = new Map<string, Fields>();
-  for (const each of given) {
+  for (const each of inputs) {
     const read = readOne(attribute, each, path);
     if (!isFields(read)) continue;
     const description = describeValue(read);
@@ -104,10 +104,10 @@ function readText(value: unknown, path: string): string {
 function readComplex(attribute: Attribute, value: unknown, path: string): Fields | undefined {
   const fields = isFields(value) ? value : wrapText(attribute, value, path);
   const read: Fields = {};
-  for (const [name, given] of Object.entries(fields)) {
+  for (const [name, input] of Object.entries(fields)) {
     const sub = findAttribute(attribute.subAttributes, name);
     if (sub === undefined || isReadOnly(sub)) continue;
-    const one = given === null ? undefined : readOne(sub, given, `${path}.${sub.name}`);
+    const one = input === null ? undefined : readOne(sub, input, `${path}.${sub.name}`);
     if (one !== undefined) read[sub.name] = one;
   }
   return Object.keys(read).length === 0 ? undefined : read;
@@ -123,14 +123,14 @@ function wrapText(attribute: Attribute, value: unknown, path: string): Fields {
   return parsed === '' ? {} : { value: parsed };
 }
 
-function createTypeProblem(path: string, value: unknown, wanted: string) {
-  return createValueProblem(`${path} is ${JSON.stringify(value).slice(0, 200)}; it must be ${wanted}.`);
+function createTypeProblem(path: string, value: unknown, expected: string) {
+  return createValueProblem(`${path} is ${JSON.stringify(value).slice(0, 200)}; it must be ${expected}.`);
 }
 
 /** The same text for two values of a multi-valued attribute that differ in nothing but `primary`. */
 export function describeValue({ primary: _, ...value }: Fields): string {
-  const given = Object.entries(value).filter(([, each]) => each !== undefined);
-  return JSON.stringify(given.toSorted(([one], [other]) => (one < other ? -1 : 1)));
+  const inputs = Object.entries(value).filter(([, each]) => each !== undefined);
+  return JSON.stringify(inputs.toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 /** Throws `invalid-attribute-value`. */

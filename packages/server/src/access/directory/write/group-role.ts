@@ -64,13 +64,13 @@ export async function resolveRole(
 }
 
 function readRole(
-  given: string | undefined,
+  input: string | undefined,
   place: { projectId: string | null; environmentName: string | null },
   projectName: string | undefined,
 ): string | undefined {
-  if (given === undefined) return undefined;
+  if (input === undefined) return undefined;
   const roles = listRolesAt(place);
-  const role = findWord(roles, given);
+  const role = findWord(roles, input);
   if (role !== undefined) return role;
   const ofProject =
     place.projectId === null
@@ -79,6 +79,6 @@ function readRole(
   const where =
     place.environmentName === null ? ofProject : `the environment ${JSON.stringify(place.environmentName)}`;
   throw createValueProblem(
-    `role is ${JSON.stringify(given)}; in ${where} it must be one of ${roles.join(', ')}.`,
+    `role is ${JSON.stringify(input)}; in ${where} it must be one of ${roles.join(', ')}.`,
   );
 }

@@ -65,18 +65,18 @@ export async function createGroup(write: DirectoryWrite, body: Fields): Promise<
 
 export async function replaceGroup(write: DirectoryWrite, id: string, body: Fields): Promise<Written> {
   const stored = await lock(write, id);
-  const given = readResource(groupSchema, body);
-  const kept: Resource = {};
+  const input = readResource(groupSchema, body);
+  const retained: Resource = {};
   // What the group gives stays unless the body names it: directories do not know it.
   for (const [name, value] of Object.entries(toResource(stored)))
-    if (['role', 'projectId', 'projectName', 'environment'].includes(name) && given[name] === undefined)
-      kept[name] = value;
-  if (given.projectId !== undefined || given.projectName !== undefined) {
-    if (given.projectId === undefined) delete kept.projectId;
-    if (given.projectName === undefined) delete kept.projectName;
+    if (['role', 'projectId', 'projectName', 'environment'].includes(name) && input[name] === undefined)
+      retained[name] = value;
+  if (input.projectId !== undefined || input.projectName !== undefined) {
+    if (input.projectId === undefined) delete retained.projectId;
+    if (input.projectName === undefined) delete retained.projectName;
   }
-  const added = new Set(readMemberIds(given.members ?? []));
-  return changeGroup(write, stored, { ...kept, ...given }, { keeps: false, added, removed: new Set() });
+  const added = new Set(readMemberIds(input.members ?? []));
+  return changeGroup(write, stored, { ...retained, ...input }, { keeps: false, added, removed: new Set() });
 }
 
 export async function patchGroup(write: DirectoryWrite, id: string, body: Fields): Promise<Written> {

@@ -42,10 +42,10 @@ export type DirectoryWork = (write: DirectoryWrite) => Promise<Written>;
 export async function runDirectoryWrite(
   needs: DirectoryNeeds,
   schema: ResourceSchema,
-  given: unknown,
+  input: unknown,
   work: DirectoryWork,
 ): Promise<Answered> {
-  const call = given as WriteCall;
+  const call = input as WriteCall;
   const { query, scope } = call;
   const projection = readProjection(schema, query.attributes, query.excludedAttributes);
   const content = JSON.stringify(call.body) ?? '';

@@ -135,19 +135,19 @@ function toResource(user: StoredUser): Resource {
 type Kept = Pick<StoredUser, 'user_id' | 'active' | 'version' | 'created_at' | 'updated_at'>;
 
 /** Throws `invalid-attribute-value` without a userName. A password is not stored. */
-function toStored(resource: Resource, kept: Kept): StoredUser {
+function toStored(resource: Resource, retained: Kept): StoredUser {
   const { userName: _, externalId, displayName, active, password: __, ...attributes } = resource;
   const rest = Object.entries(attributes).filter(([, value]) => value !== null && !isEmptyObject(value));
   return {
-    user_id: kept.user_id,
+    user_id: retained.user_id,
     user_name: requireText(resource, 'userName', nameLimit),
     external_id: readShortText('externalId', externalId),
     display_name: typeof displayName === 'string' ? displayName : null,
-    active: typeof active === 'boolean' ? active : kept.active,
+    active: typeof active === 'boolean' ? active : retained.active,
     attributes: Object.fromEntries(rest),
-    version: kept.version,
-    created_at: kept.created_at,
-    updated_at: kept.updated_at,
+    version: retained.version,
+    created_at: retained.created_at,
+    updated_at: retained.updated_at,
   };
 }
 

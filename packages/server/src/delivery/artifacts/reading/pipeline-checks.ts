@@ -102,16 +102,16 @@ export function createPipelineChecks(
         profiles,
         unreadable,
       };
-      const kept = { error: [] as UploadWarning[], warning: [] as UploadWarning[] };
+      const retained = { error: [] as UploadWarning[], warning: [] as UploadWarning[] };
       let warningsTotal = 0;
       let errorsTotal = 0;
       linkProject(outlines, known, (finding) => {
         warningsTotal += 1;
         if (finding.level === 'error') errorsTotal += 1;
-        const alike = kept[finding.level];
+        const alike = retained[finding.level];
         if (alike.length < uploadWarningLimit) alike.push(finding);
       });
-      const warnings = [...kept.error, ...kept.warning].slice(0, uploadWarningLimit);
+      const warnings = [...retained.error, ...retained.warning].slice(0, uploadWarningLimit);
       return { told: { warnings, warningsTotal }, errorsTotal };
     },
   };

@@ -126,11 +126,11 @@ export function createCollection(
     },
     async finish() {
       requireNoFileAsFolder(names);
-      const kept = batches.finish();
+      const retained = batches.finish();
       // Reported where `kept` is awaited.
-      kept.catch(() => undefined);
+      retained.catch(() => undefined);
       ignored.push(...gitFiles.listIgnored());
-      return { manifest: buildManifest(files), pipelines, ignored, unreadable, blobs: await kept };
+      return { manifest: buildManifest(files), pipelines, ignored, unreadable, blobs: await retained };
     },
   };
 }

@@ -18,8 +18,8 @@ const buildForm = (parts: readonly Part[]) =>
   );
 const renderText = (parts: string) => Buffer.from(`${parts}--${boundary}--\r\n`, 'latin1');
 
-async function parse(chunks: readonly Buffer[], given = limits): Promise<Part[]> {
-  const form = createFormParser(boundary, given);
+async function parse(chunks: readonly Buffer[], input = limits): Promise<Part[]> {
+  const form = createFormParser(boundary, input);
   const parts: FormPart[] = [];
   for (const chunk of chunks) parts.push(...(await form.write(chunk)));
   parts.push(...(await form.end()));
@@ -58,27 +58,27 @@ const decoded = (parts: readonly Part[]) =>
 
 test('a form is read the same for any chunks', async () => {
   await fc.assert(
-    fc.asyncProperty(parts, fc.array(fc.nat(), { maxLength: 12 }), async (given, places) => {
-      assert.deepEqual(await parse(cut(buildForm(given), places)), decoded(given));
+    fc.asyncProperty(parts, fc.array(fc.nat(), { maxLength: 12 }), async (inputs, places) => {
+      assert.deepEqual(await parse(cut(buildForm(inputs), places)), decoded(inputs));
     }),
     { numRuns: 2_000 },
   );
 });
 
 test('a form is read byte by byte', async () => {
-  const given = [
+  const inputs = [
     { name: 'a', content: `\r\n--${boundary.slice(0, 5)}\r\r\n--` },
     { name: 'c', content: '' },
   ];
-  const form = buildForm(given);
-  assert.deepEqual(await parse(Array.from(form, (_, index) => form.subarray(index, index + 1))), given);
+  const form = buildForm(inputs);
+  assert.deepEqual(await parse(Array.from(form, (_, index) => form.subarray(index, index + 1))), inputs);
 });
 
 test('a chunk may be larger than the buffers of the parser', async () => {
-  const given = ['a', 'b', 'c'].map((name) => ({ name, content: name.repeat(200_000) }));
+  const inputs = ['a', 'b', 'c'].map((name) => ({ name, content: name.repeat(200_000) }));
   const whole = { parts: 3, partBytes: 200_000 };
   for (const places of [[], [199_990], [65_536, 131_072, 196_608]])
-    assert.deepEqual(await parse(cut(buildForm(given), places), whole), given);
+    assert.deepEqual(await parse(cut(buildForm(inputs), places), whole), inputs);
 });
 
 test('a truncated form is refused at any length', async () => {
@@ -96,15 +96,20 @@ test('an invalid form is refused or read, but never hangs', async () => {
   const junk = fc.constantFrom(...['\r\n', '\r\n\r\n', '--', '\r\n--', `\r\n--${boundary}`, ':', '\0', 'x']);
   const damages = fc.array(fc.tuple(fc.nat(), fc.nat({ max: 30 }), junk), { minLength: 1, maxLength: 4 });
   await fc.assert(
-    fc.asyncProperty(parts, damages, fc.array(fc.nat(), { maxLength: 6 }), async (given, damaged, places) => {
-      const broken = damaged.reduce((form, [at, removed, added]) => {
-        const from = at % (form.length + 1);
-        return Buffer.concat([form.subarray(0, from), Buffer.from(added), form.subarray(from + removed)]);
-      }, buildForm(given));
-      await parse(cut(broken, places)).catch((failure) => {
-        if (failure.code !== 'invalid-upload') throw failure;
-      });
-    }),
+    fc.asyncProperty(
+      parts,
+      damages,
+      fc.array(fc.nat(), { maxLength: 6 }),
+      async (inputs, damaged, places) => {
+        const broken = damaged.reduce((form, [at, removed, added]) => {
+          const from = at % (form.length + 1);
+          return Buffer.concat([form.subarray(0, from), Buffer.from(added), form.subarray(from + removed)]);
+        }, buildForm(inputs));
+        await parse(cut(broken, places)).catch((failure) => {
+          if (failure.code !== 'invalid-upload') throw failure;
+        });
+      },
+    ),
     { numRuns: 2_000 },
   );
 });
@@ -128,14 +133,14 @@ test('bytes after the closing boundary are ignored', async () => {
 test('unwanted parts have no content and do not count for the limits', async () => {
   const isUnwanted = (name: string) => name.startsWith('git');
   const unwanted = Array.from({ length: limits.parts + 1 }, () => ({ name: 'git', content: 'x' }));
-  const given = [
+  const inputs = [
     ...unwanted,
     { name: 'git', content: 'x'.repeat(limits.partBytes + 1) },
     { name: 'a', content: 'c' },
   ];
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat(), { maxLength: 12 }), async (places) => {
-      const read = await parse(cut(buildForm(given), places), { ...limits, isUnwanted });
+      const read = await parse(cut(buildForm(inputs), places), { ...limits, isUnwanted });
       assert.deepEqual(
         read.map(({ content }) => content),
         [...unwanted.map(() => ''), '', 'c'],

@@ -33,17 +33,17 @@ export function judgeMirror(rules: MirrorRules): Finding[] {
   const { source, target, overwrite, hasInitialCommitOnly, isResumed } = rules;
   const mayBeOurs = isResumed || rules.isContinued;
   const findings = describeSource(source);
-  const kept = [...target.refs].filter(([name, id]) => !mayBeOurs || source.refs.get(name) !== id);
-  if (kept.length > 0 && !overwrite && !hasInitialCommitOnly)
+  const retained = [...target.refs].filter(([name, id]) => !mayBeOurs || source.refs.get(name) !== id);
+  if (retained.length > 0 && !overwrite && !hasInitialCommitOnly)
     findings.push({
       level: 'error',
       code: isResumed ? 'target-changed' : 'target-not-empty',
-      message: `The target is not empty: it has ${nameSome(kept.map(([name]) => name))}. Use an empty repository, or start with ?overwrite=true to overwrite branches and tags of the same name.`,
+      message: `The target is not empty: it has ${nameSome(retained.map(([name]) => name))}. Use an empty repository, or start with ?overwrite=true to overwrite branches and tags of the same name.`,
     });
-  const changed = kept.filter(([name, id]) => source.refs.has(name) && source.refs.get(name) !== id);
+  const changed = retained.filter(([name, id]) => source.refs.has(name) && source.refs.get(name) !== id);
   if (changed.length > 0 && (overwrite || hasInitialCommitOnly))
     findings.push(note(`Overwritten in the target: ${nameSome(changed.map(([name]) => name))}.`, 'warning'));
-  const others = kept.filter(([name]) => !source.refs.has(name));
+  const others = retained.filter(([name]) => !source.refs.has(name));
   if (others.length > 0 && (overwrite || hasInitialCommitOnly))
     findings.push(
       note(`Kept in the target, and not in the source: ${nameSome(others.map(([name]) => name))}.`),
@@ -91,23 +91,23 @@ function describeSource(source: RemoteRefs): Finding[] {
 /** After a move the host, not the push, decides on its default branch. */
 export function compareDefaultBranches(
   mode: MigrationMode,
-  wanted: string | undefined,
+  expected: string | undefined,
   target: RemoteRefs,
 ): Finding[] {
-  if (wanted === undefined || target.defaultBranch === wanted || mode !== 'MIRROR_PUSH') return [];
-  if (!target.refs.has(branchPrefix + wanted)) return [];
+  if (expected === undefined || target.defaultBranch === expected || mode !== 'MIRROR_PUSH') return [];
+  if (!target.refs.has(branchPrefix + expected)) return [];
   const there = target.defaultBranch === undefined ? 'no branch' : showRef(target.defaultBranch);
   return [
     note(
-      `The default branch of the target is ${there}, that of the source is ${showRef(wanted)}. Change it at the provider.`,
+      `The default branch of the target is ${there}, that of the source is ${showRef(expected)}. Change it at the provider.`,
       'warning',
     ),
   ];
 }
 
 /** Refs of the source whose object in the target is another one, or missing. */
-export function findUnverified(wanted: ReadonlyMap<string, string>, target: RemoteRefs): string[] {
-  return [...wanted].filter(([name, id]) => target.refs.get(name) !== id).map(([name]) => name);
+export function findUnverified(expected: ReadonlyMap<string, string>, target: RemoteRefs): string[] {
+  return [...expected].filter(([name, id]) => target.refs.get(name) !== id).map(([name]) => name);
 }
 
 export function countRefs({ refs }: RemoteRefs): { branches: number; tags: number } {

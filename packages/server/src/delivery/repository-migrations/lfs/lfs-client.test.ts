@@ -45,16 +45,16 @@ test('an object is sent whole to a host whose name takes time to resolve', async
 test('the file of an upload that fails is closed', async () => {
   const file = join(folder, 'other');
   await writeFile(file, bytes);
-  let given: Readable | undefined;
+  let input: Readable | undefined;
   const host = createHost(async (body) => {
-    given = body;
+    input = body;
     throw new Error('refused');
   });
   await assert.rejects(
     uploadObject(host, answer, file, () => undefined),
     /refused/,
   );
-  assert.equal(given?.destroyed, true);
+  assert.equal(input?.destroyed, true);
 });
 
 test('an address that is not of the host itself passes the guard, also one that the operator trusts', async () => {

@@ -142,13 +142,13 @@ function readAnswer(value: unknown): LfsAnswer {
   };
 }
 
-function readHeaders(given: unknown): Record<string, string> {
-  if (typeof given !== 'object' || given === null) return {};
-  const kept = Object.entries(given).filter(
+function readHeaders(input: unknown): Record<string, string> {
+  if (typeof input !== 'object' || input === null) return {};
+  const retained = Object.entries(input).filter(
     ([name, value]) =>
       typeof value === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(name) && !refusedHeader.test(name),
   );
-  return Object.fromEntries(kept.map(([name, value]) => [name.toLowerCase(), String(value)]));
+  return Object.fromEntries(retained.map(([name, value]) => [name.toLowerCase(), String(value)]));
 }
 
 function parseJson(text: string): unknown {

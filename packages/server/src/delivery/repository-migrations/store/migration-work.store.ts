@@ -188,19 +188,19 @@ export interface MigrationEnd {
 export async function endMigrationRow(
   tx: Transaction,
   { held }: Pick<MigrationJob, 'held'>,
-  ended: MigrationEnd,
+  outcome: MigrationEnd,
   now: Date,
 ): Promise<void> {
-  const { status, phase, percent, bytes } = ended;
+  const { status, phase, percent, bytes } = outcome;
   tx.send(end, {
     ...getKey(held),
     status,
     phase,
     percent,
     bytes,
-    detail: ended.detail ?? null,
-    code: ended.code ?? null,
-    report: ended.report === undefined ? null : JSON.stringify(ended.report),
+    detail: outcome.detail ?? null,
+    code: outcome.code ?? null,
+    report: outcome.report === undefined ? null : JSON.stringify(outcome.report),
     now,
   });
   await removeWork(tx, held);

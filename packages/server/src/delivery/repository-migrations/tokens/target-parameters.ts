@@ -17,10 +17,10 @@ export interface CompletedParameters {
 export function completeParameters(
   provider: MigrationProvider,
   cloneUrl: string,
-  given: Readonly<Record<string, string>> = {},
+  input: Readonly<Record<string, string>> = {},
   known: Readonly<Record<string, string>> = {},
 ): CompletedParameters {
-  const parameters = { ...readers[provider](cloneUrl), ...known, ...given };
+  const parameters = { ...readers[provider](cloneUrl), ...known, ...input };
   const missing = requiredKeys[provider].filter((key) => parameters[key] === undefined);
   return { parameters, missing };
 }

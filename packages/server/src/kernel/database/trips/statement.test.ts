@@ -81,11 +81,11 @@ async function compare(
   const found: string[] = [];
   for (const name of names) {
     const type = types.get(name);
-    const wanted = type === undefined ? 'not declared' : nameSqlType(type);
+    const expected = type === undefined ? 'not declared' : nameSqlType(type);
     const oid = oids.get(name);
     const is = oid === undefined ? 'not there' : await typeName(client, oid);
-    const sameAs = type === undefined ? wanted : await typeName(client, wanted);
-    if (is !== sameAs) found.push(`${name}: declared ${wanted}, in PostgreSQL ${is}`);
+    const sameAs = type === undefined ? expected : await typeName(client, expected);
+    if (is !== sameAs) found.push(`${name}: declared ${expected}, in PostgreSQL ${is}`);
   }
   return found;
 }

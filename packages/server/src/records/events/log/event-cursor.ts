@@ -17,26 +17,26 @@ export const renderCursor = (position: number): string => makePagingToken(String
 export async function resolveCursor(
   database: Pick<Database, 'read'>,
   accountId: string,
-  given: GivenCursor,
+  input: GivenCursor,
 ): Promise<number> {
   const [oldest, latest] = logPlaces;
-  if (given.text === oldest) return (await readLogBounds(database, accountId)).removed;
-  if (given.text === latest) return (await readLogBounds(database, accountId)).last;
-  const digits = readPagingToken(given.text);
+  if (input.text === oldest) return (await readLogBounds(database, accountId)).removed;
+  if (input.text === latest) return (await readLogBounds(database, accountId)).last;
+  const digits = readPagingToken(input.text);
   if (digits === undefined || !/^\d{1,15}$/.test(digits))
     throw createCursorProblem(
-      given,
+      input,
       `is not a cursor: send the \`cursor\` of a response, the \`id\` of a streamed event, or one of ${logPlaces.join(', ')}`,
     );
   return Number(digits);
 }
 
 /** Throws if the part does not follow the cursor: the log ends before it, or events in between were removed. */
-export function requireFollowing(given: GivenCursor | undefined, after: number, part: LogPart): void {
+export function requireFollowing(input: GivenCursor | undefined, after: number, part: LogPart): void {
   if (after < part.removed) throw problem('events-removed');
-  if (after > part.last && given !== undefined)
+  if (after > part.last && input !== undefined)
     throw createCursorProblem(
-      given,
+      input,
       'is after the end of the log. If the server was restored from a backup, begin again with oldest or latest',
     );
 }

@@ -36,8 +36,8 @@ export function createSelection(
   }
   const { names, projectId, environmentName, actorId, subjectId, subjectType } = filter;
   if (names !== undefined) {
-    const wanted = new Set(names);
-    tests.push(({ name }) => wanted.has(name));
+    const expected = new Set(names);
+    tests.push(({ name }) => expected.has(name));
   }
   if (projectId !== undefined) tests.push(({ project_id }) => project_id === projectId);
   if (environmentName !== undefined) tests.push((event) => event.environment_name === environmentName);

@@ -23,8 +23,8 @@ export interface EventsAsked {
 }
 
 export interface FullRanges {
-  contains(asked: EventsAsked): boolean;
-  learn(asked: EventsAsked, found: Counted): void;
+  contains(request: EventsAsked): boolean;
+  learn(request: EventsAsked, found: Counted): void;
 }
 
 export function createFullRanges(clock: Clock): FullRanges {
@@ -32,17 +32,17 @@ export function createFullRanges(clock: Clock): FullRanges {
   const known = new Map<string, { since: number; to: number; until: number }>();
   const buildKey = ({ accountId, filters }: EventsAsked) => JSON.stringify([accountId, filters]);
   return {
-    contains(asked) {
-      const range = known.get(buildKey(asked));
+    contains(request) {
+      const range = known.get(buildKey(request));
       if (range === undefined || range.until < clock.now().getTime()) return false;
-      return asked.from.getTime() <= range.since && asked.to.getTime() >= range.to;
+      return request.from.getTime() <= range.since && request.to.getTime() >= range.to;
     },
-    learn(asked, { counted, since }) {
+    learn(request, { counted, since }) {
       if (counted < countedEventLimit || since === null) return;
-      const key = buildKey(asked);
+      const key = buildKey(request);
       known.delete(key);
       const until = clock.now().getTime() + believedMilliseconds;
-      known.set(key, { since: Date.parse(since), to: asked.to.getTime(), until });
+      known.set(key, { since: Date.parse(since), to: request.to.getTime(), until });
       const [oldest] = known.keys();
       if (known.size > mostKnown && oldest !== undefined) known.delete(oldest);
     },

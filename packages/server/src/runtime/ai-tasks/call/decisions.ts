@@ -80,15 +80,15 @@ export interface Decided {
  */
 export async function writeDecisions(
   tx: Transaction,
-  given: { scope: Scope; taskId: string; decisions: readonly Decision[]; now: Date },
+  source: { scope: Scope; taskId: string; decisions: readonly Decision[]; now: Date },
 ): Promise<Decided> {
-  const { scope, now } = given;
-  const key = { account_id: scope.accountId, task_id: given.taskId };
+  const { scope, now } = source;
+  const key = { account_id: scope.accountId, task_id: source.taskId };
   const waiting = new Map(
     (await tx.query(waitingCalls, { ...key, now })).map((call) => [call.call_id, call]),
   );
   const decided: Decided = { messages: [], granted: [], pending: [] };
-  for (const [index, decision] of given.decisions.entries()) {
+  for (const [index, decision] of source.decisions.entries()) {
     const callId = toUuid(decision.id);
     const call = waiting.get(callId);
     if (call === undefined) throw problem('decision-not-pending', { index, id: decision.id });
@@ -171,8 +171,8 @@ function findFault(
   { tool_name: toolName, input }: WaitingCall,
 ): string | undefined {
   const isQuestion = toolName === askUser;
-  const wanted = needsAnswer[type];
-  if (wanted !== undefined && wanted !== isQuestion)
+  const expected = needsAnswer[type];
+  if (expected !== undefined && expected !== isQuestion)
     return isQuestion
       ? `type ${type} does not answer a question: send ANSWER with answers, or DENY.`
       : `type ANSWER is for ${askUser}, but the call is of ${toolName}: send ALLOW_ONCE, ALLOW_FOR_TASK or DENY.`;
@@ -186,9 +186,9 @@ function findAnswerFault(
   { questions }: Questions,
 ): string | undefined {
   for (const [index, question] of questions.entries()) {
-    const given = answers.filter(({ questionIndex }) => questionIndex === index);
-    const [only] = given;
-    if (only === undefined || given.length > 1)
+    const inputs = answers.filter(({ questionIndex }) => questionIndex === index);
+    const [only] = inputs;
+    if (only === undefined || inputs.length > 1)
       return `answers must have one entry with questionIndex ${index}: ${question.question}`;
     const [option, ...more] = only.selectedOptions;
     if (option === undefined)

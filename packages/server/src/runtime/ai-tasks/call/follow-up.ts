@@ -7,15 +7,15 @@ import type { LockedTask } from '../store/task-lock.store.ts';
 const ofFiles = ['sourceBranchName', 'targetBranchName', 'generateBranch'] as const;
 
 /** @throws `ai-task-stopping`, `ai-task-config-running`, `ai-task-project`, `ai-task-config-fixed` */
-export function requireConfig(task: LockedTask, given: AiAgentConfig | undefined, id: string): AiAgentConfig {
+export function requireConfig(task: LockedTask, input: AiAgentConfig | undefined, id: string): AiAgentConfig {
   if (task.status === 'STOPPING') throw problem('ai-task-stopping', { id });
-  if (given === undefined) return task.agent_config;
+  if (input === undefined) return task.agent_config;
   if (task.status === 'RUNNING') throw problem('ai-task-config-running', { id });
-  if (given.projectId !== task.project_id) throw problem('ai-task-project', { projectId: task.project_id });
+  if (input.projectId !== task.project_id) throw problem('ai-task-project', { projectId: task.project_id });
   const { agent_config: held, copy_of: copyOf } = task;
-  if (copyOf === null) return given;
+  if (copyOf === null) return input;
   const fixed = copyOf === 'branch' ? ofFiles : (['environmentName'] as const);
-  const member = fixed.find((name) => given[name] !== held[name]);
+  const member = fixed.find((name) => input[name] !== held[name]);
   if (member !== undefined) throw problem('ai-task-config-fixed', { member, held: held[member] });
-  return given;
+  return input;
 }

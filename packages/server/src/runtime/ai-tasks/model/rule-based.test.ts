@@ -60,7 +60,7 @@ const toolNames = [
 const tools = toolNames.map((name) => ({ ...(scene.tools.list[0] as Ask['tools'][number]), name }));
 
 /** Plays the tools: each call gets the next text. Returns the calls and the answer. */
-async function play(instruction: string, texts: readonly string[], given = tools): Promise<string[]> {
+async function play(instruction: string, texts: readonly string[], inputs = tools): Promise<string[]> {
   const conversation: Said[] = [{ role: 'user', text: instruction }];
   const seen: string[] = [];
   for (const text of [...texts, '']) {
@@ -68,7 +68,7 @@ async function play(instruction: string, texts: readonly string[], given = tools
     const request = {
       instructions: '',
       conversation,
-      tools: given,
+      tools: inputs,
       maxOutputTokens: 1,
       signal,
       onBegin: () => undefined,
@@ -76,16 +76,16 @@ async function play(instruction: string, texts: readonly string[], given = tools
       onText: () => undefined,
     };
     const answer: ModelAnswer = await ruleBasedModel.ask(request);
-    const [asked] = answer.calls;
-    if (asked === undefined)
+    const [query] = answer.calls;
+    if (query === undefined)
       return [
         ...seen,
         answer.text.replace(/^I am the rule-based assistant: this server has no model\. /, ''),
       ];
-    seen.push(`${asked.toolName} ${asked.input}`);
+    seen.push(`${query.toolName} ${query.input}`);
     conversation.push({
       role: 'results',
-      results: [{ id: '1', toolName: asked.toolName, text, isData: true }],
+      results: [{ id: '1', toolName: query.toolName, text, isData: true }],
     });
   }
   return seen;

@@ -52,9 +52,9 @@ function readFailure(instruction: string): string | undefined {
   const question = textAfter(instruction, /\bwhy\b/i);
   if (question === undefined) return undefined;
   const failure = /\b(?:fail(?:ed|s)?|go wrong)\b/i;
-  for (const asked of [textAfter(question, /\b(?:did|does|has)\b/i), question]) {
-    const end = asked?.search(failure) ?? -1;
-    if (end >= 0) return asked?.slice(0, end);
+  for (const query of [textAfter(question, /\b(?:did|does|has)\b/i), question]) {
+    const end = query?.search(failure) ?? -1;
+    if (end >= 0) return query?.slice(0, end);
   }
   return undefined;
 }
@@ -101,11 +101,11 @@ function validate(name: string, results: readonly string[]): Next {
 /** The line of a pipeline in the list: its path without folder and extension is enough. */
 function findPipeline(list: string, name: string): { path: string; line: string } | undefined {
   const bare = (path: string) => path.toLowerCase().replace(/\.(?:orch|tran)\.ya?ml$/, '');
-  const wanted = bare(name);
+  const expected = bare(name);
   const lines = list.split('\n').map((line) => ({ line, path: line.split(': ', 1)[0] ?? '' }));
   return (
-    lines.find(({ path }) => bare(path) === wanted) ??
-    lines.find(({ path }) => bare(path).split('/').at(-1) === wanted)
+    lines.find(({ path }) => bare(path) === expected) ??
+    lines.find(({ path }) => bare(path).split('/').at(-1) === expected)
   );
 }
 
@@ -136,8 +136,8 @@ function follow({ conversation, tools }: Ask): ModelAnswer {
     return say(
       `${introduction} The mode of this task is PLAN, so ${next.toolName} cannot be used. Send the message with an agentConfig that has the mode ACT.`,
     );
-  const asked = { id: next.toolName, toolName: tool.name, input: JSON.stringify(next.input) };
-  return { ...say(''), calls: [asked] };
+  const query = { id: next.toolName, toolName: tool.name, input: JSON.stringify(next.input) };
+  return { ...say(''), calls: [query] };
 }
 
 /** The last instruction, and what came of the calls since. */

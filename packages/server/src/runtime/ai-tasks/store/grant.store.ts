@@ -84,7 +84,7 @@ function requireTool(tools: Tools, grant: AiGrantedPermission, index: number) {
   return tool;
 }
 
-export function replaceGrants(tx: Transaction, given: Given): void {
-  tx.send(removeAll, { account_id: given.scope.accountId, task_id: given.taskId });
-  addGrants(tx, given);
+export function replaceGrants(tx: Transaction, input: Given): void {
+  tx.send(removeAll, { account_id: input.scope.accountId, task_id: input.taskId });
+  addGrants(tx, input);
 }

@@ -98,19 +98,19 @@ const quoteText = (text: string, most: number) => JSON.stringify(cut(text, most)
 /** What was said and decided before the recent turns. */
 function summarize({ task, decisions }: Gist, old: readonly Said[], lengths: Lengths): Said {
   const lines = old.flatMap(describeSaid);
-  const kept: string[] = [];
+  const retained: string[] = [];
   let left = lengths.lines;
   // The latest lines matter most.
   for (const line of lines.toReversed()) {
     left -= line.length;
     if (left < 0) break;
-    kept.unshift(line);
+    retained.unshift(line);
   }
   const text = [
     'This is a summary of the conversation so far. What was said is in quotes.',
     `The task was: ${quoteText(task, keptOfText)}`,
-    ...(kept.length === lines.length ? [] : ['Some messages are left out here.']),
-    ...kept,
+    ...(retained.length === lines.length ? [] : ['Some messages are left out here.']),
+    ...retained,
     ...(decisions.length === 0 ? [] : ['The person decided:']),
     ...decisions.map((each) => describeDecision(each, lengths.ofDecision)),
   ];

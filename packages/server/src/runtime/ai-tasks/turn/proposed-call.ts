@@ -25,13 +25,13 @@ export interface Proposed {
 }
 
 /** A call as the model wrote it. One that cannot run ends at once, and the model learns why. */
-function judgeProposed(step: Step, turn: NewTurn, asked: AskedCall, index: number, now: Date): Proposed {
+function judgeProposed(step: Step, turn: NewTurn, request: AskedCall, index: number, now: Date): Proposed {
   const { services } = step;
   const toolId = services.newId();
-  const toolName = toStoredText(asked.toolName, 100);
-  const input = parseInput(asked.input);
-  const fault = findFault(step, asked, index);
-  const tool = services.tools.find(asked.toolName);
+  const toolName = toStoredText(request.toolName, 100);
+  const input = parseInput(request.input);
+  const fault = findFault(step, request, index);
+  const tool = services.tools.find(request.toolName);
   // From what was parsed, so that what people see is what runs.
   const written = JSON.stringify(fault === undefined ? input : {});
   const row: NewCall = {
@@ -63,16 +63,16 @@ function judgeProposed(step: Step, turn: NewTurn, asked: AskedCall, index: numbe
   return { row, messages: [call, result] };
 }
 
-function findFault({ services, task }: Step, asked: AskedCall, index: number): string | undefined {
+function findFault({ services, task }: Step, request: AskedCall, index: number): string | undefined {
   if (index >= mostCalls) return `An answer may have ${mostCalls} calls. Make this one in your next answer.`;
-  const tool = services.tools.find(asked.toolName);
+  const tool = services.tools.find(request.toolName);
   if (tool === undefined) {
     const names = services.tools.list(task.agent_config.mode ?? 'ACT').map(({ name }) => name);
-    return `There is no tool ${JSON.stringify(asked.toolName.slice(0, 100))}. The tools are ${names.join(', ')}.`;
+    return `There is no tool ${JSON.stringify(request.toolName.slice(0, 100))}. The tools are ${names.join(', ')}.`;
   }
-  if (asked.input.length > mostInputLength)
-    return `The input has ${asked.input.length} characters; ${mostInputLength} is the limit.`;
-  const input = parseInput(asked.input);
+  if (request.input.length > mostInputLength)
+    return `The input has ${request.input.length} characters; ${mostInputLength} is the limit.`;
+  const input = parseInput(request.input);
   if (input === undefined)
     return 'The input is not a JSON object, or is nested too deeply. Send one that fits the schema of the tool.';
   if (encodeJson(input) !== JSON.stringify(input))

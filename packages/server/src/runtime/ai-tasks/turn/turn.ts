@@ -167,8 +167,8 @@ function writeAnswer(step: Step, turn: NewTurn, answer: ModelAnswer, measured: M
 }
 
 /** Model servers refuse a conversation with a text of spaces. */
-function chooseText({ text: given, calls, end }: ModelAnswer): string {
-  const text = given.trim() === '' ? '' : given;
+function chooseText({ text: source, calls, end }: ModelAnswer): string {
+  const text = source.trim() === '' ? '' : source;
   if (end === 'refused') return text === '' ? refusalText : `${text}\n\n${refusalText}`;
   if (text === '' && calls.length === 0) return '(The model gave an empty answer.)';
   return end === 'cut' && calls.length === 0

@@ -16,20 +16,20 @@ const whyOf = {
 } as const;
 
 /**
- * @param kept the steps that are kept, of all runs
+ * @param retained the steps that are kept, of all runs
  * @param dropped what the base kept or had open, and that starts from its beginning
  */
 export function listRepeated(
   execution: EndedExecution,
   steps: RunSteps,
-  kept: ReadonlySet<string>,
+  retained: ReadonlySet<string>,
   dropped: readonly string[],
 ): Repeated[] {
   const repeated = new Map<string, Repeated>();
   const add = (component: string, why: string) => {
     if (!repeated.has(component)) repeated.set(component, { component, why });
   };
-  const isKept = createKeptTest(steps, kept);
+  const isKept = createKeptTest(steps, retained);
   const visited = new Set<string>();
   function visit(runId: string): void {
     if (visited.has(runId)) return;
@@ -46,7 +46,7 @@ export function listRepeated(
         add(name, 'may have run once more when the agent was lost');
     }
     for (const { id, name, type } of steps.kept(runId))
-      if (!kept.has(id) && (mayHaveEffect(type) || runsOthers(type)))
+      if (!retained.has(id) && (mayHaveEffect(type) || runsOthers(type)))
         add(name, 'ended before, and may have changed data');
     if (!execution.isLost) return;
     for (const name of listNext([...own, ...steps.kept(runId)]))

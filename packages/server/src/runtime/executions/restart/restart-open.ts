@@ -19,7 +19,7 @@ export function planOpenComponents(
   planning: Planning,
   left: readonly RecordedStep[],
   base: readonly OpenComponent[],
-  kept: ReadonlyMap<string, unknown>,
+  retained: ReadonlyMap<string, unknown>,
 ): PlannedOpen[] {
   const last = new Map(left.map((step) => [step.name, step]));
   const planned: PlannedOpen[] = [];
@@ -32,7 +32,7 @@ export function planOpenComponents(
     if (isWorthIt(node)) planned.push({ node, kept: [...ids, ...inner.flatMap((each) => each.kept)] });
   }
   for (const open of base) {
-    if (last.has(open.component) || kept.has(open.component)) continue;
+    if (last.has(open.component) || retained.has(open.component)) continue;
     planned.push({ node: { component: open.component, ...copy(planning, open) }, kept: [] });
   }
   return planned;

@@ -16,8 +16,8 @@ interface Given extends Partial<StepRecord> {
   child?: string;
 }
 
-function step(name: string, given: Given = {}): RecordedStep {
-  const { id = name, run = root, type = 'sql-script', status = 'SUCCESS', child = null, ...record } = given;
+function step(name: string, input: Given = {}): RecordedStep {
+  const { id = name, run = root, type = 'sql-script', status = 'SUCCESS', child = null, ...record } = input;
   return { id, runId: run, name, type, status, childId: child, record: { began: 0, ...record } };
 }
 
@@ -27,8 +27,8 @@ function plan(steps: RecordedStep[], more: Partial<EndedExecution> & { from?: st
   return planRestart({ ...execution, projectVariables: [], calledWith: new Map(), ...given }, from);
 }
 
-function planned(...given: Parameters<typeof plan>) {
-  const found = plan(...given);
+function planned(...inputs: Parameters<typeof plan>) {
+  const found = plan(...inputs);
   assert.ok('plan' in found, JSON.stringify(found));
   const [first] = found.plan.runs;
   return {
@@ -39,7 +39,7 @@ function planned(...given: Parameters<typeof plan>) {
 }
 
 const begin = step('Start', { type: 'start', ended: 1, next: ['A'] });
-const failed = (name: string, given: Given = {}) => step(name, { status: 'FAILED', next: [], ...given });
+const failed = (name: string, input: Given = {}) => step(name, { status: 'FAILED', next: [], ...input });
 
 describe('the plan of a restart', () => {
   it('keeps what ended, and names the failed step if it may have had an effect', () => {
@@ -228,11 +228,11 @@ describe('the plan of a restart', () => {
       step('In', { run: 'child', ended: 2, next: ['Out'], variables: [{ name: 'x', value: 'changed' }] }),
       failed('Out', { run: 'child', ended: 3 }),
     ];
-    const given = [
+    const inputs = [
       { name: 'x', value: 'given' },
       { name: 'day', value: '2026-01-01' },
     ];
-    const { plan: first } = planned(steps, { calledWith: new Map([['child', given]]) });
+    const { plan: first } = planned(steps, { calledWith: new Map([['child', inputs]]) });
     const values = [
       { name: 'x', value: 'changed' },
       { name: 'day', value: '2026-01-01' },
@@ -399,9 +399,9 @@ describe('the plan of a restart', () => {
         const ended = (some: RecordedStep[]) =>
           some.filter(({ runId, record }) => runId === root && record?.ended !== undefined);
         const names = new Set([...ended(all), ...ended(earlier)].map((each) => each.name));
-        const kept = found.plan.runs[0]?.kept.map(({ component }) => component) ?? [];
-        for (const component of kept) assert.ok(names.has(component));
-        const named = new Set([...kept, ...found.repeated.map(({ component }) => component)]);
+        const retained = found.plan.runs[0]?.kept.map(({ component }) => component) ?? [];
+        for (const component of retained) assert.ok(names.has(component));
+        const named = new Set([...retained, ...found.repeated.map(({ component }) => component)]);
         // A plan keeps names only: an end of the same name in a called pipeline or an iterator settles an effect.
         const isTop = ({ runId, record }: RecordedStep) => runId === root && record?.parent === undefined;
         const inside = new Set(all.filter((each) => !isTop(each)).map((each) => each.name));

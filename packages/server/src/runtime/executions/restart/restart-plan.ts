@@ -106,8 +106,8 @@ function planRun(
   for (const each of open) for (const id of each.kept) kept.add(id);
   for (const id of listStillKept(planning, runId, components, from)) kept.add(id);
   const own = runId === undefined ? [] : steps.of(runId).filter(createKeptTest(steps, kept));
-  const given = execution.calledWith.get(runId ?? '') ?? [];
-  const variables = foldVariables([...given, ...(base?.variables ?? [])], own);
+  const inputs = execution.calledWith.get(runId ?? '') ?? [];
+  const variables = foldVariables([...inputs, ...(base?.variables ?? [])], own);
   const lost = variables.find((each) => each.lost !== undefined);
   if (lost?.lost !== undefined) {
     runs.length = index;
@@ -171,15 +171,15 @@ function findEnded(tops: readonly RecordedStep[]): KeptTop[] {
 /** The failures that led to an `end-failure`, and what followed them: they have to run again. */
 function findUndone(
   tops: readonly RecordedStep[],
-  kept: ReadonlyMap<string, { component: string; next: readonly string[]; end: string }>,
+  retained: ReadonlyMap<string, { component: string; next: readonly string[]; end: string }>,
 ): Set<string> {
-  const leads = new Map([...kept].map(([name, { next }]) => [name, next]));
+  const leads = new Map([...retained].map(([name, { next }]) => [name, next]));
   const failures = tops.filter(({ type, record }) => type === 'end-failure' && record?.ended !== undefined);
   const before = findReaching(
     failures.map(({ name }) => name),
     leads,
   );
-  const causes = [...kept.values()].filter((each) => each.end === 'FAILED' && before.has(each.component));
+  const causes = [...retained.values()].filter((each) => each.end === 'FAILED' && before.has(each.component));
   return findReached(
     causes.map(({ component }) => component),
     leads,

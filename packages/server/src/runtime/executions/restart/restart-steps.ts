@@ -100,14 +100,14 @@ export function createSteps(all: readonly RecordedStep[], rootId: string): RunSt
     ({ runId }) => runId,
   );
   const inside = Map.groupBy(sound, ({ record }) => record?.parent);
-  const kept = Map.groupBy(
+  const retained = Map.groupBy(
     all.filter(({ record }) => record?.kept === true),
     ({ runId }) => runId,
   );
   return {
     byId: (id) => byId.get(id),
     of: (runId) => byRun.get(runId) ?? [],
-    kept: (runId) => kept.get(runId) ?? [],
+    kept: (runId) => retained.get(runId) ?? [],
     tops: (runId) => tops.get(runId) ?? [],
     inside: (stepId) => inside.get(stepId) ?? [],
   };

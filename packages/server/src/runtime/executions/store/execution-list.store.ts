@@ -112,20 +112,20 @@ const executionsOfBackfill = guardedRead(
   selectOf('backfill_id = $backfill_id and ($schedule_id::uuid is null or schedule_id = $schedule_id)'),
 );
 
-type Rows = <Given>(query: GuardedRead<ExecutionRow, Given>, given: Given) => Promise<ExecutionRow[]>;
+type Rows = <Given>(query: GuardedRead<ExecutionRow, Given>, input: Given) => Promise<ExecutionRow[]>;
 
 /** The executions of a page: from the newest ones if these fill it. */
 export async function listExecutions(
   rows: Rows,
   { scheduleId, backfillId }: { scheduleId?: string | undefined; backfillId?: string | undefined },
-  given: Parameters,
+  input: Parameters,
 ): Promise<ExecutionRow[]> {
   const schedule = scheduleId === undefined ? null : toUuid(scheduleId);
   if (backfillId !== undefined)
-    return rows(executionsOfBackfill, { ...given, backfill_id: toUuid(backfillId), schedule_id: schedule });
-  if (schedule !== null) return rows(executionsOfSchedule, { ...given, schedule_id: schedule });
-  const newest = await rows(newestExecutions, given);
-  return newest.length >= given.limit ? newest : rows(executionsByPlace, given);
+    return rows(executionsOfBackfill, { ...input, backfill_id: toUuid(backfillId), schedule_id: schedule });
+  if (schedule !== null) return rows(executionsOfSchedule, { ...input, schedule_id: schedule });
+  const newest = await rows(newestExecutions, input);
+  return newest.length >= input.limit ? newest : rows(executionsByPlace, input);
 }
 
 /** The bounds of ids for times of start and a paging token. A time that is no date gives no bound. */

@@ -53,9 +53,9 @@ export async function requireRunnable(
   row: ScheduleRow,
 ): Promise<Runnable> {
   const place = { accountId: scope.accountId, projectId };
-  const wanted = { ...createWantedStart(row, place), ...(agentId ? { agentId } : {}) };
+  const expected = { ...createWantedStart(row, place), ...(agentId ? { agentId } : {}) };
   const [[found], userName] = await Promise.all([
-    findStarts(tx.query, [wanted], at, limits, now),
+    findStarts(tx.query, [expected], at, limits, now),
     readCallerName(tx, scope),
   ]);
   if (found === undefined) throw new Error('A start was not judged.');
@@ -127,7 +127,7 @@ function namesStart({ versionName, agentId, scalarVariables, gridVariables }: Pa
 function isTimed(body: Patching['body']): boolean {
   const { cronExpression, intervalExpression, cronTimezone, effectiveFrom } = body;
   return [cronExpression, intervalExpression, cronTimezone, effectiveFrom].some(
-    (given) => given !== undefined,
+    (input) => input !== undefined,
   );
 }
 

@@ -169,8 +169,8 @@ export function applyPatch(stored: ScheduleRow, body: Patch, writtenBy: string):
 }
 
 /** An empty text removes the value. */
-function keepOr(stored: string | null, given: string | undefined): string | null {
-  return given === undefined ? stored : given || null;
+function keepOr(stored: string | null, source: string | undefined): string | null {
+  return source === undefined ? stored : source || null;
 }
 
 /** Whether two states of a schedule have the same ticks. */
@@ -206,8 +206,8 @@ type Zoned = Partial<Record<'cronTimezone' | (typeof otherTimezones)[number], st
 
 /** The time zone by any of its names. Throws `schedule-time-zones` if two of them differ. */
 export function readTimezone<Timing extends Zoned>(timing: Timing, at: string): Timing {
-  const given = (['cronTimezone', ...otherTimezones] as const).filter((name) => timing[name] !== undefined);
-  const [first, ...others] = given;
+  const inputs = (['cronTimezone', ...otherTimezones] as const).filter((name) => timing[name] !== undefined);
+  const [first, ...others] = inputs;
   if (first === undefined) return timing;
   const other = others.find((name) => timing[name] !== timing[first]);
   if (other !== undefined)
