@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after as afterAll, test } from 'node:test';
-import { createTestDatabase } from '../../testing/database.ts';
+import { createTestDatabase } from '../../../testing/database.ts';
 import { addSeconds } from '../clock.ts';
 
 const database = await createTestDatabase();
