@@ -9,6 +9,7 @@ import { DateTime, oneOf, pageOf, pageQuery, Uuid } from '../primitives.ts';
 const Facets = Type.Unsafe<Record<string, object>>({
   type: 'object',
   maxProperties: 20,
+  propertyNames: { maxLength: 100 },
   additionalProperties: { type: 'object', additionalProperties: true },
   description: 'Facets of OpenLineage by name. Each names its schema in `_schemaURL`',
 });

@@ -15,6 +15,7 @@ const foreign = [
   'alternateId',
   'branchId',
   'clientId',
+  'commitId',
   'gcpProjectId',
   'endpointId',
   'endpoints.id',
