@@ -96,6 +96,8 @@ const values: Readonly<Record<string, string>> = {
   'git_review.outcome': "'success'",
   'confirmation_day.day': 'current_date - n',
   'idempotency_record.pending_work_id': 'null',
+  'lineage_event.event_type': "'COMPLETE'",
+  'lineage_event.is_new': 'n % 1000 = 0',
   'mail_address.asked_on': 'current_date',
   'mail_day.day': 'current_date - n',
   'pipeline_execution.running_tag': 'null',

@@ -59,8 +59,13 @@ export const aggregateWords =
  * @param over the window, if it is not an aggregate of groups
  * @throws ParameterError listing the known functions
  */
-export function renderAggregate(word: string, column: string, dialect: Dialect, over = ''): string {
-  const own = dialect.aggregate(toWords(word), column, over);
+export function renderAggregate(
+  word: string,
+  column: string,
+  dialect: Dialect,
+  { over = '', within = 'rows' }: { over?: string; within?: 'rows' | 'pivot' } = {},
+): string {
+  const own = dialect.aggregate(toWords(word), column, over, within);
   if (own !== undefined) return own;
   const aggregate = `${findFunction(word, functions, 'an aggregation')(column)}${over}`;
   return completions[toWords(word)]?.(aggregate) ?? aggregate;

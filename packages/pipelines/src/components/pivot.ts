@@ -49,7 +49,7 @@ parameters:
         label,
         aggregated,
         values,
-        aggregate: (column) => renderAggregate(word, column, dialect),
+        aggregate: (column) => renderAggregate(word, column, dialect, { within: 'pivot' }),
       }),
       columns: groups && [...groups, ...values.map(({ name }) => name)],
     };

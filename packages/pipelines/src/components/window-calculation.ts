@@ -56,7 +56,7 @@ parameters:
 function renderFunction(word: string, column: string, over: string, dialect: Dialect): string {
   const [, place] = /^\s*(first|last)[\s_]+value\s*$/i.exec(word) ?? [];
   return place === undefined
-    ? renderAggregate(word, column, dialect, over)
+    ? renderAggregate(word, column, dialect, { over })
     : `${place.toLowerCase()}_value(${column})${over}`;
 }
 

@@ -274,6 +274,11 @@ function makeSchema({ database, schema }: TableReference, rules: SqlRules): stri
 export const createDuckdb = (rules: SqlRules): Dialect => ({
   ...common,
   user: createUserSql(rules),
+  aggregate(word, column, over, within) {
+    const isMean = word === 'average' || word === 'avg';
+    // The mean of the vendor has another scale.
+    return isMean && within === 'rows' ? this.user.expression(`AVG(${column})${over}`).sql : undefined;
+  },
   ignoresAccess: rules.ignoresAccess ?? false,
   table: (reference) => renderTable(reference, rules),
   makeSchema: (reference) => makeSchema(reference, rules),

@@ -198,8 +198,13 @@ export interface Dialect {
   uniteByName(parts: readonly UnitedRows[], isDistinct: boolean): string;
   pivot(rows: PivotedRows): string;
   unpivot(rows: UnpivotedRows): string;
-  /** An aggregate that is not the same in all warehouses; undefined: it is. `over`: its window, or ''. */
-  aggregate(word: string, column: string, over: string): string | undefined;
+  /**
+   * An aggregate that is not the same in all warehouses; undefined: it is.
+   *
+   * @param over its window, or ''
+   * @param within a PIVOT may take nothing but a call of the function
+   */
+  aggregate(word: string, column: string, over: string, within: 'rows' | 'pivot'): string | undefined;
   /** The first or last value of a group. `order`: an ORDER BY clause, or ''; `filter`: a FILTER clause, or ''. */
   firstOrLast(side: 'first' | 'last', column: string, order: string, filter: string): string;
   /** What follows the arguments of `lead` or `lag` that pass over NULLs. */
