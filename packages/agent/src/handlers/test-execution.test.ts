@@ -80,7 +80,7 @@ async function createDependencies(pipelines: Record<string, string>): Promise<Pi
     lineage: {
       open: () => ({
         noteStatement: () => undefined,
-        analyze: () => assert.fail('a test has no lineage'),
+        analyze: async () => ({ inputs: [], outputs: [] }),
         close: () => undefined,
       }),
       close: async () => undefined,
