@@ -10,7 +10,7 @@ import { type TestProject, upload } from '../../../testing/project.ts';
 import { createScheduled, daily } from '../../../testing/scheduled-project.ts';
 import { startTestServer } from '../../../testing/server.ts';
 
-const server = await startTestServer({ settings: loopbackAllowed });
+const server = await startTestServer({ settings: { ...loopbackAllowed, HEADGATE_UPLOAD_PART_MB: '16' } });
 const account = await server.account();
 const { admin } = account;
 
@@ -241,7 +241,8 @@ test('a rules file that is too large, broken or wrong says so, and the built-in 
 
 test('a rules file of 10 MB in a version is bounded', async () => {
   const project = await account.project();
-  const large = `rules:\n${'- {id: select-star}\n'.repeat(150_000)}`;
+  const large = `rules:\n${'- {id: select-star}\n'.repeat(500_000)}`;
+  assert.ok(large.length > 10_000_000);
   const parts = [
     { name: 'a.orch.yaml', content: good },
     { name: rulesPath, content: large },
