@@ -121,6 +121,27 @@ async function fillTables(place: Place): Promise<void> {
      from project where project_id = $1`,
     [project.projectId, place.agent.agentId],
   );
+  const budget = { body: { monthlyCredits: 10 } };
+  assert.equal((await account.admin.send('PUT', `${project.path}/budget`, budget)).status, 200);
+  await server.database.query(
+    `with run as (
+       insert into pipeline_lineage (account_id, project_id, environment_name, pipeline_name, run_id, execution_id, version_name,
+         finished_at, digest)
+       select account_id, project_id, 'dev', 'main.orch.yaml', gen_random_uuid(), gen_random_uuid(), '1', now(), 'x'
+       from project where project_id = $1 returning *
+     ), used as (
+       insert into dataset_use (account_id, project_id, environment_name, pipeline_key, is_write, dataset)
+       select account_id, project_id, environment_name, pipeline_key, true, 'warehouse:t' from run
+     )
+     insert into column_use (account_id, project_id, environment_name, pipeline_key, dataset, field, to_dataset)
+     select account_id, project_id, environment_name, pipeline_key, 'warehouse:s', 'a', 'warehouse:t' from run`,
+    [project.projectId],
+  );
+  await server.database.query(
+    `insert into step_lineage (account_id, execution_id, step_id, pipeline_run_id, lineage, characters)
+     select account_id, execution_id, gen_random_uuid(), execution_id, '{}', 2 from pipeline_execution where project_id = $1 limit 1`,
+    [project.projectId],
+  );
   const oauth = { clientId: 'x', clientSecret: 'x', tenantId: 'x', projects: [project.projectId] };
   await account.admin.post('/enterprise-oauths', {
     ...{ name: place.named('oauth'), provider: 'azure-devops', ...oauth },
