@@ -24,8 +24,16 @@ import { readSqlRules } from './sql-rules.ts';
 import { limitTime } from './time-limit.ts';
 import { describeTestRefusal, describeWarehouse, openWorkWarehouse } from './work-warehouse.ts';
 
-/** In the catalog of a server, the columns of tables are not looked up: what depends on them is a gap. */
-const findNoColumns = async () => JSON.stringify({ columns: [], rows: [] });
+/** Names and columns are those of the embedded warehouse. A wrong lineage would be worse than none. */
+const untracedLineage: RunLineage = {
+  noteStatement: () => undefined,
+  analyze: async () => ({
+    inputs: [],
+    outputs: [],
+    gaps: ['the lineage of SQL is traced in the embedded warehouse only'],
+  }),
+  close: () => undefined,
+};
 
 /** The last one is free unless many branches of the run use the warehouse. */
 const lineageSession = sessionLimit - 1;
@@ -77,11 +85,14 @@ async function run(
       readSecret: secrets.readWarehouseSecret,
     });
     const warehouse = createSwitchingWarehouse(createRunSessions(opened.connect));
-    const lineage = dependencies.lineage.open(
-      [projectId, environmentName, generation].join(' '),
-      filesFolder,
-      kind === 'duckdb' ? (sql, maxRows) => warehouse.queryText(sql, maxRows, lineageSession) : findNoColumns,
-    );
+    const lineage =
+      kind === 'duckdb'
+        ? dependencies.lineage.open(
+            [projectId, environmentName, generation].join(' '),
+            filesFolder,
+            (sql, maxRows) => warehouse.queryText(sql, maxRows, lineageSession),
+          )
+        : untracedLineage;
     const reports = createOrderedReports(context.step, lineage);
     let isTest = false;
     // The statement runs in the warehouse's process, so it is interrupted without waiting for the run's

@@ -104,7 +104,7 @@ export function versionStateRoutes({ write, long }: Endpoints, services: Version
 }
 
 const describeErrors = (count: number) =>
-  `the quality review of the version is FAILED and has ${count} or more errors; POST /v1/projects/{projectId}/reviews lists them`;
+  `the quality review of the version is FAILED with ${count} ${count === 1 ? 'error' : 'errors'}; POST /dpc/v1/projects/{projectId}/reviews lists them`;
 
 /** Ends the transaction of a dry run. */
 class DryPromotion extends Error {
