@@ -73,6 +73,6 @@ async function receive(response: StreamedResponse, path: string): Promise<string
     throw isPermanentStatus(response) ? new PermanentFault(message) : new ConnectorError(message);
   }
   await using file = await open(path, 'w', 0o600);
-  for await (const part of body) await file.write(part);
+  for await (const part of body) await file.appendFile(part);
   return undefined;
 }

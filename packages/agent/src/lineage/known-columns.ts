@@ -18,9 +18,7 @@ export interface KnownColumns {
 
 /** Statements that begin so leave the columns of all tables as they are. */
 const leavesColumns = new Set(
-  'select with from values insert update delete merge copy truncate explain begin start commit end rollback abort set'.split(
-    ' ',
-  ),
+  'select with from values insert update delete merge copy truncate explain begin start set'.split(' '),
 );
 const tablesLimit = 5_000;
 const rowLimit = 20_000;

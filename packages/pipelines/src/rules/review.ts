@@ -44,8 +44,11 @@ export async function reviewFile(
   const reviewed = createReviewedPipeline(pipeline, value, lineOf);
   const findings: RuleFinding[] = [];
   let beyond = 0;
+  let hasErrorBeyond = false;
   const add = (finding: RuleFinding) => {
-    if (findings.length >= reviewFindingLimit) beyond += 1;
+    const isListed = findings.length < reviewFindingLimit;
+    if (!isListed) beyond += 1;
+    if (!isListed) hasErrorBeyond ||= finding.level === 'ERROR';
     else findings.push({ ...finding, message: finding.message.slice(0, findingMessageLimit) });
   };
   for (const [id, { level, options }] of settings.enabled) {
@@ -77,7 +80,7 @@ export async function reviewFile(
   }
   if (beyond > 0) {
     const message = `${beyond} more findings are not listed: correct the listed ones first`;
-    findings.push({ rule: 'more-findings', level: 'WARNING', message, line: 1 });
+    findings.push({ rule: 'more-findings', level: hasErrorBeyond ? 'ERROR' : 'WARNING', message, line: 1 });
   }
   const failures = own.failures.map(({ rule, message }) => ({
     ...{ rule: rule.id, file: rule.file, line: rule.line, level: 'ERROR' as const },
@@ -104,11 +107,14 @@ export function reviewProject(
       { pipelines, server },
       (path, { component, line, message }) => {
         const findings = found.get(path) ?? [];
-        if (findings.length < reviewFindingLimit)
-          findings.push({
-            ...{ rule: id, level, message: message.slice(0, findingMessageLimit), line },
-            ...(component === undefined ? {} : { component }),
-          });
+        const finding = {
+          ...{ rule: id, level, message: message.slice(0, findingMessageLimit), line },
+          ...(component === undefined ? {} : { component }),
+        };
+        // An error always has a place: the result of the review depends on it.
+        const place = findings.findIndex((each) => each.level !== 'ERROR');
+        if (findings.length < reviewFindingLimit) findings.push(finding);
+        else if (level === 'ERROR' && place >= 0) findings[place] = finding;
         found.set(path, findings);
       },
       options,

@@ -53,3 +53,23 @@ test('ids are unique, and each rule explains itself', () => {
         assert.ok(parameter.least <= parameter.standard && parameter.standard <= parameter.most, id);
   }
 });
+
+test('errors beyond the limit of findings still fail the review', async () => {
+  const text = [
+    'rules:',
+    '- id: owner',
+    '  enforcementLevel: error',
+    '  message: name an owner',
+    "  expression: 'true'",
+  ].join('\n');
+  const settings = await readRuleSettings([{ path: 'headgate-rules.yaml', text }]);
+  assert.deepEqual(settings.faults, []);
+  const components = Array.from({ length: 700 }, (_, number) => [
+    `Print ${number}`,
+    { type: 'print-variables', parameters: { variablesToPrint: ['a'] } },
+  ]);
+  const file = { type: 'orchestration', pipeline: { components: Object.fromEntries(components) } };
+  const { findings } = await reviewFile('many.orch.yaml', JSON.stringify(file), settings);
+  assert.equal(findings.length, 501);
+  assert.ok(findings.some(({ level }) => level === 'ERROR'));
+});

@@ -43,7 +43,6 @@ export function createLeases({ database, clock }: { database: Database; clock: C
 
   async function extendOld(): Promise<void> {
     const [began, now] = [performance.now(), clock.now()];
-    for (const { lost, until } of all) if (began > until) lost.abort();
     // By either clock: what other servers see depends on the one that may be moved, and back makes leases old, too.
     const old = [...all].filter(({ extendedAt, until, seconds, lost }) => {
       const milliseconds = seconds * 1_000;
@@ -68,6 +67,8 @@ export function createLeases({ database, clock }: { database: Database; clock: C
   }
 
   function tick(): void {
+    // Also while an extension hangs: another server may have begun.
+    for (const { lost, until } of all) if (performance.now() > until) lost.abort();
     if (isExtending) return;
     isExtending = true;
     // Without the database it is tried at each tick, until the lease ends.

@@ -24,6 +24,10 @@ const recordUsage = statement(
     where e.account_id = $account_id and e.execution_id = any ($execution_ids::uuid[])
       -- An agent has begun with it.
       and w.report_sequence > 0
+  ), parents as materialized (
+    select distinct (inner_step.restart ->> 'parent')::uuid as step_id from ended y
+    join execution_step inner_step on inner_step.account_id = $account_id and inner_step.execution_id = y.execution_id
+    where inner_step.restart ? 'parent'
   ), used as (
     select x.execution_id, ${dayOf('$now')} as day, x.pipeline_name, ${typeOfPipeline('x.pipeline_name')} as kind,
       1 as runs, 0::double precision as milliseconds, 0::bigint as row_count, 0::bigint as byte_count
@@ -41,10 +45,8 @@ const recordUsage = statement(
     join execution_step s on s.account_id = $account_id and s.execution_id = x.execution_id
     left join execution_step caller on s.pipeline_run_id <> x.execution_id and caller.account_id = $account_id
       and caller.execution_id = x.execution_id and caller.child_pipeline_id = s.pipeline_run_id
-    where s.child_pipeline_id is null and s.status <> 'SKIPPED' and s.step_id <> all (array(
-      select (inner_step.restart ->> 'parent')::uuid from ended y
-      join execution_step inner_step on inner_step.account_id = $account_id and inner_step.execution_id = y.execution_id
-      where inner_step.restart ? 'parent'))
+    where s.child_pipeline_id is null and s.status <> 'SKIPPED' and not exists (
+      select from parents p where p.step_id = s.step_id)
   )
   ${insertIntoConsumptionEntry}
   select $account_id, u.day, x.project_id, x.project_name, x.environment_name, ${boundName('u.pipeline_name')}, u.kind, sum(u.runs),
