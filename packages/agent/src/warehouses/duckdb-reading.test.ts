@@ -239,4 +239,9 @@ test('a query that takes too long ends, and the reason says how long it may take
     context,
   );
   assert.match(other.message ?? '', /does not support/);
+  const served = await handler(
+    { ...work, payload: { ...payload, warehouse: { kind: 'postgres' }, sql } },
+    context,
+  );
+  assert.match(served.message ?? '', /queries run in the embedded warehouse only/);
 });

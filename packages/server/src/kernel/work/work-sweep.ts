@@ -94,6 +94,7 @@ const sweepable = statement(
         when w.state = 'queued' and w.queued_at < $queue_start then 'queue bound'
         when w.state = 'queued' and w.command is null and a.restricted_access and not ${isAllowed('w')} then 'forbidden'
         when w.state <> 'queued' and w.run_bound < $now then 'run bound'
+        when w.state = 'silent' and w.silent_since < $grace_start and w.claimable_until < $now then 'claim bound'
         when w.state = 'silent' and w.silent_since < $grace_start then 'grace passed'
         when w.state = 'held' and w.lease_expires_at < $now then 'silent'
       end as due_reason
@@ -248,7 +249,9 @@ function describeEnd(work: MovedRow, times: WorkTimes): WorkEnd {
     );
   if (work.due_reason === 'claim bound')
     return createFailedEnd(
-      `${agent} did not claim the work in time. Is the agent running, and does it have the current secret?`,
+      work.state === 'queued'
+        ? `${agent} did not claim the work in time. Is the agent running, and does it have the current secret?`
+        : `${agent} took the work and was silent until its time was over. The log of the agent says why it stopped.`,
     );
   if (work.due_reason === 'run bound')
     return createFailedEnd(`${agent} did not finish the work within ${times.runLimitSeconds} s.`);

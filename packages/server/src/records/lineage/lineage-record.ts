@@ -56,17 +56,30 @@ export interface RunLineage {
 /** Names a dataset in its environment. */
 export const getDatasetKey = ({ kind, name }: Pick<Dataset, 'kind' | 'name'>): string => `${kind}:${name}`;
 
-/** What the steps did together, in their order. */
+type SourceColumn = SourceField & { transformation: ColumnTransformation };
+
+/** A dataset while steps are merged: its fields by their keys, so that what is known costs a step nothing. */
+interface MergedDataset extends Omit<WrittenDataset, 'columns' | 'decidedBy'> {
+  columns: Map<string, Map<string, SourceColumn>>;
+  decidedBy: Map<string, SourceField>;
+}
+
+/** What the steps did together, in their order. The time grows with what they reported, not with what is merged. */
 export function mergeSteps(steps: LineageRecord['steps'] = []): RunLineage {
   const inputs = new Map<string, Dataset>();
-  const outputs = new Map<string, WrittenDataset>();
+  const outputs = new Map<string, MergedDataset>();
   const gaps: RunLineage['gaps'] = [];
   for (const step of steps) {
     for (const input of step.inputs) addInput(inputs, input);
     for (const output of step.outputs) addOutput(outputs, output, step.inputs);
     for (const reason of step.gaps ?? []) gaps.push({ stepId: step.stepId, reason });
   }
-  return { inputs: [...inputs.values()], outputs: [...outputs.values()], gaps };
+  const written = [...outputs.values()].map(({ columns, decidedBy, ...output }) => ({
+    ...output,
+    columns: new Map([...columns].map(([name, sources]) => [name, [...sources.values()]])),
+    decidedBy: [...decidedBy.values()],
+  }));
+  return { inputs: [...inputs.values()], outputs: written, gaps };
 }
 
 function addInput(inputs: Map<string, Dataset>, input: Dataset): void {
@@ -75,7 +88,7 @@ function addInput(inputs: Map<string, Dataset>, input: Dataset): void {
 }
 
 function addOutput(
-  outputs: Map<string, WrittenDataset>,
+  outputs: Map<string, MergedDataset>,
   output: OutputDataset,
   inputs: readonly Dataset[],
 ): void {
@@ -83,39 +96,38 @@ function addOutput(
   const key = getDatasetKey(output);
   // What an earlier step wrote is gone. What comes from a dataset that is dropped is followed through it.
   const before = createdOrReplaced ? undefined : outputs.get(key);
-  const find = <Field extends { dataset: number; field: string }>({ dataset, ...field }: Field) => {
-    const source = inputs[dataset];
-    return source === undefined ? [] : [{ ...field, dataset: source }];
-  };
-  const columns = new Map(before?.columns);
-  for (const column of output.columns ?? []) {
-    const known = columns.get(column.name) ?? [];
-    columns.set(column.name, addNew(known, column.inputs.flatMap(find)));
-  }
-  const counts = [before?.rowCount, rowCount].filter((count) => count !== undefined);
-  const written: WrittenDataset = {
+  const written: MergedDataset = {
     kind,
     name,
     fields: output.fields ?? before?.fields,
-    columns,
-    decidedBy: addNew(before?.decidedBy ?? [], (output.decidedBy ?? []).flatMap(find)),
+    columns: before?.columns ?? new Map(),
+    decidedBy: before?.decidedBy ?? new Map(),
     isDropped: dropped,
     isReplaced: createdOrReplaced || before?.isReplaced === true,
   };
+  for (const column of output.columns ?? []) {
+    const sources = written.columns.get(column.name) ?? new Map();
+    written.columns.set(column.name, sources);
+    addFields(sources, column.inputs, inputs);
+  }
+  addFields(written.decidedBy, output.decidedBy ?? [], inputs);
+  const counts = [before?.rowCount, rowCount].filter((count) => count !== undefined);
   if (counts.length > 0) written.rowCount = counts.reduce((sum, count) => sum + count, 0);
   outputs.delete(key);
   outputs.set(key, written);
 }
 
-/** Adds the fields that are not there yet. */
-function addNew<Field extends SourceField & { transformation?: string }>(
-  known: readonly Field[],
+function addFields<Field extends { dataset: number; field: string; transformation?: string }>(
+  known: Map<string, Omit<Field, 'dataset'> & { dataset: Dataset }>,
   added: readonly Field[],
-): Field[] {
-  const byKey = new Map<string, Field>();
-  for (const field of [...known, ...added]) {
-    const { dataset, field: name, transformation } = field;
-    byKey.set(JSON.stringify([getDatasetKey(dataset), name, transformation]), field);
+  inputs: readonly Dataset[],
+): void {
+  for (const { dataset, ...field } of added) {
+    const source = inputs[dataset];
+    if (source === undefined) continue;
+    known.set(JSON.stringify([getDatasetKey(source), field.field, field.transformation]), {
+      ...field,
+      dataset: source,
+    });
   }
-  return [...byKey.values()];
 }

@@ -3,9 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { WarehouseRows } from '@headgate/contract';
 import type { Grant } from '../../../testing/account.ts';
+import { createInstance } from '../../../testing/agent.ts';
 import { requireProblem } from '../../../testing/client.ts';
 import { createQueryingAgent } from '../../../testing/querying-agent.ts';
 import { patientRequests, startTestServer } from '../../../testing/server.ts';
+import { sweepWork } from '../../kernel/work/work-sweep.ts';
 
 const server = await startTestServer(patientRequests);
 const impatient = await startTestServer({
@@ -142,4 +144,26 @@ test('whoever may read the executions of an environment may query it, and nobody
   }
   const ofProd = await send({ projectId, environmentName: 'prod', role: 'VIEWER' });
   requireProblem(ofProd, 403, 'forbidden');
+});
+
+test('a query whose agent dies is not given out again when the time for it is over', async () => {
+  const account = await impatient.account();
+  const { path } = await account.project();
+  const agent = await account.agent();
+  const first = createInstance(agent);
+  await first.hello({ abilities: ['warehouse-query'] });
+  const asked = account.admin.post(`${path}/warehouse-queries`, { environmentName: 'dev', sql: 'select 1' });
+  assert.equal((await first.claim(1, 25)).work.length, 1);
+  const { deps } = impatient;
+  const { leaseSeconds, graceSeconds } = deps.times;
+  for (const seconds of [leaseSeconds + 2, graceSeconds + 2]) {
+    impatient.clock.advance(seconds);
+    // One round: an agent that starts again claims between two of them.
+    await sweepWork(deps, deps.owners, deps.times, impatient.clock.now());
+  }
+  const next = createInstance(agent);
+  await next.hello({ abilities: ['warehouse-query'] });
+  assert.deepEqual((await next.claim(1, 0)).work, []);
+  const answer = await asked;
+  assert.ok(answer.status === 422 || answer.status === 504, String(answer.status));
 });

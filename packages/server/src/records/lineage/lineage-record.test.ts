@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { mergeSteps } from './lineage-record.ts';
+
+const source = { kind: 'warehouse', name: 's' } as const;
+const deciding = Array.from({ length: 14_000 }, (_, field) => ({ dataset: 0, field: `c${field}` }));
+const createStep = (number: number) => ({
+  stepId: String(number),
+  inputs: number === 0 ? [source] : [],
+  outputs: [{ kind: 'warehouse' as const, name: 't', rowCount: 1, decidedBy: number === 0 ? deciding : [] }],
+});
+
+test('steps that add nothing cost nothing, however much is known of the dataset', () => {
+  const steps = Array.from({ length: 2_000 }, (_, number) => createStep(number));
+  const began = performance.now();
+  const [output] = mergeSteps(steps).outputs;
+  // It took 32 s when each step copied what was known.
+  assert.ok(performance.now() - began < 3_000);
+  assert.equal(output?.decidedBy.length, deciding.length);
+  assert.equal(output.rowCount, 2_000);
+});
+
+test('fields are merged once, and a dataset that is made again forgets what was written before', () => {
+  const column = (field: string) => ({
+    name: 'a',
+    inputs: [{ dataset: 0, field, transformation: 'IDENTITY' as const }],
+  });
+  const step = (field: string, createdOrReplaced = false) => ({
+    stepId: field,
+    inputs: [source],
+    outputs: [{ kind: 'warehouse' as const, name: 't', columns: [column(field)], createdOrReplaced }],
+  });
+  const fieldsOf = (steps: Parameters<typeof mergeSteps>[0]) =>
+    mergeSteps(steps)
+      .outputs[0]?.columns.get('a')
+      ?.map(({ field }) => field);
+  assert.deepEqual(fieldsOf([step('x'), step('y'), step('x')]), ['x', 'y']);
+  assert.deepEqual(fieldsOf([step('x'), step('y', true)]), ['y']);
+});
