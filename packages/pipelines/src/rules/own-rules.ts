@@ -43,6 +43,7 @@ export async function applyOwnRules(
   for (const rule of rules) {
     const result = await evaluate(rule, sysvar);
     if ('failure' in result) failures.push({ rule, message: result.failure });
+    else if (!isResult(result.value)) failures.push({ rule, message: describeOddResult(result.value) });
     else findings.push(...listFindings(rule, result.value, reviewed));
   }
   return { findings, failures };
@@ -64,6 +65,17 @@ async function evaluate(
     return { failure: error.message.split(`: ${before}`)[0] ?? '' };
   }
 }
+
+/** Anything else would be taken for no finding. */
+const isResult = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  typeof value === 'boolean' ||
+  typeof value === 'string' ||
+  (Array.isArray(value) && value.every((each) => typeof each === 'string'));
+
+const describeOddResult = (value: unknown): string =>
+  `it gave ${Array.isArray(value) ? 'a list of other things than texts' : `a value of the type ${typeof value}`}: give true or false, a message, or a list of names of components or messages`;
 
 function listFindings(rule: OwnRule, value: unknown, { pipeline }: ReviewedPipeline): OwnFinding[] {
   if (value === true) return [{ rule, message: rule.message }];

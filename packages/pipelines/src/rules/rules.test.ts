@@ -73,3 +73,24 @@ test('errors beyond the limit of findings still fail the review', async () => {
   assert.equal(findings.length, 501);
   assert.ok(findings.some(({ level }) => level === 'ERROR'));
 });
+
+test('an own rule whose result says nothing is a fault, not a pass', async () => {
+  const expressions = [
+    'pipeline.components.length',
+    'pipeline.components.find(() => true)',
+    'new Set([1])',
+    'Promise.resolve(true)',
+    '[1]',
+  ];
+  const file = {
+    type: 'orchestration',
+    pipeline: { components: { Start: { type: 'start', parameters: {} } } },
+  };
+  for (const expression of expressions) {
+    const text = `rules:\n- id: odd\n  message: odd\n  expression: ${JSON.stringify(expression)}\n`;
+    const settings = await readRuleSettings([{ path: 'headgate-rules.yaml', text }]);
+    assert.deepEqual(settings.faults, []);
+    const { failures } = await reviewFile('one.orch.yaml', JSON.stringify(file), settings);
+    assert.match(failures[0]?.message ?? '', /give true or false/, expression);
+  }
+});

@@ -32,7 +32,9 @@ export async function openFileToRead(
     const path = artifact.place(source) ?? (await files.find(source));
     return { path, name: source, async [Symbol.asyncDispose]() {} };
   }
-  const name = source.split(/[?#]/, 1)[0] ?? '';
+  const url = URL.parse(source);
+  // Without a user, a password and the query, which may be a signature.
+  const name = url === null ? 'the address' : `${url.origin}${url.pathname}`;
   const path = await download(source, limit).catch((error: Error) => {
     error.message = `${name} was not loaded: ${error.message}`;
     throw error;
