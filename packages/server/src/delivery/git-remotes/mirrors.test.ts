@@ -70,6 +70,17 @@ test('a push does not let a second fetch begin while one is under way', async ()
   assert.equal(most, 1);
 });
 
+test('a push writes no ref of the mirror, which a fetch under way may be about to move', async () => {
+  const commands: string[] = [];
+  const { mirrors, of } = openMirrors('refs', async (command) => {
+    commands.push(command);
+    return done;
+  });
+  await mirrors.push(of, { name: 'refs/heads/main', from: null, to: 'a'.repeat(40) });
+  await mirrors.refresh(of);
+  assert.deepEqual(commands, ['push', 'count-objects', 'ls-remote', 'fetch']);
+});
+
 test('a mirror that is too large is repacked, and made again if it stays too large', async () => {
   let kibibytes = 10;
   let after = 10;

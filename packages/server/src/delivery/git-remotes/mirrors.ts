@@ -55,7 +55,10 @@ export interface Mirrors {
    * `performance.now()`). @throws problems of hosts and of git
    */
   refresh(of: Mirrored, notBefore?: number): Promise<Mirror>;
-  /** Moves one ref of the host, whose objects are in the mirror, and then the mirror's. */
+  /**
+   * Moves one ref of the host, whose objects are in the mirror. The mirror's own refs follow at the next use: only
+   * a fetch writes them, because git refuses to move a ref that another process moved since the fetch began.
+   */
   push(of: Mirrored, push: RefPush, signal?: AbortSignal): Promise<PushResult>;
   remove(accountId: string, projectId: string): Promise<void>;
   /** All mirrors of this server, and when each was last fetched. */
@@ -243,9 +246,6 @@ export function createMirrors(options: MirrorOptions): Mirrors {
         markStale(folder);
         if (code !== 0)
           return await judgePush(stdout.toString('utf8'), stderr, () => explain(remote, of, stderr));
-        // The host's branch has moved; the mirror follows at the next fetch at the latest, which waits for one under way.
-        const command = to === null ? `delete ${name}\0\0` : `update ${name}\0${to}\0\0`;
-        await git.run(['update-ref', '-z', '--stdin'], { ...call, stdin: command });
         return { kind: 'done' };
       } finally {
         remote.close();
