@@ -24,17 +24,6 @@ import { readSqlRules } from './sql-rules.ts';
 import { limitTime } from './time-limit.ts';
 import { describeTestRefusal, describeWarehouse, openWorkWarehouse } from './work-warehouse.ts';
 
-/** Names and columns are those of the embedded warehouse. A wrong lineage would be worse than none. */
-const untracedLineage: RunLineage = {
-  noteStatement: () => undefined,
-  analyze: async () => ({
-    inputs: [],
-    outputs: [],
-    gaps: ['the lineage of SQL is traced in the embedded warehouse only'],
-  }),
-  close: () => undefined,
-};
-
 /** The last one is free unless many branches of the run use the warehouse. */
 const lineageSession = sessionLimit - 1;
 
@@ -85,14 +74,15 @@ async function run(
       readSecret: secrets.readWarehouseSecret,
     });
     const warehouse = createSwitchingWarehouse(createRunSessions(opened.connect));
-    const lineage =
-      kind === 'duckdb'
-        ? dependencies.lineage.open(
-            [projectId, environmentName, generation].join(' '),
-            filesFolder,
-            (sql, maxRows) => warehouse.queryText(sql, maxRows, lineageSession),
-          )
-        : untracedLineage;
+    const lineage = dependencies.lineage.open(
+      {
+        name: JSON.stringify([projectId, environmentName, generation, opened.defaults]),
+        warehouse:
+          opened.defaults === undefined ? { kind: 'duckdb' } : { kind: 'postgres', ...opened.defaults },
+        filesFolder,
+      },
+      (sql, maxRows) => warehouse.queryText(sql, maxRows, lineageSession),
+    );
     const reports = createOrderedReports(context.step, lineage);
     let isTest = false;
     // The statement runs in the warehouse's process, so it is interrupted without waiting for the run's

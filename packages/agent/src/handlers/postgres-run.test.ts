@@ -81,6 +81,101 @@ describe('a run in PostgreSQL', () => {
     assert.match(message, /duplicate key value violates unique constraint .*\(23505\)/);
   });
 
+  it('reports its lineage, with the names and columns that the server has', async () => {
+    const transformation = (output: object) =>
+      render('transformation', {
+        Lines: { type: 'table-input', parameters: { targetTable: 'Lines', columnNames: [] } },
+        Sum: {
+          type: 'aggregate',
+          sources: ['Lines'],
+          parameters: { groupings: ['city'], aggregations: [['amount', 'Sum']] },
+        },
+        Out: output,
+      });
+    const make = transformation({
+      type: 'rewrite-table',
+      sources: ['Sum'],
+      parameters: { targetTable: 'totals' },
+    });
+    const files = {
+      'main.orch.yaml': render('orchestration', {
+        Start: { type: 'start', transitions: { unconditional: ['Fill'] } },
+        Fill: {
+          type: 'sql-script',
+          parameters: {
+            sqlScript: `create table "Lines" (city text, amount numeric(10,2));
+              insert into "Lines" values ('Oslo', 1.50)`,
+          },
+          transitions: { success: ['Make'] },
+        },
+        Make: {
+          type: 'run-transformation',
+          parameters: { transformationJob: 'make' },
+          transitions: { success: ['Upsert'] },
+        },
+        Upsert: {
+          type: 'sql-script',
+          parameters: {
+            sqlScript: `create table public.log (town text, n bigint);
+              with old as (delete from totals returning *) insert into log select city, 1 from old`,
+          },
+        },
+      }),
+      'make.tran.yaml': make,
+    };
+    const { status, message, lineage } = await scene.run(files, 'main');
+    assert.deepEqual([status, message], ['SUCCESS', undefined]);
+    const [, made, moved] = lineage;
+    const database = target.connection.properties.database;
+    const prefix = database !== undefined && 'value' in database ? database.value : '';
+    assert.deepEqual(
+      { inputs: made?.inputs, outputs: made?.outputs },
+      {
+        inputs: [
+          {
+            kind: 'warehouse',
+            name: `${prefix}.wh.Lines`,
+            fields: [
+              { name: 'city', type: 'text' },
+              { name: 'amount', type: 'numeric(10,2)' },
+            ],
+          },
+        ],
+        outputs: [
+          {
+            kind: 'warehouse',
+            name: `${prefix}.wh.totals`,
+            fields: [
+              { name: 'city', type: 'text' },
+              { name: 'sum_amount', type: 'numeric' },
+            ],
+            createdOrReplaced: true,
+            columns: [
+              { name: 'city', inputs: [{ dataset: 0, field: 'city', transformation: 'IDENTITY' }] },
+              { name: 'sum_amount', inputs: [{ dataset: 0, field: 'amount', transformation: 'AGGREGATED' }] },
+            ],
+            decidedBy: [{ dataset: 0, field: 'city' }],
+            rowCount: 1,
+          },
+        ],
+      },
+    );
+    assert.deepEqual(
+      moved?.outputs.map(({ name, columns = [] }) => [name, columns.map((column) => column.name)]),
+      [
+        [`${prefix}.wh.totals`, []],
+        [`${prefix}.public.log`, ['town', 'n']],
+      ],
+    );
+    assert.deepEqual(moved?.outputs[1]?.columns?.[0]?.inputs, [
+      { dataset: 0, field: 'city', transformation: 'IDENTITY' },
+    ]);
+    assert.deepEqual(
+      lineage.flatMap(({ gaps = [] }) => gaps),
+      [],
+    );
+  });
+
   it('refuses before its first step what works in the embedded warehouse only', async () => {
     const load = orchestration('load.orch.yaml', {
       type: 'file-load',

@@ -1,10 +1,10 @@
 /**
- * The columns of the tables of an environment. All changes go through this agent, so that what was read holds until
- * a statement that may change them.
+ * The columns of the tables of an environment. All changes of the embedded warehouse go through this agent, so that what
+ * was read there holds until a statement that may change them. Of others it is read for each step.
  */
 import type { FieldType } from '@headgate/pipelines/lineage';
 import { readFirstWord } from '../warehouses/statements/sql-words.ts';
-import type { KnownTables } from './lineage-messages.ts';
+import type { KnownTables, LineageWarehouse } from './lineage-messages.ts';
 
 /** Runs a query of at most so many rows, whose result is JSON. */
 export type QueryText = (sql: string, maxRows: number) => Promise<string>;
@@ -23,7 +23,8 @@ const leavesColumns = new Set(
 const tablesLimit = 5_000;
 const rowLimit = 20_000;
 
-export function createKnownColumns(): KnownColumns {
+export function createKnownColumns(kind: LineageWarehouse['kind']): KnownColumns {
+  const { select, placeOf } = catalogs[kind];
   const known = new Map<string, readonly FieldType[] | null>();
   /** Counts the changes. */
   let state = 0;
@@ -38,11 +39,13 @@ export function createKnownColumns(): KnownColumns {
       const found = new Map(known);
       if (missing.length > 0) {
         const before = state;
-        const { rows } = JSON.parse(await query(selectColumns(missing), rowLimit)) as { rows: string[][] };
-        const read = collect(missing, rows);
+        const { rows } = JSON.parse(
+          await query(select(missing.map(([, path]) => placeOf(path))), rowLimit),
+        ) as { rows: string[][] };
+        const read = collect(missing, rows, placeOf);
         for (const [name, fields] of read) found.set(name, fields);
         if (known.size > tablesLimit) known.clear();
-        if (state === before) for (const [name, fields] of read) known.set(name, fields);
+        if (state === before && kind === 'duckdb') for (const [name, fields] of read) known.set(name, fields);
       }
       return Object.fromEntries(Object.keys(paths).map((name) => [name, found.get(name) ?? null]));
     },
@@ -51,20 +54,55 @@ export function createKnownColumns(): KnownColumns {
 
 type Missing = readonly (readonly [name: string, path: readonly string[]])[];
 
-const placeOf = (path: readonly string[]) => {
-  const [table = '', schema = 'main'] = path.toReversed();
-  return [schema.toLowerCase(), table.toLowerCase()] as const;
-};
-const quote = (text: string) => `'${text.replaceAll("'", "''")}'`;
+/** The schema and the name of a table, as the catalog has them. */
+type Place = readonly [schema: string, table: string];
 
-function selectColumns(missing: Missing): string {
-  const places = missing.map(([, path]) => `(${placeOf(path).map(quote).join(', ')})`);
-  return `SELECT lower(schema_name), lower(table_name), column_name, data_type FROM duckdb_columns()
-WHERE database_name = current_database() AND (lower(schema_name), lower(table_name)) IN (${places.join(', ')})
-ORDER BY schema_name, table_name, column_index`;
+interface Catalog {
+  placeOf(path: readonly string[]): Place;
+  /** Schema, table, column and its type; the columns of a table in order. */
+  select(places: readonly Place[]): string;
 }
 
-function collect(missing: Missing, rows: readonly string[][]): [string, FieldType[] | null][] {
+const quote = (text: string) => `'${text.replaceAll("'", "''")}'`;
+const list = (places: readonly Place[], write: (text: string) => string) =>
+  places.map((place) => `(${place.map(write).join(', ')})`).join(', ');
+
+const catalogs: Readonly<Record<LineageWarehouse['kind'], Catalog>> = {
+  duckdb: {
+    placeOf(path) {
+      const [table = '', schema = 'main'] = path.toReversed();
+      return [schema.toLowerCase(), table.toLowerCase()];
+    },
+    select: (
+      places,
+    ) => `SELECT lower(schema_name), lower(table_name), column_name, data_type FROM duckdb_columns()
+WHERE database_name = current_database() AND (lower(schema_name), lower(table_name)) IN (${list(places, quote)})
+ORDER BY schema_name, table_name, column_index`,
+  },
+  postgres: {
+    placeOf(path) {
+      const [table = '', schema = 'public'] = path.toReversed();
+      return [schema, table];
+    },
+    select: (
+      places,
+    ) => `SELECT n.nspname::text, c.relname::text, a.attname::text, pg_catalog.format_type(a.atttypid, a.atttypmod)
+FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND (n.nspname, c.relname) IN (${list(places, quotePostgres)})
+ORDER BY 1, 2, a.attnum`,
+  },
+};
+
+/** It means the same whatever `standard_conforming_strings` is. */
+const quotePostgres = (text: string) => `E${quote(text.replaceAll('\\', '\\\\'))}`;
+
+function collect(
+  missing: Missing,
+  rows: readonly string[][],
+  placeOf: Catalog['placeOf'],
+): [string, FieldType[] | null][] {
   const fields = new Map<string, FieldType[]>();
   for (const [schema = '', table = '', name = '', type = ''] of rows) {
     const key = JSON.stringify([schema, table]);

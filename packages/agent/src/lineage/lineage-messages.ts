@@ -1,12 +1,16 @@
 /** The messages between the agent and the thread that analyzes SQL. */
-import type { FieldType } from '@headgate/pipelines/lineage';
+import type { FieldType, PostgresPlace } from '@headgate/pipelines/lineage';
 import type { RanSql } from './ran-sql.ts';
 import type { FoundLineage } from './step-lineage.ts';
 
 /** The columns of tables, by name: null if there is no such table. */
 export type KnownTables = Readonly<Record<string, readonly FieldType[] | null>>;
 
+/** The warehouse whose SQL is analyzed. */
+export type LineageWarehouse = { kind: 'duckdb' } | ({ kind: 'postgres' } & PostgresPlace);
+
 export interface AnalysisRequest {
+  warehouse: LineageWarehouse;
   /** A number of the run: its temporary tables are remembered from step to step. */
   run: number;
   ran: RanSql;

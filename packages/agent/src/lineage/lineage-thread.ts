@@ -3,8 +3,10 @@ import { parentPort } from 'node:worker_threads';
 import {
   analyzeStep,
   BrokenParser,
+  createPostgresLineage,
   createRunTables,
   datasetNames,
+  duckdbLineage,
   loadSqlParser,
   type RunTables,
 } from '@headgate/pipelines/lineage';
@@ -15,29 +17,30 @@ import { describeLineage } from './step-lineage.ts';
 /** Runs whose temporary tables are remembered. */
 const runsLimit = 1_000;
 
-const parse = await loadSqlParser();
+const parsers = { duckdb: await loadSqlParser('duckdb'), postgres: await loadSqlParser('postgres') };
 /** What a run has made in its sessions, if it has made something. */
 const runs = new Map<number, RunTables>();
 
-function analyze({ run, ran, filesFolder, tables }: AnalysisRequest): AnalysisAnswer {
+function analyze({ warehouse, run, ran, filesFolder, tables }: AnalysisRequest): AnalysisAnswer {
   const before = runs.get(run);
   // The same step is analyzed again when the columns of its tables are known.
   const session = createRunTables(before);
   const analysis = analyzeStep(ran.statements, {
-    parse,
+    dialect: warehouse.kind === 'postgres' ? createPostgresLineage(warehouse) : duckdbLineage,
+    parse: parsers[warehouse.kind],
     run: session,
     findFields: (name) => (Object.hasOwn(tables, name) ? tables[name] : undefined),
     nameFile: (path) => ran.files[path] ?? { kind: 'file', name: nameFile(path, filesFolder) },
   });
-  const hasTemporary = session.temporary.size > 0;
+  const hasState = session.temporary.size > 0 || session.hasOwnPath;
   if (analysis.needed.size === 0) {
-    if (!hasTemporary) runs.delete(run);
+    if (!hasState) runs.delete(run);
     else if (runs.size < runsLimit) runs.set(run, session);
   }
   return {
     lineage: describeLineage(analysis, ran.gaps),
     needed: Object.fromEntries(analysis.needed),
-    isPlain: !hasTemporary && before === undefined,
+    isPlain: !hasState && before === undefined,
   };
 }
 

@@ -5,14 +5,21 @@
 import { createHash } from 'node:crypto';
 import { getReason } from '../log.ts';
 import { createKnownColumns, type KnownColumns, type QueryText } from './known-columns.ts';
-import type { AnalysisAnswer, KnownTables } from './lineage-messages.ts';
+import type { AnalysisAnswer, KnownTables, LineageWarehouse } from './lineage-messages.ts';
 import type { RanSql } from './ran-sql.ts';
 import { createSqlAnalyzer, type SqlAnalyzer } from './sql-analyzer.ts';
 import type { FoundLineage } from './step-lineage.ts';
 
 export interface Lineage {
-  open(environment: string, filesFolder: string, query: QueryText): RunLineage;
+  open(of: LineageEnvironment, query: QueryText): RunLineage;
   close(): Promise<void>;
+}
+
+export interface LineageEnvironment {
+  /** The same text for the same environment and connection. */
+  name: string;
+  warehouse: LineageWarehouse;
+  filesFolder: string;
 }
 
 export interface RunLineage {
@@ -55,15 +62,15 @@ export function createLineage(analyzer: SqlAnalyzer = createSqlAnalyzer()): Line
     }
   }
 
-  function getColumns(environment: string): KnownColumns {
-    const columns = environments.get(environment) ?? createKnownColumns();
+  function getColumns(environment: string, { kind }: LineageWarehouse): KnownColumns {
+    const columns = environments.get(environment) ?? createKnownColumns(kind);
     if (environments.size >= environmentsLimit) environments.clear();
     environments.set(environment, columns);
     return columns;
   }
 
-  function open(environment: string, filesFolder: string, query: QueryText): RunLineage {
-    const columns = getColumns(environment);
+  function open({ name, warehouse, filesFolder }: LineageEnvironment, query: QueryText): RunLineage {
+    const columns = getColumns(name, warehouse);
     lastRun += 1;
     const run = lastRun;
     /** A step has left temporary tables, on which others may depend. */
@@ -73,7 +80,7 @@ export function createLineage(analyzer: SqlAnalyzer = createSqlAnalyzer()): Line
 
     async function find(ran: RanSql): Promise<FoundLineage> {
       const key = createHash('sha256')
-        .update(JSON.stringify([ran, filesFolder]))
+        .update(JSON.stringify([ran, filesFolder, warehouse]))
         .digest('base64');
       const before = known.get(key);
       let paths: Known['paths'] = before?.paths ?? {};
@@ -84,7 +91,7 @@ export function createLineage(analyzer: SqlAnalyzer = createSqlAnalyzer()): Line
       }
       let answer: AnalysisAnswer;
       for (let round = 0; ; round += 1) {
-        answer = await analyzer.analyze({ run, ran, filesFolder, tables });
+        answer = await analyzer.analyze({ warehouse, run, ran, filesFolder, tables });
         if (Object.keys(answer.needed).length === 0 || round === mostRounds) break;
         paths = { ...paths, ...answer.needed };
         tables = await read(paths);

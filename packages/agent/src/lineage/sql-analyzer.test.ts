@@ -6,6 +6,7 @@ import { createSqlAnalyzer } from './sql-analyzer.ts';
 
 const fields = (names: string) => names.split(' ').map((name) => ({ name }));
 const createRequest = (...statements: string[]): AnalysisRequest => ({
+  warehouse: { kind: 'duckdb' },
   run: 1,
   ran: { statements, files: {}, gaps: [] },
   filesFolder: '/files',

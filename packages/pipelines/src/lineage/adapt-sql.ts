@@ -1,8 +1,9 @@
 /**
- * SQL of DuckDB as the parser reads it. What the parser does not know and lineage does not need is left out, such as
+ * SQL as the parser reads it. What the parser does not know and lineage does not need is left out, such as
  * IGNORE NULLS. A statement that would be too much for the parser is refused before.
  */
-import { lexicalRules, type Token, tokenize, UnterminatedError } from '../sql/tokens/tokens.ts';
+import { type LexicalRules, type Token, tokenize, UnterminatedError } from '../sql/tokens/tokens.ts';
+import type { LineageDialect } from './dialect.ts';
 import { renameFunction } from './query/projection.ts';
 
 export interface AdaptedSql {
@@ -21,12 +22,53 @@ const depthLimit = 100;
 const operatorLimit = 400;
 
 /** @throws UnreadableSql */
-export function adaptSql(sql: string): AdaptedSql {
+export function adaptSql(sql: string, { name, rules, foldName }: LineageDialect): AdaptedSql {
   if (sql.length > lineageSqlLimit)
     throw new UnreadableSql(`the statement is longer than ${lineageSqlLimit} characters`);
-  const tokens = readAll(sql);
+  const tokens = readAll(sql, rules);
   requireBounds(tokens);
-  const cuts: { from: number; to: number; by: string }[] = [];
+  return name === 'duckdb' ? adaptDuckdb(sql, tokens) : adaptPostgres(sql, tokens, foldName);
+}
+
+interface Cut {
+  readonly from: number;
+  readonly to: number;
+  readonly by: string;
+}
+
+/** Names without quotes get the case that they have in the warehouse. The parser ignores the case of other words. */
+function adaptPostgres(
+  sql: string,
+  tokens: readonly Token[],
+  foldName: LineageDialect['foldName'],
+): AdaptedSql {
+  const cuts: Cut[] = [];
+  for (const [index, { kind, value, text, from, to }] of tokens.entries()) {
+    if (kind !== 'word') continue;
+    const folded = foldName(text);
+    const [before, next] = [tokens[index - 1], tokens[index + 1]];
+    if (value === 'UNLOGGED' && isWord(before, 'CREATE')) cuts.push({ from, to, by: ' ' });
+    else if (value === 'ONLY' && isWord(before, 'FROM', 'JOIN', 'UPDATE', 'TABLE', 'TRUNCATE'))
+      cuts.push({ from, to, by: ' ' });
+    else if (value === 'SYMMETRIC' && isWord(before, 'BETWEEN')) cuts.push({ from, to, by: ' ' });
+    else if (value === 'WITH' && isDataClause(tokens, index)) cuts.push({ from, to: sql.length, by: ' ' });
+    else if (value === 'VALUES' && isSymbol(next, '(')) {
+      const rows = findPlainRows(tokens, index + 1);
+      const [first, last] = [tokens[rows?.first ?? -1], tokens[rows?.last ?? -1]];
+      if (first !== undefined && last !== undefined) cuts.push({ from: first.from, to: last.to, by: ' ' });
+    } else if (folded !== text) cuts.push({ from, to, by: folded });
+  }
+  return { sql: replace(sql, cuts), isByName: false };
+}
+
+/** `WITH DATA` or `WITH NO DATA` at the end of a statement. */
+function isDataClause(tokens: readonly Token[], index: number): boolean {
+  const data = isWord(tokens[index + 1], 'NO') ? index + 2 : index + 1;
+  return isWord(tokens[data], 'DATA') && data === tokens.length - 1;
+}
+
+function adaptDuckdb(sql: string, tokens: readonly Token[]): AdaptedSql {
+  const cuts: Cut[] = [];
   const cut = (first: Token | undefined, last = first, by = ' ') => {
     if (first !== undefined && last !== undefined) cuts.push({ from: first.from, to: last.to, by });
   };
@@ -61,9 +103,9 @@ export function adaptSql(sql: string): AdaptedSql {
   return { sql: replace(sql, cuts), isByName };
 }
 
-function readAll(sql: string): readonly Token[] {
+function readAll(sql: string, rules: LexicalRules): readonly Token[] {
   try {
-    return tokenize(sql, lexicalRules.duckdb).tokens;
+    return tokenize(sql, rules).tokens;
   } catch (error) {
     if (error instanceof UnterminatedError) throw new UnreadableSql(error.message);
     throw error;
@@ -136,7 +178,7 @@ function findPlainRows(tokens: readonly Token[], from: number): { first: number;
 
 const literals = new Set(['NULL', 'TRUE', 'FALSE', 'DEFAULT', 'DATE', 'TIMESTAMP']);
 
-function replace(sql: string, cuts: readonly { from: number; to: number; by: string }[]): string {
+function replace(sql: string, cuts: readonly Cut[]): string {
   let text = '';
   let end = 0;
   for (const { from, to, by } of cuts) {

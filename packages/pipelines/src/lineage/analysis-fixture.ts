@@ -1,25 +1,32 @@
 /** Shows the lineage of statements as lines of text, for tests. */
 import { datasetNames } from './dataset-name.ts';
+import { createPostgresLineage, duckdbLineage, type LineageDialect } from './dialect.ts';
 import { loadSqlParser } from './parser.ts';
 import type { FieldType, Sources } from './query/relation.ts';
 import { analyzeStep } from './step.ts';
 import { createRunTables } from './tables.ts';
 
-const parse = await loadSqlParser();
+const parsers = { duckdb: await loadSqlParser('duckdb'), postgres: await loadSqlParser('postgres') };
+const prefix = /^(?:warehouse\.main|db\.wh)\./;
 
-/** The columns of the tables that the tests know: of `main` in the default database. */
+/** The columns of the tables that the tests know: of `main` in the default database, or of `db.wh`. */
 export type Catalog = Readonly<Record<string, string>>;
 
 /**
  * One line for each column that is written, such as `out.total: t.amount AGGREGATED`, and one for what decides the
  * rows of a table, such as `out decided by t.day`. Then the gaps.
  */
-export function trace(sql: string | readonly string[], catalog: Catalog = {}): string[] {
+export function trace(
+  sql: string | readonly string[],
+  catalog: Catalog = {},
+  dialect: LineageDialect = duckdbLineage,
+): string[] {
   const statements = typeof sql === 'string' ? [sql] : sql;
   const { outputs, inputs, gaps } = analyzeStep(statements, {
-    parse,
+    dialect,
+    parse: parsers[dialect.name],
     run: createRunTables(),
-    findFields: (name) => readFields(catalog[name.replace('warehouse.main.', '')]),
+    findFields: (name) => readFields(catalog[shorten(name)]),
     nameFile: (path) => ({ kind: 'file', name: datasetNames.file(path) }),
   });
   const lines: string[] = [];
@@ -35,10 +42,14 @@ export function trace(sql: string | readonly string[], catalog: Catalog = {}): s
   return [...lines, ...gaps.map((gap) => `gap: ${gap}`)];
 }
 
+/** The same of PostgreSQL, whose connection has the schema `wh` of the database `db`. */
+export const tracePostgres = (sql: string | readonly string[], catalog: Catalog = {}): string[] =>
+  trace(sql, catalog, createPostgresLineage({ database: 'db', schema: 'wh' }));
+
 const readFields = (columns: string | undefined): readonly FieldType[] | null =>
   columns === undefined ? null : columns.split(/ (?![^(]*\))/).map((name) => ({ name }));
 
-const shorten = (name: string) => name.replace('warehouse.main.', '');
+const shorten = (name: string) => name.replace(prefix, '');
 
 function show(sources: Sources, isDirect: boolean): string {
   return [...sources.values()]

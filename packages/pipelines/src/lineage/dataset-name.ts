@@ -20,6 +20,8 @@ export const datasetNames = {
       catalog !== undefined && systemCatalogs.has(catalog.toLowerCase()) ? [catalog, schema] : places;
     return [...parts.map(decodeNames), table].map((part) => quoteIfNeeded(part.toLowerCase())).join('.');
   },
+  /** The same of a warehouse that is reached over the network, in the case that the warehouse keeps. */
+  served: (path: readonly string[]): string => path.map(quoteIfNeeded).join('.'),
   /** The path of a file, without a slash before it. */
   file: (path: string): string => path.replace(/^\/+/, ''), // bounded: the start of one path
   /** The name of a connector profile and of its endpoint. */
@@ -40,6 +42,3 @@ export function isSystemTable(path: readonly string[]): boolean {
     ['information_schema', 'pg_catalog'].includes(schema.toLowerCase()) || catalog.toLowerCase() === 'system'
   );
 }
-
-export const isTemporaryPath = (path: readonly string[]): boolean =>
-  path.length > 1 && path[0]?.toLowerCase() === 'temp';

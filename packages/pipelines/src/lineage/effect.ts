@@ -12,6 +12,8 @@ export interface Write {
   /** There was no table of this name before. */
   readonly isNew?: true;
   readonly isDropped?: true;
+  /** The table that had this name's rows before, under another name. */
+  readonly renamedFrom?: Table;
 }
 
 export interface Effect {

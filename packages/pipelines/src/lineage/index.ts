@@ -2,6 +2,12 @@
 
 export { lineageSqlLimit } from './adapt-sql.ts';
 export { datasetNames } from './dataset-name.ts';
+export {
+  createPostgresLineage,
+  duckdbLineage,
+  type LineageDialect,
+  type PostgresPlace,
+} from './dialect.ts';
 export { BrokenParser, loadSqlParser, type ParseSql } from './parser.ts';
 export type { FieldType, Sources, Table } from './query/relation.ts';
 export { analyzeStep, type StepAnalysis, type WrittenTable } from './step.ts';

@@ -1,5 +1,6 @@
 /** The tables that a statement names, read from its tokens: for a statement that the parser does not read. */
-import { lexicalRules, type Token, TokenReader, UnterminatedError } from '../sql/tokens/tokens.ts';
+import { type LexicalRules, type Token, TokenReader, UnterminatedError } from '../sql/tokens/tokens.ts';
+import type { LineageDialect } from './dialect.ts';
 
 export interface NamedTables {
   readonly reads: readonly (readonly string[])[];
@@ -13,8 +14,8 @@ const readsNext = new Set(['FROM', 'JOIN', 'USING']);
 const writesNext = new Set(['INTO', 'UPDATE', 'TABLE', 'VIEW', 'TRUNCATE']);
 const between = new Set(['IF', 'NOT', 'EXISTS', 'TABLE', 'LATERAL', 'ONLY']);
 
-export function findNamedTables(sql: string): NamedTables {
-  const tokens = readTokens(sql);
+export function findNamedTables(sql: string, { rules, foldName }: LineageDialect): NamedTables {
+  const tokens = readTokens(sql, rules);
   const reads: string[][] = [];
   const writes: string[][] = [];
   const common = findCommonTables(tokens);
@@ -23,7 +24,7 @@ export function findNamedTables(sql: string): NamedTables {
     const isNext = token.kind === 'word' && (readsNext.has(token.value) || writesNext.has(token.value));
     if (isNext) isList = readsNext.has(token.value);
     else if (!(isList && token.kind === 'symbol' && token.value === ',')) continue;
-    const path = readPathAt(tokens, index + 1);
+    const path = readPathAt(tokens, index + 1, foldName);
     if (path === undefined || (path.length === 1 && common.has(path[0]?.toLowerCase() ?? ''))) continue;
     const isWrite =
       writesNext.has(token.value) || (token.value === 'FROM' && tokens[index - 1]?.value === 'DELETE');
@@ -32,8 +33,8 @@ export function findNamedTables(sql: string): NamedTables {
   return { reads, writes };
 }
 
-function readTokens(sql: string): Token[] {
-  const reader = new TokenReader(sql, lexicalRules.duckdb);
+function readTokens(sql: string, rules: LexicalRules): Token[] {
+  const reader = new TokenReader(sql, rules);
   const tokens: Token[] = [];
   try {
     for (let token = reader.next(); token !== undefined && tokens.length < tokenLimit; token = reader.next())
@@ -57,12 +58,16 @@ function findCommonTables(tokens: readonly Token[]): Set<string> {
 
 const isName = ({ kind }: Token) => kind === 'word' || kind === 'quoted';
 
-function readPathAt(tokens: readonly Token[], from: number): string[] | undefined {
+function readPathAt(
+  tokens: readonly Token[],
+  from: number,
+  foldName: LineageDialect['foldName'],
+): string[] | undefined {
   let at = from;
   while (tokens[at]?.kind === 'word' && between.has(tokens[at]?.value ?? '')) at += 1;
   const path: string[] = [];
   for (let token = tokens[at]; token !== undefined && isName(token); token = tokens[at]) {
-    path.push(token.text);
+    path.push(token.kind === 'word' ? foldName(token.text) : token.text);
     at += 1;
     if (tokens[at]?.value !== '.') break;
     at += 1;

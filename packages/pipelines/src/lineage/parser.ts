@@ -2,8 +2,9 @@
  * The parser of SQL, in WebAssembly. SQL that exhausts its stack breaks its instance: it then throws a
  * `BrokenParser`, and the thread that loaded it must be replaced.
  */
-import { DuckDbDialect, init, Parser, ParserError } from '@guanmingchiu/sqlparser-ts';
+import { DuckDbDialect, init, Parser, ParserError, PostgreSqlDialect } from '@guanmingchiu/sqlparser-ts';
 import { UnreadableSql } from './adapt-sql.ts';
+import type { LineageDialect } from './dialect.ts';
 import type { Json } from './query/tree.ts';
 
 /** @throws UnreadableSql, BrokenParser */
@@ -14,9 +15,11 @@ export class BrokenParser extends Error {}
 /** How deep an expression may be. The parser's own default refuses what people write. */
 const recursionLimit = 500;
 
-export async function loadSqlParser(): Promise<ParseSql> {
+const dialects = { duckdb: DuckDbDialect, postgres: PostgreSqlDialect };
+
+export async function loadSqlParser(dialect: LineageDialect['name'] = 'duckdb'): Promise<ParseSql> {
   await init();
-  const parser = new Parser(new DuckDbDialect()).withRecursionLimit(recursionLimit);
+  const parser = new Parser(new dialects[dialect]()).withRecursionLimit(recursionLimit);
   return (sql) => {
     try {
       return parser.parse(sql) as unknown as readonly Json[];

@@ -31,6 +31,16 @@ const cases: [name: string, sql: string | string[], lines: string[]][] = [
     ['totals.total: orders.amount', 'totals.customer: orders.customer'],
   ],
   [
+    'WITH before INSERT',
+    'WITH x AS (SELECT amount FROM orders) INSERT INTO log (a) SELECT amount FROM x',
+    ['log.a: orders.amount'],
+  ],
+  [
+    'a table that is made under another name first has the sources of what it was made of',
+    ['CREATE TABLE aside AS SELECT amount FROM orders', 'ALTER TABLE aside RENAME TO made'],
+    ['made.amount: orders.amount'],
+  ],
+  [
     'INSERT of values has no inputs',
     "INSERT INTO log VALUES (1, 'x'), (2, 'y'), (3, NULL)",
     ['log.a:', 'log.b:'],

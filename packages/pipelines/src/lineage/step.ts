@@ -1,7 +1,9 @@
 /** The lineage of one step: of all statements that it ran. */
 
-import { lexicalRules, TokenReader } from '../sql/tokens/tokens.ts';
+import { type Token, TokenReader, UnterminatedError } from '../sql/tokens/tokens.ts';
 import { adaptSql, UnreadableSql } from './adapt-sql.ts';
+import { mergeColumns } from './changes.ts';
+import { duckdbLineage, type LineageDialect } from './dialect.ts';
 import type { Effect, Write } from './effect.ts';
 import { findNamedTables } from './named-tables.ts';
 import type { ParseSql } from './parser.ts';
@@ -14,7 +16,7 @@ import {
   type Sources,
   type Table,
 } from './query/relation.ts';
-import { analyzeStatement, mergeColumns } from './statement.ts';
+import { analyzeStatement } from './statement.ts';
 import { type FindFields, type NameFile, type RunTables, StatementTables } from './tables.ts';
 
 /** A table that the step wrote. */
@@ -37,6 +39,9 @@ export interface StepAnalysis {
 }
 
 export interface StepContext {
+  /** Without it that of the embedded warehouse. */
+  readonly dialect?: LineageDialect;
+  /** Of this dialect. */
   readonly parse: ParseSql;
   readonly run: RunTables;
   /** The columns of the warehouse's tables. */
@@ -45,39 +50,59 @@ export interface StepContext {
   readonly nameFile: NameFile;
 }
 
-/** @param statements SQL of the embedded warehouse, in the order in which they ran */
+/** @param statements SQL of the warehouse, in the order in which they ran */
 export function analyzeStep(statements: readonly string[], context: StepContext): StepAnalysis {
-  const tables = new StatementTables(context.run, context.findFields, context.nameFile);
+  const { dialect = duckdbLineage, parse, run, findFields, nameFile } = context;
+  const tables = new StatementTables(dialect, run, findFields, nameFile);
   const effects: Effect[] = [];
   let transaction: number | undefined;
+  /** The number of effects before each of them. */
+  const savepoints = new Map<string, number>();
   for (const sql of statements) {
-    const word = readFirstWord(sql);
+    const [word = '', second = '', ...others] = readFirstWords(sql, dialect);
+    const name = others.at(-1) ?? second;
     if (word === 'BEGIN' || word === 'START') transaction = effects.length;
+    else if (word === 'SAVEPOINT') savepoints.set(second, effects.length);
+    else if ((word === 'ROLLBACK' || word === 'ABORT') && [second, others[0]].includes('TO'))
+      effects.length = savepoints.get(name) ?? effects.length;
     else if (word === 'ROLLBACK' || word === 'ABORT') effects.length = transaction ?? effects.length;
-    else if (word !== '' && !withoutLineage.has(word))
-      effects.push(...analyzeSql(sql, tables, context.parse));
+    else if (dialect.opaque.has(word))
+      effects.push({ reads: new Set(), writes: [], gaps: [`what a statement ${word} did is not known`] });
+    else if (word !== '' && !withoutLineage.has(word)) effects.push(...analyzeSql(sql, tables, parse));
     if (word === 'COMMIT' || word === 'END') transaction = undefined;
+    if (dialect.setsPath(sql)) tables.setOwnPath();
   }
-  return collect(effects, tables, context.findFields);
+  return collect(effects, tables, findFields);
 }
 
 const withoutLineage = new Set(
-  'COMMIT END SET RESET USE PRAGMA LOAD INSTALL ATTACH DETACH CHECKPOINT VACUUM ANALYZE EXPLAIN DESCRIBE DESC SHOW COMMENT PREPARE DEALLOCATE CALL GRANT REVOKE'.split(
+  'COMMIT END SET RESET USE PRAGMA LOAD INSTALL ATTACH DETACH CHECKPOINT VACUUM ANALYZE EXPLAIN DESCRIBE DESC SHOW COMMENT PREPARE DEALLOCATE CALL GRANT REVOKE SAVEPOINT RELEASE LOCK LISTEN UNLISTEN NOTIFY DISCARD CLUSTER REINDEX'.split(
     ' ',
   ),
 );
 
-/** In upper case; '' if there is none. */
-function readFirstWord(sql: string): string {
-  const reader = new TokenReader(sql, lexicalRules.duckdb);
-  let token = reader.next();
-  while (token?.value === '(') token = reader.next();
-  return token?.kind === 'word' ? token.value : '';
+/** In upper case, at most so many as name a savepoint. */
+function readFirstWords(sql: string, { rules }: LineageDialect): string[] {
+  const reader = new TokenReader(sql, rules);
+  const words: string[] = [];
+  let token = readNext(reader);
+  while (token?.value === '(') token = readNext(reader);
+  for (; token?.kind === 'word' && words.length < 5; token = readNext(reader)) words.push(token.value);
+  return words;
+}
+
+function readNext(reader: TokenReader): Token | undefined {
+  try {
+    return reader.next();
+  } catch (error) {
+    if (error instanceof UnterminatedError) return undefined;
+    throw error;
+  }
 }
 
 function analyzeSql(sql: string, tables: StatementTables, parse: ParseSql): Effect[] {
   try {
-    const adapted = adaptSql(sql);
+    const adapted = adaptSql(sql, tables.dialect);
     return parse(adapted.sql).map((statement) => analyzeStatement(statement, tables, adapted.isByName));
   } catch (error) {
     if (!(error instanceof UnreadableSql) && !(error instanceof RangeError)) throw error;
@@ -88,8 +113,10 @@ function analyzeSql(sql: string, tables: StatementTables, parse: ParseSql): Effe
 
 /** Only the tables that the statement names. */
 function nameTables(sql: string, tables: StatementTables, reason: string): Effect {
-  const { reads, writes } = findNamedTables(sql);
-  const isPlaced = (path: readonly string[]) => !tables.isTemporary(path) && !tables.isSystem(path);
+  const { dialect } = tables;
+  const { reads, writes } = findNamedTables(sql, dialect);
+  const isPlaced = (path: readonly string[]) =>
+    !tables.isTemporary(path) && !dialect.isSystem(path) && !tables.isUnplaced(path);
   const known = reads.filter(isPlaced).map((path) => tables.get(path));
   // The values of a temporary table come from what its own statement read.
   for (const path of [...reads, ...writes])
@@ -117,7 +144,20 @@ function collect(effects: readonly Effect[], tables: StatementTables, find: Find
     for (const table of effect.reads) addInput(table);
     for (const write of effect.writes) {
       const key = keyOf(write.table);
+      const { renamedFrom } = write;
+      const made = renamedFrom && outputs.get(keyOf(renamedFrom));
+      if (renamedFrom !== undefined && made?.isNew === true) {
+        // Nothing else has seen it under its first name.
+        outputs.delete(keyOf(renamedFrom));
+        outputs.set(key, { ...made, table: write.table, isReplaced: true, isNew: !outputs.has(key) });
+        continue;
+      }
       outputs.set(key, addWrite(outputs.get(key), write));
+      if (renamedFrom !== undefined) {
+        addInput(renamedFrom);
+        const dropped = { table: renamedFrom, columns: undefined, rows: noSources, isDropped: true } as const;
+        outputs.set(keyOf(renamedFrom), addWrite(made, dropped));
+      }
     }
   }
   for (const { columns, rows } of outputs.values())

@@ -1,5 +1,5 @@
 /** The tables that the statements of one run meet, in their order: what is in the warehouse, and what they make. */
-import { datasetNames, isSystemTable, isTemporaryPath } from './dataset-name.ts';
+import type { LineageDialect } from './dialect.ts';
 import { createTableRelation, type FieldType, type Relation, type Table } from './query/relation.ts';
 
 /** The columns of a table in the warehouse: null if there is no such table, undefined if it was not asked for. */
@@ -12,12 +12,18 @@ export type NameFile = (path: string) => Pick<Table, 'kind' | 'name'>;
 export interface RunTables {
   /** Temporary tables and views, by name in lower case. */
   readonly temporary: Map<string, Relation>;
+  /** The session no longer looks for tables where its connection says. */
+  hasOwnPath: boolean;
 }
 
 /** @param before it is copied, so that a step can be analyzed again */
-export const createRunTables = (before?: RunTables): RunTables => ({ temporary: new Map(before?.temporary) });
+export const createRunTables = (before?: RunTables): RunTables => ({
+  temporary: new Map(before?.temporary),
+  hasOwnPath: before?.hasOwnPath ?? false,
+});
 
 export class StatementTables {
+  readonly dialect: LineageDialect;
   readonly #run: RunTables;
   readonly #find: FindFields;
   readonly #nameFile: NameFile;
@@ -28,7 +34,8 @@ export class StatementTables {
   /** Names whose columns would say more. */
   readonly needed = new Map<string, readonly string[]>();
 
-  constructor(run: RunTables, find: FindFields, nameFile: NameFile) {
+  constructor(dialect: LineageDialect, run: RunTables, find: FindFields, nameFile: NameFile) {
+    this.dialect = dialect;
     this.#run = run;
     this.#find = find;
     this.#nameFile = nameFile;
@@ -36,7 +43,7 @@ export class StatementTables {
   }
 
   isTemporary(path: readonly string[]): boolean {
-    return isTemporaryPath(path) || (path.length === 1 && this.#run.temporary.has(keyOf(path)));
+    return this.dialect.isTemporary(path) || (path.length === 1 && this.#run.temporary.has(keyOf(path)));
   }
 
   findTemporary(path: readonly string[]): Relation | undefined {
@@ -48,13 +55,32 @@ export class StatementTables {
     else this.#run.temporary.set(keyOf(path), relation);
   }
 
-  isSystem(path: readonly string[]): boolean {
-    return isSystemTable(path);
+  /** Whether a name without a schema may mean another table than the connection says. */
+  isUnplaced(path: readonly string[]): boolean {
+    return this.#run.hasOwnPath && path.length === 1 && !this.isTemporary(path);
   }
 
-  /** A table of the warehouse. */
+  setOwnPath(): void {
+    this.#run.hasOwnPath = true;
+  }
+
+  /** A table of the warehouse: the nearest that is there, or else the one that would be made. */
   get(path: readonly string[]): Table {
-    return this.#intern('warehouse', datasetNames.warehouse(path), path);
+    const places = this.dialect.listPlaces(path).map((place) => ({
+      place,
+      name: this.dialect.nameTable(place),
+    }));
+    const { name, place } = places.find((each) => this.#isThere(each.name, each.place)) ??
+      places[0] ?? { name: '', place: path };
+    return this.#intern('warehouse', name, place);
+  }
+
+  /** One that was not asked for counts as there. The step is analyzed again when its columns are known. */
+  #isThere(name: string, place: readonly string[]): boolean {
+    if (this.#made.has(name)) return true;
+    const found = this.#find(name);
+    if (found === undefined) this.needed.set(name, place);
+    return found !== null;
   }
 
   getFile(path: string): Table {

@@ -107,8 +107,22 @@ function analyzeBody(value: Json | undefined, tables: Tables, walk: Walk, outer?
   if (tag === 'Query') return { relation: analyzeQuery(content, tables, walk, outer) };
   if (tag === 'SetOperation') return { relation: analyzeSetOperation(value, tables, walk, outer) };
   if (tag === 'Values') return { relation: analyzeValues(content, tables, walk, outer) };
+  if (tag === 'Table') return { relation: readNamed(content, tables, walk) };
+  if (changing.has(tag)) return { relation: walk.analyzeChange(content, tables) };
   if (tag !== '') walk.addGap(`a query of the kind ${tag} is not analyzed`);
   return { relation: emptyRelation };
+}
+
+/** A statement that changes rows, in WITH or behind it. */
+const changing = new Set(['Insert', 'Update', 'Delete', 'Merge']);
+
+/** `TABLE t` */
+function readNamed(value: Json | undefined, tables: Tables, walk: Walk): Relation {
+  const path = [get(value, 'schema_name'), get(value, 'table_name')].filter(
+    (name) => typeof name === 'string',
+  );
+  const common = path.length === 1 ? tables.get(String(path[0]).toLowerCase()) : undefined;
+  return common ?? walk.findTemporary(path) ?? walk.readTable(path) ?? emptyRelation;
 }
 
 function analyzeValues(value: Json | undefined, tables: Tables, walk: Walk, outer?: Scope): Relation {
@@ -121,7 +135,7 @@ function analyzeValues(value: Json | undefined, tables: Tables, walk: Walk, oute
         found.size === 0 ? (columns[index] ?? noSources) : merge([columns[index] ?? noSources, found]);
     }
   return {
-    columns: columns.map((sources, index) => ({ name: `col${index}`, sources })),
+    columns: columns.map((sources, index) => ({ name: walk.dialect.nameValue(index), sources })),
     rest: [],
     rows: scope.rows,
   };

@@ -1,4 +1,5 @@
 /** What the names in a part of a query mean. */
+import type { LineageDialect } from '../dialect.ts';
 import {
   addSources,
   type Column,
@@ -26,6 +27,7 @@ interface Entry {
 
 /** What the analysis of one statement shares. */
 export interface Walk {
+  readonly dialect: LineageDialect;
   /** A reason why something is missing. */
   addGap(reason: string): void;
   /** Reads a table; undefined if it is one that describes the warehouse. */
@@ -33,6 +35,8 @@ export interface Walk {
   readFile(path: string): Relation;
   findTemporary(path: readonly string[]): Relation | undefined;
   analyzeQuery(query: Json | undefined, tables: ReadonlyMap<string, Relation>, outer: Scope): Relation;
+  /** A statement that changes rows, with the common tables around it. Gives what it returns. */
+  analyzeChange(statement: Json | undefined, tables: ReadonlyMap<string, Relation>): Relation;
 }
 
 export class Scope {
