@@ -163,11 +163,11 @@ describe('a run in PostgreSQL', () => {
     assert.deepEqual(
       moved?.outputs.map(({ name, columns = [] }) => [name, columns.map((column) => column.name)]),
       [
-        [`${prefix}.wh.totals`, []],
         [`${prefix}.public.log`, ['town', 'n']],
+        [`${prefix}.wh.totals`, []],
       ],
     );
-    assert.deepEqual(moved?.outputs[1]?.columns?.[0]?.inputs, [
+    assert.deepEqual(moved?.outputs[0]?.columns?.[0]?.inputs, [
       { dataset: 0, field: 'city', transformation: 'IDENTITY' },
     ]);
     assert.deepEqual(

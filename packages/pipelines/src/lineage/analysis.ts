@@ -1,6 +1,4 @@
 /** What the analysis of one statement has found so far, and the tables that it meets. */
-import { changes } from './changes.ts';
-import type { LineageDialect } from './dialect.ts';
 import type { Write } from './effect.ts';
 import { analyzeQuery } from './query/query.ts';
 import {
@@ -16,16 +14,24 @@ import type { Scope, Walk } from './query/scope.ts';
 import { type Json, readTag } from './query/tree.ts';
 import type { StatementTables } from './tables.ts';
 
+/** Analyzes what a statement that changes rows holds. Gives the relation of RETURNING. */
+export type AnalyzeChange = (content: Json | undefined, analysis: Analysis) => Relation;
+
+/** By the tag of the statement. */
+export type Changes = Readonly<Record<string, AnalyzeChange>>;
+
 export class Analysis implements Walk {
   readonly tables: StatementTables;
   readonly isByName: boolean;
+  readonly #changes: Changes;
   readonly reads = new Set<Table>();
   readonly writes: Write[] = [];
   readonly gaps = new Set<string>();
   /** Of the WITH around a statement that changes something. */
   common: ReadonlyMap<string, Relation> = new Map();
 
-  constructor(tables: StatementTables, isByName: boolean) {
+  constructor(tables: StatementTables, isByName: boolean, changes: Changes) {
+    this.#changes = changes;
     this.tables = tables;
     this.isByName = isByName;
   }
@@ -70,15 +76,15 @@ export class Analysis implements Walk {
     return analyzeQuery(value, this.common, this);
   }
 
-  get dialect(): LineageDialect {
-    return this.tables.dialect;
+  nameValue(index: number): string {
+    return this.tables.dialect.nameValue(index);
   }
 
   analyzeChange(statement: Json | undefined, tables: ReadonlyMap<string, Relation>): Relation {
     const before = this.common;
     this.common = tables;
     const [kind, content] = readTag(statement);
-    const relation = changes[kind]?.(content, this);
+    const relation = this.#changes[kind]?.(content, this);
     this.common = before;
     return relation ?? emptyRelation;
   }

@@ -15,7 +15,7 @@ import { get, isMap, type Json, listOf, mapOf, readIdentifier, readPath, readTag
 import type { StatementTables } from './tables.ts';
 
 export function analyzeStatement(statement: Json, tables: StatementTables, isByName: boolean): Effect {
-  const analysis = new Analysis(tables, isByName);
+  const analysis = new Analysis(tables, isByName, changes);
   const [kind, content] = readTag(statement);
   const analyze = changes[kind] ?? statements[kind];
   if (analyze !== undefined) analyze(content, analysis);

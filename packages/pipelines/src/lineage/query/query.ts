@@ -135,7 +135,7 @@ function analyzeValues(value: Json | undefined, tables: Tables, walk: Walk, oute
         found.size === 0 ? (columns[index] ?? noSources) : merge([columns[index] ?? noSources, found]);
     }
   return {
-    columns: columns.map((sources, index) => ({ name: walk.dialect.nameValue(index), sources })),
+    columns: columns.map((sources, index) => ({ name: walk.nameValue(index), sources })),
     rest: [],
     rows: scope.rows,
   };

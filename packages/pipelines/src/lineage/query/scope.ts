@@ -1,5 +1,4 @@
 /** What the names in a part of a query mean. */
-import type { LineageDialect } from '../dialect.ts';
 import {
   addSources,
   type Column,
@@ -27,7 +26,8 @@ interface Entry {
 
 /** What the analysis of one statement shares. */
 export interface Walk {
-  readonly dialect: LineageDialect;
+  /** The name of a column of VALUES, from 0. */
+  nameValue(index: number): string;
   /** A reason why something is missing. */
   addGap(reason: string): void;
   /** Reads a table; undefined if it is one that describes the warehouse. */
