@@ -4,7 +4,7 @@
  */
 import { createEgress, type EgressAllow, type Resolve } from '@headgate/contract/egress';
 import { type PostgresAccess, readPostgresAccess } from './postgres/postgres-access.ts';
-import { openSession } from './postgres/postgres-connect.ts';
+import { type OpenSession, openSession } from './postgres/postgres-connect.ts';
 import { PostgresSession } from './postgres/postgres-session.ts';
 import { leavesState } from './session-state.ts';
 import type {
@@ -17,6 +17,15 @@ import type {
 
 /** Bytes of text that one query may return. */
 const resultLimit = 64 * 1024 * 1024;
+
+/** How long the server may take to pass on that a statement is cancelled. */
+const cancelMilliseconds = 5_000;
+
+const cancelStatement = ({ processId, startedAt }: OpenSession) => ({
+  text: `select pg_cancel_backend(pid) from pg_catalog.pg_stat_activity
+    where pid = $1 and backend_start = $2::text::timestamptz`,
+  values: [processId, startedAt],
+});
 
 export interface PostgresOptions {
   allow: EgressAllow;
@@ -32,13 +41,18 @@ export function createPostgresDriver({ allow, resolve }: PostgresOptions): Serve
   });
 
   async function open(access: PostgresAccess, tag: string) {
-    const { client, processId, serverVersion } = await openSession(access, egress, tag);
+    const opened = await openSession(access, egress, tag);
     const cancel = async () => {
       const other = await openSession(access, egress, tag);
-      await other.client.query('select pg_cancel_backend($1)', [processId]);
-      await other.client.end();
+      const late = setTimeout(() => other.socket.destroy(), cancelMilliseconds);
+      try {
+        await other.client.query(cancelStatement(opened));
+      } finally {
+        clearTimeout(late);
+        await other.client.end();
+      }
     };
-    return { session: new PostgresSession(client, access.name, cancel), serverVersion };
+    return { session: new PostgresSession(opened, access.name, cancel), serverVersion: opened.serverVersion };
   }
 
   return {

@@ -15,6 +15,27 @@ export class OutcomeUnknown extends Error {
   override name = 'PermanentFault';
 }
 
+/** What the server sent is not passed to the client; its session is closed. `size`: it is too much. */
+export class RefusedMessage extends Error {
+  readonly reason: 'size' | 'form';
+
+  constructor(what: string, reason: 'size' | 'form') {
+    super(what);
+    this.reason = reason;
+  }
+}
+
+/** A statement was stopped because of what the server sent. */
+export function refuseMessage({ message, reason }: RefusedMessage, name: string, isQuery: boolean): Error {
+  const sent = `the server of the connection "${name}" sent ${message}`;
+  const remedy =
+    reason === 'form'
+      ? 'which PostgreSQL does not send: check the server'
+      : 'which is more than the agent reads: select less, or keep the rows in the warehouse, as in CREATE TABLE … AS SELECT';
+  if (isQuery) return new Error(`${sent}, ${remedy}`);
+  return new OutcomeUnknown(`${sent}, ${remedy}. It is not known whether the statement took effect`);
+}
+
 export const lostDuring = (name: string, isQuery: boolean) =>
   isQuery
     ? new Error(`the connection "${name}" was lost during the query: start the run again`)
@@ -62,6 +83,10 @@ export function describeConnectError(failure: unknown, name: string, at: string)
   const code = failure instanceof Error ? (failure as ServerError).code : undefined;
   const words = getReason(failure);
   const connection = `the connection "${name}"`;
+  if (failure instanceof RefusedMessage)
+    return new Error(
+      `the server ${at} of ${connection} sent ${words} while the agent signed in: check that host and port are those of PostgreSQL`,
+    );
   if (code === '28P01' || code === '28000')
     return new Error(
       `the server ${at} refused to sign in (${words}): correct "username" or the secret "password" of ${connection}, or what the server allows`,

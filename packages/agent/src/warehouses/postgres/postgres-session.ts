@@ -1,8 +1,9 @@
 /** Statements of one session with PostgreSQL. */
 import type { Client, QueryResult } from 'pg';
 import { readFirstWord } from '../statements/sql-words.ts';
-import { loadClient } from './postgres-connect.ts';
-import { describeStatementError, lostDuring } from './postgres-errors.ts';
+import { loadClient, type OpenSession } from './postgres-connect.ts';
+import { describeStatementError, lostDuring, refuseMessage } from './postgres-errors.ts';
+import type { PostgresSocket } from './postgres-socket.ts';
 import { valueTypes } from './postgres-values.ts';
 
 type Row = (string | number | boolean | null)[];
@@ -21,14 +22,21 @@ const cancelMilliseconds = 10_000;
 
 export class PostgresSession {
   readonly #client: Client;
+  readonly #socket: PostgresSocket;
   readonly #name: string;
   readonly #cancel: () => Promise<void>;
   #isLost = false;
   #running: Promise<unknown> | undefined;
+  #stopping: Promise<void> | undefined;
 
-  /** @param cancel asks the server to cancel what this session runs */
-  constructor(client: Client, name: string, cancel: () => Promise<void>) {
+  /** @param cancel asks the server to cancel what this session runs. It ends within a time of its own. */
+  constructor(
+    { client, socket }: Pick<OpenSession, 'client' | 'socket'>,
+    name: string,
+    cancel: () => Promise<void>,
+  ) {
     this.#client = client;
+    this.#socket = socket;
     this.#name = name;
     this.#cancel = cancel;
     client.on('error', () => {
@@ -52,18 +60,22 @@ export class PostgresSession {
     const { sql, limit, isQuery } = statement;
     limit?.throwIfAborted();
     this.#refuseEndOfNothing(sql);
-    const stop = () => void this.#stop();
+    const stop = () => this.#stop();
     limit?.addEventListener('abort', stop);
     const running = this.#send(statement);
     this.#running = running.catch(() => undefined);
     try {
       return await running;
     } catch (failure) {
+      const { refusal } = this.#socket;
+      if (refusal !== undefined) throw refuseMessage(refusal, this.#name, isQuery);
       if (this.#isLost && !hasServerCode(failure)) throw lostDuring(this.#name, isQuery);
       throw describeStatementError(failure, sql);
     } finally {
       limit?.removeEventListener('abort', stop);
       this.#running = undefined;
+      // A late request to cancel would hit the next statement.
+      await this.#stopping;
     }
   }
 
@@ -77,6 +89,7 @@ export class PostgresSession {
 
   async #send({ sql, onRow }: RunningStatement): Promise<{ columns: string[]; rowCount: number }> {
     const { Query } = await loadClient();
+    this.#socket.startStatement();
     const config = {
       text: sql,
       rowMode: 'array' as const,
@@ -93,7 +106,7 @@ export class PostgresSession {
       rows += 1;
       if (onRow(row as Row)) return;
       isFull = true;
-      void this.#stop();
+      this.#stop();
     });
     return new Promise((resolve, reject) => {
       query.on('end', (result: QueryResult) =>
@@ -104,14 +117,21 @@ export class PostgresSession {
       );
       query.on('error', (failure: Error) => {
         // Its rows were enough.
-        if (isFull && hasServerCode(failure, '57014')) resolve({ columns: columns ?? [], rowCount: rows });
+        const isStopped = hasServerCode(failure, '57014') || this.#socket.refusal !== undefined;
+        if (isFull && isStopped) resolve({ columns: columns ?? [], rowCount: rows });
         else reject(failure);
       });
     });
   }
 
-  /** Cancels the running statement. If it does not end, the connection is closed, which rolls back. */
-  async #stop(): Promise<void> {
+  /** Cancels the running statement, once. If it does not end, the connection is closed, which rolls back. */
+  #stop(): void {
+    this.#stopping ??= this.#cancelRunning().finally(() => {
+      this.#stopping = undefined;
+    });
+  }
+
+  async #cancelRunning(): Promise<void> {
     const running = this.#running;
     // The client closes the socket of a session that runs something.
     const late = setTimeout(() => void this.#end(), cancelMilliseconds);
@@ -122,7 +142,8 @@ export class PostgresSession {
 
   /** Never rejects. */
   async close(): Promise<void> {
-    if (this.#running !== undefined) await this.#stop();
+    if (this.#running !== undefined) this.#stop();
+    await this.#stopping;
     await this.#end();
   }
 
