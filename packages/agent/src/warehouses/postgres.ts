@@ -3,6 +3,7 @@
  * processes of runs have no network.
  */
 import { createEgress, type EgressAllow, type Resolve } from '@headgate/contract/egress';
+import type { SecretSql } from '../engine/ports/ports.ts';
 import { type PostgresAccess, readPostgresAccess } from './postgres/postgres-access.ts';
 import { type OpenSession, openSession } from './postgres/postgres-connect.ts';
 import { PostgresSession } from './postgres/postgres-session.ts';
@@ -95,14 +96,18 @@ function createConnection(
     return session;
   }
 
-  async function execute(sql: string, limit?: AbortSignal): Promise<{ rowCount: number }> {
+  async function execute(
+    sql: string,
+    limit?: AbortSignal,
+    secret?: SecretSql,
+  ): Promise<{ rowCount: number }> {
     const open = await getSession();
-    const { rowCount } = await open.run({ sql, isQuery: false, limit, onRow: () => true });
+    const { rowCount } = await open.run({ sql, isQuery: false, limit, secret, onRow: () => true });
     hasState ||= leavesState(sql);
     return { rowCount };
   }
 
-  async function query(sql: string, maxRows: number, limit?: AbortSignal) {
+  async function query(sql: string, maxRows: number, limit?: AbortSignal, secret?: SecretSql) {
     const open = await getSession();
     const rows: ReadRows['rows'] = [];
     let size = 0;
@@ -111,6 +116,7 @@ function createConnection(
       sql,
       isQuery: true,
       limit,
+      secret,
       onRow(row) {
         for (const cell of row) size += typeof cell === 'string' ? cell.length : 8;
         if (rows.length === maxRows)
@@ -128,9 +134,10 @@ function createConnection(
   }
 
   return {
-    execute: (sql, _session, limit) => execute(sql, limit),
-    query: (sql, maxRows, _session, limit) => query(sql, maxRows, limit),
-    queryText: async (sql, maxRows, _session, limit) => JSON.stringify(await query(sql, maxRows, limit)),
+    execute: (sql, _session, limit, secret) => execute(sql, limit, secret),
+    query: (sql, maxRows, _session, limit, secret) => query(sql, maxRows, limit, secret),
+    queryText: async (sql, maxRows, _session, limit, secret) =>
+      JSON.stringify(await query(sql, maxRows, limit, secret)),
     async read(sql, { maxRows, maxBytes }, limit) {
       await execute('BEGIN TRANSACTION READ ONLY', limit);
       const rows: ReadRows['rows'] = [];
@@ -141,6 +148,7 @@ function createConnection(
           sql,
           isQuery: true,
           limit,
+          secret: undefined,
           onRow(row) {
             size += Buffer.byteLength(JSON.stringify(row));
             isCut = rows.length === maxRows || size > maxBytes;

@@ -9,13 +9,19 @@ import type { Secret, WarehouseConnectionValues } from '@headgate/contract';
 import type { SqlRules } from '@headgate/pipelines';
 import type { WarehouseBounds } from '../config.ts';
 import type { Confinement } from '../confinement/confinement.ts';
-import type { Warehouse } from '../engine/ports/ports.ts';
+import type { SecretSql, Warehouse } from '../engine/ports/ports.ts';
 import type { EnvironmentPlace, Folders } from '../host/folders.ts';
 import type { Log } from '../log.ts';
 
 export interface WarehouseConnection extends Warehouse {
   /** What `query` gives, as JSON: the agent passes it on unread, because reading many rows would hold up its loop. */
-  queryText(sql: string, maxRows: number, session?: number, limit?: AbortSignal): Promise<string>;
+  queryText(
+    sql: string,
+    maxRows: number,
+    session?: number,
+    limit?: AbortSignal,
+    secret?: SecretSql,
+  ): Promise<string>;
   /** Interrupts running statements, rolls back, and closes the connection. Never rejects. */
   close(): Promise<void>;
 }

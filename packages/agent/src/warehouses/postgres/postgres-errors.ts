@@ -8,6 +8,14 @@ interface ServerError extends Error {
   detail?: string;
   hint?: string;
   position?: string;
+  /** What the position is in, if it is not the statement itself. */
+  sent?: string;
+}
+
+/** SQLSTATE; undefined if the server did not answer. */
+export function getServerCode(failure: unknown): string | undefined {
+  const code = failure instanceof Error ? (failure as ServerError).code : undefined;
+  return code !== undefined && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
 
 /** A statement may have had an effect, so it must not be repeated. */
@@ -46,14 +54,14 @@ export const lostDuring = (name: string, isQuery: boolean) =>
 /** The message of a failed statement, with the line that it is about. */
 export function describeStatementError(failure: unknown, sql: string): Error {
   if (!(failure instanceof Error)) return new Error(String(failure));
-  const { message, code, detail, hint, position } = failure as ServerError;
+  const { message, code, detail, hint, position, sent = sql } = failure as ServerError;
   if (code === undefined) return failure;
   const raised = code === '22P02' ? readRaised(message) : undefined;
   if (raised !== undefined) return new Error(raised);
   const parts = [`${message} (${code})`];
   if (detail !== undefined) parts.push(detail);
   if (hint !== undefined) parts.push(`Hint: ${hint}`);
-  const place = position === undefined ? '' : renderPlace(sql, Number(position));
+  const place = position === undefined ? '' : renderPlace(sent, Number(position));
   return new Error(`${parts.join('\n')}${place}`);
 }
 

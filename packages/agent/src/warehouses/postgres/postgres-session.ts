@@ -1,8 +1,10 @@
 /** Statements of one session with PostgreSQL. */
 import type { Client, QueryResult } from 'pg';
+import type { SecretSql } from '../../engine/ports/ports.ts';
 import { readFirstWord } from '../statements/sql-words.ts';
 import { loadClient, type OpenSession } from './postgres-connect.ts';
-import { describeStatementError, lostDuring, refuseMessage } from './postgres-errors.ts';
+import { describeStatementError, getServerCode, lostDuring, refuseMessage } from './postgres-errors.ts';
+import { type SentResult, sendSecret } from './postgres-secrets.ts';
 import type { PostgresSocket } from './postgres-socket.ts';
 import { valueTypes } from './postgres-values.ts';
 
@@ -13,6 +15,7 @@ export interface RunningStatement {
   /** Only reads, so that it may run again. */
   isQuery: boolean;
   limit: AbortSignal | undefined;
+  secret: SecretSql | undefined;
   /** Returns whether further rows are wanted. */
   onRow(row: Row): boolean;
 }
@@ -56,7 +59,7 @@ export class PostgresSession {
   }
 
   /** @throws Error with the message of the server, or the reason of `limit` */
-  async run(statement: RunningStatement): Promise<{ columns: string[]; rowCount: number }> {
+  async run(statement: RunningStatement): Promise<SentResult> {
     const { sql, limit, isQuery } = statement;
     limit?.throwIfAborted();
     this.#refuseEndOfNothing(sql);
@@ -69,7 +72,7 @@ export class PostgresSession {
     } catch (failure) {
       const { refusal } = this.#socket;
       if (refusal !== undefined) throw refuseMessage(refusal, this.#name, isQuery);
-      if (this.#isLost && !hasServerCode(failure)) throw lostDuring(this.#name, isQuery);
+      if (this.#isLost && getServerCode(failure) === undefined) throw lostDuring(this.#name, isQuery);
       throw describeStatementError(failure, sql);
     } finally {
       limit?.removeEventListener('abort', stop);
@@ -87,11 +90,27 @@ export class PostgresSession {
       throw new Error(`${word.toUpperCase()}: no transaction is active`);
   }
 
-  async #send({ sql, onRow }: RunningStatement): Promise<{ columns: string[]; rowCount: number }> {
+  #send(statement: RunningStatement): Promise<SentResult> {
+    return statement.secret === undefined
+      ? this.#sendText(statement)
+      : sendSecret(
+          { ...statement, secret: statement.secret },
+          {
+            isInTransaction: this.isInTransaction,
+            send: (sql, values, onRow = () => true) => this.#sendText({ sql, onRow }, values),
+          },
+        );
+  }
+
+  async #sendText(
+    { sql, onRow }: Pick<RunningStatement, 'sql' | 'onRow'>,
+    values: readonly string[] = [],
+  ): Promise<SentResult> {
     const { Query } = await loadClient();
     this.#socket.startStatement();
     const config = {
       text: sql,
+      values: [...values],
       rowMode: 'array' as const,
       queryMode: 'extended' as const,
       types: valueTypes,
@@ -117,9 +136,9 @@ export class PostgresSession {
       );
       query.on('error', (failure: Error) => {
         // Its rows were enough.
-        const isStopped = hasServerCode(failure, '57014') || this.#socket.refusal !== undefined;
+        const isStopped = getServerCode(failure) === '57014' || this.#socket.refusal !== undefined;
         if (isFull && isStopped) resolve({ columns: columns ?? [], rowCount: rows });
-        else reject(failure);
+        else reject(Object.assign(failure, { sent: sql }));
       });
     });
   }
@@ -152,11 +171,6 @@ export class PostgresSession {
     await this.#client.end().catch(() => undefined);
   }
 }
-
-const hasServerCode = (failure: unknown, code?: string): boolean => {
-  const found = failure instanceof Error ? (failure as Error & { code?: string }).code : undefined;
-  return found !== undefined && /^[0-9A-Z]{5}$/.test(found) && (code === undefined || code === found);
-};
 
 /** A name that an earlier column has gets a number. */
 function listColumns(fields: readonly { name: string }[]): string[] {
