@@ -23,12 +23,13 @@ import { openScripts } from './scripts/scripts.ts';
 import { createSecretReferences } from './secrets/secret-references.ts';
 import { TakenValues } from './secrets/taken-values.ts';
 import { requireAgent } from './session/agent-identity.ts';
-import { createControlPlane } from './session/control-plane.ts';
+import { type ControlPlane, createControlPlane } from './session/control-plane.ts';
 import { keepRemoving } from './session/deleted-environments.ts';
 import { Session } from './session/session.ts';
 import { realTime } from './time.ts';
 import { createVaults } from './vaults/registry.ts';
 import { createWarehouses } from './warehouses/registry.ts';
+import type { RefusedCluster } from './warehouses/warehouse.ts';
 
 /** How long to wait for the previous agent to end. More than its default shutdown time. */
 const lockWaitMilliseconds = 30_000;
@@ -70,7 +71,8 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
     concurrency: config.concurrency + config.shortConcurrency,
     log,
   };
-  const warehouses = createWarehouses(settings, config.egressAllow);
+  const refusedCluster: RefusedCluster = {};
+  const warehouses = createWarehouses(settings, config.egressAllow, refusedCluster);
   const watch = watchLoop(log);
   const lineage = createLineage();
   let runPool: RunPool | undefined;
@@ -85,7 +87,10 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
       processMegabytes: config.runProcessMegabytes,
       log,
     });
-    const controlPlane = requireAgent(config.agentId, createControlPlane(credential));
+    const controlPlane = noteCluster(
+      requireAgent(config.agentId, createControlPlane(credential)),
+      refusedCluster,
+    );
     const limitBytes = config.artifactCacheMegabytes * 1024 * 1024;
     const artifacts = await ArtifactCache.open({ folders, limitBytes, source: controlPlane, log });
     const instanceId = await readOrMakePrivateFile(folders.instanceId, randomUUID);
@@ -151,6 +156,17 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
   }
   log.info('agent ended', { end });
   return end === 'restart' ? restartExitCode : 0;
+}
+
+function noteCluster(controlPlane: ControlPlane, refused: RefusedCluster): ControlPlane {
+  return {
+    ...controlPlane,
+    async hello(body, signal) {
+      const welcome = await controlPlane.hello(body, signal);
+      if (welcome.databaseCluster !== undefined) refused.systemIdentifier = welcome.databaseCluster;
+      return welcome;
+    },
+  };
 }
 
 /** Creates the agent's folder if it is missing, and returns its real path. */

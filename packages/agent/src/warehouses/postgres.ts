@@ -11,6 +11,7 @@ import { leavesState } from './session-state.ts';
 import type {
   ReadingConnection,
   ReadRows,
+  RefusedCluster,
   ServedDriver,
   ServedTarget,
   WarehouseConnection,
@@ -31,9 +32,10 @@ const cancelStatement = ({ processId, startedAt }: OpenSession) => ({
 export interface PostgresOptions {
   allow: EgressAllow;
   resolve?: Resolve;
+  refused?: RefusedCluster;
 }
 
-export function createPostgresDriver({ allow, resolve }: PostgresOptions): ServedDriver {
+export function createPostgresDriver({ allow, resolve, refused = {} }: PostgresOptions): ServedDriver {
   const egress = createEgress({
     allow,
     setting: 'HEADGATE_AGENT_EGRESS_ALLOW',
@@ -42,9 +44,9 @@ export function createPostgresDriver({ allow, resolve }: PostgresOptions): Serve
   });
 
   async function open(access: PostgresAccess, tag: string) {
-    const opened = await openSession(access, egress, tag);
+    const opened = await openSession(access, { egress, refused }, tag);
     const cancel = async () => {
-      const other = await openSession(access, egress, tag);
+      const other = await openSession(access, { egress, refused }, tag);
       const late = setTimeout(() => other.socket.destroy(), cancelMilliseconds);
       try {
         await other.client.query(cancelStatement(opened));

@@ -82,6 +82,11 @@ export interface ServedDriver {
   test(target: ServedTarget): Promise<{ serverVersion: string }>;
 }
 
+/** The PostgreSQL cluster of the control plane, once it is known. No connection of a tenant may reach it. */
+export interface RefusedCluster {
+  systemIdentifier?: string;
+}
+
 export interface Warehouses {
   duckdb: WarehouseDriver;
   postgres: ServedDriver;

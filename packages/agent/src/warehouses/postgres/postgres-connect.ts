@@ -5,8 +5,9 @@
 import { isIPv6 } from 'node:net';
 import type { Egress } from '@headgate/contract/egress';
 import type { Client } from 'pg';
+import type { RefusedCluster } from '../warehouse.ts';
 import type { PostgresAccess } from './postgres-access.ts';
-import { describeConnectError } from './postgres-errors.ts';
+import { describeConnectError, getServerCode } from './postgres-errors.ts';
 import { PostgresSocket } from './postgres-socket.ts';
 
 /** To sign in and to prepare the session. */
@@ -32,7 +33,7 @@ export interface OpenSession {
 /** @throws Error that says what to do */
 export async function openSession(
   access: PostgresAccess,
-  egress: Egress,
+  { egress, refused }: { egress: Egress; refused: RefusedCluster },
   applicationName: string,
 ): Promise<OpenSession> {
   const { host, port, name } = access;
@@ -47,7 +48,7 @@ export async function openSession(
     const late = setTimeout(() => socket.destroy(new Error(lateWords)), connectMilliseconds);
     try {
       await client.connect();
-      return { client, socket, ...(await prepareSession(client, access)) };
+      return { client, socket, ...(await prepareSession(client, access, refused)) };
     } catch (error) {
       socket.destroy();
       if (error instanceof OwnDatabase) throw error;
@@ -81,12 +82,24 @@ async function createClient(
   });
 }
 
+/** Undefined if the server does not say it. */
+async function readCluster(client: Client): Promise<string | undefined> {
+  const sql = 'select system_identifier::text as cluster from pg_catalog.pg_control_system()';
+  try {
+    return (await client.query<{ cluster: string }>(sql)).rows[0]?.cluster;
+  } catch (failure) {
+    if (getServerCode(failure) === undefined) throw failure;
+    return undefined;
+  }
+}
+
 class OwnDatabase extends Error {}
 
 /** Sets what values and SQL depend on. */
 async function prepareSession(
   client: Client,
   { name, schema }: PostgresAccess,
+  { systemIdentifier }: RefusedCluster,
 ): Promise<Omit<OpenSession, 'client' | 'socket'>> {
   const { rows } = await client.query<{ version: string; pid: number; started_at: string; own: number }>(
     `select current_setting('server_version') as version, pg_backend_pid() as pid,
@@ -103,6 +116,10 @@ async function prepareSession(
   if (found?.own === ownTables.length)
     throw new OwnDatabase(
       `the database of the connection "${name}" is that of a Headgate server, which no run may use: name another database`,
+    );
+  if (systemIdentifier !== undefined && (await readCluster(client)) === systemIdentifier)
+    throw new OwnDatabase(
+      `the server of the connection "${name}" is that of a Headgate server, whose databases no run may use: use a PostgreSQL server of its own`,
     );
   // The server ends a statement whose agent is gone; older ones and some platforms cannot.
   await client.query("set client_connection_check_interval = '5s'").catch(() => undefined);
