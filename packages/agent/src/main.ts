@@ -20,7 +20,7 @@ import { createLog, getReason, type Log, openLogOutput } from './log.ts';
 import { prepareRunCode } from './pool/run-code.ts';
 import { createRunPool, type RunPool } from './pool/run-pool.ts';
 import { openScripts } from './scripts/scripts.ts';
-import { createSecretReferences } from './secrets/secret-references.ts';
+import { createSecretReferences, readSecret } from './secrets/secret-references.ts';
 import { TakenValues } from './secrets/taken-values.ts';
 import { requireAgent } from './session/agent-identity.ts';
 import { type ControlPlane, createControlPlane } from './session/control-plane.ts';
@@ -28,6 +28,7 @@ import { keepRemoving } from './session/deleted-environments.ts';
 import { Session } from './session/session.ts';
 import { realTime } from './time.ts';
 import { createVaults } from './vaults/registry.ts';
+import { endLeftSessions, listLeftSessions } from './warehouses/left-sessions.ts';
 import { createWarehouses } from './warehouses/registry.ts';
 import type { RefusedCluster } from './warehouses/warehouse.ts';
 
@@ -104,6 +105,7 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
     });
     const takenValues = await TakenValues.open(folders.values);
     const vaults = createVaults(config.vaults, folders.vaults);
+    const left = await listLeftSessions(folders.sessions);
     const connectors = createLazyConnectors({ controlPlane, instanceId, vaults, allow: config.egressAllow });
     const session = new Session({
       controlPlane,
@@ -141,6 +143,11 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
     const outcome = new AbortController();
     const working = AbortSignal.any([stopping, outcome.signal]);
     const renewing = certificates.run(working);
+    void endLeftSessions(left, {
+      driver: warehouses.postgres,
+      readSecret: (at) => readSecret(vaults, at, working),
+      log,
+    });
     const removing = keepRemoving({ controlPlane, folders, warehouses, log }, realTime.sleep, working);
     end = await session.run();
     outcome.abort();

@@ -4,6 +4,7 @@
  */
 import { createEgress, type EgressAllow, type Resolve } from '@headgate/contract/egress';
 import type { SecretSql } from '../engine/ports/ports.ts';
+import type { SessionRecords } from './left-sessions.ts';
 import { type PostgresAccess, readPostgresAccess } from './postgres/postgres-access.ts';
 import { type OpenSession, openSession } from './postgres/postgres-connect.ts';
 import { PostgresSession } from './postgres/postgres-session.ts';
@@ -29,13 +30,23 @@ const cancelStatement = ({ processId, startedAt }: OpenSession) => ({
   values: [processId, startedAt],
 });
 
+const endStatement = `select pg_terminate_backend(pid) from pg_catalog.pg_stat_activity
+  where pid = $1 and backend_start = $2::text::timestamptz and application_name = $3 and usename = current_user`;
+
 export interface PostgresOptions {
   allow: EgressAllow;
   resolve?: Resolve;
   refused?: RefusedCluster;
+  /** Of open sessions; absent: none are kept. */
+  records?: SessionRecords;
 }
 
-export function createPostgresDriver({ allow, resolve, refused = {} }: PostgresOptions): ServedDriver {
+export function createPostgresDriver({
+  allow,
+  resolve,
+  refused = {},
+  records,
+}: PostgresOptions): ServedDriver {
   const egress = createEgress({
     allow,
     setting: 'HEADGATE_AGENT_EGRESS_ALLOW',
@@ -55,20 +66,38 @@ export function createPostgresDriver({ allow, resolve, refused = {} }: PostgresO
         await other.client.end();
       }
     };
-    return { session: new PostgresSession(opened, access.name, cancel), serverVersion: opened.serverVersion };
+    return { ...opened, session: new PostgresSession(opened, access.name, cancel) };
+  }
+
+  async function openRecorded(access: PostgresAccess, { tag, connection, places }: ServedTarget) {
+    const { session, processId, startedAt } = await open(access, tag);
+    const record = { tag, processId, startedAt, connection, places: Object.fromEntries(places) };
+    const forget = await records?.add(record).catch(async (failure) => {
+      await session.close();
+      throw failure;
+    });
+    if (forget !== undefined) session.onClose(forget);
+    return session;
   }
 
   return {
     async connect(target) {
       const access = await readPostgresAccess(target.connection, target.readSecret);
-      const first = await open(access, target.tag);
-      return createConnection(first.session, target, async () => (await open(access, target.tag)).session);
+      const first = await openRecorded(access, target);
+      return createConnection(first, target, () => openRecorded(access, target));
     },
     async test(target) {
       const access = await readPostgresAccess(target.connection, target.readSecret);
       const { session, serverVersion } = await open(access, target.tag);
       await session.close();
       return { serverVersion };
+    },
+    async endSession(target, left) {
+      const access = await readPostgresAccess(target.connection, target.readSecret);
+      const { client } = await openSession(access, { egress, refused }, `${target.tag}:end`);
+      const { rowCount } = await client.query(endStatement, [left.processId, left.startedAt, left.tag]);
+      await client.end();
+      return rowCount === 1;
     },
   };
 }
@@ -94,6 +123,7 @@ function createConnection(
       throw new Error(
         `the connection "${name}" was lost, and with it the temporary tables and settings of this run: start the run again`,
       );
+    await session.close();
     session = await reopen();
     return session;
   }

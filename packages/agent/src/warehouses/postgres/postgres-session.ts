@@ -31,6 +31,7 @@ export class PostgresSession {
   #isLost = false;
   #running: Promise<unknown> | undefined;
   #stopping: Promise<void> | undefined;
+  #onClose: () => Promise<void> = async () => undefined;
 
   /** @param cancel asks the server to cancel what this session runs. It ends within a time of its own. */
   constructor(
@@ -159,11 +160,16 @@ export class PostgresSession {
     clearTimeout(late);
   }
 
+  onClose(work: () => Promise<void>): void {
+    this.#onClose = work;
+  }
+
   /** Never rejects. */
   async close(): Promise<void> {
     if (this.#running !== undefined) this.#stop();
     await this.#stopping;
     await this.#end();
+    await this.#onClose().catch(() => undefined);
   }
 
   async #end(): Promise<void> {
