@@ -20,15 +20,17 @@ import { createLog, getReason, type Log, openLogOutput } from './log.ts';
 import { prepareRunCode } from './pool/run-code.ts';
 import { createRunPool, type RunPool } from './pool/run-pool.ts';
 import { openScripts } from './scripts/scripts.ts';
-import { createSecretReferences } from './secrets/secret-references.ts';
+import { createSecretReferences, readSecret } from './secrets/secret-references.ts';
 import { TakenValues } from './secrets/taken-values.ts';
 import { requireAgent } from './session/agent-identity.ts';
-import { createControlPlane } from './session/control-plane.ts';
+import { type ControlPlane, createControlPlane } from './session/control-plane.ts';
 import { keepRemoving } from './session/deleted-environments.ts';
 import { Session } from './session/session.ts';
 import { realTime } from './time.ts';
 import { createVaults } from './vaults/registry.ts';
+import { endLeftSessions, listLeftSessions } from './warehouses/left-sessions.ts';
 import { createWarehouses } from './warehouses/registry.ts';
+import type { RefusedCluster } from './warehouses/warehouse.ts';
 
 /** How long to wait for the previous agent to end. More than its default shutdown time. */
 const lockWaitMilliseconds = 30_000;
@@ -70,7 +72,8 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
     concurrency: config.concurrency + config.shortConcurrency,
     log,
   };
-  const warehouses = createWarehouses(settings, config.egressAllow);
+  const refusedCluster: RefusedCluster = {};
+  const warehouses = createWarehouses(settings, config.egressAllow, refusedCluster);
   const watch = watchLoop(log);
   const lineage = createLineage();
   let runPool: RunPool | undefined;
@@ -85,7 +88,10 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
       processMegabytes: config.runProcessMegabytes,
       log,
     });
-    const controlPlane = requireAgent(config.agentId, createControlPlane(credential));
+    const controlPlane = noteCluster(
+      requireAgent(config.agentId, createControlPlane(credential)),
+      refusedCluster,
+    );
     const limitBytes = config.artifactCacheMegabytes * 1024 * 1024;
     const artifacts = await ArtifactCache.open({ folders, limitBytes, source: controlPlane, log });
     const instanceId = await readOrMakePrivateFile(folders.instanceId, randomUUID);
@@ -99,6 +105,7 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
     });
     const takenValues = await TakenValues.open(folders.values);
     const vaults = createVaults(config.vaults, folders.vaults);
+    const left = await listLeftSessions(folders.sessions);
     const connectors = createLazyConnectors({ controlPlane, instanceId, vaults, allow: config.egressAllow });
     const session = new Session({
       controlPlane,
@@ -136,6 +143,11 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
     const outcome = new AbortController();
     const working = AbortSignal.any([stopping, outcome.signal]);
     const renewing = certificates.run(working);
+    void endLeftSessions(left, {
+      driver: warehouses.postgres,
+      readSecret: (at) => readSecret(vaults, at, working),
+      log,
+    });
     const removing = keepRemoving({ controlPlane, folders, warehouses, log }, realTime.sleep, working);
     end = await session.run();
     outcome.abort();
@@ -151,6 +163,17 @@ async function main(config: AgentConfig, log: Log): Promise<number> {
   }
   log.info('agent ended', { end });
   return end === 'restart' ? restartExitCode : 0;
+}
+
+function noteCluster(controlPlane: ControlPlane, refused: RefusedCluster): ControlPlane {
+  return {
+    ...controlPlane,
+    async hello(body, signal) {
+      const welcome = await controlPlane.hello(body, signal);
+      if (welcome.databaseCluster !== undefined) refused.systemIdentifier = welcome.databaseCluster;
+      return welcome;
+    },
+  };
 }
 
 /** Creates the agent's folder if it is missing, and returns its real path. */

@@ -57,6 +57,7 @@ export async function createTestPostgres(): Promise<TestPostgres> {
     },
     tag: 'hg:11111111-2222-4333-8444-555555555555',
     readSecret: async () => new Secret(otherPassword),
+    places: new Map(),
   });
   return {
     driver: createPostgresDriver({ allow: parseEgressAllow(['127.0.0.0/8', '::1/128', 'localhost']) }),

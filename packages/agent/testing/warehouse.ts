@@ -53,5 +53,5 @@ export function createTestDriver(
 /** With DuckDB, and PostgreSQL at no address but public ones. */
 export const createTestWarehouses = (duckdb: WarehouseDriver): Warehouses => ({
   duckdb,
-  postgres: createLazyPostgres(parseEgressAllow([])),
+  postgres: createLazyPostgres({ allow: parseEgressAllow([]) }),
 });

@@ -190,16 +190,22 @@ export function createEgress({ allow, setting, operator, resolve = resolveBySyst
   function permit(host: string, written: string): boolean {
     const { address, carried } = unwrap(written);
     if ([address, ...carried].some((each) => isIn(each, metadata)))
-      throw refuseMetadata(host === written ? host : `${host} is ${written}, which`);
+      throw refuseMetadata(host === written ? host : `The host ${host} leads to what`);
     if (isAllowedHost(host) || isIn(address, allow.ranges)) return true;
     // A public prefix may lead to the private address that the rest of it is: ISATAP, for example.
     const refused = [address, ...carried].find(
       (each) => findSpecialRange(each) !== undefined && !isIn(each, allow.ranges),
     );
     if (refused === undefined) return false;
+    const range = `in a ${findSpecialRange(refused)} range, which is not allowed`;
+    // Where a name leads is the operator's: it would show the network to whoever sets names.
+    if (host !== written)
+      throw new EgressRefused(
+        `The host ${host} leads to an address ${range}. Use a public one, or ask ${operator} to add the host to ${setting}.`,
+      );
     const which = refused === address ? 'is' : `carries ${refused}, which is`;
     throw new EgressRefused(
-      `The address ${written} ${which} in a ${findSpecialRange(refused)} range, which is not allowed${host === written ? '' : ` (host ${host})`}. Use a public address, or ask ${operator} to add this one to ${setting}.`,
+      `The address ${written} ${which} ${range}. Use a public address, or ask ${operator} to add this one to ${setting}.`,
     );
   }
 
@@ -234,7 +240,7 @@ async function resolveHost(resolve: Resolve, host: string): Promise<readonly str
   const found = await resolve(host).catch(() => {
     throw new EgressUnresolved(`The host ${host} could not be resolved.`);
   });
-  const odd = found.find((address) => isIP(address) === 0);
-  if (odd !== undefined) throw new EgressRefused(`The host ${host} has the address ${odd}, which is none.`);
+  if (found.some((address) => isIP(address) === 0))
+    throw new EgressRefused(`The host ${host} has an address that is none.`);
   return found;
 }

@@ -230,11 +230,11 @@ test('the connection goes to the checked address, and a name that moves is refus
   // A redirect is an answer: whoever follows it sends a request of its own, which is checked.
   assert.equal((await send()).status, 302);
   assert.equal((await send()).status, 302);
+  await assert.rejects(send(), /moving\.example leads to what is the metadata service of a cloud/);
   await assert.rejects(
     send(),
-    /moving\.example is 169\.254\.169\.254, which is the metadata service of a cloud/,
+    /moving\.example leads to an address in a private range.*HEADGATE_AGENT_EGRESS_ALLOW/,
   );
-  await assert.rejects(send(), /10\.0\.0\.1 is in a private range.*HEADGATE_AGENT_EGRESS_ALLOW/);
   assert.equal(moved.requests.length, 2);
 });
 

@@ -38,7 +38,7 @@ function signIn(
     throw new Error(`this agent cannot connect to ${authProvider}: it can connect to POSTGRES`);
   const place = { projectId, environmentName: '' };
   const { readWarehouseSecret } = createSecretOptions(work, place, context, dependencies);
-  const target = { connection, tag: `hg:${work.workId}`, readSecret: readWarehouseSecret };
+  const target = { connection, tag: `hg:${work.workId}`, readSecret: readWarehouseSecret, places: new Map() };
   const late = AbortSignal.timeout(seconds * 1_000);
   return waitUnlessAborted(dependencies.warehouses.postgres.test(target), late).catch((error) => {
     throw late.aborted ? new Error(`the warehouse did not answer within ${seconds} s`) : error;

@@ -144,10 +144,10 @@ async function run(
 function watchStatements(warehouse: WarehouseConnection, lineage: RunLineage): WarehouseConnection {
   return {
     ...warehouse,
-    async execute(sql, session, limit) {
+    async execute(sql, ...more) {
       lineage.noteStatement(sql);
       try {
-        return await warehouse.execute(sql, session, limit);
+        return await warehouse.execute(sql, ...more);
       } finally {
         lineage.noteStatement(sql);
       }
@@ -174,11 +174,11 @@ export function createRunSessions(open: () => Promise<WarehouseConnection>): War
     return connected;
   }
   return {
-    execute: async (sql, session, limit) => (await connect(session)).execute(sql, session, limit),
-    query: async (sql, maxRows, session, limit) =>
-      (await connect(session)).query(sql, maxRows, session, limit),
-    queryText: async (sql, maxRows, session, limit) =>
-      (await connect(session)).queryText(sql, maxRows, session, limit),
+    execute: async (sql, session, ...more) => (await connect(session)).execute(sql, session, ...more),
+    query: async (sql, maxRows, session, ...more) =>
+      (await connect(session)).query(sql, maxRows, session, ...more),
+    queryText: async (sql, maxRows, session, ...more) =>
+      (await connect(session)).queryText(sql, maxRows, session, ...more),
     async close() {
       isClosed = true;
       const opened = await Promise.allSettled(sessions.values());
@@ -198,9 +198,9 @@ function createSwitchingWarehouse(first: WarehouseConnection): SwitchingWarehous
   let close = () => first.close();
   let isClosed = false;
   return {
-    execute: (sql, session, limit) => warehouse.execute(sql, session, limit),
-    query: (sql, maxRows, session, limit) => warehouse.query(sql, maxRows, session, limit),
-    queryText: (sql, maxRows, session, limit) => warehouse.queryText(sql, maxRows, session, limit),
+    execute: (...statement) => warehouse.execute(...statement),
+    query: (...statement) => warehouse.query(...statement),
+    queryText: (...statement) => warehouse.queryText(...statement),
     async close() {
       isClosed = true;
       await close();

@@ -1,9 +1,15 @@
-import type { Secret } from '@headgate/contract';
+import type { Secret, SecretCoordinates } from '@headgate/contract';
 import type { RunOptions } from '../pool/run-options.ts';
 import { Masking } from '../secrets/masking.ts';
 import type { WorkKey } from '../session/outbox.ts';
 import { type ConnectorDependencies, createConnectorUse } from './connector-options.ts';
 import type { WorkContext } from './handler.ts';
+
+export type ReadWarehouseSecret = (
+  name: string,
+  key?: string,
+  onFound?: (at: SecretCoordinates) => void,
+) => Promise<Secret>;
 
 /** Secrets that a run or its connectors read are also masked in its reports, all by one mask. */
 export function createSecretOptions(
@@ -13,18 +19,18 @@ export function createSecretOptions(
   dependencies: ConnectorDependencies,
 ): Pick<RunOptions, 'readSecret' | 'conceal' | 'openEndpoint' | 'download'> & {
   /** Of the connection to the warehouse. */
-  readWarehouseSecret(name: string, key?: string): Promise<Secret>;
+  readWarehouseSecret: ReadWarehouseSecret;
 } {
   const { secretReferences, connectors, log } = dependencies;
   const masking = new Masking();
   const use = createConnectorUse(work, place, context, dependencies, masking);
-  async function readSecret(name: string, key?: string): Promise<Secret> {
-    const secret = await secretReferences.read(work, name, context.kill, key);
+  const readSecret: ReadWarehouseSecret = async (name, key, onFound) => {
+    const secret = await secretReferences.read(work, name, context.kill, key, onFound);
     log.info('secret read for a run', { workId: work.workId, secretReference: name });
     masking.add(secret);
     context.conceal((text) => masking.mask(text));
     return secret;
-  }
+  };
   return {
     readSecret: (name) => readSecret(name),
     readWarehouseSecret: readSecret,

@@ -1,8 +1,15 @@
 /** The warehouse of one piece of work: the environment's database, or the server of its connection. */
-import type { ProjectWarehouse, Secret } from '@headgate/contract';
+import type { ProjectWarehouse, Secret, SecretCoordinates } from '@headgate/contract';
 import type { EnvironmentPlace } from '../host/folders.ts';
 import { readDefaultPlace } from '../warehouses/postgres/postgres-access.ts';
-import type { ReadingConnection, WarehouseConnection, Warehouses } from '../warehouses/warehouse.ts';
+import {
+  nameSecret,
+  type ReadingConnection,
+  type ServedTarget,
+  type WarehouseConnection,
+  type Warehouses,
+} from '../warehouses/warehouse.ts';
+import type { ReadWarehouseSecret } from './run-secret-options.ts';
 
 export interface WorkWarehouse {
   /** Why nothing can run in it; undefined: it can be tried. */
@@ -18,7 +25,7 @@ export interface WarehouseWork {
   place: EnvironmentPlace;
   /** The execution, as the sessions of a server are named. */
   id: string;
-  readSecret(name: string, key?: string): Promise<Secret>;
+  readSecret: ReadWarehouseSecret;
 }
 
 export function openWorkWarehouse(warehouses: Warehouses, work: WarehouseWork): WorkWarehouse {
@@ -35,7 +42,7 @@ export function openWorkWarehouse(warehouses: Warehouses, work: WarehouseWork): 
     );
   if (connection === undefined) return refuse(describeMissingConnection(place, kind.toUpperCase()));
   try {
-    const target = { connection, tag: `hg:${id}`, readSecret: createSecretCache(work) };
+    const target = { connection, tag: `hg:${id}`, ...createSecretCache(work) };
     return {
       defaults: readDefaultPlace(connection),
       connect: () => warehouses.postgres.connect(target),
@@ -60,14 +67,18 @@ function refuse(fault: string): WorkWarehouse {
 }
 
 /** The sessions of one run sign in with the same secrets. A read that failed is tried again. */
-function createSecretCache({ readSecret }: WarehouseWork): WarehouseWork['readSecret'] {
+function createSecretCache({ readSecret }: WarehouseWork): Pick<ServedTarget, 'readSecret' | 'places'> {
   const known = new Map<string, Promise<Secret>>();
-  return (name, key) => {
-    const place = JSON.stringify([name, key]);
-    const found = known.get(place) ?? readSecret(name, key);
-    known.set(place, found);
-    found.catch(() => known.delete(place));
-    return found;
+  const places = new Map<string, SecretCoordinates>();
+  return {
+    places,
+    readSecret(name, key) {
+      const id = nameSecret(name, key);
+      const found = known.get(id) ?? readSecret(name, key, (at) => places.set(id, at));
+      known.set(id, found);
+      found.catch(() => known.delete(id));
+      return found;
+    },
   };
 }
 

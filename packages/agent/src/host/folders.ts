@@ -16,6 +16,7 @@
  *   code/run-code-<digest>.mjs                 the code of run processes, if it cannot be kept beside the packages
  *   vaults/<name>.vault                        the encrypted secrets of a vault of the kind `file`
  *   vaults/<name>.key                          its key (0600)
+ *   sessions/<id>.json                         an open session with a served warehouse, without secrets
  *   temporary/<project>/<environment>/         spilled data of a warehouse, deleted at each start
  */
 import { createHash } from 'node:crypto';
@@ -86,6 +87,7 @@ export function createFolders(root: string) {
     code: join(root, 'code'),
     values: join(root, 'values'),
     vaults: join(root, 'vaults'),
+    sessions: join(root, 'sessions'),
     projectArtifacts: (projectId: string) => projectFolder('artifacts', projectId),
     projectVerified: (projectId: string) => projectFolder('verified', projectId),
     files: (place: EnvironmentPlace) => join(projectFolder('files', place.projectId), toPlaceName(place)),

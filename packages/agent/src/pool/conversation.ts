@@ -82,9 +82,15 @@ export function createConversation(
   async function carryOut(request: Question, interrupt: AbortSignal): Promise<unknown> {
     switch (request.type) {
       case 'execute':
-        return options.warehouse.execute(request.sql, request.session, interrupt);
+        return options.warehouse.execute(request.sql, request.session, interrupt, request.secret);
       case 'query':
-        return options.warehouse.queryText(request.sql, request.maxRows, request.session, interrupt);
+        return options.warehouse.queryText(
+          request.sql,
+          request.maxRows,
+          request.session,
+          interrupt,
+          request.secret,
+        );
       case 'secret':
         return readSecret(request.name);
       case 'scratch':

@@ -16,9 +16,16 @@ const lookupAttempts = 8;
 export interface SecretReferences {
   /**
    * @param key selects a value of a secret of which the reference names no key
+   * @param onFound gets where the secret is
    * @throws Error that names the reference and the vault, and does not contain the value.
    */
-  read(work: WorkKey, name: string, signal: AbortSignal, key?: string): Promise<Secret>;
+  read(
+    work: WorkKey,
+    name: string,
+    signal: AbortSignal,
+    key?: string,
+    onFound?: (at: SecretCoordinates) => void,
+  ): Promise<Secret>;
 }
 
 export interface SecretReferencesOptions {
@@ -30,7 +37,7 @@ export interface SecretReferencesOptions {
 
 export function createSecretReferences(options: SecretReferencesOptions): SecretReferences {
   return {
-    async read(work, name, signal, key) {
+    async read(work, name, signal, key, onFound) {
       const about = `the secret reference ${JSON.stringify(name)}`;
       const found = await lookUp(options, work, name, signal).catch((error) => {
         if (hasCode(error, 'secret-reference-not-found'))
@@ -44,6 +51,7 @@ export function createSecretReferences(options: SecretReferencesOptions): Secret
           `${about} is for the key ${JSON.stringify(secretKey)}, not for ${JSON.stringify(key)}: leave secretKey out, or create a secret reference for that key`,
         );
       const at = secretKey === undefined ? found : { ...found, secretKey };
+      onFound?.(at);
       return readSecret(options.vaults, at, signal).catch((error) => {
         throw new Error(`${about} (${describe(at)}) cannot be read: ${getReason(error)}`);
       });

@@ -77,6 +77,15 @@ describe('a connection is refused with what to do', () => {
     for (const table of ['agent_request', 'environment_default_connection', 'work_turn'])
       await postgres.admin.query(`drop table public.${table}`);
   });
+  it('the server is that of the control plane, whatever database it is', async () => {
+    const { rows } = await postgres.admin.query(
+      'select system_identifier::text as id from pg_control_system()',
+    );
+    const guarded = (systemIdentifier: string) =>
+      createPostgresDriver({ allow, refused: { systemIdentifier } });
+    await fails(/is that of a Headgate server, whose databases no run may use/, target, guarded(rows[0].id));
+    await (await guarded('1').connect(target)).close();
+  });
 });
 
 const cutting = async (running: Promise<unknown>) => {

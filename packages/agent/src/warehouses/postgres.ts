@@ -3,13 +3,16 @@
  * processes of runs have no network.
  */
 import { createEgress, type EgressAllow, type Resolve } from '@headgate/contract/egress';
+import type { SecretSql } from '../engine/ports/ports.ts';
+import type { SessionRecords } from './left-sessions.ts';
 import { type PostgresAccess, readPostgresAccess } from './postgres/postgres-access.ts';
-import { openSession } from './postgres/postgres-connect.ts';
+import { type OpenSession, openSession } from './postgres/postgres-connect.ts';
 import { PostgresSession } from './postgres/postgres-session.ts';
 import { leavesState } from './session-state.ts';
 import type {
   ReadingConnection,
   ReadRows,
+  RefusedCluster,
   ServedDriver,
   ServedTarget,
   WarehouseConnection,
@@ -18,12 +21,32 @@ import type {
 /** Bytes of text that one query may return. */
 const resultLimit = 64 * 1024 * 1024;
 
+/** How long the server may take to pass on that a statement is cancelled. */
+const cancelMilliseconds = 5_000;
+
+const cancelStatement = ({ processId, startedAt }: OpenSession) => ({
+  text: `select pg_cancel_backend(pid) from pg_catalog.pg_stat_activity
+    where pid = $1 and backend_start = $2::text::timestamptz`,
+  values: [processId, startedAt],
+});
+
+const endStatement = `select pg_terminate_backend(pid) from pg_catalog.pg_stat_activity
+  where pid = $1 and backend_start = $2::text::timestamptz and application_name = $3 and usename = current_user`;
+
 export interface PostgresOptions {
   allow: EgressAllow;
   resolve?: Resolve;
+  refused?: RefusedCluster;
+  /** Of open sessions; absent: none are kept. */
+  records?: SessionRecords;
 }
 
-export function createPostgresDriver({ allow, resolve }: PostgresOptions): ServedDriver {
+export function createPostgresDriver({
+  allow,
+  resolve,
+  refused = {},
+  records,
+}: PostgresOptions): ServedDriver {
   const egress = createEgress({
     allow,
     setting: 'HEADGATE_AGENT_EGRESS_ALLOW',
@@ -32,26 +55,49 @@ export function createPostgresDriver({ allow, resolve }: PostgresOptions): Serve
   });
 
   async function open(access: PostgresAccess, tag: string) {
-    const { client, processId, serverVersion } = await openSession(access, egress, tag);
+    const opened = await openSession(access, { egress, refused }, tag);
     const cancel = async () => {
-      const other = await openSession(access, egress, tag);
-      await other.client.query('select pg_cancel_backend($1)', [processId]);
-      await other.client.end();
+      const other = await openSession(access, { egress, refused }, tag);
+      const late = setTimeout(() => other.socket.destroy(), cancelMilliseconds);
+      try {
+        await other.client.query(cancelStatement(opened));
+      } finally {
+        clearTimeout(late);
+        await other.client.end();
+      }
     };
-    return { session: new PostgresSession(client, access.name, cancel), serverVersion };
+    return { ...opened, session: new PostgresSession(opened, access.name, cancel) };
+  }
+
+  async function openRecorded(access: PostgresAccess, { tag, connection, places }: ServedTarget) {
+    const { session, processId, startedAt } = await open(access, tag);
+    const record = { tag, processId, startedAt, connection, places: Object.fromEntries(places) };
+    const forget = await records?.add(record).catch(async (failure) => {
+      await session.close();
+      throw failure;
+    });
+    if (forget !== undefined) session.onClose(forget);
+    return session;
   }
 
   return {
     async connect(target) {
       const access = await readPostgresAccess(target.connection, target.readSecret);
-      const first = await open(access, target.tag);
-      return createConnection(first.session, target, async () => (await open(access, target.tag)).session);
+      const first = await openRecorded(access, target);
+      return createConnection(first, target, () => openRecorded(access, target));
     },
     async test(target) {
       const access = await readPostgresAccess(target.connection, target.readSecret);
       const { session, serverVersion } = await open(access, target.tag);
       await session.close();
       return { serverVersion };
+    },
+    async endSession(target, left) {
+      const access = await readPostgresAccess(target.connection, target.readSecret);
+      const { client } = await openSession(access, { egress, refused }, `${target.tag}:end`);
+      const { rowCount } = await client.query(endStatement, [left.processId, left.startedAt, left.tag]);
+      await client.end();
+      return rowCount === 1;
     },
   };
 }
@@ -77,18 +123,23 @@ function createConnection(
       throw new Error(
         `the connection "${name}" was lost, and with it the temporary tables and settings of this run: start the run again`,
       );
+    await session.close();
     session = await reopen();
     return session;
   }
 
-  async function execute(sql: string, limit?: AbortSignal): Promise<{ rowCount: number }> {
+  async function execute(
+    sql: string,
+    limit?: AbortSignal,
+    secret?: SecretSql,
+  ): Promise<{ rowCount: number }> {
     const open = await getSession();
-    const { rowCount } = await open.run({ sql, isQuery: false, limit, onRow: () => true });
+    const { rowCount } = await open.run({ sql, isQuery: false, limit, secret, onRow: () => true });
     hasState ||= leavesState(sql);
     return { rowCount };
   }
 
-  async function query(sql: string, maxRows: number, limit?: AbortSignal) {
+  async function query(sql: string, maxRows: number, limit?: AbortSignal, secret?: SecretSql) {
     const open = await getSession();
     const rows: ReadRows['rows'] = [];
     let size = 0;
@@ -97,6 +148,7 @@ function createConnection(
       sql,
       isQuery: true,
       limit,
+      secret,
       onRow(row) {
         for (const cell of row) size += typeof cell === 'string' ? cell.length : 8;
         if (rows.length === maxRows)
@@ -114,9 +166,10 @@ function createConnection(
   }
 
   return {
-    execute: (sql, _session, limit) => execute(sql, limit),
-    query: (sql, maxRows, _session, limit) => query(sql, maxRows, limit),
-    queryText: async (sql, maxRows, _session, limit) => JSON.stringify(await query(sql, maxRows, limit)),
+    execute: (sql, _session, limit, secret) => execute(sql, limit, secret),
+    query: (sql, maxRows, _session, limit, secret) => query(sql, maxRows, limit, secret),
+    queryText: async (sql, maxRows, _session, limit, secret) =>
+      JSON.stringify(await query(sql, maxRows, limit, secret)),
     async read(sql, { maxRows, maxBytes }, limit) {
       await execute('BEGIN TRANSACTION READ ONLY', limit);
       const rows: ReadRows['rows'] = [];
@@ -127,6 +180,7 @@ function createConnection(
           sql,
           isQuery: true,
           limit,
+          secret: undefined,
           onRow(row) {
             size += Buffer.byteLength(JSON.stringify(row));
             isCut = rows.length === maxRows || size > maxBytes;

@@ -1,20 +1,34 @@
 import type { EgressAllow } from '@headgate/contract/egress';
 import { createDuckdbDriver } from './duckdb.ts';
-import type { ServedDriver, WarehouseSettings, Warehouses } from './warehouse.ts';
+import { createSessionRecords } from './left-sessions.ts';
+import type { PostgresOptions } from './postgres.ts';
+import type { RefusedCluster, ServedDriver, WarehouseSettings, Warehouses } from './warehouse.ts';
 
-export function createWarehouses(settings: WarehouseSettings, allow: EgressAllow): Warehouses {
-  return { duckdb: createDuckdbDriver(settings), postgres: createLazyPostgres(allow) };
+export function createWarehouses(
+  settings: WarehouseSettings,
+  allow: EgressAllow,
+  refused: RefusedCluster,
+): Warehouses {
+  return {
+    duckdb: createDuckdbDriver(settings),
+    postgres: createLazyPostgres({
+      allow,
+      refused,
+      records: createSessionRecords(settings.folders.sessions),
+    }),
+  };
 }
 
 /** Most agents have no such warehouse, so its code is loaded at the first use. */
-export function createLazyPostgres(allow: EgressAllow): ServedDriver {
+export function createLazyPostgres(options: PostgresOptions): ServedDriver {
   let loaded: Promise<ServedDriver> | undefined;
   const load = () => {
-    loaded ??= import('./postgres.ts').then(({ createPostgresDriver }) => createPostgresDriver({ allow }));
+    loaded ??= import('./postgres.ts').then(({ createPostgresDriver }) => createPostgresDriver(options));
     return loaded;
   };
   return {
     connect: async (target) => (await load()).connect(target),
     test: async (target) => (await load()).test(target),
+    endSession: async (target, session) => (await load()).endSession(target, session),
   };
 }

@@ -5,17 +5,23 @@
  * connections of all kinds have in common.
  */
 
-import type { Secret, WarehouseConnectionValues } from '@headgate/contract';
+import type { Secret, SecretCoordinates, WarehouseConnectionValues } from '@headgate/contract';
 import type { SqlRules } from '@headgate/pipelines';
 import type { WarehouseBounds } from '../config.ts';
 import type { Confinement } from '../confinement/confinement.ts';
-import type { Warehouse } from '../engine/ports/ports.ts';
+import type { SecretSql, Warehouse } from '../engine/ports/ports.ts';
 import type { EnvironmentPlace, Folders } from '../host/folders.ts';
 import type { Log } from '../log.ts';
 
 export interface WarehouseConnection extends Warehouse {
   /** What `query` gives, as JSON: the agent passes it on unread, because reading many rows would hold up its loop. */
-  queryText(sql: string, maxRows: number, session?: number, limit?: AbortSignal): Promise<string>;
+  queryText(
+    sql: string,
+    maxRows: number,
+    session?: number,
+    limit?: AbortSignal,
+    secret?: SecretSql,
+  ): Promise<string>;
   /** Interrupts running statements, rolls back, and closes the connection. Never rejects. */
   close(): Promise<void>;
 }
@@ -67,6 +73,17 @@ export interface ServedTarget {
   tag: string;
   /** @throws Error that names the secret reference */
   readSecret(name: string, key?: string): Promise<Secret>;
+  /** Where the secrets are that were read, by `nameSecret`. */
+  places: ReadonlyMap<string, SecretCoordinates>;
+}
+
+export const nameSecret = (name: string, key?: string) => JSON.stringify([name, key]);
+
+/** How a server names one of its sessions. */
+export interface ServerSession {
+  tag: string;
+  processId: number;
+  startedAt: string;
 }
 
 export interface ServedDriver {
@@ -74,6 +91,13 @@ export interface ServedDriver {
   connect(target: ServedTarget): Promise<WarehouseConnection & ReadingConnection>;
   /** Connects and closes the connection. @throws the same */
   test(target: ServedTarget): Promise<{ serverVersion: string }>;
+  /** Ends a session of the same login, if it is still there. Returns whether it was. @throws the same */
+  endSession(target: ServedTarget, session: ServerSession): Promise<boolean>;
+}
+
+/** The PostgreSQL cluster of the control plane, once it is known. No connection of a tenant may reach it. */
+export interface RefusedCluster {
+  systemIdentifier?: string;
 }
 
 export interface Warehouses {

@@ -38,6 +38,13 @@ export const HelloResponse = Type.Object({
   heartbeatSeconds: Type.Integer({ minimum: 1 }),
   leaseSeconds: Type.Integer({ minimum: 1 }),
   claimWaitSeconds: Type.Integer({ minimum: 0, maximum: claimWaitLimitSeconds }),
+  databaseCluster: Type.Optional(
+    Type.String({
+      maxLength: 50,
+      description:
+        'The system identifier of the PostgreSQL cluster of the server, to which no warehouse connection may lead. Absent, of an older server: not known',
+    }),
+  ),
 });
 export type HelloResponse = Static<typeof HelloResponse>;
 

@@ -142,11 +142,18 @@ const sqlCases: readonly [rule: string, found: readonly string[], right: readonl
     'plain-secrets',
     [
       "create user u password = 'Tr0ub4dor'",
+      "create role u login password 'Tr0ub4dor'",
+      "alter user u with encrypted PASSWORD\n'Tr0ub4dor'",
+      "create user u identified by 'Tr0ub4dor'",
+      "create user mapping for u server s options (user 'u', password 'Tr0ub4dor')",
       "create stage s credentials = (aws_key_id = 'AKIAABCDEFGHIJKLMNOP')",
       "call api('Bearer abcdefghijkl0123456789')",
     ],
     [
       "create user u password = '<password>'",
+      "create user u password '<password>'",
+      `create user u password '\${secret("loader")}'`,
+      'create user u password null',
       "create user u password = 'your_password'",
       'select password from users',
       "select token = 'x' from t",

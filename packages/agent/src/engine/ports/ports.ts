@@ -29,6 +29,12 @@ import type { RunScript } from '../../scripts/script-job.ts';
 import type { AnsweredPage, AskedEndpoint } from './asked-endpoint.ts';
 import type { KeptBetweenRuns } from './kept-between-runs.ts';
 
+/** A statement with parameters, `$1` and so on, in place of its secrets. No values: they cannot be parameters. */
+export interface SecretSql {
+  sql: string;
+  values: string[];
+}
+
 /**
  * The database in which a run executes its SQL. A session has its own transaction, temporary tables and settings.
  * A run has few sessions; without a number, a statement is of session 0.
@@ -38,10 +44,16 @@ export interface Warehouse {
    * Runs one statement.
    *
    * @param limit interrupts the statement when it is aborted
+   * @param secret the same statement, if it has secrets
    * @returns `rowCount`: the rows changed or returned.
    * @throws Error with the message of the warehouse.
    */
-  execute(sql: string, session?: number, limit?: AbortSignal): Promise<{ rowCount: number }>;
+  execute(
+    sql: string,
+    session?: number,
+    limit?: AbortSignal,
+    secret?: SecretSql,
+  ): Promise<{ rowCount: number }>;
   /**
    * Runs one query. More than `maxRows` rows are an error. Values are strings, numbers, booleans or null. A
    * bigint is a number if it is a safe integer, else a string. A date is an ISO 8601 string.
@@ -51,6 +63,7 @@ export interface Warehouse {
     maxRows: number,
     session?: number,
     limit?: AbortSignal,
+    secret?: SecretSql,
   ): Promise<{ columns: string[]; rows: unknown[][] }>;
 }
 

@@ -8,7 +8,7 @@ import type { RanSql } from '../../lineage/ran-sql.ts';
 import type { ScriptEnd, ScriptJob, ScriptStream, SentRequest } from '../../scripts/script-job.ts';
 
 import type { AnsweredPage, AskedEndpoint } from './asked-endpoint.ts';
-import type { FileDescription, LogSource, RunOutcome, RunRequest } from './ports.ts';
+import type { FileDescription, LogSource, RunOutcome, RunRequest, SecretSql } from './ports.ts';
 
 /** Sessions of the warehouse for one run. */
 export const sessionLimit = 4;
@@ -65,9 +65,9 @@ export type ToRun =
 
 /** A call of the run that the agent answers with the id of its message. */
 export interface Questions {
-  execute: { asked: { sql: string; session?: number }; answer: { rowCount: number } };
+  execute: { asked: { sql: string; session?: number; secret?: SecretSql }; answer: { rowCount: number } };
   query: {
-    asked: { sql: string; maxRows: number; session?: number };
+    asked: { sql: string; maxRows: number; session?: number; secret?: SecretSql };
     /** The JSON of columns and rows. */
     answer: string;
   };

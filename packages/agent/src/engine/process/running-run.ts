@@ -16,7 +16,7 @@ import { getReason } from '../../log.ts';
 import type { ScriptEnd, ScriptEvents, ScriptJob } from '../../scripts/script-job.ts';
 import { longestTimer } from '../../time.ts';
 import type { KeptBetweenRuns } from '../ports/kept-between-runs.ts';
-import type { ArtifactFiles, RunOutcome, RunPorts, SharedVersion } from '../ports/ports.ts';
+import type { ArtifactFiles, RunOutcome, RunPorts, SecretSql, SharedVersion } from '../ports/ports.ts';
 import {
   type ArtifactIndex,
   type OfRun,
@@ -159,10 +159,10 @@ export function createRunningRun(
 
   const ports: RunPorts = {
     warehouse: {
-      execute: (sql, session, limit) =>
-        askWithin(limit, 'execute', { sql, ...(session === undefined ? {} : { session }) }),
-      async query(sql, maxRows, session, limit) {
-        const question = { sql, maxRows, ...(session === undefined ? {} : { session }) };
+      execute: (sql, session, limit, secret) =>
+        askWithin(limit, 'execute', { sql, ...nameSession(session), ...nameSecret(secret) }),
+      async query(sql, maxRows, session, limit, secret) {
+        const question = { sql, maxRows, ...nameSession(session), ...nameSecret(secret) };
         return JSON.parse(await askWithin(limit, 'query', question));
       },
     },
@@ -256,3 +256,6 @@ async function waitUnlessAborted(milliseconds: number, signals: (AbortSignal | u
 
 const createRefusal = ({ message, isPermanent }: { message: string; isPermanent?: true }): Error =>
   isPermanent ? new PermanentFault(message) : new Error(message);
+
+const nameSession = (session: number | undefined) => (session === undefined ? {} : { session });
+const nameSecret = (secret: SecretSql | undefined) => (secret === undefined ? {} : { secret });

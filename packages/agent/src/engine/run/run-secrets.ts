@@ -1,9 +1,10 @@
 /** The secrets of one run. Each is read once, when an expression needs it, and then masked in all output. */
 import type { Step } from '@headgate/contract';
 import { Secret } from '@headgate/contract/without-schemas';
-import type { SecretSource } from '@headgate/pipelines';
+import type { LexicalRules, SecretSource } from '@headgate/pipelines';
 import { Masking } from '../../secrets/masking.ts';
 import type { RunPorts, Warehouse } from '../ports/ports.ts';
+import { bindSecrets } from '../session/bound-secrets.ts';
 import { createBoundedLog } from './bounded-log.ts';
 
 /** Secrets that one run may read. */
@@ -18,7 +19,8 @@ export interface RunSecrets {
   mask(text: string): string;
 }
 
-export function createRunSecrets(ports: RunPorts): RunSecrets {
+/** @param rules of a warehouse that shows statements to others, so that secrets are bound */
+export function createRunSecrets(ports: RunPorts, rules?: LexicalRules): RunSecrets {
   const masking = new Masking();
   const values = new Map<string, Promise<string>>();
 
@@ -45,7 +47,7 @@ export function createRunSecrets(ports: RunPorts): RunSecrets {
     source: { read, conceal: (message) => masking.conceal(message) },
     ports: {
       ...ports,
-      warehouse: createConcealingWarehouse(ports.warehouse, masking),
+      warehouse: createConcealingWarehouse(ports.warehouse, masking, rules),
       // What it ran has no secrets any more.
       report: (step, ran) => ports.report(maskStep(step, masking), ran),
       log: createBoundedLog(ports.log, mask),
@@ -55,7 +57,13 @@ export function createRunSecrets(ports: RunPorts): RunSecrets {
 }
 
 /** Databases quote statements, or parts of them, in error messages. */
-function createConcealingWarehouse(warehouse: Warehouse, masking: Masking): Warehouse {
+function createConcealingWarehouse(
+  warehouse: Warehouse,
+  masking: Masking,
+  rules: LexicalRules | undefined,
+): Warehouse {
+  const bind = (sql: string) =>
+    rules === undefined ? undefined : bindSecrets(sql, rules, (text) => masking.mask(text));
   const conceal = (sql: string) => (error: unknown) => {
     // The SQL may have a value in parts, because it was rewritten.
     if (error instanceof Error && masking.conceal(sql) !== sql)
@@ -63,9 +71,9 @@ function createConcealingWarehouse(warehouse: Warehouse, masking: Masking): Ware
     throw error;
   };
   return {
-    execute: (sql, session, limit) => warehouse.execute(sql, session, limit).catch(conceal(sql)),
+    execute: (sql, session, limit) => warehouse.execute(sql, session, limit, bind(sql)).catch(conceal(sql)),
     query: (sql, maxRows, session, limit) =>
-      warehouse.query(sql, maxRows, session, limit).catch(conceal(sql)),
+      warehouse.query(sql, maxRows, session, limit, bind(sql)).catch(conceal(sql)),
   };
 }
 

@@ -70,7 +70,8 @@ export const runBounds: RunBounds = {
  *   a port other than the warehouse rejects.
  */
 export async function runPipeline(request: RunRequest, ports: RunPorts): Promise<RunOutcome> {
-  const secrets = createRunSecrets(ports);
+  const isServed = request.warehouse === 'POSTGRES';
+  const secrets = createRunSecrets(ports, isServed ? createDialect(request).user.lexical : undefined);
   const outcome = await runRoot(request, secrets);
   if (outcome.message === undefined) return outcome;
   return { ...outcome, message: cutMessage(secrets.mask(outcome.message)) };

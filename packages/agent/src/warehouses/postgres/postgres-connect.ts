@@ -5,10 +5,14 @@
 import { isIPv6 } from 'node:net';
 import type { Egress } from '@headgate/contract/egress';
 import type { Client } from 'pg';
+import type { RefusedCluster } from '../warehouse.ts';
 import type { PostgresAccess } from './postgres-access.ts';
-import { describeConnectError } from './postgres-errors.ts';
+import { describeConnectError, getServerCode } from './postgres-errors.ts';
+import { PostgresSocket } from './postgres-socket.ts';
 
+/** To sign in and to prepare the session. */
 const connectMilliseconds = 15_000;
+const lateWords = `no answer within ${connectMilliseconds / 1_000} s`;
 
 /** Tables of the control plane, which no tenant's connection may reach. */
 const ownTables = ['agent_request', 'environment_default_connection', 'work_turn'];
@@ -18,15 +22,18 @@ export const loadClient = async () => (await import('pg')).default;
 
 export interface OpenSession {
   client: Client;
+  /** That of the client. */
+  socket: PostgresSocket;
   serverVersion: string;
-  /** Names the session at the server. */
+  /** Names the session at the server, with its start: another one may have the number later. */
   processId: number;
+  startedAt: string;
 }
 
 /** @throws Error that says what to do */
 export async function openSession(
   access: PostgresAccess,
-  egress: Egress,
+  { egress, refused }: { egress: Egress; refused: RefusedCluster },
   applicationName: string,
 ): Promise<OpenSession> {
   const { host, port, name } = access;
@@ -34,36 +41,56 @@ export async function openSession(
   const addresses = await egress.check(new URL(`https://${at}`));
   let failure: unknown;
   for (const { address } of addresses) {
-    const client = await createClient(access, address, applicationName);
+    const socket = new PostgresSocket(access.tls);
+    const client = await createClient(access, address, applicationName, socket);
     // Without a listener, a connection that breaks would end the agent.
     client.on('error', () => undefined);
+    const late = setTimeout(() => socket.destroy(new Error(lateWords)), connectMilliseconds);
     try {
       await client.connect();
-      return { client, ...(await prepareSession(client, access)) };
+      return { client, socket, ...(await prepareSession(client, access, refused)) };
     } catch (error) {
-      await client.end().catch(() => undefined);
+      socket.destroy();
       if (error instanceof OwnDatabase) throw error;
-      failure ??= error;
+      failure ??= socket.refusal ?? error;
+    } finally {
+      clearTimeout(late);
     }
   }
   throw describeConnectError(failure, name, at);
 }
 
-async function createClient(access: PostgresAccess, address: string, applicationName: string) {
+async function createClient(
+  { port, username, password, database }: PostgresAccess,
+  address: string,
+  applicationName: string,
+  socket: PostgresSocket,
+) {
   const { Client: PostgresClient } = await loadClient();
-  const { port, username, password, database, tls } = access;
   return new PostgresClient({
     host: address,
     port,
     user: username,
     password: password.reveal(),
     database,
-    ssl: tls,
+    // The socket does it.
+    ssl: false,
+    stream: () => socket,
     application_name: applicationName,
-    connectionTimeoutMillis: connectMilliseconds,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   });
+}
+
+/** Undefined if the server does not say it. */
+async function readCluster(client: Client): Promise<string | undefined> {
+  const sql = 'select system_identifier::text as cluster from pg_catalog.pg_control_system()';
+  try {
+    return (await client.query<{ cluster: string }>(sql)).rows[0]?.cluster;
+  } catch (failure) {
+    if (getServerCode(failure) === undefined) throw failure;
+    return undefined;
+  }
 }
 
 class OwnDatabase extends Error {}
@@ -72,9 +99,11 @@ class OwnDatabase extends Error {}
 async function prepareSession(
   client: Client,
   { name, schema }: PostgresAccess,
-): Promise<Omit<OpenSession, 'client'>> {
-  const { rows } = await client.query<{ version: string; pid: number; own: number }>(
+  { systemIdentifier }: RefusedCluster,
+): Promise<Omit<OpenSession, 'client' | 'socket'>> {
+  const { rows } = await client.query<{ version: string; pid: number; started_at: string; own: number }>(
     `select current_setting('server_version') as version, pg_backend_pid() as pid,
+      (select backend_start::text from pg_catalog.pg_stat_activity where pid = pg_backend_pid()) as started_at,
       (select count(distinct relname)::integer from pg_catalog.pg_class where relkind = 'r' and relname = any ($1::text[])) as own,
       set_config('TimeZone', 'UTC', false), set_config('DateStyle', 'ISO, YMD', false),
       set_config('IntervalStyle', 'postgres', false), set_config('bytea_output', 'hex', false),
@@ -88,7 +117,15 @@ async function prepareSession(
     throw new OwnDatabase(
       `the database of the connection "${name}" is that of a Headgate server, which no run may use: name another database`,
     );
+  if (systemIdentifier !== undefined && (await readCluster(client)) === systemIdentifier)
+    throw new OwnDatabase(
+      `the server of the connection "${name}" is that of a Headgate server, whose databases no run may use: use a PostgreSQL server of its own`,
+    );
   // The server ends a statement whose agent is gone; older ones and some platforms cannot.
   await client.query("set client_connection_check_interval = '5s'").catch(() => undefined);
-  return { serverVersion: found?.version ?? '', processId: found?.pid ?? 0 };
+  return {
+    serverVersion: found?.version ?? '',
+    processId: found?.pid ?? 0,
+    startedAt: found?.started_at ?? '',
+  };
 }

@@ -8,11 +8,40 @@ interface ServerError extends Error {
   detail?: string;
   hint?: string;
   position?: string;
+  /** What the position is in, if it is not the statement itself. */
+  sent?: string;
+}
+
+/** SQLSTATE; undefined if the server did not answer. */
+export function getServerCode(failure: unknown): string | undefined {
+  const code = failure instanceof Error ? (failure as ServerError).code : undefined;
+  return code !== undefined && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
 
 /** A statement may have had an effect, so it must not be repeated. */
 export class OutcomeUnknown extends Error {
   override name = 'PermanentFault';
+}
+
+/** What the server sent is not passed to the client; its session is closed. `size`: it is too much. */
+export class RefusedMessage extends Error {
+  readonly reason: 'size' | 'form';
+
+  constructor(what: string, reason: 'size' | 'form') {
+    super(what);
+    this.reason = reason;
+  }
+}
+
+/** A statement was stopped because of what the server sent. */
+export function refuseMessage({ message, reason }: RefusedMessage, name: string, isQuery: boolean): Error {
+  const sent = `the server of the connection "${name}" sent ${message}`;
+  const remedy =
+    reason === 'form'
+      ? 'which PostgreSQL does not send: check the server'
+      : 'which is more than the agent reads: select less, or keep the rows in the warehouse, as in CREATE TABLE … AS SELECT';
+  if (isQuery) return new Error(`${sent}, ${remedy}`);
+  return new OutcomeUnknown(`${sent}, ${remedy}. It is not known whether the statement took effect`);
 }
 
 export const lostDuring = (name: string, isQuery: boolean) =>
@@ -25,14 +54,14 @@ export const lostDuring = (name: string, isQuery: boolean) =>
 /** The message of a failed statement, with the line that it is about. */
 export function describeStatementError(failure: unknown, sql: string): Error {
   if (!(failure instanceof Error)) return new Error(String(failure));
-  const { message, code, detail, hint, position } = failure as ServerError;
+  const { message, code, detail, hint, position, sent = sql } = failure as ServerError;
   if (code === undefined) return failure;
   const raised = code === '22P02' ? readRaised(message) : undefined;
   if (raised !== undefined) return new Error(raised);
   const parts = [`${message} (${code})`];
   if (detail !== undefined) parts.push(detail);
   if (hint !== undefined) parts.push(`Hint: ${hint}`);
-  const place = position === undefined ? '' : renderPlace(sql, Number(position));
+  const place = position === undefined ? '' : renderPlace(sent, Number(position));
   return new Error(`${parts.join('\n')}${place}`);
 }
 
@@ -62,6 +91,10 @@ export function describeConnectError(failure: unknown, name: string, at: string)
   const code = failure instanceof Error ? (failure as ServerError).code : undefined;
   const words = getReason(failure);
   const connection = `the connection "${name}"`;
+  if (failure instanceof RefusedMessage)
+    return new Error(
+      `the server ${at} of ${connection} sent ${words} while the agent signed in: check that host and port are those of PostgreSQL`,
+    );
   if (code === '28P01' || code === '28000')
     return new Error(
       `the server ${at} refused to sign in (${words}): correct "username" or the secret "password" of ${connection}, or what the server allows`,

@@ -1,8 +1,11 @@
 /** Statements of one session with PostgreSQL. */
 import type { Client, QueryResult } from 'pg';
+import type { SecretSql } from '../../engine/ports/ports.ts';
 import { readFirstWord } from '../statements/sql-words.ts';
-import { loadClient } from './postgres-connect.ts';
-import { describeStatementError, lostDuring } from './postgres-errors.ts';
+import { loadClient, type OpenSession } from './postgres-connect.ts';
+import { describeStatementError, getServerCode, lostDuring, refuseMessage } from './postgres-errors.ts';
+import { type SentResult, sendSecret } from './postgres-secrets.ts';
+import type { PostgresSocket } from './postgres-socket.ts';
 import { valueTypes } from './postgres-values.ts';
 
 type Row = (string | number | boolean | null)[];
@@ -12,6 +15,7 @@ export interface RunningStatement {
   /** Only reads, so that it may run again. */
   isQuery: boolean;
   limit: AbortSignal | undefined;
+  secret: SecretSql | undefined;
   /** Returns whether further rows are wanted. */
   onRow(row: Row): boolean;
 }
@@ -21,14 +25,22 @@ const cancelMilliseconds = 10_000;
 
 export class PostgresSession {
   readonly #client: Client;
+  readonly #socket: PostgresSocket;
   readonly #name: string;
   readonly #cancel: () => Promise<void>;
   #isLost = false;
   #running: Promise<unknown> | undefined;
+  #stopping: Promise<void> | undefined;
+  #onClose: () => Promise<void> = async () => undefined;
 
-  /** @param cancel asks the server to cancel what this session runs */
-  constructor(client: Client, name: string, cancel: () => Promise<void>) {
+  /** @param cancel asks the server to cancel what this session runs. It ends within a time of its own. */
+  constructor(
+    { client, socket }: Pick<OpenSession, 'client' | 'socket'>,
+    name: string,
+    cancel: () => Promise<void>,
+  ) {
     this.#client = client;
+    this.#socket = socket;
     this.#name = name;
     this.#cancel = cancel;
     client.on('error', () => {
@@ -48,22 +60,26 @@ export class PostgresSession {
   }
 
   /** @throws Error with the message of the server, or the reason of `limit` */
-  async run(statement: RunningStatement): Promise<{ columns: string[]; rowCount: number }> {
+  async run(statement: RunningStatement): Promise<SentResult> {
     const { sql, limit, isQuery } = statement;
     limit?.throwIfAborted();
     this.#refuseEndOfNothing(sql);
-    const stop = () => void this.#stop();
+    const stop = () => this.#stop();
     limit?.addEventListener('abort', stop);
     const running = this.#send(statement);
     this.#running = running.catch(() => undefined);
     try {
       return await running;
     } catch (failure) {
-      if (this.#isLost && !hasServerCode(failure)) throw lostDuring(this.#name, isQuery);
+      const { refusal } = this.#socket;
+      if (refusal !== undefined) throw refuseMessage(refusal, this.#name, isQuery);
+      if (this.#isLost && getServerCode(failure) === undefined) throw lostDuring(this.#name, isQuery);
       throw describeStatementError(failure, sql);
     } finally {
       limit?.removeEventListener('abort', stop);
       this.#running = undefined;
+      // A late request to cancel would hit the next statement.
+      await this.#stopping;
     }
   }
 
@@ -75,10 +91,27 @@ export class PostgresSession {
       throw new Error(`${word.toUpperCase()}: no transaction is active`);
   }
 
-  async #send({ sql, onRow }: RunningStatement): Promise<{ columns: string[]; rowCount: number }> {
+  #send(statement: RunningStatement): Promise<SentResult> {
+    return statement.secret === undefined
+      ? this.#sendText(statement)
+      : sendSecret(
+          { ...statement, secret: statement.secret },
+          {
+            isInTransaction: this.isInTransaction,
+            send: (sql, values, onRow = () => true) => this.#sendText({ sql, onRow }, values),
+          },
+        );
+  }
+
+  async #sendText(
+    { sql, onRow }: Pick<RunningStatement, 'sql' | 'onRow'>,
+    values: readonly string[] = [],
+  ): Promise<SentResult> {
     const { Query } = await loadClient();
+    this.#socket.startStatement();
     const config = {
       text: sql,
+      values: [...values],
       rowMode: 'array' as const,
       queryMode: 'extended' as const,
       types: valueTypes,
@@ -93,7 +126,7 @@ export class PostgresSession {
       rows += 1;
       if (onRow(row as Row)) return;
       isFull = true;
-      void this.#stop();
+      this.#stop();
     });
     return new Promise((resolve, reject) => {
       query.on('end', (result: QueryResult) =>
@@ -104,14 +137,21 @@ export class PostgresSession {
       );
       query.on('error', (failure: Error) => {
         // Its rows were enough.
-        if (isFull && hasServerCode(failure, '57014')) resolve({ columns: columns ?? [], rowCount: rows });
-        else reject(failure);
+        const isStopped = getServerCode(failure) === '57014' || this.#socket.refusal !== undefined;
+        if (isFull && isStopped) resolve({ columns: columns ?? [], rowCount: rows });
+        else reject(Object.assign(failure, { sent: sql }));
       });
     });
   }
 
-  /** Cancels the running statement. If it does not end, the connection is closed, which rolls back. */
-  async #stop(): Promise<void> {
+  /** Cancels the running statement, once. If it does not end, the connection is closed, which rolls back. */
+  #stop(): void {
+    this.#stopping ??= this.#cancelRunning().finally(() => {
+      this.#stopping = undefined;
+    });
+  }
+
+  async #cancelRunning(): Promise<void> {
     const running = this.#running;
     // The client closes the socket of a session that runs something.
     const late = setTimeout(() => void this.#end(), cancelMilliseconds);
@@ -120,10 +160,16 @@ export class PostgresSession {
     clearTimeout(late);
   }
 
+  onClose(work: () => Promise<void>): void {
+    this.#onClose = work;
+  }
+
   /** Never rejects. */
   async close(): Promise<void> {
-    if (this.#running !== undefined) await this.#stop();
+    if (this.#running !== undefined) this.#stop();
+    await this.#stopping;
     await this.#end();
+    await this.#onClose().catch(() => undefined);
   }
 
   async #end(): Promise<void> {
@@ -131,11 +177,6 @@ export class PostgresSession {
     await this.#client.end().catch(() => undefined);
   }
 }
-
-const hasServerCode = (failure: unknown, code?: string): boolean => {
-  const found = failure instanceof Error ? (failure as Error & { code?: string }).code : undefined;
-  return found !== undefined && /^[0-9A-Z]{5}$/.test(found) && (code === undefined || code === found);
-};
 
 /** A name that an earlier column has gets a number. */
 function listColumns(fields: readonly { name: string }[]): string[] {

@@ -7,8 +7,12 @@ const readInteger = (text: string): Value => {
   return Number.isSafeInteger(number) ? number : text;
 };
 
+/** More characters than a double has digits, with sign, point and zeros. */
+const decimalLength = 40;
+
 /** A number if a double represents it exactly, else its digits. */
 function readDecimal(text: string): Value {
+  if (text.length > decimalLength) return text;
   let end = text.length;
   if (text.includes('.')) while (text[end - 1] === '0') end -= 1;
   return /^-?[\d.]+$/.test(text) && text.slice(0, end).replace(/\D/g, '').length <= 15 ? Number(text) : text;
@@ -21,10 +25,16 @@ const readFloat = (text: string): Value => {
 
 const readTimestamp = (text: string): Value => text.replace(' ', 'T');
 
-/** The session is in UTC. */
+const moment = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?([+-]\d\d)(?::(\d\d))?$/;
+
+/** In UTC, to the microsecond. Others, such as infinity and years before Christ, as they are written. */
 function readMoment(text: string): Value {
-  const date = new Date(text.replace(' ', 'T').replace(/\+00$/, 'Z'));
-  return Number.isNaN(date.getTime()) ? text : date.toISOString();
+  const found = moment.exec(text);
+  if (found === null) return text;
+  const [, day, time, fraction = '', hours = '', minutes = '00'] = found;
+  const date = new Date(`${day}T${time}${hours}:${minutes}`);
+  if (Number.isNaN(date.getTime())) return text;
+  return `${date.toISOString().slice(0, -'000Z'.length)}${fraction.padEnd(3, '0')}Z`;
 }
 
 /** By the number of the type in `pg_type`. */

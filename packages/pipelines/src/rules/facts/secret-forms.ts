@@ -30,6 +30,8 @@ const forms: readonly RegExp[] = [
   ),
   // An expression such as ${secret("name")} names a secret and is none.
   new RegExp(String.raw`((?:${names})["']?\s*[:=]\s*)(?!["']?\$\{)${value}`, 'gi'),
+  // SQL: PASSWORD '…' and IDENTIFIED BY '…'.
+  new RegExp(String.raw`((?:${names}|\bidentified\s+by)\s+)'(?!\$\{)(?:[^'\n]|''){3,}'`, 'gi'),
 ];
 
 /** YAML: the lines of a block are below its name and further right. */

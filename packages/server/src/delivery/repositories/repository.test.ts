@@ -81,7 +81,7 @@ test('addresses that cannot be used are refused', async () => {
     ['-oProxyCommand=x', 400, /is not an address; use an https address/],
     ['https://gitlab.com/a/b.git?x=y', 400, /query/],
     ['https://gitlab.com/', 400, /of a host/],
-    ['https://inside.example/a.git', 422, /10\.1\.2\.3 is in a private range/],
+    ['https://inside.example/a.git', 422, /inside\.example leads to an address in a private range/],
     ['https://169.254.169.254/latest', 422, /metadata service of a cloud/],
     ['https://[::ffff:10.0.0.1]/a.git', 422, /private/],
     ['http://gitlab.com/a/b.git', 422, /Plain http/],

@@ -18,6 +18,7 @@ import { problem } from '../../kernel/http/problems.ts';
 import type { WorkOwners, WorkTimes } from '../../kernel/work/work.ts';
 import { answersLater, createAgentEndpoints, forgetHeaders } from './agent-endpoint.ts';
 import { createClaims } from './claims.ts';
+import { createClusterLookup } from './database-cluster.ts';
 import { findDeletedEnvironments } from './deleted-environments.store.ts';
 import { applyReports, renewLeases } from './holding.ts';
 import { readInstanceCommand } from './instance.store.ts';
@@ -41,12 +42,14 @@ export function agentLinkRoutes({ app }: Endpoints, services: AgentLinkServices)
   const serve = createAgentEndpoints(app, services, known);
   const presence = createPresence(services, known);
   const claims = createClaims(services, presence, known);
+  const findCluster = createClusterLookup(services.database);
 
   serve(agentHello, async ({ agent, body, request }) => {
     if (!body.protocolVersions.includes(agentProtocolVersion)) {
       throw problem('protocol-version-unsupported', { supported: agentProtocolVersion });
     }
     await presence.hello(agent, body, request.id);
+    const databaseCluster = await findCluster();
     return {
       protocolVersion: agentProtocolVersion,
       agentId: agent.agentId,
@@ -55,6 +58,7 @@ export function agentLinkRoutes({ app }: Endpoints, services: AgentLinkServices)
       heartbeatSeconds: services.times.heartbeatSeconds,
       leaseSeconds: services.times.leaseSeconds,
       claimWaitSeconds: services.claimWaitSeconds,
+      ...(databaseCluster === undefined ? {} : { databaseCluster }),
     };
   });
 

@@ -18,6 +18,7 @@ test('hello returns the agent and its intervals', async () => {
   const { body } = await instance.hello();
   assert.deepEqual([body.agentId, body.name, body.protocolVersion], [agent.agentId, agent.name, 1]);
   assert.deepEqual([body.leaseSeconds, body.heartbeatSeconds], [leaseSeconds, heartbeatSeconds]);
+  assert.match(String(body.databaseCluster), /^\d+$/);
 });
 
 test('an agent of another protocol version gets an error with the supported one', async () => {

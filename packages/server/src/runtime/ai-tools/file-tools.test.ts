@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { startTestServer } from '../../../testing/server.ts';
 import { createToolScene } from '../../../testing/tool-scene.ts';
+import { statement } from '../../kernel/database/trips/statement.ts';
 import type { ToolResult } from './tool/tool.ts';
 
 const server = await startTestServer();
@@ -151,4 +152,50 @@ pipeline:
     planned,
     /Few cannot be planned: the values of the variables have more than 1000000 characters/,
   );
+});
+
+test('the SQL of a transformation is that of the warehouse of the project', async () => {
+  const path = 'jobs/copy.tran.yaml';
+  const content = `type: "transformation"
+version: "1.0"
+pipeline:
+  components:
+    In:
+      type: "table-input"
+      parameters: {targetTable: "city", columnNames: ["name", "population"], schema: "[Environment Default]"}
+    Out:
+      type: "create-view"
+      sources: ["In"]
+      parameters: {viewName: "cities", schema: "[Environment Default]"}
+`;
+  const { account, project, call } = await createToolScene(server, { files: { [path]: content } });
+  const setWarehouse = (name: string) =>
+    server.deps.database.alone((read) =>
+      read(
+        statement(
+          { parameters: { warehouse: 'text', project_id: 'uuid' } },
+          'update project set warehouse = $warehouse where project_id = $project_id',
+        ),
+        {
+          warehouse: name,
+          project_id: project.projectId,
+        },
+      ),
+    );
+  assert.match(done(await call('plan_sql', { path })), /FROM "main"/);
+  await setWarehouse('POSTGRES');
+  assert.match(done(await call('plan_sql', { path })), /FROM "public"\."city"/);
+  await account.admin.post(`${project.path}/data-platform-connections`, {
+    name: 'shop',
+    platformConnectionType: 'DWH',
+    authProvider: 'POSTGRES',
+    authType: 'PASSWORD',
+    connectionProperties: { schema: { value: 'shop' } },
+  });
+  await account.admin.patch(`${project.path}/environments/dev`, {
+    defaultConnections: { DWH: { POSTGRES: 'shop' } },
+  });
+  assert.match(done(await call('plan_sql', { path })), /FROM "shop"\."city"/);
+  await setWarehouse('SNOWFLAKE');
+  assert.match((await call('plan_sql', { path })).text, /SNOWFLAKE, are refused, so that it has no SQL/);
 });

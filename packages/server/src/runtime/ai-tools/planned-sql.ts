@@ -1,8 +1,9 @@
 /** The SQL of a transformation, without a run. A thread plans it, because a file can make that take seconds. */
-import { queryWarehouse } from '@headgate/contract';
+import { type ProjectWarehouse, queryWarehouse } from '@headgate/contract';
 import { problem } from '../../kernel/http/problems.ts';
 import { createWorkThread, TooCostly, type WorkThread } from '../../kernel/threads/work-thread.ts';
 import { quote, requireEnvironment, type ToolServices } from './declared-tool.ts';
+import { readPlannedWarehouse } from './planned-warehouse.store.ts';
 import type { PlanOrder, SqlPlan } from './planning.ts';
 import { toCaller } from './tool/actors.ts';
 import type { ToolContext } from './tool/tool.ts';
@@ -32,9 +33,10 @@ export async function planSql(
   { path, text }: { path: string; text: string },
 ): Promise<string> {
   if (text.length > longestFile) throw new ToolFault(`${quote(path)} is too long to plan`);
+  const warehouse = describePlanned(await readPlannedWarehouse(services.database, context));
   const answers = new Map<string, Awaited<ReturnType<typeof askWarehouse>> | { failure: string }>();
   for (let round = 0; round < mostRounds; round += 1) {
-    const order = { path, text, answers };
+    const order = { path, text, warehouse, answers };
     const plan = await planner.run(context.task.accountId, order, { milliseconds }).catch((failure) => {
       if (failure instanceof TooCostly) throw new ToolFault(`planning ${quote(path)} ${failure.message}`);
       throw failure;
@@ -52,6 +54,18 @@ export async function planSql(
     }
   }
   throw new ToolFault(`the plan of ${quote(path)} needs more than ${mostRounds - 1} rounds of queries`);
+}
+
+/** @throws ToolFault if no run writes SQL for it */
+function describePlanned(warehouse: ProjectWarehouse | undefined): PlanOrder['warehouse'] {
+  if (warehouse === undefined || warehouse.kind === 'duckdb') return { kind: 'duckdb' };
+  if (warehouse.kind !== 'postgres')
+    throw new ToolFault(
+      `runs in the project's warehouse, ${warehouse.kind.toUpperCase()}, are refused, so that it has no SQL`,
+    );
+  const schema = warehouse.connection?.properties.schema;
+  const value = schema !== undefined && 'value' in schema ? String(schema.value).trim() : '';
+  return { kind: 'postgres', schema: value === '' ? 'public' : value };
 }
 
 async function askWarehouse({ platform }: ToolServices, context: ToolContext, sql: string) {

@@ -1,5 +1,6 @@
 /** Plans the SQL of a transformation, in a thread: expressions are not evaluated, only names are replaced. */
 import {
+  createPostgres,
   duckdb,
   ParameterError,
   type Plain,
@@ -15,6 +16,8 @@ type Rows = Awaited<ReturnType<Catalog['query']>>;
 export interface PlanOrder {
   path: string;
   text: string;
+  /** `schema`: that of names without one. */
+  warehouse: { kind: 'duckdb' } | { kind: 'postgres'; schema: string };
   /** What the warehouse answered, by query. */
   answers: ReadonlyMap<string, Rows | { failure: string }>;
 }
@@ -25,16 +28,21 @@ export type SqlPlan = { text: string } | { fault: string } | { queries: readonly
 /** Of all values together: a long default value may be named thousands of times. */
 const mostCharacters = 1_000_000;
 
-export async function planOnce({ path, text, answers }: PlanOrder): Promise<SqlPlan> {
+export async function planOnce({ path, text, warehouse, answers }: PlanOrder): Promise<SqlPlan> {
   const shown = JSON.stringify(path);
   const { pipeline, error } = parsePipeline(path, text);
   if (pipeline === undefined) return { fault: `${shown} cannot be read: ${error.message}` };
   if (pipeline.type !== 'transformation')
     return { fault: `${shown} is an orchestration; only a transformation has SQL of its own` };
+  const dialect = warehouse.kind === 'postgres' ? createPostgres(warehouse) : duckdb;
   const values: Values = { defaults: readDefaults(pipeline), charactersLeft: mostCharacters };
   const queries = new Set<string>();
   const catalog: Catalog = {
     async query(sql) {
+      if (warehouse.kind === 'postgres')
+        throw new Error(
+          'it needs the columns of a table, which are known in a run: name them, as in "columnNames"',
+        );
       const answer = answers.get(sql);
       if (answer === undefined) queries.add(sql);
       // Only this component fails, so one plan finds the queries of all components that need no other answer.
@@ -43,7 +51,7 @@ export async function planOnce({ path, text, answers }: PlanOrder): Promise<SqlP
     },
   };
   const resolve = async ({ parameters }: { parameters: PlainMap }) => replaceInMap(parameters, values);
-  const { outputs, failures } = await planTransformation(pipeline, duckdb, resolve, catalog);
+  const { outputs, failures } = await planTransformation(pipeline, dialect, resolve, catalog);
   if (queries.size > 0) return { queries: [...queries] };
   const planned = outputs.map(
     ({ component, statements }) => `-- ${component}\n${statements.map((each) => `${each};`).join('\n')}`,
