@@ -864,6 +864,7 @@ create table environment (
   generation integer not null default 1,
   environment_id uuid not null default gen_random_uuid(),
   quality_gate text not null default 'NONE'::text,
+  quality_gate_rules jsonb,
   constraint environment_key PRIMARY KEY (account_id, project_id, name),
   constraint environment_default_agent FOREIGN KEY (account_id, default_agent_id) REFERENCES agent(account_id, agent_id) ON DELETE SET NULL (default_agent_id),
   constraint environment_of_project FOREIGN KEY (account_id, project_id) REFERENCES project(account_id, project_id) ON DELETE CASCADE,

@@ -210,7 +210,8 @@ export {
   type RulesFault,
   type RulesFile,
   readRuleSettings,
-  rulesFileLimit,
+  renderRulesFile,
+  rulesFileBytesLimit,
   rulesFilePaths,
 } from './rules/rule-settings.ts';
 export { convertOperands, findErrorPosition } from './sql/convert-operands.ts';

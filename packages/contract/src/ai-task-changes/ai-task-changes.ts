@@ -85,7 +85,7 @@ export const mergeAiTask = operation({
   path: '/v1/ai/agents/tasks/{taskId}/merge',
   summary: 'Merge the changes of an AI task',
   description:
-    'Puts all changes, also those that are not committed, on the source branch; in a project without a repository it publishes them as a version. ' +
+    'Puts all changes, also those that are not committed, on the source branch; in a project without a repository it publishes them as a version, for which the `qualityGate` of the environment counts. ' +
     'The response is 409 if somebody else has changed one of the files in between. The task must not be running.\n\n' +
     'The request must name the changes that the caller has seen, by their `digest`: it is 428 without one, and 412 if the task has changed something since.',
   permission: 'project:configure',
@@ -133,6 +133,8 @@ export const mergeAiTask = operation({
     'version-exists',
     'environment-not-found',
     'invalid-asset-name',
+    'quality-gate-refused',
+    'review-too-large',
   ],
   events: ['ai-task-merged', 'artifact-created'],
 });

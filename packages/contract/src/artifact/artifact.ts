@@ -126,6 +126,29 @@ const PromotionDryRun = named(
       description:
         'The pipelines whose latest successful run in the source environment was of this version. What the others write is not known: with 0, nothing was compared',
     }),
+    notCompared: Type.Object(
+      {
+        neverRun: Type.Integer({
+          minimum: 0,
+          description: 'Pipelines of the version without a successful run in the source environment',
+        }),
+        otherVersion: Type.Integer({
+          minimum: 0,
+          description:
+            'Pipelines of the version whose latest successful run in the source environment was of another version',
+        }),
+        unknownColumns: Type.Integer({
+          minimum: 0,
+          description: 'Datasets that the version writes, of which its runs did not tell the columns',
+        }),
+        unknownReaders: Type.Integer({
+          minimum: 0,
+          description:
+            'Pipelines that read a compared dataset, of which it is not known which columns they read',
+        }),
+      },
+      { description: 'What the comparison leaves out, by the reason' },
+    ),
     lostColumns: Type.Array(
       Type.Object({
         dataset: Type.String({ minLength: 1, maxLength: 1_000 }),
@@ -141,7 +164,9 @@ const PromotionDryRun = named(
           'Columns that pipelines in the target environment read, and that the version does not write',
       },
     ),
-    truncated: Type.Boolean({ description: 'There are more lost columns' }),
+    truncated: Type.Boolean({
+      description: 'There are more lost columns, or more uses of columns than are compared',
+    }),
   }),
 );
 export type PromotionDryRun = Static<typeof PromotionDryRun>;

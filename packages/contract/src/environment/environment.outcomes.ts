@@ -27,6 +27,12 @@ export const environmentOutcomes = {
       ({ name }) =>
         `The name ${quoted(name)} begins or ends with a space, which nobody sees: send ${quoted(name.trim())}.`,
     ),
+    'quality-rules-refused': kind<{ faults: number }>(
+      422,
+      'The `qualityGateRules` have faults, which `violations` lists.',
+      ({ faults }) =>
+        `The rules of the quality gate have ${faults} ${faults === 1 ? 'fault' : 'faults'}; see \`violations\`. Nothing was changed.`,
+    ),
     'unknown-environment': kind<{ name: string }>(
       422,
       'The body names an environment that the project does not have.',

@@ -16,7 +16,7 @@ import {
   Uuid,
 } from '../primitives.ts';
 import { projectPath } from '../project/project.ts';
-import { qualityGates } from '../review/review.ts';
+import { QualityRule, qualityGates, qualityRulesLimit } from '../review/review.ts';
 import {
   DefaultConnections,
   EnvironmentConnectionOverride,
@@ -30,6 +30,12 @@ const QualityGate = oneOf(qualityGates, {
     'What a new or promoted version needs. NONE (the default, which is not shown): nothing. WARN: errors of its quality review are reported. REQUIRED: its quality review must be PASSED',
 });
 
+const QualityGateRules = Type.Array(QualityRule, {
+  maxItems: qualityRulesLimit,
+  description:
+    'The rules of the quality gate, with the members of a rules file. The rules files of versions do not count for the gate then. An empty list (the default, which is not shown): they do',
+});
+
 export const environmentPath = { ...projectPath, environmentName: EnvironmentName };
 
 export const Environment = named(
@@ -41,6 +47,7 @@ export const Environment = named(
     defaultAgentId: Type.Optional(Uuid),
     defaultAgentName: Type.Optional(Name),
     qualityGate: Type.Optional(QualityGate),
+    qualityGateRules: Type.Optional(QualityGateRules),
   }),
 );
 export type Environment = Static<typeof Environment>;
@@ -97,6 +104,7 @@ export const createEnvironment = operation({
     defaultAgentId: Type.Optional(OpaqueId),
     defaultUserAccessLevel: Type.Optional(oneOf(defaultUserAccessLevels)),
     qualityGate: Type.Optional(QualityGate),
+    qualityGateRules: Type.Optional(QualityGateRules),
     ...environmentConnections,
   }),
   success: { status: 201, body: Environment, headers: ['Location', 'ETag'] },
@@ -104,6 +112,7 @@ export const createEnvironment = operation({
     'environment-name-taken',
     'environment-name-spaces',
     'unknown-agent',
+    'quality-rules-refused',
     ...connectionProblems,
     ...vaultNameProblems,
   ],
@@ -141,12 +150,14 @@ export const updateEnvironment = operation({
     defaultAgentId: Type.Optional(IdOrNone),
     defaultUserAccessLevel: Type.Optional(oneOf(defaultUserAccessLevels)),
     qualityGate: Type.Optional(QualityGate),
+    qualityGateRules: Type.Optional(QualityGateRules),
     ...environmentConnections,
   }),
   success: { status: 200, body: Environment, headers: ['ETag'] },
   problems: [
     'environment-not-found',
     'unknown-agent',
+    'quality-rules-refused',
     ...connectionProblems,
     ...vaultNameProblems,
     'etag-mismatch',

@@ -16,6 +16,37 @@ export const reviewedFilesLimit = 1_000;
 export const qualityGates = ['NONE', 'WARN', 'REQUIRED'] as const;
 export type QualityGate = (typeof qualityGates)[number];
 
+/** Rules of a quality gate, and characters of all of them as JSON. */
+export const qualityRulesLimit = 100;
+export const qualityRulesCharacters = 16_384;
+const wordOfRule = Type.String({ maxLength: 500 });
+
+export const QualityRule = named(
+  'QualityRule',
+  Type.Object({
+    id: Type.String({ minLength: 1, maxLength: 64, description: 'The id of the rule, such as select-star' }),
+    enabled: Type.Optional(Type.Boolean({ description: 'By default true' })),
+    enforcementLevel: Type.Optional(
+      oneOf(['error', 'warn', 'info'], { description: 'By default the level of the rule' }),
+    ),
+    config: Type.Optional(
+      Type.Record(
+        Type.String({ maxLength: 64 }),
+        Type.Union([Type.Integer(), Type.Boolean(), wordOfRule, Type.Array(wordOfRule, { maxItems: 200 })]),
+        { maxProperties: 20, description: 'The parameters of the rule' },
+      ),
+    ),
+    expression: Type.Optional(
+      Type.String({
+        maxLength: 4_096,
+        description: 'Of a rule of your own: JavaScript over the parsed pipeline',
+      }),
+    ),
+    message: Type.Optional(Type.String({ maxLength: 500, description: 'Of a rule of your own' })),
+  }),
+);
+export type QualityRule = Static<typeof QualityRule>;
+
 const FixStep = Type.Object({
   op: oneOf(['remove', 'replace']),
   path: Type.String({ maxLength: 4_096, description: 'A JSON Pointer into the file as parsed from YAML' }),

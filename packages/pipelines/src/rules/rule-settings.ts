@@ -22,8 +22,18 @@ const textLimit = 500;
 
 export interface RulesFile {
   path: string;
-  text: string;
+  /** Undefined: the file is too large, and was not read. */
+  text: string | undefined;
 }
+
+/** Rules as a file, with one of them in each line from the second one on. */
+export function renderRulesFile(path: string, entries: readonly object[]): { path: string; text: string } {
+  // JSON is YAML.
+  return { path, text: ['rules:', ...entries.map((entry) => `- ${JSON.stringify(entry)}`)].join('\n') };
+}
+
+/** Bytes of a rules file within its limit. */
+export const rulesFileBytesLimit = 4 * rulesFileLimit;
 
 export interface RuleSetting {
   readonly level: RuleLevel;
@@ -78,7 +88,7 @@ interface Gathered {
 async function readFile({ path, text }: RulesFile, gathered: Gathered): Promise<void> {
   const fail = (line: number, message: string, level: RuleLevel = 'ERROR') =>
     gathered.faults.push({ file: path, line, message, level });
-  if (text.length > rulesFileLimit) {
+  if (text === undefined || text.length > rulesFileLimit) {
     fail(1, `the rules file has more than ${rulesFileLimit} characters: shorten it`);
     return;
   }

@@ -22,3 +22,31 @@ create or replace trigger ai_task_work after delete on ai_task
 
 create or replace trigger webhook_work after delete on webhook
   referencing old table as gone for each statement execute function delete_server_work('webhook_id');
+
+-- A server of the release before, which knows no server_work, may still write these subjects. For one release, they get
+-- their work at the commit, unless the transaction has written it.
+create or replace function add_missing_server_work() returns trigger language plpgsql as $$
+begin
+  if tg_table_name = 'webhook' then
+    insert into server_work (account_id, work_id, kind, due_at)
+    select w.account_id, w.webhook_id, 'webhook', case when w.state = 'active' then least(w.retry_at, w.redelivery_at) end
+    from webhook w where w.account_id = new.account_id and w.webhook_id = new.webhook_id
+    on conflict do nothing;
+  else
+    insert into server_work (account_id, work_id, kind, due_at)
+    select m.account_id, m.migration_id, 'repository-migration', m.created_at
+    from repository_migration m
+    where m.account_id = new.account_id and m.project_id = new.project_id and m.migration_id = new.migration_id
+      and m.status = 'IN_PROGRESS'
+    on conflict do nothing;
+  end if;
+  return null;
+end $$;
+
+drop trigger if exists webhook_without_work on webhook;
+create constraint trigger webhook_without_work after insert on webhook
+  deferrable initially deferred for each row execute function add_missing_server_work();
+
+drop trigger if exists repository_migration_without_work on repository_migration;
+create constraint trigger repository_migration_without_work after insert on repository_migration
+  deferrable initially deferred for each row execute function add_missing_server_work();

@@ -50,18 +50,19 @@ function uploadRoute({ long }: Endpoints, store: UploadServices): void {
     const name = headers.environmentName;
     const found = await rows(environmentToUploadTo, { environment_name: name });
     const environment = requireRow(found, () => problem('environment-not-found', { name }));
-    const { newest_manifest: base, quality_gate: gate } = environment;
+    const { newest_manifest: base, ...gate } = environment;
     const { accountId } = scope;
+    const { projectId } = params;
     const read = async (writer: BlobWriter) => {
-      const reviewed = gate === 'NONE' ? undefined : createRetainedFiles();
+      const reviewed = gate.quality_gate === 'NONE' ? undefined : createRetainedFiles();
       const checks = createPipelineChecks(store.readPipeline, accountId);
       const upload = await readUpload(request.raw, store.config.upload, writer, checks, reviewed?.retain);
       const [judged, warning] = await Promise.all([
         judgeReferences(listNamesBy(rows), checks, upload),
         findUploadWarning(rows, base, upload),
       ]);
-      const taken = { accountId, environmentName: name, versionName: headers.versionName, gate };
-      const checked = await addGateErrors(store.review, taken, reviewed, judged);
+      const place = { accountId, projectId, environmentName: name, versionName: headers.versionName };
+      const checked = await addGateErrors(store.review, { ...place, gate }, reviewed, judged);
       return { upload, checked, warning: warning === undefined ? {} : { warning } };
     };
     if (query.dryRun) {
@@ -74,7 +75,7 @@ function uploadRoute({ long }: Endpoints, store: UploadServices): void {
     return store.blobs.writeBlobs(scope.accountId, base, async (writer) => {
       const { upload, checked, warning } = await read(writer);
       const version = {
-        projectId: params.projectId,
+        projectId,
         environmentName: name,
         versionName: headers.versionName,
         branch: headers.branch ?? null,
@@ -82,7 +83,7 @@ function uploadRoute({ long }: Endpoints, store: UploadServices): void {
       };
       const content = JSON.stringify([version, upload.manifest.digest, upload.ignored, query.strict]);
       return write(content, async (tx) => {
-        const publication = { version, upload, checked, isStrict: query.strict };
+        const publication = { version, upload, checked, gate, isStrict: query.strict };
         return { ...(await publishVersion(tx, scope, publication, now)), ...warning };
       });
     });

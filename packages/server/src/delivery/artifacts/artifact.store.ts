@@ -1,17 +1,12 @@
 /** The tables `artifact_version` and `artifact_counter`. */
 import { createHash } from 'node:crypto';
-import type { ArtifactDetails, QualityGate } from '@headgate/contract';
-import {
-  type ColumnTypes,
-  type RowOf,
-  statement,
-  type Transaction,
-  typed,
-} from '../../kernel/database/database.ts';
+import type { ArtifactDetails } from '@headgate/contract';
+import { type ColumnTypes, type RowOf, statement, type Transaction } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { guardedPage, guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import type { ManifestUse } from '../blobs/index.ts';
+import { gateColumns, gateRow } from '../quality-rules/index.ts';
 import { renderIgnoredPipelines } from './ignored-pipelines.ts';
 import { chunksOfManifest, insertManifest } from './manifest.store.ts';
 import type { Upload } from './upload/collection.ts';
@@ -89,10 +84,10 @@ export function selectChosenVersion(columns: string, of = '$'): string {
 export const environmentToUploadTo = guardedRead(
   {
     parameters: { environment_name: 'text' },
-    row: { newest_manifest: 'text?', quality_gate: typed<QualityGate>('text') },
+    row: { newest_manifest: 'text?', ...gateRow },
   },
   `
-  select e.quality_gate, (
+  select ${gateColumns}, (
     select manifest_digest from artifact_version where ${inEnvironment} ${newestFirst} limit 1) as newest_manifest
   from environment e where e.account_id = $account_id and e.project_id = $project_id and e.name = $environment_name`,
 );

@@ -102,6 +102,11 @@ const selectChunks = statement(
   where m.account_id = $account_id and m.digest = $digest order by listed.place`,
 );
 
+/** SQL: the names of the pipelines of a manifest, with their extensions, as `path`. */
+export const selectPipelinePaths = (digest: string) => `
+  select p ->> 'name' || case p ->> 'type' when 'TRANSFORMATION' then '.tran.yaml' else '.orch.yaml' end as path
+  from manifest m cross join jsonb_array_elements(m.pipelines) p where m.account_id = $account_id and m.digest = ${digest}`;
+
 /** Files sorted by path; undefined if the account has no such manifest. */
 export async function readManifestFiles(
   read: Read,

@@ -6,7 +6,14 @@ import type { GuardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import { secretReferencesAmong } from '../../workspace/secret-references/index.ts';
 import { variablesAmong } from '../../workspace/variables/index.ts';
-import { type GatedVersion, passGate, type RetainedFiles, type Reviewer } from '../quality-rules/index.ts';
+import {
+  type Gate,
+  type GatedVersion,
+  passGate,
+  type RetainedFiles,
+  type Reviewer,
+  requireUnchangedGate,
+} from '../quality-rules/index.ts';
 import { insertArtifact, type NewVersion } from './artifact.store.ts';
 import type { Checked, PipelineChecks } from './reading/pipeline-checks.ts';
 import { requireFiles, requireNoErrors } from './strict-upload.ts';
@@ -70,6 +77,8 @@ export interface Publication {
   version: NewVersion;
   upload: Upload;
   checked: Checked;
+  /** By which the version was judged. */
+  gate: Gate;
   /** Errors refuse the whole. */
   isStrict: boolean;
 }
@@ -79,15 +88,19 @@ export interface Published {
   events: AccountEvent[];
 }
 
-/** Writes the version. Throws `strict-upload-refused`, `empty-upload` and, at the commit, `version-exists`. */
+/**
+ * Writes the version. Throws `strict-upload-refused`, `empty-upload` and, at the commit, `version-exists` and
+ * `concurrent-change`.
+ */
 export async function publishVersion(
   tx: Transaction,
   scope: Scope,
-  { version, upload, checked, isStrict }: Publication,
+  { version, upload, checked, gate, isStrict }: Publication,
   now: Date,
 ): Promise<Published> {
   if (isStrict) requireNoErrors(checked);
   requireFiles(upload);
+  requireUnchangedGate(tx, scope.accountId, version, gate);
   await insertArtifact(tx, scope, version, upload, now);
   const { manifest, ignored } = upload;
   const after = {

@@ -1,21 +1,21 @@
 /** Promotion, enabling and disabling of versions. */
-import {
-  type BodyOf,
-  enableArtifact,
-  type HeadersOf,
-  type PromotionDryRun,
-  promoteArtifact,
-} from '@headgate/contract';
+import { type BodyOf, enableArtifact, type HeadersOf, promoteArtifact } from '@headgate/contract';
 import { type Database, requireRow, type Transaction } from '../../kernel/database/database.ts';
 import type { Endpoints, Outcome } from '../../kernel/endpoint/endpoint.ts';
 import { requireMatch, requireSeen } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
+import { renderJson } from '../../kernel/http/render-json.ts';
 import { explainForbidden } from '../../kernel/security/guard.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
 import { findPermittedEnvironments } from '../../workspace/environments/index.ts';
 import type { Blobs } from '../blobs/index.ts';
-import { passGate, type Reviewer } from '../quality-rules/index.ts';
-import { presentVersion, renderVersionEtag, type VersionRow } from './artifact.store.ts';
+import { describeGateErrors, passGate, type Reviewer, requireUnchangedGate } from '../quality-rules/index.ts';
+import {
+  createVersionProblem,
+  presentVersion,
+  renderVersionEtag,
+  type VersionRow,
+} from './artifact.store.ts';
 import { readPromotionImpact } from './promotion-impact.store.ts';
 import { createVersionSource } from './version-source.ts';
 import {
@@ -67,7 +67,7 @@ export function versionStateRoutes({ write, long }: Endpoints, services: Version
         source_environment_name: from,
         version_name: body.versionName,
       });
-      const { quality_gate: gate, manifest_digest: digest } = requireRow(found, () =>
+      const { manifest_digest: digest, ...gate } = requireRow(found, () =>
         problem('environment-not-found', { name: to }),
       );
       const content = JSON.stringify([body, query]);
@@ -76,45 +76,39 @@ export function versionStateRoutes({ write, long }: Endpoints, services: Version
       if (from === to) throw problem('promotion-to-itself', { name: to });
       const { read } = services.database;
       await requireSource({ query: read }, place, from);
-      const gated = { accountId: scope.accountId, environmentName: to, versionName: body.versionName, gate };
-      // Without the version there is nothing to review; the transaction says so.
+      const { projectId } = params;
+      const { versionName } = body;
+      const gated = { accountId: scope.accountId, projectId, environmentName: to, versionName, gate };
+      // Without the version there is nothing to review; the transaction refuses one that has come since.
       const errors =
         digest === null
           ? []
           : await passGate(services.review, gated, () =>
               createVersionSource({ read, blobs: services.blobs }, scope.accountId, digest),
             );
-      // A dry run does the same, and is rolled back.
       const stored = store(content, async (tx) => {
         await requireSource(tx, place, from);
-        const promoted = await promote(tx, { ...place, headers, body });
+        const promoted = await promote(tx, { ...place, headers, body }, digest);
+        requireUnchangedGate(tx, scope.accountId, { projectId, environmentName: to }, gate);
+        // A dry run does the same, and is rolled back.
         if (query.dryRun) {
-          const { versionName } = body;
-          const { projectId } = params;
-          throw new DryPromotion(await readPromotionImpact(tx, scope, { projectId, versionName, from, to }));
+          // Sends what is above.
+          await holdVersion(tx, scope, { projectId, environmentName: to, versionName });
+          throw new DryPromotion();
         }
-        return errors.length === 0 ? promoted : { ...promoted, warning: describeErrors(errors.length) };
+        return errors.length === 0 ? promoted : { ...promoted, warning: describeGateErrors(errors.length) };
       });
-      return stored.catch((failure: unknown) => {
+      return stored.catch(async (failure: unknown) => {
         if (!(failure instanceof DryPromotion)) throw failure;
-        return { status: 200, headers: {}, body: JSON.stringify(failure.impact) };
+        const impact = await readPromotionImpact(read, scope, { projectId, versionName, from, to });
+        return { status: 200, headers: {}, body: await renderJson(impact) };
       });
     },
   );
 }
 
-const describeErrors = (count: number) =>
-  `the quality review of the version is FAILED with ${count} ${count === 1 ? 'error' : 'errors'}; POST /dpc/v1/projects/{projectId}/reviews lists them`;
-
 /** Ends the transaction of a dry run. */
-class DryPromotion extends Error {
-  readonly impact: PromotionDryRun;
-
-  constructor(impact: PromotionDryRun) {
-    super('a dry run was rolled back');
-    this.impact = impact;
-  }
-}
+class DryPromotion extends Error {}
 
 interface PromotionPlace {
   projectId: string;
@@ -143,12 +137,16 @@ interface Promotion extends PromotionPlace {
   body: BodyOf<typeof promoteArtifact>;
 }
 
+/** @param reviewedDigest of the files that passed the gate; null if there was no version */
 async function promote(
   tx: Transaction,
   { projectId, scope, now, headers, body }: Promotion,
+  reviewedDigest: string | null,
 ): Promise<Outcome<typeof promoteArtifact>> {
   const { versionName, sourceEnvironmentName: from, targetEnvironmentName: to } = body;
   const source = await holdVersion(tx, scope, { projectId, environmentName: from, versionName });
+  if (reviewedDigest === null) throw createVersionProblem(from, versionName);
+  if (source.manifest_digest !== reviewedDigest) throw problem('concurrent-change');
   const seen = { ifMatch: headers['If-Match'], digest: body.digest };
   const query = new URLSearchParams({ environmentName: from, versionName });
   const shownBy = `GET /dpc/v1/projects/${projectId}/artifacts/details?${query}`;

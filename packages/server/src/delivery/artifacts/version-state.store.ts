@@ -1,9 +1,9 @@
 /** Changes of an uploaded version: enabling, disabling and promotion. */
-import type { QualityGate } from '@headgate/contract';
-import { type Read, statement, type Transaction, typed } from '../../kernel/database/database.ts';
+import { type Read, statement, type Transaction } from '../../kernel/database/database.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
 import type { Scope } from '../../kernel/security/permissions.ts';
+import { gateColumns, gateRow } from '../quality-rules/index.ts';
 import {
   countNewVersion,
   createVersionProblem,
@@ -80,10 +80,10 @@ async function findVersion(
 export const promotedVersion = guardedRead(
   {
     parameters: { environment_name: 'text', source_environment_name: 'text', version_name: 'text' },
-    row: { quality_gate: typed<QualityGate>('text'), manifest_digest: 'text?' },
+    row: { ...gateRow, manifest_digest: 'text?' },
   },
   `
-  select e.quality_gate, (
+  select ${gateColumns}, (
     select v.manifest_digest from artifact_version v
     where v.account_id = $account_id and v.project_id = $project_id
       and v.environment_name = $source_environment_name and v.version_name = $version_name) as manifest_digest

@@ -143,7 +143,10 @@ async function checkTree(
   const [gated] = await database.read(gatedEnvironments, { account_id, project_id });
   const hasRules = upload.manifest.files.some(({ path }) => rulesFilePaths.some((each) => each === path));
   if (gated === undefined && !hasRules) return checked;
-  return addRuleFindings(checked, await review(account_id, retained.getSource()));
+  return addRuleFindings(
+    checked,
+    await review({ accountId: account_id, projectId: project_id }, retained.getSource()),
+  );
 }
 
 /** Errors and warnings of the rules; what is only worth knowing is not in a commit status. */

@@ -46,26 +46,26 @@ export async function publishCommit<Result>(
   expected: CommitToPublish,
   store: (publication: Publication) => Promise<Result>,
 ): Promise<Result> {
-  const { accountId, environmentName, commit } = expected;
+  const { accountId, projectId, environmentName, commit } = expected;
   const found = await rows(environmentToUploadTo, { environment_name: environmentName });
   const missing = () => problem('environment-not-found', { name: environmentName });
-  const { newest_manifest: base, quality_gate: gate } = requireRow(found, missing);
-  const reviewed = gate === 'NONE' ? undefined : createRetainedFiles();
+  const { newest_manifest: base, ...gate } = requireRow(found, missing);
+  const reviewed = gate.quality_gate === 'NONE' ? undefined : createRetainedFiles();
   return services.blobs.writeBlobs(accountId, base, async (writer) => {
     const checks = createPipelineChecks(services.readPipeline, accountId);
     const collection = createCollection(writer, checks, reviewed?.retain);
     await collectTree(repository, commit, collection, services.config.upload);
     const upload = await collection.finish();
     const judged = await judgeReferences(listNamesBy(rows), checks, upload);
-    const taken = { accountId, environmentName, versionName: expected.versionName, gate };
+    const taken = { accountId, projectId, environmentName, versionName: expected.versionName, gate };
     const checked = await addGateErrors(services.review, taken, reviewed, judged);
     const version = {
-      projectId: expected.projectId,
+      projectId,
       environmentName,
       versionName: expected.versionName,
       branch: expected.branch,
       commitHash: commit,
     };
-    return store({ version, upload, checked, isStrict: expected.isStrict });
+    return store({ version, upload, checked, gate, isStrict: expected.isStrict });
   });
 }

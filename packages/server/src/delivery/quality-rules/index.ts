@@ -1,8 +1,10 @@
 import type { Slice } from '../../kernel/slice/slice.ts';
 
+export { type Gate, gateColumns, gateRow, requireUnchangedGate } from './quality-gate.store.ts';
 export {
   createRetainedFiles,
   createUploadWarning,
+  describeGateErrors,
   type GatedVersion,
   listFindings,
   passGate,

@@ -111,6 +111,48 @@ test('a promotion to an environment with a gate needs PASSED, or warns', async (
   }
 });
 
+const weakened = [
+  bad,
+  { name: 'headgate-rules.yaml', content: 'rules: [{id: update-without-key, enabled: false}]' },
+];
+const rulesOf = (project: TestProject, qualityGateRules: object[]) =>
+  admin.patch<Environment>(`${project.path}/environments/dev`, { qualityGateRules });
+
+test('the rules of the gate count in the place of those of the version', async () => {
+  const project = await gated('REQUIRED', 'dev');
+  const rules = [{ id: 'update-without-key' }, { id: 'maximum-components', config: { maxComponents: 40 } }];
+  assert.deepEqual((await rulesOf(project, rules)).body.qualityGateRules, rules);
+  const refused = await upload(admin, project, weakened);
+  requireProblem(refused, 422, 'quality-gate-refused');
+  const ownRule = {
+    ...{ id: 'no-sql', enforcementLevel: 'error', message: 'No SQL here' },
+    expression: "pipeline.components.filter(({ type }) => type === 'sql-script').map(({ name }) => name)",
+  };
+  await rulesOf(project, [ownRule]);
+  const { violations } = requireProblem(await upload(admin, project, [good]), 422, 'quality-gate-refused');
+  assert.match(violations?.[0] ?? '', /rule no-sql/);
+  const { body } = await rulesOf(project, []);
+  assert.equal(body.qualityGateRules, undefined);
+  assert.equal((await upload(admin, project, weakened)).status, 201);
+});
+
+test('rules of a gate with faults change nothing, and each is named', async () => {
+  const project = await gated('REQUIRED', 'dev');
+  const refused = await rulesOf(project, [
+    { id: 'select-star', enabled: false },
+    { id: 'update-without-keys' },
+    { id: 'maximum-components', config: { maxComponents: 'many' } },
+  ]);
+  const { violations, errors } = requireProblem(refused, 422, 'quality-rules-refused');
+  assert.match(violations?.[0] ?? '', /^body\.qualityGateRules\[1\]: .*did you mean "update-without-key"/);
+  assert.match(violations?.[1] ?? '', /^body\.qualityGateRules\[2\]: "maxComponents" must be a whole number/);
+  assert.equal(errors?.[1]?.pointer, '/body/qualityGateRules/2');
+  const long = Array.from({ length: 60 }, (_, index) => ({ id: `r${index}`, expression: 'x'.repeat(1_000) }));
+  assert.equal((await rulesOf(project, long)).problem.code, 'invalid-request');
+  const { body } = await admin.get<Environment>(`${project.path}/environments/dev`);
+  assert.equal(body.qualityGateRules, undefined);
+});
+
 test('a publication from Git passes the same gate', async () => {
   const project = await gated('REQUIRED', 'dev');
   const repository = gitHost.addRepository('acme/gated.git', { writers: ['t0ken'] });

@@ -1,9 +1,17 @@
 /** What an environment demands of the quality review of a version that it takes. */
 import { Buffer } from 'node:buffer';
-import type { QualityGate, UploadWarning } from '@headgate/contract';
-import { pipelineTypeOf, type RuleFinding, rulesFilePaths } from '@headgate/pipelines';
+import type { UploadWarning } from '@headgate/contract';
+import { type RuleFinding, renderRulesFile } from '@headgate/pipelines';
 import { problem, type Violation, withViolations } from '../../kernel/http/problems.ts';
-import { type Reviewer, type ReviewResult, type ReviewSource, reviewBytesLimit } from './reviewer.ts';
+import type { Gate } from './quality-gate.store.ts';
+import {
+  findBytesLimit,
+  type Reviewer,
+  type ReviewResult,
+  type ReviewSource,
+  reviewBytesLimit,
+  type SourceFile,
+} from './reviewer.ts';
 
 /** Violations in one response, as in every problem. */
 const violationLimit = 100;
@@ -18,15 +26,20 @@ export interface RetainedFiles {
 }
 
 export function createRetainedFiles(): RetainedFiles {
-  const files = new Map<string, Buffer>();
+  const files = new Map<string, SourceFile>();
+  const contents = new Map<string, Buffer>();
   let total = 0;
   return {
     retain(path, bytes) {
-      const isRead = pipelineTypeOf(path) !== undefined || rulesFilePaths.some((each) => each === path);
-      if (!isRead) return;
-      total += bytes.length;
+      const limit = findBytesLimit(path);
+      if (limit === undefined) return;
+      const { length: size } = bytes;
+      files.set(path, { path, size });
+      contents.delete(path);
+      // What is larger is not read by a review.
+      total += size;
       // A copy: the bytes may be a part of the whole request.
-      if (total <= reviewBytesLimit) files.set(path, Buffer.from(bytes));
+      if (size <= limit && total <= reviewBytesLimit) contents.set(path, Buffer.from(bytes));
     },
     getSource() {
       if (total > reviewBytesLimit) {
@@ -34,9 +47,9 @@ export function createRetainedFiles(): RetainedFiles {
         throw problem('review-too-large', { reason });
       }
       return {
-        files: [...files].map(([path, { length: size }]) => ({ path, size })),
+        files: [...files.values()],
         async *read(chosen) {
-          for (const { path } of chosen) yield files.get(path) as Buffer;
+          for (const { path } of chosen) yield contents.get(path) as Buffer;
         },
       };
     },
@@ -46,10 +59,14 @@ export function createRetainedFiles(): RetainedFiles {
 /** A version that an environment may take. */
 export interface GatedVersion {
   accountId: string;
+  projectId: string;
   environmentName: string;
   versionName: string;
-  gate: QualityGate;
+  gate: Gate;
 }
+
+/** The file of the rules of a gate, in findings. */
+const gateRulesPath = 'qualityGateRules';
 
 /**
  * Reviews the version if the gate asks for it, and returns the errors that the gate only reports. Throws `quality-gate-refused`
@@ -57,20 +74,26 @@ export interface GatedVersion {
  */
 export async function passGate(
   review: Reviewer,
-  { accountId, environmentName, versionName, gate }: GatedVersion,
+  { accountId, projectId, environmentName, versionName, gate }: GatedVersion,
   getSource: () => ReviewSource | Promise<ReviewSource>,
 ): Promise<UploadWarning[]> {
-  if (gate === 'NONE') return [];
-  const result = await review(accountId, await getSource());
+  const { quality_gate: level, quality_gate_rules: own } = gate;
+  if (level === 'NONE') return [];
+  const rules = own === null ? {} : { rules: [renderRulesFile(gateRulesPath, own)] };
+  const result = await review({ accountId, projectId }, await getSource(), rules);
   if (result.isPassed) return [];
   const found = listFindings(result, 'ERROR');
-  if (gate === 'REQUIRED') {
+  if (level === 'REQUIRED') {
     const violations = found.slice(0, violationLimit).map(buildViolation);
     const about = { environmentName, versionName, errors: found.length, listed: violations.length };
     throw withViolations(problem('quality-gate-refused', about), violations);
   }
   return found.slice(0, warningLimit).map((finding) => createUploadWarning(finding, 'warning'));
 }
+
+/** The warning of a version that is taken with errors. */
+export const describeGateErrors = (count: number) =>
+  `the quality review of the version is FAILED with ${count} ${count === 1 ? 'error' : 'errors'}; POST /dpc/v1/projects/{projectId}/reviews lists them`;
 
 export type PlacedFinding = RuleFinding & { path: string };
 

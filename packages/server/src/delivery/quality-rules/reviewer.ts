@@ -11,7 +11,7 @@ import {
   pipelineTypeOf,
   type RuleFinding,
   type RulesFile,
-  rulesFileLimit,
+  rulesFileBytesLimit,
   rulesFilePaths,
   rulesFileRule,
   type ServerFacts,
@@ -38,11 +38,24 @@ export interface ReviewResult {
   findings: ReadonlyMap<string, readonly RuleFinding[]>;
 }
 
+/** Whose review it is: accounts take turns, and so do the projects of each. */
+export interface ReviewOwner {
+  accountId: string;
+  projectId: string;
+}
+
 export type Reviewer = (
-  accountId: string,
+  owner: ReviewOwner,
   source: ReviewSource,
-  server?: ServerFacts,
+  /** `rules` count in the place of the rules files of the source. */
+  options?: { server?: ServerFacts; rules?: readonly RulesFile[] },
 ) => Promise<ReviewResult>;
+
+/** The size up to which a review reads a file; undefined if it reads no such file. */
+export function findBytesLimit(path: string): number | undefined {
+  if (pipelineTypeOf(path) !== undefined) return fileBytesLimit;
+  return rulesFilePaths.some((each) => each === path) ? rulesFileBytesLimit : undefined;
+}
 
 const usualMegabytes = 96;
 const mostMegabytes = 320;
@@ -62,17 +75,18 @@ export function createReviewer(
     refuse: () => problem('overloaded'),
   });
 
-  function run(accountId: string, order: ReviewOrder): Promise<ReviewPart> {
+  function run({ accountId, projectId }: ReviewOwner, order: ReviewOrder): Promise<ReviewPart> {
     const { milliseconds } = limits;
-    return thread.run(accountId, order, { milliseconds, megabytes: usualMegabytes }).catch((failure) => {
+    const owner = [accountId, projectId] as const;
+    return thread.run(owner, order, { milliseconds, megabytes: usualMegabytes }).catch((failure) => {
       if (!(failure instanceof TooCostly) || failure.limit !== 'memory') throw failure;
-      return thread.run(accountId, order, { milliseconds, megabytes: mostMegabytes });
+      return thread.run(owner, order, { milliseconds, megabytes: mostMegabytes });
     });
   }
 
-  async function reviewOne(accountId: string, order: ReviewOrder): Promise<FileReview> {
+  async function reviewOne(owner: ReviewOwner, order: ReviewOrder): Promise<FileReview> {
     try {
-      const part = await run(accountId, order);
+      const part = await run(owner, order);
       if (part.of !== 'file') throw new Error('The thread answered another order.');
       return part;
     } catch (failure) {
@@ -81,10 +95,15 @@ export function createReviewer(
     }
   }
 
-  async function reviewFiles(accountId: string, source: ReviewSource, rules: readonly RulesFile[]) {
-    const pipelines = source.files.filter(({ path }) => pipelineTypeOf(path) !== undefined);
-    requireSize(pipelines);
+  async function reviewFiles(owner: ReviewOwner, source: ReviewSource, rules: readonly RulesFile[]) {
+    const all = source.files.filter(({ path }) => pipelineTypeOf(path) !== undefined);
+    requireSize(all);
+    const { within: pipelines = [], above = [] } = Object.groupBy(all, groupBySize);
     const findings = new Map<string, RuleFinding[]>();
+    for (const { path, size } of above) {
+      const reason = `it has ${size} bytes, and a pipeline has at most ${fileBytesLimit}`;
+      addFindings(findings, path, createUnreadableReview(reason).findings);
+    }
     const facts: PipelineFacts[] = [];
     const skipped = new Set<string>();
     const until = performance.now() + limits.inAll;
@@ -93,18 +112,8 @@ export function createReviewer(
       const { path } = pipelines[index] as SourceFile;
       index += 1;
       if (performance.now() > until) throw createTimeProblem(limits.inAll, index, pipelines.length);
-      const review =
-        bytes.length > fileBytesLimit
-          ? createUnreadableReview(
-              `it has ${bytes.length} bytes, and a pipeline has at most ${fileBytesLimit}`,
-            )
-          : await reviewOne(accountId, {
-              of: 'file',
-              path,
-              text: bytes.toString('utf8'),
-              rules,
-              skipped: [...skipped],
-            });
+      const text = bytes.toString('utf8');
+      const review = await reviewOne(owner, { of: 'file', path, text, rules, skipped: [...skipped] });
       if (review.facts !== undefined) facts.push(review.facts);
       addFindings(findings, path, review.findings);
       for (const { file, rule, line, level, message } of review.failures) {
@@ -115,10 +124,10 @@ export function createReviewer(
     return { findings, facts };
   }
 
-  return async (accountId, source, server) => {
-    const rules = await readRulesFiles(source);
-    const { findings, facts } = await reviewFiles(accountId, source, rules);
-    const project = await run(accountId, { of: 'project', facts, server, rules }).catch((failure) => {
+  return async (owner, source, { server, rules: own } = {}) => {
+    const rules = own ?? (await readRulesFiles(source));
+    const { findings, facts } = await reviewFiles(owner, source, rules);
+    const project = await run(owner, { of: 'project', facts, server, rules }).catch((failure) => {
       if (!(failure instanceof TooCostly)) throw failure;
       throw problem('review-too-large', { reason: `comparing them ${failure.message}` });
     });
@@ -135,15 +144,17 @@ function addFindings(to: Map<string, RuleFinding[]>, path: string, found: readon
   if (found.length > 0) to.set(path, [...(to.get(path) ?? []), ...found]);
 }
 
-/** Only the beginning of a file that is too large, which is a fault of it. */
+function groupBySize({ path, size }: SourceFile): 'within' | 'above' {
+  return size > (findBytesLimit(path) ?? 0) ? 'above' : 'within';
+}
+
+/** A file that is too large is not read, which is a fault of it. */
 async function readRulesFiles({ files, read }: ReviewSource): Promise<RulesFile[]> {
-  const chosen = rulesFilePaths.flatMap((path) => files.filter((file) => file.path === path));
-  const rules: RulesFile[] = [];
-  for await (const bytes of read(chosen)) {
-    const text = bytes.toString('utf8').slice(0, rulesFileLimit + 1);
-    rules.push({ path: chosen[rules.length]?.path ?? '', text });
-  }
-  return rules;
+  const all = rulesFilePaths.flatMap((path) => files.filter((file) => file.path === path));
+  const { within = [] } = Object.groupBy(all, groupBySize);
+  const texts = new Map<string, string>();
+  for await (const bytes of read(within)) texts.set(within[texts.size]?.path ?? '', bytes.toString('utf8'));
+  return all.map(({ path }) => ({ path, text: texts.get(path) }));
 }
 
 /** Throws `review-too-large`. */

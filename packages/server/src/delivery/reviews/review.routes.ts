@@ -34,12 +34,14 @@ type Request = BodyOf<typeof createReview>;
 
 export function reviewRoutes({ long }: Endpoints, services: ReviewServices): void {
   long(createReview, async (call) => {
-    const { body, rows, scope } = call;
+    const { body, rows, scope, params } = call;
     const source = await openSource(call, services, requireOneSource(body));
     const environmentName = body.environmentName ?? null;
     const schedules = await rows(schedulesToReview, { environment_name: environmentName });
     const server = describeSchedules(schedules, source);
-    const result = await services.review(scope.accountId, source, server);
+    const { accountId } = scope;
+    const { projectId } = params;
+    const result = await services.review({ accountId, projectId }, source, { server });
     return {
       status: 200,
       headers: {},

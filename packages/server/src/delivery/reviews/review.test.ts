@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Review } from '@headgate/contract';
-import { rulesFileLimit } from '@headgate/pipelines';
 import { loopbackAllowed } from '../../../testing/associated-project.ts';
 import { requireProblem } from '../../../testing/client.ts';
 import { commitByApi } from '../../../testing/git-delivery.ts';
@@ -210,7 +209,7 @@ test('a rules file that is too large, broken or wrong says so, and the built-in 
     return (found.results[rulesPath] ?? []).map(({ level, message }) => `${level} ${message}`).join('; ');
   };
   assert.match(
-    await faulty(`rules: []\n# ${'x'.repeat(rulesFileLimit)}`),
+    await faulty(`rules: []\n# ${'x'.repeat(262_144)}`),
     /ERROR the rules file has more than 262144 characters/,
   );
   assert.match(await faulty('rules: [{'), /ERROR the rules file cannot be read: line 1/);

@@ -23,7 +23,7 @@ test('each function, view and trigger has its text in migrations/functions, once
   const texts = await Promise.all(
     (await readdir(folder)).map((file) => readFile(join(folder, file), 'utf8')),
   );
-  const written = [...texts.join('\n').matchAll(/^create or replace (\w+) (\w+)/gm)]
+  const written = [...texts.join('\n').matchAll(/^create (?:or replace |constraint )(\w+) (\w+)/gm)]
     .map(([, kind, name]) => `${kind} ${name}`)
     .sort();
   const made = await database.query<{ name: string }>(`

@@ -4,7 +4,7 @@
  * and ends after it was idle for a while.
  */
 import { Worker } from 'node:worker_threads';
-import { createFairQueue } from './fair-queue.ts';
+import { createFairQueue, type QueueOwner } from './fair-queue.ts';
 
 /** A message of the thread: that it has started, a result, or why there is none. */
 export type ThreadMessage<Result> = { ready: true } | { result: Result } | { failure: Error };
@@ -25,7 +25,7 @@ export interface WorkThread<Order, Result> {
    * With `megabytes` above those of the thread, it runs in another thread with that limit. Throws TooCostly.
    */
   run(
-    owner: string,
+    owner: QueueOwner,
     order: Order,
     limits: { milliseconds: number; megabytes?: number | undefined },
   ): Promise<Result>;

@@ -17,6 +17,16 @@ const [account, project, actor] = [randomUUID(), randomUUID(), randomUUID()];
 const now = new Date();
 const [before, later] = [addSeconds(now, -60), addSeconds(now, 60)];
 
+const migrationColumns = {
+  ...{ project_id: project, mode: 'RECONFIGURE', status: 'IN_PROGRESS', phase: 'FETCHING' },
+  ...{ target_provider: 'git', target_name: 't', target_clone_url: 'https://t', provider_parameters: '{}' },
+  ...{ overwrite: false, requested_by: actor, created_at: before },
+};
+const webhookColumns = {
+  ...{ name: 'h', url: 'https://h', event_names: '{}', sealed_secret: '\\x00', owner_id: actor },
+  ...{ created_at: before, position: 0, version: 1 },
+};
+
 /** Inserts a row whose other columns are of no interest. */
 async function insert(table: string, columns: Record<string, unknown>): Promise<void> {
   const names = ['account_id', ...Object.keys(columns)];
@@ -51,17 +61,14 @@ async function insertOldRows(): Promise<void> {
   const review = { project_id: project, branch_name: 'main', touched_at: before };
   await insert('git_review', { ...review, due_at: later, attempts: 2 });
   await insert('repository_migration', {
-    ...{ ...of, migration_id: randomUUID(), mode: 'RECONFIGURE', status: 'IN_PROGRESS', phase: 'FETCHING' },
-    ...{ target_provider: 'git', target_name: 't', target_clone_url: 'https://t', provider_parameters: '{}' },
-    ...{ overwrite: false, requested_by: actor, lease_until: before, epoch: 2, attempts: 2 },
+    ...{ ...migrationColumns, migration_id: randomUUID(), lease_until: before, epoch: 2, attempts: 2 },
   });
   const task = { ...of, agent_config: '{}', description: '', creator_id: actor, sender_id: actor };
   const more = { ...task, wants_turn: false, modified_at: before };
   await insert('ai_task', { ...more, task_id: randomUUID(), status: 'STOPPED' });
   const running = { status: 'RUNNING', due_at: later, failures: 1, epoch: 7 };
   await insert('ai_task', { ...more, task_id: randomUUID(), ...running });
-  const webhook = { name: 'h', url: 'https://h', event_names: '{}', sealed_secret: '\\x00', owner_id: actor };
-  const sent = { ...webhook, created_at: before, position: 0, version: 1, retry_at: later };
+  const sent = { ...webhookColumns, retry_at: later };
   await insert('webhook', { ...sent, webhook_id: randomUUID(), state: 'active' });
   await insert('webhook', { ...sent, webhook_id: randomUUID(), state: 'paused' });
 }
@@ -100,4 +107,37 @@ test('rows with a lease of their own become work, and go with what they are abou
   await query('delete from webhook');
   await query('delete from project');
   assert.deepEqual(await query('select kind from server_work'), []);
+});
+
+test('webhooks and migrations of a server of the release before get their work at the commit', async () => {
+  await query(
+    `insert into project (account_id, project_id, name, warehouse, agent_deployment_type, version, created_at)
+     values ($1, $2, 'q', 'DUCKDB', 'HYBRID', 1, now())`,
+    [account, project],
+  );
+  await insert('webhook', { ...webhookColumns, webhook_id: randomUUID(), state: 'active', retry_at: later });
+  const migration = { ...migrationColumns, migration_id: randomUUID() };
+  await insert('repository_migration', migration);
+  await insert('repository_migration', { ...migration, migration_id: randomUUID(), status: 'FAILED' });
+  const rows = await query('select kind, due_at from server_work order by kind');
+  assert.deepEqual(
+    rows.map((each) => ({ ...each })),
+    [
+      { kind: 'repository-migration', due_at: before },
+      { kind: 'webhook', due_at: later },
+    ],
+  );
+  // What has its work keeps it.
+  await query(
+    `with w as (
+       insert into webhook (account_id, webhook_id, name, url, event_names, sealed_secret, owner_id, created_at, position, version, state)
+       select account_id, $1, 'other', url, event_names, sealed_secret, owner_id, created_at, position, version, state from webhook)
+     insert into server_work (account_id, work_id, kind, due_at) values ($2, $1, 'webhook', $3)`,
+    [randomUUID(), account, before],
+  );
+  const webhooks = await query("select due_at from server_work where kind = 'webhook' order by due_at");
+  assert.deepEqual(
+    webhooks.map(({ due_at }) => due_at),
+    [before, later],
+  );
 });

@@ -68,17 +68,18 @@ const upsertPipeline = statement(
       version_name: 'text',
       finished_at: 'timestamptz',
       digest: 'text',
+      omitted_columns: 'integer',
     },
     row: { digest: 'text' },
   },
   `
-  insert into pipeline_lineage (account_id, project_id, environment_name, pipeline_name, run_id, execution_id, version_name, finished_at, digest)
-  select $account_id, $project_id, $environment_name, $pipeline_name, $run_id, $execution_id, $version_name, $finished_at, $digest
+  insert into pipeline_lineage (account_id, project_id, environment_name, pipeline_name, run_id, execution_id, version_name, finished_at, digest, omitted_columns)
+  select $account_id, $project_id, $environment_name, $pipeline_name, $run_id, $execution_id, $version_name, $finished_at, $digest, $omitted_columns
   from environment e where e.account_id = $account_id and e.project_id = $project_id and e.name = $environment_name
     and e.environment_id = $environment_id
   on conflict (account_id, project_id, environment_name, pipeline_key) do update set run_id = excluded.run_id,
     execution_id = excluded.execution_id, version_name = excluded.version_name, finished_at = excluded.finished_at,
-    digest = excluded.digest
+    digest = excluded.digest, omitted_columns = excluded.omitted_columns
   where pipeline_lineage.finished_at <= excluded.finished_at
   returning digest`,
 );
@@ -111,7 +112,7 @@ const updateCounts = statement(
 export async function replaceLineage(
   tx: Transaction,
   row: LineageRow,
-  { datasets, columns, digest }: PipelineLineage,
+  { datasets, columns, omittedColumns, digest }: PipelineLineage,
 ): Promise<void> {
   const { record } = row;
   const of = {
@@ -129,6 +130,7 @@ export async function replaceLineage(
     version_name: record.versionName,
     finished_at: new Date(record.eventTime),
     digest,
+    omitted_columns: omittedColumns,
   });
   await markDone(tx, row);
   if (written === undefined) return;

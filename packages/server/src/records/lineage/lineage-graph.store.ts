@@ -1,10 +1,5 @@
 /** Walks through the lineage of an environment, with bounds. */
-import {
-  type ColumnTransformation,
-  datasetKinds,
-  graphEdgesLimit,
-  type LineageNode,
-} from '@headgate/contract';
+import { type ColumnTransformation, datasetKinds, type LineageNode } from '@headgate/contract';
 import { type ColumnTypes, type RowOf, typed } from '../../kernel/database/database.ts';
 import { guardedRead } from '../../kernel/security/guarded-read.ts';
 
@@ -19,9 +14,9 @@ const kinds = datasetKinds.map((kind) => `'${kind}'`).join(', ');
 /** SQL: the end of the run `p` as a LastRun. */
 const lastRun = `json_build_object('pipelineExecutionId', p.execution_id, 'versionName', p.version_name,
     'finishedAt', to_char(p.finished_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`;
-const lastRunOf = (dataset: string) => `(
+const lastRunOf = (key: string) => `(
     select ${lastRun} from dataset_use u join pipeline_lineage p on ${ofPipeline}
-    where ${inPlace('u')} and u.dataset_key = md5(${dataset}) and u.is_write
+    where ${inPlace('u')} and u.dataset_key = ${key} and u.is_write
     order by p.finished_at desc, p.pipeline_name limit 1)`;
 
 const startRow = {
@@ -45,7 +40,7 @@ export const lineageStart = guardedRead(
   },
   `
   select
-    (select coalesce(json_agg(json_build_object('key', found.dataset, 'lastRun', ${lastRunOf('found.dataset')})), '[]') from (
+    (select coalesce(json_agg(json_build_object('key', found.dataset, 'lastRun', ${lastRunOf('md5(found.dataset)')})), '[]') from (
       select distinct u.dataset from unnest(array[${kinds}]) as k (kind) join dataset_use u on ${inPlace('u')}
         and u.dataset_key = md5(k.kind || ':' || $dataset_name::text)) found) as datasets,
     (select coalesce(json_agg(json_build_object('name', p.pipeline_name, 'lastRun', ${lastRun})), '[]') from pipeline_lineage p
@@ -74,98 +69,110 @@ export function splitColumn(column = ''): { column_datasets: string[]; column_fi
   };
 }
 
-const bounds = {
-  environment_name: 'text',
-  upstream: 'boolean',
-  downstream: 'boolean',
-  depth: 'integer',
-} as const;
-const directions = `(select up from unnest(array[true, false]) as d (up) where case when up then $upstream::boolean else $downstream::boolean end)`;
+/** Digests of names, as in the tables. */
+const keysOf = (name: string) => `any ($${name}::text[])`;
 
 const datasetEdgeRow = {
+  up: 'boolean',
   is_write: 'boolean',
-  dataset: 'text',
-  pipeline_name: 'text',
-  pipeline_run: typed<LastRun>('json'),
-  dataset_run: typed<LastRun | null>('json'),
+  dataset_key: 'text',
+  pipeline_key: 'text',
 } satisfies ColumnTypes;
 export type DatasetEdgeRow = RowOf<typeof datasetEdgeRow>;
 
-const use = 'u.is_write, u.dataset, u.pipeline_key';
+const selectUses = (up: boolean, isWrite: boolean, frontier: string) => `
+    select ${up} as up, u.is_write, u.dataset_key, u.pipeline_key from dataset_use u
+    where ${inPlace('u')} and ${isWrite ? '' : 'not '}u.is_write and ${frontier}`;
 
 /**
- * The uses of datasets on the ways from some datasets and pipelines, the nearest first. Upstream leads from a dataset to
- * its writers and from a pipeline to what it reads; downstream is the reverse. So a use leads to a pipeline if
- * `is_write = up`, and to a dataset otherwise.
+ * One level of a walk: upstream from datasets to their writers and from pipelines to what they read, downstream the
+ * reverse. So a use leads to a pipeline if `is_write = up`, and to a dataset otherwise.
  */
-export const datasetWalk = guardedRead(
+export const datasetLevel = guardedRead(
   {
-    parameters: { ...bounds, datasets: 'text[]', pipelines: 'text[]' },
+    parameters: {
+      environment_name: 'text',
+      up_datasets: 'text[]',
+      up_pipelines: 'text[]',
+      down_datasets: 'text[]',
+      down_pipelines: 'text[]',
+      limit: 'bigint',
+    },
     row: datasetEdgeRow,
     alone: true,
   },
   `
-  with recursive walk (up, is_write, dataset, pipeline_key, half) as (
-    select d.up, first.*, 1 from ${directions} d cross join lateral (
-      select ${use} from dataset_use u where ${inPlace('u')} and u.is_write = d.up
-        and u.dataset_key = any (array(select md5(key) from unnest($datasets::text[]) as s (key)))
-      union all
-      select ${use} from dataset_use u where ${inPlace('u')} and u.is_write <> d.up
-        and u.pipeline_key = any (array(select md5(name) from unnest($pipelines::text[]) as s (name)))) first
-    union
-    select w.up, next.*, w.half + 1 from walk w cross join lateral (
-      select ${use} from dataset_use u where w.is_write = w.up and ${inPlace('u')} and u.pipeline_key = w.pipeline_key and u.is_write <> w.up
-      union all
-      select ${use} from dataset_use u where w.is_write <> w.up and ${inPlace('u')} and u.dataset_key = md5(w.dataset) and u.is_write = w.up) next
-    where w.half < 2 * $depth::integer
-  ), bounded as materialized (select * from walk limit ${graphEdgesLimit + 1}),
-  written as materialized (
-    select found.dataset, ${lastRunOf('found.dataset')} as run from (select distinct dataset from bounded) found
-  )
-  select u.is_write, u.dataset, p.pipeline_name, ${lastRun} as pipeline_run, written.run as dataset_run
-  from bounded u join pipeline_lineage p on ${inPlace('p')} and p.pipeline_key = u.pipeline_key
-  join written on written.dataset = u.dataset
-  order by u.half`,
+  select * from (
+    ${selectUses(true, true, `u.dataset_key = ${keysOf('up_datasets')}`)} union all
+    ${selectUses(true, false, `u.pipeline_key = ${keysOf('up_pipelines')}`)} union all
+    ${selectUses(false, false, `u.dataset_key = ${keysOf('down_datasets')}`)} union all
+    ${selectUses(false, true, `u.pipeline_key = ${keysOf('down_pipelines')}`)}) level limit $limit`,
+);
+
+const namesRow = {
+  datasets: typed<{ key: string; dataset: string; lastRun: LastRun | null }[]>('json'),
+  pipelines: typed<{ key: string; name: string; lastRun: LastRun; isPartial: boolean }[]>('json'),
+} satisfies ColumnTypes;
+export type GraphNames = RowOf<typeof namesRow>;
+
+/** What the nodes of a graph are. */
+export const graphNames = guardedRead(
+  {
+    parameters: { environment_name: 'text', dataset_keys: 'text[]', pipeline_keys: 'text[]' },
+    row: namesRow,
+    alone: true,
+  },
+  `
+  select (
+    select coalesce(json_agg(json_build_object('key', d.dataset_key, 'dataset', d.dataset, 'lastRun', ${lastRunOf('d.dataset_key')})), '[]')
+    from (
+      select distinct on (u.dataset_key) u.dataset_key, u.dataset from dataset_use u
+      where ${inPlace('u')} and u.dataset_key = ${keysOf('dataset_keys')} order by u.dataset_key) d) as datasets, (
+    select coalesce(json_agg(json_build_object('key', p.pipeline_key, 'name', p.pipeline_name, 'lastRun', ${lastRun},
+      'isPartial', p.omitted_columns > 0)), '[]')
+    from pipeline_lineage p where ${inPlace('p')} and p.pipeline_key = ${keysOf('pipeline_keys')}) as pipelines`,
 );
 
 const columnEdgeRow = {
+  up: 'boolean',
   dataset: 'text',
   field: 'text',
   to_dataset: 'text',
   to_field: 'text?',
   transformation: typed<ColumnTransformation | null>('text'),
-  pipeline_name: 'text',
+  pipeline_key: 'text',
 } satisfies ColumnTypes;
 export type ColumnEdgeRow = RowOf<typeof columnEdgeRow>;
 
 const columnUse = 'u.dataset, u.field, u.to_dataset, u.to_field, u.transformation, u.pipeline_key';
-const intoColumn = (dataset: string, field: string) =>
-  `u.to_dataset_key = md5(${dataset}) and (u.to_field_key = md5(${field}) or u.to_field_key is null)`;
-const fromColumn = (dataset: string, field: string) =>
-  `u.dataset_key = md5(${dataset}) and u.field_key = md5(${field})`;
+const columnsOf = (direction: string) =>
+  `unnest($${direction}_datasets::text[], $${direction}_fields::text[]) as s (dataset_key, field_key) join column_use u on ${inPlace('u')}`;
 
-/** The uses of columns on the ways from some columns, the nearest first. A dataset whose rows are decided ends a way. */
-export const columnWalk = guardedRead(
+/**
+ * One level of a walk: the uses of columns that lead into some columns (upstream) or from them. The rows of `up_decided`
+ * datasets are decided by the columns that are found, too.
+ */
+export const columnLevel = guardedRead(
   {
-    parameters: { ...bounds, datasets: 'text[]', fields: 'text[]' },
+    parameters: {
+      environment_name: 'text',
+      up_datasets: 'text[]',
+      up_fields: 'text[]',
+      up_decided: 'text[]',
+      down_datasets: 'text[]',
+      down_fields: 'text[]',
+      limit: 'bigint',
+    },
     row: columnEdgeRow,
     alone: true,
   },
   `
-  with recursive walk (up, dataset, field, to_dataset, to_field, transformation, pipeline_key, depth) as (
-    select d.up, first.*, 1 from ${directions} d cross join unnest($datasets::text[], $fields::text[]) as s (dataset, field)
-    cross join lateral (
-      select ${columnUse} from column_use u where d.up and ${inPlace('u')} and ${intoColumn('s.dataset', 's.field')}
-      union all
-      select ${columnUse} from column_use u where not d.up and ${inPlace('u')} and ${fromColumn('s.dataset', 's.field')}) first
-    union
-    select w.up, next.*, w.depth + 1 from walk w cross join lateral (
-      select ${columnUse} from column_use u where w.up and ${inPlace('u')} and ${intoColumn('w.dataset', 'w.field')}
-      union all
-      select ${columnUse} from column_use u where not w.up and ${inPlace('u')} and ${fromColumn('w.to_dataset', 'w.to_field')}) next
-    where w.depth < $depth::integer
-  ), bounded as materialized (select * from walk limit ${graphEdgesLimit + 1})
-  select u.dataset, u.field, u.to_dataset, u.to_field, u.transformation, p.pipeline_name
-  from bounded u join pipeline_lineage p on ${inPlace('p')} and p.pipeline_key = u.pipeline_key
-  order by u.depth`,
+  select * from (
+    select true as up, ${columnUse} from ${columnsOf('up')} and u.to_dataset_key = s.dataset_key and u.to_field_key = s.field_key
+    union all
+    select true, ${columnUse} from column_use u
+    where ${inPlace('u')} and u.to_dataset_key = ${keysOf('up_decided')} and u.to_field_key is null
+    union all
+    select false, ${columnUse} from ${columnsOf('down')} and u.dataset_key = s.dataset_key and u.field_key = s.field_key) level
+  limit $limit`,
 );

@@ -102,6 +102,37 @@ test('what breaks if a column goes: columns that derive from it, and datasets wh
   ]);
 });
 
+/** A pipeline that writes all the tables that it reads, and computes each column of the first one from all of them. */
+async function circle(count: number, columns: string[]) {
+  const scene = await city();
+  const [first, ...others] = Array.from({ length: count }, (_, index) => table(`t${index}`, ...columns));
+  if (first === undefined) throw new Error('a circle needs a table');
+  const of = (field: string) => ({ dataset: 0, field });
+  const inputs = columns.map((field) => ({ ...of(field), transformation: 'CHANGED' as const }));
+  const output = { ...first, columns: columns.map((name) => ({ name, inputs })), decidedBy: columns.map(of) };
+  await scene.run({ inputs: [first, ...others], outputs: [output, ...others] }, 'main');
+  await scene.account.updateLineage();
+  return scene;
+}
+
+test('in circles each edge is found once, and does not count against the limit again', async () => {
+  const { graph } = await circle(200, ['a']);
+  const datasets = await graph('dataset=t1&depth=10');
+  assert.equal(datasets.truncated, false);
+  assert.equal(datasets.edges.length, 400);
+});
+
+test('columns of a table that decide about and derive from each other are found once', async () => {
+  const { graph } = await circle(
+    1,
+    Array.from({ length: 40 }, (_, index) => `c${index}`),
+  );
+  const columns = await graph('column=t0.c1&depth=10');
+  assert.equal(columns.truncated, false);
+  assert.equal(columns.edges.filter(({ kind }) => kind === 'derives').length, 1_600);
+  assert.equal(columns.edges.filter(({ kind }) => kind === 'filters').length, 40);
+});
+
 test('the latest successful run counts; a failed one changes nothing', async () => {
   const { graph, run, start, succeed, instance, account, graph: read } = await city();
   const work = await start('clean');

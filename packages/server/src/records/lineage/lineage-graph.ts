@@ -1,6 +1,7 @@
 /** Graphs from the rows of a walk. */
 import { graphEdgesLimit, graphNodesLimit, type LineageEdge, type LineageNode } from '@headgate/contract';
 import type { ColumnEdgeRow, DatasetEdgeRow, GraphStart } from './lineage-graph.store.ts';
+import type { Walk } from './lineage-walk.ts';
 
 interface Graph {
   nodes: LineageNode[];
@@ -29,37 +30,49 @@ class BoundedGraph {
     this.#edges.set(JSON.stringify([from, to, kind, transformation, pipelineName]), edge);
   }
 
-  /** @param rows of the walk, which reads one more than its limit */
-  render(rows: readonly unknown[]): Graph {
-    const truncated = this.#truncated || rows.length > graphEdgesLimit;
-    return { nodes: [...this.#nodes.values()], edges: [...this.#edges.values()], truncated };
+  render(truncated: boolean): Graph {
+    return {
+      nodes: [...this.#nodes.values()],
+      edges: [...this.#edges.values()],
+      truncated: truncated || this.#truncated,
+    };
   }
 }
 
+/** What a deleted environment or a later run has taken away meanwhile is left out. */
 export function buildDatasetGraph(
-  rows: readonly DatasetEdgeRow[],
+  walk: Walk<DatasetEdgeRow>,
   { datasets, pipelines }: Pick<GraphStart, 'datasets' | 'pipelines'>,
 ): Graph {
   const graph = new BoundedGraph();
   for (const { key, lastRun } of datasets) graph.addNode(buildDatasetNode(key, lastRun));
   for (const { name, lastRun } of pipelines) graph.addNode(buildPipelineNode(name, lastRun));
-  for (const row of rows) {
-    const dataset = buildDatasetNode(row.dataset, row.dataset_run);
-    const pipeline = buildPipelineNode(row.pipeline_name, row.pipeline_run);
+  const nodes = new Map([
+    ...walk.datasets.map(({ key, dataset, lastRun }) => [key, buildDatasetNode(dataset, lastRun)] as const),
+    ...walk.pipelines.map(
+      ({ key, name, lastRun }) => [`p ${key}`, buildPipelineNode(name, lastRun)] as const,
+    ),
+  ]);
+  for (const row of walk.edges) {
+    const [dataset, pipeline] = [nodes.get(row.dataset_key), nodes.get(`p ${row.pipeline_key}`)];
+    if (dataset === undefined || pipeline === undefined) continue;
     const edge: LineageEdge = row.is_write
       ? { from: pipeline.id, to: dataset.id, kind: 'writes' }
       : { from: dataset.id, to: pipeline.id, kind: 'reads' };
     graph.addEdge(edge, [dataset, pipeline]);
   }
-  return graph.render(rows);
+  return graph.render(walk.truncated);
 }
 
-export function buildColumnGraph(rows: readonly ColumnEdgeRow[], columns: GraphStart['columns']): Graph {
+export function buildColumnGraph(walk: Walk<ColumnEdgeRow>, columns: GraphStart['columns']): Graph {
   const graph = new BoundedGraph();
   for (const { dataset, field } of columns) graph.addNode(buildColumnNode(dataset, field));
-  for (const row of rows) {
+  const names = new Map(walk.pipelines.map(({ key, name }) => [key, name]));
+  for (const row of walk.edges) {
     const from = buildColumnNode(row.dataset, row.field);
-    const { to_field: field, transformation, pipeline_name: pipelineName } = row;
+    const { to_field: field, transformation } = row;
+    const pipelineName = names.get(row.pipeline_key);
+    if (pipelineName === undefined) continue;
     const to =
       field === null ? buildDatasetNode(row.to_dataset, null) : buildColumnNode(row.to_dataset, field);
     const edge: LineageEdge = {
@@ -71,7 +84,7 @@ export function buildColumnGraph(rows: readonly ColumnEdgeRow[], columns: GraphS
     if (transformation !== null) edge.transformation = transformation;
     graph.addEdge(edge, [from, to]);
   }
-  return graph.render(rows);
+  return graph.render(walk.truncated || walk.pipelines.some(({ isPartial }) => isPartial));
 }
 
 /** The kind and the name of a dataset. */

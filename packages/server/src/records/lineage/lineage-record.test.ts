@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mergeSteps } from './lineage-record.ts';
+import { describeLineage } from './pipeline-lineage.ts';
 
 const source = { kind: 'warehouse', name: 's' } as const;
 const deciding = Array.from({ length: 14_000 }, (_, field) => ({ dataset: 0, field: `c${field}` }));
@@ -36,4 +37,22 @@ test('fields are merged once, and a dataset that is made again forgets what was 
       ?.map(({ field }) => field);
   assert.deepEqual(fieldsOf([step('x'), step('y'), step('x')]), ['x', 'y']);
   assert.deepEqual(fieldsOf([step('x'), step('y', true)]), ['y']);
+});
+
+test('columns of the graph that repeat long names are bounded, and counted', () => {
+  const names = ['from', 'to'].map((name) => name + 'x'.repeat(900));
+  const columns = Array.from({ length: 5_000 }, (_, index) => ({
+    name: `c${index}`,
+    inputs: [{ dataset: 0, field: 'a', transformation: 'IDENTITY' as const }],
+  }));
+  const output = { kind: 'warehouse' as const, name: names[1] ?? '', columns };
+  const step = {
+    stepId: 's',
+    inputs: [{ kind: 'warehouse' as const, name: names[0] ?? '' }],
+    outputs: [output],
+  };
+  const { columns: kept, omittedColumns } = describeLineage({ steps: [step] });
+  assert.ok(JSON.stringify(kept).length < 5_000_000);
+  assert.ok(omittedColumns > 0);
+  assert.equal(kept.length + omittedColumns, 5_000);
 });

@@ -6,8 +6,9 @@ import { invalidRequest, problem } from '../../kernel/http/problems.ts';
 import { createFullRanges } from '../events/index.ts';
 import { datasetPage, presentDataset } from './dataset.store.ts';
 import { lineageEventPage } from './lineage-event.store.ts';
-import { columnWalk, datasetWalk, lineageStart, splitColumn } from './lineage-graph.store.ts';
+import { lineageStart, splitColumn } from './lineage-graph.store.ts';
 import { buildColumnGraph, buildDatasetGraph } from './lineage-graph.ts';
+import { walkColumns, walkDatasets } from './lineage-walk.ts';
 import { renderRunEvent } from './run-event.ts';
 
 export interface LineageServices {
@@ -55,9 +56,8 @@ export function lineageRoutes({ read }: Endpoints, { clock, config }: LineageSer
       name === undefined ? [] : [{ field, name }],
     );
     if (start === undefined || others.length > 0) throw requireOneStart(others.at(-1)?.field);
-    const place = { environment_name: environmentName };
     const [found] = await rows(lineageStart, {
-      ...place,
+      environment_name: environmentName,
       dataset_name: dataset ?? null,
       pipeline_name: pipeline ?? null,
       ...splitColumn(column),
@@ -67,25 +67,14 @@ export function lineageRoutes({ read }: Endpoints, { clock, config }: LineageSer
     if (datasets.length + pipelines.length + columns.length === 0)
       throw problem('lineage-not-found', { ...start, environmentName });
     const bounds = {
-      ...place,
+      environmentName,
       upstream: direction !== 'DOWNSTREAM',
       downstream: direction !== 'UPSTREAM',
       depth,
     };
-    if (column === undefined) {
-      const walked = await rows(datasetWalk, {
-        ...bounds,
-        datasets: datasets.map(({ key }) => key),
-        pipelines: pipelines.map(({ name }) => name),
-      });
-      return { body: buildDatasetGraph(walked, found) };
-    }
-    const walked = await rows(columnWalk, {
-      ...bounds,
-      datasets: columns.map((each) => each.dataset),
-      fields: columns.map((each) => each.field),
-    });
-    return { body: buildColumnGraph(walked, columns) };
+    if (column === undefined)
+      return { body: buildDatasetGraph(await walkDatasets(rows, found, bounds), found) };
+    return { body: buildColumnGraph(await walkColumns(rows, columns, bounds), columns) };
   });
 }
 

@@ -21,12 +21,20 @@ interface ColumnUse {
 export interface PipelineLineage {
   datasets: DatasetUse[];
   columns: ColumnUse[];
+  /** Uses of columns that are more than the graph keeps. */
+  omittedColumns: number;
   /** Of both, without numbers of rows: most runs of a pipeline read and write the same. */
   digest: string;
 }
 
+/**
+ * Characters of the names in the columns that are kept: each use of a column repeats the names of its datasets, which a
+ * record has once.
+ */
+const columnCharacters = 4_194_304;
+
 /** What a run leaves behind; datasets that it dropped itself are only on the ways of columns. */
-export function describeLineage({ steps }: LineageRecord): PipelineLineage {
+export function describeLineage({ steps }: Pick<LineageRecord, 'steps'>): PipelineLineage {
   const { inputs, outputs } = mergeSteps(steps);
   const dropped = new Set(outputs.filter(({ isDropped }) => isDropped).map(getDatasetKey));
   const reads = inputs.map((input) => ({
@@ -41,7 +49,7 @@ export function describeLineage({ steps }: LineageRecord): PipelineLineage {
     ...(output.rowCount === undefined ? {} : { rowCount: output.rowCount }),
   }));
   const datasets: DatasetUse[] = [...reads, ...writes].filter(({ dataset }) => !dropped.has(dataset));
-  const columns = outputs.flatMap((output): ColumnUse[] => {
+  const all = outputs.flatMap((output): ColumnUse[] => {
     const toDataset = getDatasetKey(output);
     const derived = [...output.columns].flatMap(([toField, sources]) =>
       sources.map(({ dataset, field, transformation }) => ({
@@ -59,6 +67,17 @@ export function describeLineage({ steps }: LineageRecord): PipelineLineage {
     }));
     return [...derived, ...deciding];
   });
-  const shape = JSON.stringify([datasets.map(({ rowCount, ...use }) => use), columns]);
-  return { datasets, columns, digest: createHash('sha256').update(shape).digest('hex') };
+  const columns = limitColumns(all);
+  const omittedColumns = all.length - columns.length;
+  const shape = JSON.stringify([datasets.map(({ rowCount, ...use }) => use), columns, omittedColumns]);
+  return { datasets, columns, omittedColumns, digest: createHash('sha256').update(shape).digest('hex') };
+}
+
+function limitColumns(columns: ColumnUse[]): ColumnUse[] {
+  let characters = 0;
+  const end = columns.findIndex(({ dataset, field, toDataset, toField = '' }) => {
+    characters += dataset.length + field.length + toDataset.length + toField.length;
+    return characters > columnCharacters;
+  });
+  return end < 0 ? columns : columns.slice(0, end);
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PromotionDryRun } from '@headgate/contract';
 import { requireProblem } from '../../../testing/client.ts';
-import { copyOf, createLineageScene } from '../../../testing/lineage-scene.ts';
+import { copyOf, createLineageScene, table } from '../../../testing/lineage-scene.ts';
 import { startTestServer } from '../../../testing/server.ts';
 
 const server = await startTestServer();
@@ -32,6 +32,7 @@ test('a column that the version no longer writes is listed with its readers, and
     environmentName: 'prod',
     versionName: 'v2',
     comparedPipelines: 1,
+    notCompared: { neverRun: 2, otherVersion: 0, unknownColumns: 0, unknownReaders: 0 },
     lostColumns: [{ dataset: 'clean', column: 'amount', readers: ['board.orch.yaml', 'report.orch.yaml'] }],
     truncated: false,
   });
@@ -55,8 +56,23 @@ test('a reader that has run with the version is judged by that run', async () =>
 test('a version that has not run says that nothing was compared', async () => {
   const { publish, check } = await city();
   await publish('dev', 'v3', pipelines);
-  const { lostColumns, comparedPipelines } = (await check({ versionName: 'v3' })).body;
+  const { lostColumns, comparedPipelines, notCompared } = (await check({ versionName: 'v3' })).body;
   assert.deepEqual([lostColumns, comparedPipelines], [[], 0]);
+  assert.deepEqual(notCompared, { neverRun: 2, otherVersion: 1, unknownColumns: 0, unknownReaders: 0 });
+});
+
+test('datasets and readers whose columns are not known are counted', async () => {
+  const { account, run, check } = await city();
+  const reads = { inputs: [{ kind: 'warehouse' as const, name: 'clean' }], outputs: [table('blind', 'a')] };
+  await run(reads, 'report', 'prod');
+  await account.updateLineage();
+  assert.deepEqual((await check()).body.notCompared, {
+    ...{ neverRun: 2, otherVersion: 0, unknownColumns: 0, unknownReaders: 1 },
+  });
+  await run({ inputs: [], outputs: [{ kind: 'warehouse', name: 'clean' }] }, 'clean');
+  await account.updateLineage();
+  const { comparedPipelines, notCompared } = (await check()).body;
+  assert.deepEqual([comparedPipelines, notCompared.unknownColumns], [1, 1]);
 });
 
 test('a dry run is refused as the promotion would be', async () => {

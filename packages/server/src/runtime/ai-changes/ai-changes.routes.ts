@@ -8,7 +8,17 @@ import {
   shownPatchLimit,
   shownRunLimit,
 } from '@headgate/contract';
-import { type PipelineReader, publishVersion } from '../../delivery/artifacts/index.ts';
+import {
+  environmentToUploadTo,
+  type PipelineReader,
+  publishVersion,
+} from '../../delivery/artifacts/index.ts';
+import {
+  createRetainedFiles,
+  describeGateErrors,
+  passGate,
+  type Reviewer,
+} from '../../delivery/quality-rules/index.ts';
 import { isBranchProtected } from '../../delivery/repositories/index.ts';
 import { requireRow, type Transaction } from '../../kernel/database/database.ts';
 import type { Answered, Endpoints, LongCall, ReadCall } from '../../kernel/endpoint/endpoint.ts';
@@ -33,6 +43,7 @@ import { renderPatch } from './unified-diff.ts';
 
 export interface ChangeServices extends CopyServices {
   readPipeline: PipelineReader;
+  review: Reviewer;
 }
 
 type MergeCall = LongCall<typeof mergeAiTask>;
@@ -156,23 +167,34 @@ async function publishChanges(services: ChangeServices, merge: Merge): Promise<A
   const { call, content, task, row, changed } = merge;
   const { scope, now, rows, body } = call;
   const versionName = body.versionName ?? (await chooseVersionName(rows, row));
+  const environmentName = row.environment_name ?? '';
+  const found = await rows(environmentToUploadTo, { environment_name: environmentName });
+  const { newest_manifest: _, ...gate } = requireRow(found, () =>
+    problem('environment-not-found', { name: environmentName }),
+  );
   const { copy, base } = await applyToNewest(services, rows, row, changed);
   return services.blobs.writeBlobs(row.account_id, base, async (writer) => {
     const by = { accountId: row.account_id, rows };
-    const { upload, checked } = await judgeCopy(services, by, copy, writer);
+    const retained = createRetainedFiles();
+    const { upload, checked } = await judgeCopy(services, by, copy, writer, retained.retain);
     const version = {
-      projectId: row.project_id,
-      environmentName: row.environment_name ?? '',
-      versionName,
+      ...{ projectId: row.project_id, environmentName, versionName },
       branch: null,
       commitHash: null,
     };
+    const gated = { accountId: row.account_id, ...version, gate };
+    const errors = await passGate(services.review, gated, retained.getSource);
     return call.write(content, async (tx) => {
-      const published = await publishVersion(tx, scope, { version, upload, checked, isStrict: false }, now);
+      const published = await publishVersion(
+        tx,
+        scope,
+        { version, upload, checked, gate, isStrict: false },
+        now,
+      );
       await requireClosed(tx, merge, 'MERGED', now);
-      const { environmentName } = version;
       const after = { environmentName, versionName };
       return {
+        ...(errors.length === 0 ? {} : { warning: describeGateErrors(errors.length) }),
         body: { taskId: row.task_id, state: 'MERGED' as const, ...after },
         events: [...published.events, buildTaskEvent('ai-task-merged', row.task_id, task, { after })],
       };

@@ -213,6 +213,26 @@ test('without a repository a merge publishes a version over the newest one', asy
   assert.equal((await account.admin.get(asset)).text, 'new\n');
 });
 
+test('without a repository a merge passes the quality gate of the environment', async () => {
+  const scene = await prepare(false);
+  const { account, project } = scene;
+  const environment = `${project.path}/environments/dev`;
+  await account.admin.patch(environment, { qualityGate: 'REQUIRED' });
+  const content = `type: orchestration
+pipeline:
+  components:
+    Start: {type: start, transitions: {unconditional: [Close]}}
+    Close: {type: sql-script, parameters: {sqlScript: "update orders set state = 1"}}
+`;
+  await scene.write('write_file', { path: 'close.orch.yaml', content });
+  server.clock.advance(1);
+  requireProblem(await scene.merge(), 422, 'quality-gate-refused');
+  await account.admin.patch(environment, { qualityGate: 'WARN' });
+  const merged = await scene.merge();
+  assert.equal(merged.status, 200, merged.text);
+  assert.match(String(merged.headers['headgate-warning']), /the quality review of the version is FAILED/);
+});
+
 test('there is nothing to merge without changes, and nothing while the task runs', async () => {
   const scene = await prepare(false);
   requireProblem(await scene.merge(), 409, 'ai-task-no-changes');

@@ -29,9 +29,10 @@ export async function judgeCopy(
   { accountId, rows }: { accountId: string; rows: Rows },
   copy: Pick<WorkingCopy, 'readAll'>,
   writer: BlobWriter = createDiscardingWriter(),
+  retain?: (path: string, bytes: Buffer) => void,
 ): Promise<Judged> {
   const checks = createPipelineChecks(readPipeline, accountId);
-  const collection = createCollection(writer, checks);
+  const collection = createCollection(writer, checks, retain);
   for await (const { path, bytes } of copy.readAll()) {
     const wait = collection.add(path, bytes);
     if (wait !== undefined) await wait;

@@ -30,6 +30,7 @@ import {
   replaceDefaultConnections,
 } from './environment-connection.store.ts';
 import { readConnectionOverrides, readDefaultConnections } from './environment-connection.ts';
+import { readQualityRules } from './quality-rules.ts';
 
 export function environmentRoutes({ read, write }: Endpoints): void {
   read(listEnvironments, async ({ query, page }) => {
@@ -61,6 +62,7 @@ export function environmentRoutes({ read, write }: Endpoints): void {
       default_agent_name: agent?.name ?? null,
       default_user_access_level: body.defaultUserAccessLevel ?? 'default',
       quality_gate: body.qualityGate ?? 'NONE',
+      quality_gate_rules: await readQualityRules(body.qualityGateRules),
       version: 1,
       created_at: now,
     };
@@ -86,6 +88,7 @@ export function environmentRoutes({ read, write }: Endpoints): void {
 
   write(updateEnvironment, async ({ tx, scope, params, headers, body, now }) => {
     const { projectId } = params;
+    const rules = await readQualityRules(body.qualityGateRules);
     const stored = await lockEnvironment(tx, scope, projectId, params.environmentName);
     requireMatch(headers['If-Match'], renderEnvironmentEtag(stored));
     const { defaultAgentId } = body;
@@ -104,6 +107,7 @@ export function environmentRoutes({ read, write }: Endpoints): void {
       default_agent_name: agent?.name ?? null,
       default_user_access_level: body.defaultUserAccessLevel ?? stored.default_user_access_level,
       quality_gate: body.qualityGate ?? stored.quality_gate,
+      quality_gate_rules: body.qualityGateRules === undefined ? stored.quality_gate_rules : rules,
       version: stored.version + 1,
     };
     updateEnvironmentRow(tx, scope, projectId, row);

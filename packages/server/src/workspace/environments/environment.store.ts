@@ -1,6 +1,6 @@
 /** The table `environment`. */
 import { createHash } from 'node:crypto';
-import type { Environment, Permission, QualityGate } from '@headgate/contract';
+import type { Environment, Permission, QualityGate, QualityRule } from '@headgate/contract';
 import {
   type ColumnTypes,
   type RowOf,
@@ -23,11 +23,12 @@ const environmentRow = {
   version: 'bigint',
   created_at: 'timestamptz',
   quality_gate: typed<QualityGate>('text'),
+  quality_gate_rules: typed<QualityRule[] | null>('jsonb'),
 } satisfies ColumnTypes;
 export type EnvironmentRow = RowOf<typeof environmentRow>;
 
 const columns =
-  'e.name, e.display_name, e.description, e.default_agent_id, a.name as default_agent_name, e.version, e.created_at, e.quality_gate';
+  'e.name, e.display_name, e.description, e.default_agent_id, a.name as default_agent_name, e.version, e.created_at, e.quality_gate, e.quality_gate_rules';
 const joined = `environment e left join agent a on a.account_id = e.account_id and a.agent_id = e.default_agent_id`;
 
 export const environmentPage = guardedPage(
@@ -64,13 +65,14 @@ const insertOne = statement(
       version: 'bigint',
       created_at: 'timestamptz',
       quality_gate: 'text',
+      quality_gate_rules: 'jsonb?',
     },
   },
   `
   insert into environment (account_id, project_id, name, display_name, description, default_agent_id,
-    default_user_access_level, version, created_at, quality_gate)
+    default_user_access_level, version, created_at, quality_gate, quality_gate_rules)
   values ($account_id, $project_id, $name, $display_name, $description, $default_agent_id,
-    $default_user_access_level, $version, $created_at, $quality_gate)`,
+    $default_user_access_level, $version, $created_at, $quality_gate, $quality_gate_rules)`,
 );
 
 export function insertEnvironment(
@@ -83,8 +85,12 @@ export function insertEnvironment(
   tx.onConstraint('environment_default_agent', () =>
     problem('unknown-agent', { id: row.default_agent_id ?? '' }),
   );
-  tx.send(insertOne, { account_id: scope.accountId, project_id: projectId, ...row });
+  tx.send(insertOne, { account_id: scope.accountId, project_id: projectId, ...row, ...renderRules(row) });
 }
+
+const renderRules = ({ quality_gate_rules: rules }: EnvironmentRow) => ({
+  quality_gate_rules: rules === null ? null : JSON.stringify(rules),
+});
 
 const selectOne = statement(
   { parameters: { account_id: 'uuid', project_id: 'uuid', name: 'text' }, row: environmentRow },
@@ -115,6 +121,7 @@ const lockOne = statement(
       version: 'bigint',
       created_at: 'timestamptz',
       quality_gate: typed<QualityGate>('text'),
+      quality_gate_rules: typed<QualityRule[] | null>('jsonb'),
       default_user_access_level: 'text',
     },
   },
@@ -141,12 +148,13 @@ const updateOne = statement(
       default_user_access_level: 'text',
       version: 'bigint',
       quality_gate: 'text',
+      quality_gate_rules: 'jsonb?',
     },
   },
   `
   update environment set display_name = $display_name, description = $description,
     default_agent_id = $default_agent_id, default_user_access_level = $default_user_access_level, version = $version,
-    quality_gate = $quality_gate
+    quality_gate = $quality_gate, quality_gate_rules = $quality_gate_rules
   where account_id = $account_id and project_id = $project_id and name = $name`,
 );
 
@@ -156,7 +164,7 @@ export function updateEnvironmentRow(
   projectId: string,
   row: EnvironmentRow & { default_user_access_level: string },
 ): void {
-  tx.send(updateOne, { account_id: scope.accountId, project_id: projectId, ...row });
+  tx.send(updateOne, { account_id: scope.accountId, project_id: projectId, ...row, ...renderRules(row) });
 }
 
 const deleteOne = statement(
@@ -243,6 +251,7 @@ export function presentEnvironment(row: EnvironmentRow): Environment {
   if (row.default_agent_id !== null) environment.defaultAgentId = row.default_agent_id;
   if (row.default_agent_name !== null) environment.defaultAgentName = row.default_agent_name;
   if (row.quality_gate !== 'NONE') environment.qualityGate = row.quality_gate;
+  if (row.quality_gate_rules !== null) environment.qualityGateRules = row.quality_gate_rules;
   return environment;
 }
 
