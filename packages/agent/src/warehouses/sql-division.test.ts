@@ -91,9 +91,35 @@ describe('division', () => {
     const script =
       'select (10.0/3)::varchar, (x::decimal(8,2) / 3::decimal(8,2))::varchar, (1::decimal(8,2) / 3::decimal(8,7))::varchar from t';
     assert.deepEqual(await redshift.rows(script), [['3.333333333333', '0.500000000', '0.3333']]);
-    assert.deepEqual(
-      await redshift.rows('select x / 2, a / f, x / b, r / 2, f / b = 2.5::float8 / 3 from t'),
-      [[0.75, 4, 0.5, 0.25, true]],
-    );
+    assert.deepEqual(await redshift.rows('select a / f, r / 2, f / b = 2.5::float8 / 3 from t'), [
+      [4, 0.25, true],
+    ]);
+  });
+
+  it('has the scale of Redshift by the types of columns, and cuts further digits off', async () => {
+    // A logged session of Redshift divides DECIMAL(8, 2) by DECIMAL(8, 7): 0.3333.
+    await redshift.rows(`create table money (paid numeric(8, 2), rate numeric(8, 7), sold smallint, n int);
+      insert into money values (2, 3, 3, 7), (-2, 3, 3, 7), (null, 3, 3, 7)`);
+    const script = `select (paid / rate)::varchar, (paid / paid)::varchar, (paid / sold)::varchar, (n / paid)::varchar,
+      (paid / nullif(rate, 3))::varchar, (paid / (select max(n) from money))::varchar from money order by paid`;
+    assert.deepEqual(await redshift.rows(script), [
+      ['-0.6666', '1.000000000', '-0.66666666', '-3.5000000', null, '-0.2857142857142'],
+      ['0.6666', '1.000000000', '0.66666666', '3.5000000', null, '0.2857142857142'],
+      [null, null, null, null, null, null],
+    ]);
+    // DECIMAL(8, 2) / SMALLINT is DECIMAL(14, 8): max(4, 8 + 10 - 0 + 1) = 19.
+    const nested =
+      'select (paid / sold / n)::varchar, (sum(paid) / count(*))::varchar from money where paid > 0 group by all';
+    assert.deepEqual(await redshift.rows(nested), [['0.0952380942857142857', '2.0000']]);
+    await assert.rejects(redshift.rows('select paid / (sold - 3) from money'), /division by zero/);
+  });
+
+  it('a mean of decimals has their scale in Redshift', async () => {
+    // The prices of the example of PIVOT in Redshift's documentation.
+    const script = `select avg(x)::varchar, avg(y)::varchar, avg(z)::varchar, typeof(avg(x))
+      from (values (10::decimal(12, 2), 2.5::decimal(12, 2), 1), (9, 3.75, 2), (12, 1.9, 2)) v(x, y, z)`;
+    assert.deepEqual(await redshift.rows(script), [['10.33', '2.71', '1', 'DECIMAL(38,2)']]);
+    const running = 'select avg(x) over (order by x)::varchar from (values (1.0), (1.1), (1.3)) v(x)';
+    assert.deepEqual(await redshift.rows(running), [['1.0'], ['1.0'], ['1.1']]);
   });
 });

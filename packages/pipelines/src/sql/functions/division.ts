@@ -4,6 +4,7 @@
  */
 import type { SourceDialect } from './call.ts';
 import { bindOnce, group, readCallName, readKnownType } from './expressions.ts';
+import { renderRedshiftQuotient } from './redshift-division.ts';
 
 const failure = "error('division by zero')";
 const numeral = /^-?\d{1,38}(?:\.(\d{1,37}))?$/;
@@ -18,8 +19,12 @@ export function refuseZero(divisor: string): string {
 /** `dividend / divisor` */
 export function renderDivision(dividend: string, divisor: string, dialect: SourceDialect): string {
   if (isFraction(dividend) || isFraction(divisor)) return `${group(dividend)} / ${refuseZero(divisor)}`;
+  if (dialect === 'redshift') {
+    const type = findRedshiftType(readDecimal(dividend), readDecimal(divisor));
+    return renderRedshiftQuotient({ left: dividend, right: divisor, type, refuseZero });
+  }
   return bindOnce([dividend, divisor], (left = '', right = '') =>
-    renderQuotient(left, right, refuseZero(right), dialect),
+    renderQuotient(left, right, refuseZero(right)),
   );
 }
 
@@ -33,15 +38,8 @@ function isFraction(sql: string): boolean {
  *
  * @param divisor `right`, or what fails if it is 0
  */
-export function renderQuotient(left: string, right: string, divisor: string, dialect: SourceDialect): string {
+export function renderQuotient(left: string, right: string, divisor: string): string {
   const quotient = `${left} / ${divisor}`;
-  if (dialect === 'redshift') {
-    const type = findRedshiftType(readDecimal(left), readDecimal(right));
-    if (type !== undefined) return `CAST(${quotient} AS ${type})`;
-    // DuckDB's // gives whole numbers for whole numbers, and a DOUBLE for others.
-    const whole = `${left} // ${divisor}`;
-    return `cast_to_type(CASE WHEN typeof(${left} // ${right}) = 'DOUBLE' THEN ${quotient} ELSE ${whole} END, ${left} // ${right})`;
-  }
   const [literal, fraction = ''] = numeral.exec(left) ?? [];
   if (literal !== undefined && numeral.test(right)) {
     const scale = Math.max(fraction.length, Math.min(fraction.length + 6, 12));
@@ -62,8 +60,7 @@ export function renderMean(
   dialect: SourceDialect,
 ): string {
   if (dialect === 'snowflake') return `cast_to_type(${mean}, ${quotientType(least)})`;
-  const whole = `(${sum}) // (${count})`;
-  return `cast_to_type(CASE WHEN typeof(${whole}) = 'DOUBLE' THEN ${mean} ELSE ${whole} END, ${whole})`;
+  return renderRedshiftQuotient({ left: sum, right: count, mean, refuseZero });
 }
 
 interface Decimal {
@@ -92,7 +89,7 @@ function readDecimal(sql: string): Decimal | undefined {
 /** Redshift's "Computations with numeric values". Undefined for two whole numbers, and if a type is not known. */
 function findRedshiftType(left: Decimal | undefined, right: Decimal | undefined): string | undefined {
   if (left === undefined || right === undefined || (left.isWhole && right.isWhole)) return undefined;
-  const scale = Math.max(4, left.scale + right.digits - right.scale + 1);
   const before = left.digits - left.scale + right.scale;
-  return `DECIMAL(38, ${Math.max(4, Math.min(scale, 38 - before))})`;
+  const scale = Math.max(4, Math.min(left.scale + right.digits - right.scale + 1, 38 - before));
+  return `DECIMAL(${Math.min(38, before + scale)}, ${scale})`;
 }

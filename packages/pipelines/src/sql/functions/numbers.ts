@@ -97,9 +97,9 @@ const toScale = (name: string): FunctionEntry =>
 
 /** 0 if the divisor is 0. */
 const divide = (isZero: (divisor: string) => string): FunctionEntry =>
-  define(2, 2, ({ args: [dividend = '', divisor = ''], dialect }) =>
+  define(2, 2, ({ args: [dividend = '', divisor = ''] }) =>
     bindOnce([asNumber(dividend), asNumber(divisor)], (left = '', right = '') => {
-      const quotient = renderQuotient(group(left), group(right), group(right), dialect);
+      const quotient = renderQuotient(group(left), group(right), group(right));
       return `CASE WHEN ${isZero(right)} THEN 0 * ${group(left)} ELSE ${quotient} END`;
     }),
   );
