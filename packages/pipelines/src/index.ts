@@ -215,6 +215,15 @@ export {
   rulesFilePaths,
 } from './rules/rule-settings.ts';
 export { convertOperands, findErrorPosition } from './sql/convert-operands.ts';
+export { listTypeQuestions, readNodes, type TypeQuestion } from './sql/variant-questions.ts';
+export {
+  findVariantUses,
+  isTextType,
+  isVariantType,
+  writeLandingRows,
+  writeUses,
+  type VariantUse,
+} from './sql/variant-uses.ts';
 export {
   type Conversion,
   type Dialect,

@@ -22,6 +22,8 @@ const statementsBeforeReading = 8;
 export interface KnownCatalog {
   /** Whether the plan of the statement cannot have a refused function. */
   isHarmless(connection: DuckDBConnection, sql: string, type: StatementType): Promise<boolean>;
+  /** Whether a column, a view or a macro can have a VARIANT. */
+  mayHoldVariants(connection: DuckDBConnection): Promise<boolean>;
   /** Runs a statement. `type`: undefined if it is several statements. */
   run(type: StatementType | undefined, work: () => Promise<void>): Promise<void>;
 }
@@ -31,7 +33,7 @@ export function createCatalogWatch({ refused }: BuiltInFunctions): () => KnownCa
   /** Counts the changes of the catalog: their beginnings and their ends. */
   let state = 0;
   let asked = 0;
-  let isClean: boolean | undefined;
+  let known: { isClean: boolean; hasVariants: boolean } | undefined;
   const names = [...refused];
   const namesRefused = (text: string) => {
     const lower = text.toLowerCase();
@@ -41,18 +43,23 @@ export function createCatalogWatch({ refused }: BuiltInFunctions): () => KnownCa
   function noteChange(): void {
     state += 1;
     asked = 0;
-    isClean = undefined;
+    known = undefined;
   }
 
-  async function readWhetherClean(connection: DuckDBConnection): Promise<boolean> {
-    if (isClean !== undefined) return isClean;
+  /** Undefined: it is not known. */
+  async function readCatalog(connection: DuckDBConnection): Promise<typeof known> {
+    if (known !== undefined) return known;
     asked += 1;
-    if (asked < statementsBeforeReading) return false;
+    if (asked < statementsBeforeReading) return undefined;
     const before = state;
     const reader = await connection.runAndReadAll(definitions);
-    const found = !reader.getRows().some(([text]) => namesRefused(String(text)));
-    if (state !== before) return false;
-    isClean = found;
+    const texts = reader.getRows().map(([text]) => String(text));
+    const found = {
+      isClean: !texts.some(namesRefused),
+      hasVariants: texts.some((text) => /json|->/i.test(text)),
+    };
+    if (state !== before) return undefined;
+    known = found;
     return found;
   }
 
@@ -66,7 +73,11 @@ export function createCatalogWatch({ refused }: BuiltInFunctions): () => KnownCa
         if (isChanged || (since !== undefined && since !== state) || !leavesCatalog.has(type)) return false;
         // A name can also be written by the codes of its letters.
         if (namesRefused(sql) || /u&/i.test(sql)) return false;
-        return readWhetherClean(connection);
+        return (await readCatalog(connection))?.isClean ?? false;
+      },
+      async mayHoldVariants(connection) {
+        if (isChanged || (since !== undefined && since !== state)) return true;
+        return (await readCatalog(connection))?.hasVariants ?? true;
       },
       async run(type, work) {
         if (type !== undefined && leavesCatalog.has(type)) return work();
@@ -90,4 +101,7 @@ export function createCatalogWatch({ refused }: BuiltInFunctions): () => KnownCa
 const definitions = `
   select sql from system.main.duckdb_views() where not internal
   union all
-  select macro_definition from system.main.duckdb_functions() where not internal`;
+  select macro_definition from system.main.duckdb_functions() where not internal
+  union all
+  select 'json' where exists (
+    from system.main.duckdb_columns() where not internal and contains(data_type, 'JSON'))`;

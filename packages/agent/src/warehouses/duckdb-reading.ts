@@ -39,7 +39,7 @@ export async function readOnly(
   if (statements.count !== 1) throw new Error(severalStatements);
   const began = performance.now();
   return inReadOnly(connection, async () => {
-    const { statement, sql: converted } = await prepareConverted(connection, sql, statements);
+    const { statement, sql: converted } = await prepareConverted(connection, sql, statements, true);
     try {
       const type = statement.statementType;
       if (type !== StatementType.SELECT)

@@ -27,6 +27,7 @@ import {
 import { checkPlan } from './statements/duckdb-plan.ts';
 import { prepareConverted } from './statements/duckdb-prepare.ts';
 import { checkStatementKind, parseExplain } from './statements/duckdb-statement-kinds.ts';
+import { namesVariants } from './statements/duckdb-variants.ts';
 import { hasName, splitStatements } from './statements/sql-words.ts';
 
 /** Bytes of text that one query may return. */
@@ -113,7 +114,12 @@ async function runStatement(
   for (let index = 0; index < statements.count; index++) {
     const { statement, sql } =
       statements.count === 1
-        ? await prepareConverted(connection, bound, statements)
+        ? await prepareConverted(
+            connection,
+            bound,
+            statements,
+            await mayUseVariants(connection, bound, rules),
+          )
         : { statement: await statements.prepare(index), sql: bound };
     const type = statement.statementType;
     try {
@@ -133,6 +139,17 @@ async function runStatement(
       statement.destroySync();
     }
   }
+}
+
+/** Literals in VALUES are no VARIANTs. A scratch database changes with its statements. */
+async function mayUseVariants(
+  connection: DuckDBConnection,
+  sql: string,
+  { catalog, scratch }: StatementRules,
+): Promise<boolean> {
+  if (namesVariants(sql)) return true;
+  if (!/select|from|set|merge/i.test(sql)) return false;
+  return scratch !== undefined || (await catalog.mayHoldVariants(connection));
 }
 
 const pivoting = new Set(['pivot', 'pivot_wider', 'pivot_longer']);

@@ -145,7 +145,152 @@ const cases: readonly (readonly [script: string, rows: unknown[][]])[] = [
   ],
 ];
 
+/** Columns of tables and of subqueries, without a path in the statement, so that only their types tell. */
+const columns: readonly (readonly [script: string, rows: unknown[][]])[] = [
+  [
+    'select upper(v), length(v), left(v, 1), v || 1, concat(v, s) from val where id = 1',
+    [['V1', 2, 'v', 'v11', 'v1v1']],
+  ],
+  [
+    'select v::varchar, cast(val.v as string), v::char(1), try_cast(v as varchar) from val where id = 1',
+    [['v1', 'v1', 'v', 'v1']],
+  ],
+  ["select 'é' || upper(v), 'é' || lower(s) from val where id = 1", [['éV1', 'év1']]],
+  ["select id from val where v = 'v1'", [[1]]],
+  ["select id from val where v = s or 'v1' = v order by id", [[1]]],
+  ["select id from val where v in ('v1', '12') order by id", [[1], [3]]],
+  ["select id from val where v not in ('v1', 'x') and not v = '12'", [[2]]],
+  ["select id from val where v between 'v0' and 'v2' and id not between 5 and 6", [[1]]],
+  ["select id from val where v like 'v%'", [[1]]],
+  ['select id from num where v = 2 or v = id + 0.5 order by id', [[1], [2]]],
+  ['select id from num where v = id', [[2]]],
+  [
+    "select case v when 'v1' then 1 else 2 end, iff(v = 'v1', 1, 2), nullif(v, 'v1') is null from val where id < 3 order by id",
+    [
+      [1, 1, true],
+      [2, 2, false],
+    ],
+  ],
+  [
+    "select coalesce(v, 'none')::varchar, upper(coalesce(v, 'none')), nvl(v, s) || '!' from val where id in (1, 4) order by id",
+    [
+      ['v1', 'V1', 'v1!'],
+      ['none', 'NONE', 'n!'],
+    ],
+  ],
+  [
+    "select upper(case when id = 1 then v else 'x' end), (case when id = 1 then v end) || 'y' from val where id < 3 order by id",
+    [
+      ['V1', 'v1y'],
+      ['X', null],
+    ],
+  ],
+  ['select a.id, b.id from val a join val b on a.v = b.s order by 1', [[1, 1]]],
+  ['select a.id from val a join val b on b.s = a.v', [[1]]],
+  ['select id from val where s in (select v from val)', [[1]]],
+  [
+    'select upper(v), count(*) from val group by upper(v) having upper(v) is not null order by 1',
+    [
+      ['12', 1],
+      ['V1', 1],
+      ['{"A":1}', 1],
+    ],
+  ],
+  ['select v, count(*) from val where id = 1 group by v', [['"v1"', 1]]],
+  [
+    'select v || s, v, v::varchar from val where id = 1 group by v || s, v, v::varchar order by v || s',
+    [['v1v1', '"v1"', 'v1']],
+  ],
+  [
+    'select upper(v) as u, row_number() over (partition by upper(v) order by v || s) from val where id = 1 qualify row_number() over (order by upper(v)) = 1',
+    [['V1', 1]],
+  ],
+  ["select listagg(v, ',') within group (order by id) from val where id in (1, 3)", [['v1,12']]],
+  ['select upper(t.w) from (select v as w from val where id = 1) t', [['V1']]],
+  [
+    "with t as (select v as w from val where id = 1) select initcap(w), md5(w) = md5('v1') from t",
+    [['V1', true]],
+  ],
+  ['select s::varchar from val where id = 1 union all select v from val where id = 1', [['"v1"'], ['"v1"']]],
+  // Where a value is stored.
+  [
+    'create table t1 (s varchar, v variant, n int); insert into t1 select v, v, id from val where id = 1; select * from t1',
+    [['v1', '"v1"', 1]],
+  ],
+  [
+    'create table t2 (s varchar(2), n int); insert into t2 (n, s) with x as (select id, v as w from val) select id, w from x where id <> 2 order by id; select s, n from t2 order by n',
+    [
+      ['v1', 1],
+      ['12', 3],
+      [null, 4],
+    ],
+  ],
+  [
+    'create table t3 (s varchar); insert into t3 select v from val where id = 1 union select v from val where id = 3; insert into t3 select distinct v from val where id = 1; select s, count(*) from t3 group by s order by s',
+    [
+      ['12', 1],
+      ['v1', 2],
+    ],
+  ],
+  [
+    "create table t4 (s varchar); insert into t4 values ('a'); update t4 set s = x.v from val x where x.id = 1; select * from t4",
+    [['v1']],
+  ],
+  [
+    "create table t5 as select id, s, v from val; update t5 set s = v where id = 3; update t5 set s = upper(v), v = v where id = 1; delete from t5 where v = 'x' or upper(v) like '{%'; select id, s from t5 order by id",
+    [
+      [1, 'V1'],
+      [3, '12'],
+      [4, 'n'],
+    ],
+  ],
+  [
+    'create table t6 (id int, s varchar, u varchar); insert into t6 values (1, null, null); merge into t6 t using (select id, v from val where id in (1, 3)) x on t.id = x.id when matched then update set t.s = x.v, u = upper(x.v) when not matched then insert (id, s) values (x.id, x.v); select * from t6 order by id',
+    [
+      [1, 'v1', 'V1'],
+      [3, '12', null],
+    ],
+  ],
+  [
+    "create table t7 (s varchar); insert into t7 values ('v1'), ('z'); merge into t7 using val on t7.s = val.v when matched and val.v = 'v1' then delete; select * from t7",
+    [['z']],
+  ],
+  [
+    "create table t8 as select v from val; create table t9 (s varchar); insert into t9 select * from t8; select count(*) from t9 where s = 'v1'",
+    [[1]],
+  ],
+  [
+    'create or replace view vw as select id, upper(v) as u, v as w from val; select u, upper(w) from vw where id = 1',
+    [['V1', 'V1']],
+  ],
+  [
+    'create table ta as select id, upper(v) as u, v::varchar as s from val where id = 1; select * from ta',
+    [[1, 'V1', 'v1']],
+  ],
+  [
+    'create table tb (a varchar, b varchar); insert all into tb (a) values (v) into tb (b) values (upper(v)) select v from val where id = 1; select * from tb order by a',
+    [
+      ['v1', null],
+      [null, 'V1'],
+    ],
+  ],
+  [
+    'create table tc (s varchar); insert overwrite into tc select v from val where id = 1; select * from tc',
+    [['v1']],
+  ],
+  ['select to_json(v), typeof(v), is_varchar(v) from val where id = 1', [['"v1"', 'VARCHAR', true]]],
+];
+
 describe('semi-structured values', () => {
+  before(() =>
+    sql.rows(`create table val (id int, v variant, s varchar);
+      insert into val select 1, parse_json('"v1"'), 'v1' union all select 2, parse_json('{"a": 1}'), 'x'
+        union all select 3, parse_json('12'), 'y' union all select 4, null, 'n';
+      create table num (id int, v variant); insert into num select 1, parse_json('1.5') union all select 2, parse_json('2')`),
+  );
+  for (const [script, rows] of columns)
+    it(script.slice(0, 160), async () => assert.deepEqual(await sql.rows(script), rows));
+
   for (const [script, rows] of cases)
     it(script.slice(0, 160), async () => assert.deepEqual(await sql.rows(script), rows));
 });

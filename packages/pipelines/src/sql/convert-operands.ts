@@ -134,7 +134,7 @@ function readArguments(group: Node | undefined): readonly (Span | undefined)[] |
 }
 
 /** The nodes beside the one at the position. */
-function findSiblings(nodes: readonly Node[], position: number): readonly Node[] {
+export function findSiblings(nodes: readonly Node[], position: number): readonly Node[] {
   const around = nodes.find((node) => node.kind === 'group' && node.from < position && position < node.to);
   return around?.kind === 'group' ? findSiblings(around.nodes, position) : nodes;
 }
@@ -143,8 +143,14 @@ const sums = ['+', '-'];
 const products = ['*', '/', '%', '//'];
 const powers = ['^', '**'];
 
+/** They bind less close than sums and products. */
+const joins = ['||'];
+
 /** The operators that bind closer than the one of `nodes[at]`, or as close. */
 function listTighter(node: Node | undefined, orEqual: boolean): readonly string[] {
+  if (isSymbol(node, ...joins)) return [...sums, ...products, ...powers, ...(orEqual ? joins : [])];
+  // A comparison.
+  if (!isSymbol(node, ...sums, ...products, ...powers)) return [...joins, ...sums, ...products, ...powers];
   const isSum = isSymbol(node, ...sums);
   const tighter = isSum ? [...products, ...powers] : powers;
   return orEqual ? [...tighter, ...(isSum ? sums : products)] : tighter;
@@ -161,7 +167,7 @@ function findBranch(nodes: readonly Node[], at: number): number {
 }
 
 /** What the operator at `at` takes on its left: `a - b * c` of `a - b * c + d`. */
-function readLeft(nodes: readonly Node[], at: number, frame: Frame): Span | undefined {
+export function readLeft(nodes: readonly Node[], at: number, frame: Frame): Span | undefined {
   const joining = listTighter(nodes[at], true);
   let start = findBranch(nodes, at);
   let end = -1;
@@ -181,7 +187,7 @@ function readLeft(nodes: readonly Node[], at: number, frame: Frame): Span | unde
     : undefined;
 }
 
-function readRight(nodes: readonly Node[], at: number, frame: Frame): Span | undefined {
+export function readRight(nodes: readonly Node[], at: number, frame: Frame): Span | undefined {
   const joining = listTighter(nodes[at], false);
   let end = at;
   do {

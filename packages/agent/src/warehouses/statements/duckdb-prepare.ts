@@ -1,7 +1,8 @@
-/** Prepares a statement; operands of types that DuckDB refuses are converted as the vendors convert them. */
+/** Prepares a statement; operands are converted as the vendors convert them. */
 import type { DuckDBConnection, DuckDBExtractedStatements, DuckDBPreparedStatement } from '@duckdb/node-api';
 import { convertOperands } from '@headgate/pipelines';
 import { getReason } from '../../log.ts';
+import { convertVariants } from './duckdb-variants.ts';
 
 /** Conversions in one statement. Each costs another attempt to prepare it. */
 const mostAttempts = 200;
@@ -10,18 +11,26 @@ const mostRead = 10_000_000;
 
 /**
  * @param statements of `sql`, of which there is one
+ * @param mayUseVariants whether the statement can have a VARIANT
  * @returns the statement, and the SQL that it was made of
  */
 export async function prepareConverted(
   connection: DuckDBConnection,
   sql: string,
   statements: DuckDBExtractedStatements,
+  mayUseVariants: boolean,
 ): Promise<{ statement: DuckDBPreparedStatement; sql: string }> {
   const attempts = Math.min(mostAttempts, mostRead / sql.length);
   let attempt = { sql, statements };
+  let isConverted = !mayUseVariants;
   for (let count = 0; ; count += 1) {
     try {
-      return { statement: await attempt.statements.prepare(0), sql: attempt.sql };
+      const statement = await attempt.statements.prepare(0);
+      const converted = isConverted ? attempt.sql : await convertVariants(connection, attempt.sql);
+      if (converted === attempt.sql) return { statement, sql: attempt.sql };
+      isConverted = true;
+      statement.destroySync();
+      attempt = { sql: converted, statements: await connection.extractStatements(converted) };
     } catch (error) {
       const converted = count < attempts ? convertOperands(attempt.sql, getReason(error)) : undefined;
       if (converted === undefined) throw error;

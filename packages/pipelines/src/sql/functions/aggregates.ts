@@ -12,7 +12,7 @@ import {
 } from './call.ts';
 import { renderMean } from './division.ts';
 import { asBoolean, asNumber, asText, group, mayBeJson, readKnownType } from './expressions.ts';
-import { asJson } from './json-values.ts';
+import { asJson, writeJson } from './json-values.ts';
 import { renderAllColumns, renderSignedHash, rowSequence } from './numbers.ts';
 
 /** FILTER and OVER of the call, with conditions and a frame of the translation. */
@@ -85,7 +85,7 @@ function collect(call: FunctionCall): string | undefined {
 
 function collectObject(call: FunctionCall): string {
   const [key = '', value = ''] = call.args;
-  const member = `to_json(${asText(key)}) || ':' || ${asJson(value)}`;
+  const member = `${writeJson(asText(key))} || ':' || ${writeJson(asJson(value))}`;
   // A member begins with its key. NULLs are left out.
   const members = `array_to_string(list_sort(list(${member})${renderClauses(call)}), ',')`;
   return `CAST('{' || coalesce(${members}, '') || '}' AS JSON)`;

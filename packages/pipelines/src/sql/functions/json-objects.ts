@@ -1,7 +1,7 @@
 /** OBJECT_*: objects of JSON. */
 import { argumentAt, define, type FunctionCall, type FunctionTable, many, refuseCall } from './call.ts';
 import { asText, bindOnce } from './expressions.ts';
-import { asJson, renderKeyPath } from './json-values.ts';
+import { asJson, renderKeyPath, writeJson } from './json-values.ts';
 import { readText } from './literals.ts';
 
 /** Pairs of key and value; Snowflake shows the keys in order. */
@@ -24,9 +24,9 @@ function renderMember(key: string, value: string): string {
   const text = readText(key);
   const name =
     text === undefined
-      ? `to_json(${asText(key)}) || ':'`
+      ? `${writeJson(asText(key))} || ':'`
       : `'${JSON.stringify(text).replaceAll("'", "''")}:'`;
-  return `${name} || ${asJson(value)}`;
+  return `${name} || ${writeJson(asJson(value))}`;
 }
 
 /** concat_ws leaves NULLs out. */
@@ -47,7 +47,7 @@ function renderWholeRow(columns: string, keeps: (value: string) => string | unde
   const condition = keeps(value);
   const keys =
     condition === undefined ? 'json_keys(_r)' : `list_filter(json_keys(_r), lambda _k: ${condition})`;
-  const members = `list_transform(list_sort(${keys}), lambda _k: to_json(upper(_k)) || ':' || ${value})`;
+  const members = `list_transform(list_sort(${keys}), lambda _k: ${writeJson('upper(_k)')} || ':' || ${writeJson(value)})`;
   const object = `CAST('{' || array_to_string(${members}, ',') || '}' AS JSON)`;
   return `list_extract(list_transform(list_value(to_json(struct_pack(*COLUMNS(${columns})))), lambda _r: ${object}), 1)`;
 }
@@ -71,7 +71,7 @@ function filterMembers(
   condition: (key: string) => string,
   added: readonly string[] = [],
 ): string {
-  const member = `to_json(_k) || ':' || json_extract(${object}, ${renderKeyPath('_k')})`;
+  const member = `${writeJson('_k')} || ':' || ${writeJson(`json_extract(${object}, ${renderKeyPath('_k')})`)}`;
   const retained = `list_transform(list_filter(json_keys(${object}), lambda _k: ${condition('_k')}), lambda _k: ${member})`;
   const all =
     added.length === 0
@@ -84,7 +84,7 @@ function filterMembers(
 function insertMember({ args: [object = '', key = '', value = '', update] }: FunctionCall): string {
   return bindOnce([asJson(object), key, asJson(value)], (bound = '', name = '', json = '') => {
     const inserted = filterMembers(bound, (each) => `${each} <> ${name}`, [
-      `to_json(${asText(name)}) || ':' || ${json}`,
+      `${writeJson(asText(name))} || ':' || ${writeJson(json)}`,
     ]);
     if (/^true$/i.test(update ?? '')) return inserted;
     const taken = `list_contains(json_keys(${bound}), ${name})`;

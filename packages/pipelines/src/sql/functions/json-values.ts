@@ -14,6 +14,9 @@ import {
 import { asBigint, asText, bindOnce, readKnownType } from './expressions.ts';
 import { quoteText, readInteger, readText, requireInteger } from './literals.ts';
 
+/** A value as the text of its JSON, with the quotes of a text: a cast of a column would lose them. */
+export const writeJson = (sql: string) => `CAST(to_json(${sql}) AS VARCHAR)`;
+
 /** Any value as JSON: a text becomes a JSON text. */
 export function asJson(sql: string): string {
   return readKnownType(sql) === 'JSON' ? sql : `to_json(${sql})`;

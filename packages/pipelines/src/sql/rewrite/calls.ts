@@ -107,9 +107,6 @@ function renderArguments(name: string, group: Group, frame: Frame): string {
 function renderArgument(name: string, part: readonly Node[], frame: Frame): string {
   const operand = frame.render.operand(part, 0, frame);
   if (operand === undefined || operand.next !== part.length) return frame.render.expression(part, frame);
-  // A column of a subquery may be a VARIANT without a path here.
-  if (operand.isVariant === 'maybe' && frame.hasVariants && textFunctions.has(name))
-    return castTo(operand, { name: 'VARCHAR', args: [], sql: 'VARCHAR' }, false, part[0], frame).sql;
   if (operand.isVariant !== 'yes' || takesVariant(name)) return operand.sql;
   // Whether numbers or texts are compared is known only to the values.
   if (name === 'MAX' || name === 'MIN')
@@ -251,13 +248,6 @@ const numericFunctions = new Set([
   'MEDIAN',
   'DIV0',
 ]);
-
-/** They take no other values than texts. */
-const textFunctions = new Set(
-  'UPPER LOWER INITCAP TRIM LTRIM RTRIM BTRIM LPAD RPAD LEFT RIGHT SUBSTR SUBSTRING REPLACE TRANSLATE SPLIT_PART REGEXP_REPLACE REGEXP_SUBSTR REGEXP_LIKE REGEXP_COUNT STARTSWITH ENDSWITH'.split(
-    ' ',
-  ),
-);
 
 const variantTakers = new Set([
   'TYPEOF',

@@ -36,8 +36,7 @@ export function renderInsert(nodes: readonly Node[], frame: Frame): StatementSql
   if (isGroup(group) && !isQuery(group.nodes)) cursor.keep();
   const { rest } = cursor;
   if (!overwrites) {
-    const columns = isGroup(group) && !isQuery(group.nodes) ? splitByComma(group.nodes) : undefined;
-    addInserted(cursor, table.sql, columns);
+    if (rest.length > 0) cursor.add(frame.render.query(rest, frame), cursor.at + rest.length);
     return { sql: cursor.sql, kind: 'INSERT' };
   }
   frame.before.push(
@@ -46,41 +45,6 @@ export function renderInsert(nodes: readonly Node[], frame: Frame): StatementSql
   );
   frame.after.push(`DROP TABLE ${aside}`);
   return { sql: `${cursor.sql} SELECT * FROM ${aside}`, kind: 'INSERT' };
-}
-
-const setOperators = ['UNION', 'INTERSECT', 'EXCEPT', 'MINUS'];
-/** What may follow the list of a SELECT. */
-const afterItems = ['FROM', 'WHERE', 'GROUP', 'HAVING', 'QUALIFY', 'ORDER', 'LIMIT'];
-
-/** The rows of an INSERT. A VARIANT in the list of a SELECT gets the type of its column: a text has no quotes there. */
-function addInserted(cursor: Cursor, table: string, columns: readonly (readonly Node[])[] | undefined): void {
-  const { frame, rest } = cursor;
-  const first = isWord(rest[1], 'DISTINCT', 'ALL') ? 2 : 1;
-  const isOne = isWord(rest[0], 'SELECT') && findTop(rest, ...setOperators) === rest.length;
-  const items = isOne ? splitByComma(rest.slice(first, findTop(rest, ...afterItems))) : [];
-  const assigned = items.map((item, index) => {
-    const operand = frame.render.operand(item, 0, frame);
-    const isAll =
-      operand !== undefined && item.slice(operand.next).every((node) => isWord(node, 'AS') || isName(node));
-    if (operand?.isVariant !== 'yes' || !isAll) return undefined;
-    const name = columns?.[index] === undefined ? `#${index + 1}` : copyNodes(frame, columns[index]);
-    return renderAssigned(operand.sql, `(SELECT ${name} FROM ${table} LIMIT 0)`);
-  });
-  if (assigned.some((each) => each !== undefined) && !items.some((item) => isSymbol(item.at(-1), '*'))) {
-    cursor.keep(first);
-    for (const [index, item] of items.entries()) {
-      cursor.add(assigned[index] ?? frame.render.expression(item, frame), cursor.at + item.length);
-      if (index < items.length - 1) cursor.keep();
-    }
-  }
-  if (cursor.rest.length > 0)
-    cursor.add(frame.render.query(cursor.rest, frame), cursor.at + cursor.rest.length);
-}
-
-/** A VARIANT as the type of `target`, whose value is not read. The variant stays whole, because GROUP BY may name it. */
-function renderAssigned(variant: string, target: string): string {
-  const text = `CASE WHEN typeof(${target}) = 'JSON' THEN CAST(${variant} AS VARCHAR) ELSE json_extract_string(${variant}, '$') END`;
-  return `cast_to_type(${text}, ${target})`;
 }
 
 export function renderUpdate(nodes: readonly Node[], frame: Frame): StatementSql {

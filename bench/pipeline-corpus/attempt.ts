@@ -1,0 +1,113 @@
+/** One run of a pipeline in a DuckDB of its own, with the engine of the agent. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import type { ProjectVariable, Step } from '@headgate/contract';
+import { createFixture } from '../../packages/agent/src/engine/run/engine-fixture.ts';
+import type { RunScript } from '../../packages/agent/src/scripts/script-job.ts';
+import { behaviour } from '../../packages/agent/src/warehouses/duckdb-confinement.ts';
+import { createCatalogWatch } from '../../packages/agent/src/warehouses/duckdb-known-catalog.ts';
+import { execute, query } from '../../packages/agent/src/warehouses/duckdb-statement.ts';
+import { readBuiltInFunctions } from '../../packages/agent/src/warehouses/statements/duckdb-functions.ts';
+import { quoteName, renderSupplies, type Supplies } from './supply.ts';
+
+export interface AttemptInput {
+  readonly folder: string;
+  readonly files: readonly string[];
+  readonly name: string;
+  readonly supplies: Supplies;
+  readonly seed: number;
+  readonly runScript: RunScript;
+}
+
+export interface Attempt {
+  readonly status: string;
+  readonly message?: string;
+  /** Of the step that failed first. */
+  readonly componentType?: string;
+  readonly component?: string;
+  /** Whether all tables that the pipeline wrote are empty or have only NULLs, or it read no row. */
+  readonly isEmpty: boolean;
+  readonly steps: readonly Step[];
+  readonly log: readonly string[];
+  /** Tables and views after the run, with their first rows. */
+  readonly tables: Readonly<Record<string, unknown[][]>>;
+}
+
+const noEndpoints = () => async () => {
+  throw new Error('the corpus has no servers to call');
+};
+const noDownloads = async () => {
+  throw new Error('the corpus downloads nothing');
+};
+
+export async function attempt(input: AttemptInput): Promise<Attempt> {
+  const instance = await DuckDBInstance.create(':memory:', { ...behaviour, threads: '1' });
+  const connection = await instance.connect();
+  const functions = await readBuiltInFunctions(connection);
+  const rules = { functions, filesFolder: '/nowhere', catalog: createCatalogWatch(functions)() };
+  for (const sql of renderSupplies(input.supplies, input.seed)) await connection.run(sql);
+  const fixture = await createFixture(input.runScript, noEndpoints, noDownloads, {
+    execute: (sql) => execute(connection, sql, rules),
+    query: (sql, maxRows) => query(connection, sql, rules, maxRows),
+  });
+  try {
+    const texts = input.files.map((path) => [path, readFileSync(join(input.folder, path), 'utf8')]);
+    await fixture.publish(Object.fromEntries(texts));
+    for (const secret of input.supplies.secrets) fixture.secrets.set(secret, 'secret-value');
+    const outcome = await fixture.run(input.name, {
+      variables: [...input.supplies.variables].map(
+        ([name, value]): ProjectVariable => ({ name, type: 'TEXT', behaviour: 'SHARED', value }),
+      ),
+      sql: { ignoresAccess: true },
+    });
+    const steps = [...fixture.steps.values()];
+    const failed = steps.find(({ status, childPipeline }) => status === 'FAILED' && childPipeline === undefined);
+    const tables = await readTables(input.supplies);
+    return {
+      status: outcome.status,
+      ...(outcome.message === undefined ? {} : { message: outcome.message }),
+      ...(failed === undefined ? {} : { componentType: failed.componentType, component: failed.name }),
+      isEmpty: isEmpty(tables, input.supplies, steps),
+      steps,
+      log: fixture.lines.slice(0, 50),
+      tables,
+    };
+  } finally {
+    fixture.dispose();
+    connection.closeSync();
+    instance.closeSync();
+  }
+
+  /** What the pipeline made. */
+  async function readTables({ tables }: Supplies): Promise<Record<string, unknown[][]>> {
+    const known = new Set([...tables.keys()].map((place) => place.toLowerCase()));
+    const reader = await connection.runAndReadAll(
+      `select schema_name, table_name from duckdb_tables() where not internal
+       union all select schema_name, view_name from duckdb_views() where not internal order by all`,
+    );
+    const read: Record<string, unknown[][]> = {};
+    for (const [schema, table] of reader.getRows()) {
+      const place = `${quoteName(String(schema))}.${quoteName(String(table))}`;
+      const isSupplied = known.has(place.toLowerCase()) || known.has(quoteName(String(table)).toLowerCase());
+      try {
+        const rows = await connection.runAndReadAll(`select * from ${place} limit 5`);
+        const columns = rows.columnNames();
+        read[`${isSupplied ? 'supplied ' : ''}${place}`] = [columns, ...rows.getRowsJson()];
+      } catch (error) {
+        read[place] = [[`cannot be read: ${(error as Error).message.split('\n')[0]}`]];
+      }
+    }
+    return read;
+  }
+}
+
+function isEmpty(
+  tables: Readonly<Record<string, unknown[][]>>,
+  supplies: Supplies,
+  steps: readonly Step[],
+): boolean {
+  const made = Object.entries(tables).filter(([place]) => !place.startsWith('supplied '));
+  if (made.length > 0) return made.every(([, [, ...rows]]) => rows.flat().every((value) => value === null));
+  return supplies.tables.size > 0 && steps.every(({ rowCount = 0 }) => rowCount === 0);
+}

@@ -1,0 +1,186 @@
+/**
+ * What a pipeline needs and its repository does not have. A run fails and names it; then it is supplied, and the run
+ * begins again with an empty database. Rows are made from the names of the columns; see `docs/pipeline-corpus.md`.
+ */
+export interface Supplies {
+  /** SQL to run before the pipeline. */
+  readonly schemas: Set<string>;
+  /** Columns with their types, by the table. */
+  readonly tables: Map<string, Map<string, string>>;
+  /** Views of the names that were asked for. */
+  readonly variables: Map<string, string>;
+  readonly grids: Map<string, string[]>;
+  readonly secrets: Set<string>;
+  /** What texts look like. */
+  texts: TextKind;
+}
+
+/** In the order in which they are tried. */
+export const textKinds = ['number', 'date', 'word', 'json'] as const;
+export type TextKind = (typeof textKinds)[number];
+
+export const createSupplies = (): Supplies => ({
+  schemas: new Set(),
+  tables: new Map(),
+  variables: new Map(),
+  grids: new Map(),
+  secrets: new Set(),
+  texts: 'number',
+});
+
+/** Of a column without a known type, by its name. */
+export function guessType(column: string): string {
+  const name = column.toLowerCase();
+  if (/^(?:is|has)_|_flag$/.test(name)) return 'BOOLEAN';
+  if (/(?:_at|timestamp|datetime|_ts|_time)$|^(?:created|updated|modified)/.test(name)) return 'TIMESTAMP';
+  if (/date$|^date|_dt$|^day$/.test(name)) return 'DATE';
+  if (/amount|price|cost|total|revenue|sales|rate|score|salary|balance|percent|avg|sum/.test(name)) return 'DECIMAL(18,2)';
+  if (/(?:^|_)(?:id|key|sk|count|qty|quantity|number|num|no|year|month|age|rank|version|size|duration)$/.test(name))
+    return 'BIGINT';
+  if (/(?:^|_)(?:variant|json|payload|raw|data|src)$/.test(name)) return 'JSON';
+  return 'VARCHAR';
+}
+
+export const quoteName = (name: string) => `"${name.replaceAll('"', '""')}"`;
+const quoteText = (text: string) => `'${text.replaceAll("'", "''")}'`;
+
+/** A number from 0, always the same for the same seed and text. */
+function hash(seed: number, text: string): number {
+  let value = 2_166_136_261 ^ seed;
+  for (let index = 0; index < text.length; index += 1)
+    value = Math.imul(value ^ text.charCodeAt(index), 16_777_619);
+  return value >>> 0;
+}
+
+const rowCount = 5;
+const words = ['alpha', 'beta', 'gamma', 'delta', 'epsilon'];
+
+function renderValue(column: string, type: string, row: number, texts: TextKind, seed: number): string {
+  const number = (hash(seed, column) % 90) + row;
+  const day = `2024-0${1 + (row % 9)}-1${row % 10}`;
+  if (type === 'BOOLEAN') return row % 2 === 0 ? 'true' : 'false';
+  if (type === 'DATE') return quoteText(day);
+  if (type === 'TIMESTAMP') return quoteText(`${day} 0${row}:30:00`);
+  if (type === 'JSON') return quoteText(`{"id":${row},"name":${JSON.stringify(words[row % 5])},"items":[{"id":${row}}]}`);
+  // Keys are 1 to 5 in each table, so that joins have rows.
+  if (type === 'BIGINT') return String(row + 1);
+  if (type.startsWith('DECIMAL') || type === 'DOUBLE') return `${number}.25`;
+  if (texts === 'number') return quoteText(String(row + 1));
+  if (texts === 'date') return quoteText(day);
+  if (texts === 'json') return quoteText(`{"id":${row},"name":${JSON.stringify(words[row % 5])}}`);
+  return quoteText(words[row % 5] ?? '');
+}
+
+/** Creates what is to be there before the run. */
+export function renderSupplies({ schemas, tables, texts }: Supplies, seed: number): string[] {
+  const statements = [...schemas].map((schema) => `CREATE SCHEMA IF NOT EXISTS ${quoteName(schema)}`);
+  for (const [table, columns] of tables) {
+    const named = columns.size === 0 ? new Map([['ID', 'BIGINT']]) : columns;
+    const list = [...named].map(([column, type]) => `${quoteName(column)} ${type}`).join(', ');
+    statements.push(`CREATE TABLE IF NOT EXISTS ${table} (${list})`);
+    const rows = Array.from({ length: rowCount }, (_, row) => {
+      const values = [...named].map(([column, type]) => renderValue(column, type, row, texts, seed));
+      return `(${values.join(', ')})`;
+    });
+    statements.push(`INSERT INTO ${table} VALUES ${rows.join(', ')}`);
+  }
+  return statements;
+}
+
+/** Places such as `"raw"."orders"`, from a name as DuckDB writes it in an error. */
+function placeOf(name: string): string {
+  const parts = name.split('.').map((part) => part.replace(/^"|"$/g, ''));
+  return parts.map(quoteName).join('.');
+}
+
+interface Column {
+  readonly name: string;
+  /** Before the dot. */
+  readonly table?: string;
+}
+
+/** Adds what a failure names. Returns whether anything was added. */
+export function supply(message: string, supplies: Supplies, columnsOf: (table: string) => readonly string[]): boolean {
+  return (
+    supplyTable(message, supplies, columnsOf) ||
+    supplyColumn(message, supplies) ||
+    supplyVariable(message, supplies) ||
+    supplyTexts(message, supplies)
+  );
+}
+
+function supplyTable(
+  message: string,
+  { tables, schemas }: Supplies,
+  columnsOf: (table: string) => readonly string[],
+): boolean {
+  const schema = /Schema with name "?([^"\n]+?)"? does not exist/i.exec(message)?.[1];
+  if (schema !== undefined && !schemas.has(schema)) {
+    schemas.add(schema);
+    return true;
+  }
+  const table = /(?:Table|View) with name "?([^"\n]+?)"? does not exist/i.exec(message)?.[1];
+  const there = /there is no table ([\w".$ -]+?)(?:[:,;]|$)/m.exec(message)?.[1];
+  const name = table ?? there;
+  if (name === undefined) return false;
+  const place = placeOf(name);
+  if (tables.has(place)) return false;
+  const dot = name.lastIndexOf('.');
+  if (dot > 0) schemas.add(name.slice(0, dot).replaceAll('"', ''));
+  const columns = columnsOf(name.slice(dot + 1).replaceAll('"', ''));
+  tables.set(place, new Map(columns.map((column) => [column, guessType(column)])));
+  return true;
+}
+
+function readColumn(message: string): Column | undefined {
+  const referenced = /Referenced column "([^"]+)" (?:was )?not found/.exec(message)?.[1];
+  if (referenced !== undefined) return { name: referenced };
+  const [, table, name] = /(?:Table|Values list) "([^"]+)" does not have a column named "([^"]+)"/.exec(message) ?? [];
+  if (name !== undefined && table !== undefined) return { name, table };
+  const missing = /has no column "?([\w $]+?)"?(?:[:,;.]|$)/m.exec(message)?.[1];
+  return missing === undefined ? undefined : { name: missing };
+}
+
+/** Into the table of that name, or into all. */
+function supplyColumn(message: string, { tables }: Supplies): boolean {
+  const column = readColumn(message);
+  if (column === undefined) return false;
+  const named = [...tables].filter(([place]) =>
+    place.toLowerCase().endsWith(`"${(column.table ?? '').toLowerCase()}"`),
+  );
+  let isAdded = false;
+  for (const [, columns] of named.length > 0 ? named : [...tables].slice(-1)) {
+    const isThere = [...columns.keys()].some((each) => each.toLowerCase() === column.name.toLowerCase());
+    if (isThere) continue;
+    columns.set(column.name, guessType(column.name));
+    isAdded = true;
+  }
+  return isAdded;
+}
+
+function supplyVariable(message: string, { variables, secrets, grids }: Supplies): boolean {
+  const secret = /the secret reference "([^"]+)"/.exec(message)?.[1];
+  if (secret !== undefined && !secrets.has(secret)) {
+    secrets.add(secret);
+    return true;
+  }
+  let isAdded = false;
+  for (const [, name = ''] of message.matchAll(/(?:there is no|unknown|no) (?:grid )?variable "([^"]+)"/gi)) {
+    if (variables.has(name) || grids.has(name)) continue;
+    variables.set(name, '1');
+    isAdded = true;
+  }
+  return isAdded;
+}
+
+/** A text that cannot be converted: the next kind of texts. */
+function supplyTexts(message: string, supplies: Supplies): boolean {
+  const isConversion =
+    /Conversion Error|Malformed JSON|Could not convert|Could not parse|failed to cast|invalid (?:date|timestamp)/i;
+  if (!isConversion.test(message)) return false;
+  const next = /json/i.test(message) ? 'json' : textKinds[textKinds.indexOf(supplies.texts) + 1];
+  if (next === undefined || supplies.texts === next || textKinds.indexOf(next) < textKinds.indexOf(supplies.texts))
+    return false;
+  supplies.texts = next;
+  return true;
+}
