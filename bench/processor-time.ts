@@ -20,14 +20,14 @@ export function endedChildrenSeconds(pid: number): number {
   return (Number(fields?.[13] ?? 0) + Number(fields?.[14] ?? 0)) / ticksASecond;
 }
 
-/** Processor seconds of the living processes of PostgreSQL. */
-export function postgresSeconds(dataDirectory: string): number {
+/** Processor seconds of the living processes of PostgreSQL, without that of a connection of the benchmark. */
+export function postgresSeconds(dataDirectory: string, ownBackend?: number): number {
   if (process.platform !== 'linux') return 0;
   const postmaster = readFileSync(join(dataDirectory, 'postgres', 'postmaster.pid'), 'latin1').split('\n')[0];
   let nanoseconds = 0;
   for (const entry of readdirSync('/proc')) {
     const pid = Number(entry);
-    if (!Number.isInteger(pid) || afterName(pid)?.[1] !== postmaster) continue;
+    if (!Number.isInteger(pid) || pid === ownBackend || afterName(pid)?.[1] !== postmaster) continue;
     nanoseconds += Number(contentOf(`/proc/${pid}/schedstat`)?.split(' ')[0] ?? 0);
   }
   return nanoseconds / 1e9;

@@ -15,6 +15,8 @@ export interface RunScene {
   server: MeasuredServer;
   user: RawConnection;
   database: pg.Client;
+  /** The process of PostgreSQL that serves `database`. */
+  databasePid: number;
   token: string;
   projectId: string;
 }
@@ -28,8 +30,9 @@ export async function openRunScene(
   const user = ending.adopt(await RawConnection.open(server.port), (connection) => connection.close());
   const database = ending.adopt(new pg.Client(server.connection), (client) => client.end());
   await database.connect();
+  const { rows } = await database.query<{ pid: number }>('select pg_backend_pid() as pid');
   const projectId = await publishRunPipelines(server);
-  return { server, user, database, token: server.token, projectId };
+  return { server, user, database, databasePid: rows[0]?.pid ?? 0, token: server.token, projectId };
 }
 
 async function start({ user, token, projectId }: RunScene, pipelineName: RunPipeline): Promise<string> {

@@ -123,7 +123,7 @@ function watchProcessors(scene: RunScene): () => Promise<string> {
   const read = () => new Map(listAgentProcesses(server.pid).map((pid) => [pid, processorSeconds(pid)]));
   const others = () => [
     processorSeconds(server.pid),
-    postgresSeconds(server.dataDirectory),
+    postgresSeconds(server.dataDirectory, scene.databasePid),
     // Processes of runs that were replaced.
     listAgentProcesses(server.pid).reduce((sum, pid) => sum + endedChildrenSeconds(pid), 0),
   ];

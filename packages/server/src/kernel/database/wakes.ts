@@ -6,7 +6,7 @@
  * Terminology
  *   occasion   something new for a key. An occasion for one waiter goes to the one that has waited longest. A
  *              waiter that cannot use it passes it on, but only to waiters that began before the occasion, so
- *              that it passes each of them once
+ *              that it passes each of them once. A waiter that can never use one is woken only with all
  */
 import { randomUUID } from 'node:crypto';
 import type { Log } from '../log.ts';
@@ -34,7 +34,7 @@ export interface Wakes {
   wait(key: string, waiter: Waiter): void;
   /** Removes the waiter, whether or not it was woken. */
   stopWaiting(key: string, waiter: Waiter): void;
-  /** Wakes one waiter, for new work, or all waiters, for news that concerns each. */
+  /** Wakes one waiter, for a new run, or all waiters, for other work and for news that concerns each. */
   wake(key: string, target: 'one' | 'all'): void;
   /** Called by a woken waiter that cannot use the occasion. */
   pass(key: string, occasion: Occasion): void;
@@ -51,6 +51,8 @@ export interface Wakes {
 export interface Waiter {
   /** Set by `wait`: the order of waiters and occasions. */
   number: number;
+  /** Whether it can use an occasion for one waiter. By default it can. */
+  takesOccasions?: boolean;
   wake(occasion?: Occasion): void;
 }
 
@@ -84,7 +86,7 @@ export async function openWakes(database: Database, log: Log): Promise<Wakes> {
 
   /** Wakes the longest waiter that began before the occasion. Returns false if there is none. */
   function wakeOne(key: string, occasion: Occasion): boolean {
-    const [first] = waiters.get(key) ?? [];
+    const first = waiters.get(key)?.find(({ takesOccasions }) => takesOccasions !== false);
     if (first === undefined || first.number > occasion.number) return false;
     removeWaiter(key, first);
     first.wake(occasion);

@@ -7,6 +7,7 @@ import type { Wakes } from '../database/wakes.ts';
 import type { NewId } from '../identifiers.ts';
 import { isAllowed } from './claim.ts';
 import {
+  chooseTarget,
   describeCancellation,
   endWork,
   requeueWork,
@@ -171,7 +172,7 @@ export async function sweepWork(
       for (const [kind, works] of Map.groupBy(inAccount, (row) => row.kind)) {
         const requeued = sweepKind(moment, requireOwner(owners, kind), works, times);
         tx.afterCommit(() => {
-          for (const work of requeued) services.wakes.wake(work.agent_id, 'one');
+          for (const work of requeued) services.wakes.wake(work.agent_id, chooseTarget([work]));
         });
       }
     }

@@ -17,6 +17,7 @@
  * epoch is refused. Claims are in claim.ts, reports in held-work.ts, time limits in work-sweep.ts.
  */
 import type { instanceAbilities, TestResult, WorkCommand } from '@headgate/contract';
+import { runKinds } from '@headgate/contract/without-schemas';
 import { addSeconds } from '../clock.ts';
 import { insertStatement, statement, type Transaction, typed } from '../database/database.ts';
 import type { EventSource } from '../database/events.ts';
@@ -114,6 +115,11 @@ export function requireOwner(owners: WorkOwners, kind: string): WorkOwner {
   const owner = owners.get(kind);
   if (owner === undefined) throw new Error(`No slice owns work of kind ${JSON.stringify(kind)}.`);
   return owner;
+}
+
+/** Which claims of the agent to wake for queued work: those without places for runs are woken only with all. */
+export function chooseTarget(works: readonly Pick<WorkRow, 'kind'>[]): 'one' | 'all' {
+  return works.every(({ kind }) => runKinds.includes(kind)) ? 'one' : 'all';
 }
 
 const insertWork = insertStatement(

@@ -103,29 +103,47 @@ const announce = `
 
 const inserted = 'insert into lineage_event (account_id, generated_at, run_id, event_type, record, is_new)';
 
+const renderStart = (startedAt: string) =>
+  `about || jsonb_build_object('runId', run_id, 'eventType', 'START', 'eventTime', ${renderTime(startedAt)})`;
+
 /** SQL: writes the starts of runs that have none. */
 const writeStarts = (runs: string, startedAt: string) => `
   with runs as materialized (${runs}), written as (
     ${inserted}
-    select $account_id, $now, run_id, 'START', about || jsonb_build_object('runId', run_id, 'eventType', 'START',
-      'eventTime', ${renderTime(startedAt)}), false
+    select $account_id, $now, run_id, 'START', ${renderStart(startedAt)}, false
     from runs
     on conflict do nothing
     returning run_id, event_type, record
   )
   ${announce}`;
 
-/** SQL: writes the ends of runs that have none. */
+/** SQL: whether the event of a run is written. */
+const isWritten = (isStart: boolean) => `exists (
+      select from lineage_event l where l.account_id = r.account_id and l.run_id = r.run_id and (l.event_type = 'START') = ${isStart})`;
+
+/**
+ * SQL: writes the ends of runs that have none, and their starts if they never began. Of the runs of a pipeline that end together only
+ * the last one is new for the graph, which shows no other.
+ */
 const writeEnds = (runs: string) => `
   with runs as materialized (
-    select r.* from (${runs}) r where not exists (
-      select from lineage_event l where l.account_id = r.account_id and l.run_id = r.run_id and (l.event_type = 'START') = false)
-  ), written as (
+    select r.*, row_number() over (partition by end_type = 'COMPLETE', about -> 'environmentId', about -> 'pipelineName'
+      order by finished_at desc, run_id desc) as place
+    from (${runs}) r where not ${isWritten(false)}
+  ), begun as (
+    ${inserted}
+    select $account_id, $now, run_id, 'START', ${renderStart('started_at')}, false
+    from runs r where not ${isWritten(true)}
+    on conflict do nothing
+    returning run_id, event_type, record
+  ), ended as (
     ${inserted}
     select $account_id, $now, run_id, end_type, about || jsonb_strip_nulls(jsonb_build_object('runId', run_id, 'eventType', end_type,
         'eventTime', ${renderTime('finished_at')}, 'message', message, 'sql', sql.texts, 'omittedSteps', steps.omitted))
-      || case when steps.kept is null then '{}' else jsonb_build_object('steps', steps.kept) end, end_type = 'COMPLETE'
+      || case when steps.kept is null then '{}' else jsonb_build_object('steps', steps.kept) end, end_type = 'COMPLETE' and place = 1
     from runs
+    -- The starts get the lower sequences.
+    cross join (select count(*) from begun) earlier
     left join lateral (
       select left(string_agg(statements.sql, e';\\n\\n' order by ordinal), ${sqlCharacters}) as texts from (
         select s.sql, s.ordinal from execution_step s
@@ -138,8 +156,11 @@ const writeEnds = (runs: string) => `
         select l.*, sum(l.characters) over (order by l.ordinal) as until from step_lineage l
         where l.account_id = runs.account_id and l.execution_id = runs.execution_id and l.pipeline_run_id = runs.run_id) sized
     ) steps on true
+    order by run_id <> execution_id
     on conflict do nothing
     returning run_id, event_type, record
+  ), written as (
+    select * from begun union all select * from ended
   ), taken as (
     delete from step_lineage l using runs
     where l.account_id = runs.account_id and l.execution_id = runs.execution_id and l.pipeline_run_id = runs.run_id
@@ -155,7 +176,6 @@ const startExecutions = statement(
 const startCalled = statement({ parameters: ofRuns }, writeStarts(calledRuns, 'started_at'));
 const endCalled = statement({ parameters: ofRuns }, writeEnds(calledRuns));
 const allRuns = `${runsOfExecutions} union all ${runsCalledBy}`;
-const startLate = statement({ parameters: ofExecutions }, writeStarts(runsOfExecutions, 'started_at'));
 const endAll = statement({ parameters: ofExecutions }, writeEnds(allRuns));
 
 /** The agent has begun these executions. */
@@ -193,7 +213,5 @@ export function recordEndedExecutions(
   now: Date,
 ): void {
   if (executionIds.length === 0) return;
-  const parameters = { account_id: accountId, now, execution_ids: executionIds };
-  tx.send(startLate, parameters);
-  tx.send(endAll, parameters);
+  tx.send(endAll, { account_id: accountId, now, execution_ids: executionIds });
 }

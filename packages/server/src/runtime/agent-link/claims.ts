@@ -9,7 +9,7 @@ import type { Occasion, Wakes } from '../../kernel/database/wakes.ts';
 import type { Services } from '../../kernel/endpoint/endpoint.ts';
 import { claimWork, declareClaim } from '../../kernel/work/claim.ts';
 import { endUnpermittedWork } from '../../kernel/work/forbidden-work.ts';
-import { collectCommands, type WorkOwners, type WorkTimes } from '../../kernel/work/work.ts';
+import { chooseTarget, collectCommands, type WorkOwners, type WorkTimes } from '../../kernel/work/work.ts';
 import { collectInstanceCommand } from './instance.store.ts';
 import type { CallingAgent, KnownAgents } from './known-agents.ts';
 import { type Asking, OpenClaim } from './open-claim.ts';
@@ -82,7 +82,7 @@ export function createClaims(services: ClaimServices, presence: Presence, known:
     if (works.length > 0) known.confirm(agent, agent);
     // After a claim that filled places there may be more work for the next one.
     if (found.length > 0 && found.length >= Math.min(max || most, maxShort || most))
-      wakes.wake(agentId, 'one');
+      wakes.wake(agentId, chooseTarget(found));
     else if (most > 0 && asked.length === 0 && ofInstance.length === 0) looking.confirm();
     const leaseExpiresAt = new Date(now.getTime() + services.times.leaseSeconds * 1_000).toISOString();
     return {

@@ -18,6 +18,7 @@ import {
   recordReported,
 } from '../../kernel/work/held-work.ts';
 import {
+  chooseTarget,
   requeueWork,
   requireOwner,
   type WorkEnd,
@@ -173,9 +174,12 @@ function applyJudged(
     );
   }
   const heldBack = ends.length > 0 ? collectHeldBack(tx, accountId, agent.agentId) : [];
+  const releasedIds = new Set(news.flatMap(({ type, workId }) => (type === 'released' ? [workId] : [])));
+  const released = heard.filter((row) => releasedIds.has(row.work_id));
   tx.afterCommit(() => {
-    if (heldBack.length > 0 || news.some((report) => report.type === 'released'))
-      services.wakes.wake(agent.agentId, 'one');
+    if (heldBack.length + released.length === 0) return;
+    const isShort = heldBack.some((lane) => lane.is_short);
+    services.wakes.wake(agent.agentId, isShort ? 'all' : chooseTarget(released));
   });
 }
 

@@ -57,6 +57,11 @@ export class OpenClaim implements Waiter {
     this.#timer = this.#isOver ? undefined : setTimeout(endClaimWait, waitMilliseconds, this);
   }
 
+  /** One waiter is woken for a run, all are for short work. */
+  get takesOccasions(): boolean {
+    return this.request.max > 0;
+  }
+
   get isOver(): boolean {
     return this.#isOver;
   }

@@ -29,10 +29,11 @@ const selectPayload = (runLimitSeconds: number) => {
   const members = `'pipelineExecutionId', e.execution_id, 'pipelineName', e.pipeline_name, 'pipelineType', e.pipeline_type,
     'scalarVariables', e.scalar_variables, 'gridVariables', e.grid_variables,
     ${listRunMembers('variables_of_place', runLimitSeconds)}, 'schedule', ${scheduleOfRun}`;
+  // The members stand here once: PostgreSQL prepares each subquery of them for every claim, used or not.
   return `
-  select case when e.restart is null then json_build_object(${members})
-    else json_build_object(${members}, 'restart', e.restart) end
-  from pipeline_execution e where e.account_id = claimed.account_id and e.execution_id = claimed.work_id`;
+  select case when e.restart is null then run.members else run.members || jsonb_build_object('restart', e.restart) end::json
+  from pipeline_execution e cross join lateral (select jsonb_build_object(${members}) as members offset 0) run
+  where e.account_id = claimed.account_id and e.execution_id = claimed.work_id`;
 };
 
 export function createExecutionOwner({ times, metrics, wakes }: WorkServices): WorkOwner {
