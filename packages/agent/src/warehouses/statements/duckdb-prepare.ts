@@ -1,6 +1,6 @@
 /** Prepares a statement; operands of types that DuckDB refuses are converted as the vendors convert them. */
 import type { DuckDBConnection, DuckDBExtractedStatements, DuckDBPreparedStatement } from '@duckdb/node-api';
-import { convertOperands } from '@headgate/pipelines';
+import { convertOperands } from '@headgate/pipelines/user-sql';
 import { getReason } from '../../log.ts';
 
 /** Conversions in one statement. Each costs another attempt to prepare it. */
