@@ -33,6 +33,7 @@ export const ROUND_TESTS: Readonly<Record<string, number>> = {
   'acceptance/directory-sync': 4,
   'endpoint/unique-names': 1,
   'http/bad-input': 5,
+  'http/faults.test': 0.1,
   'repository-migrations/mirror-push': 5,
   'hosted-repositories/clone-and-push': 5,
   'acceptance/schedules': 5,
