@@ -38,6 +38,7 @@ export const ROUND_TESTS: Readonly<Record<string, number>> = {
   'hosted-repositories/clone-and-push': 5,
   'acceptance/schedules': 5,
   'warehouses/duckdb-memory': 3,
+  'lineage/values.test': 1.5,
   'time-fuzz/time-fuzz': 20,
 };
 /** A shorter turn has one of these files, a longer one all. */
