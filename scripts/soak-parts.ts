@@ -33,10 +33,12 @@ export const ROUND_TESTS: Readonly<Record<string, number>> = {
   'acceptance/directory-sync': 4,
   'endpoint/unique-names': 1,
   'http/bad-input': 5,
+  'http/faults.test': 0.1,
   'repository-migrations/mirror-push': 5,
   'hosted-repositories/clone-and-push': 5,
   'acceptance/schedules': 5,
   'warehouses/duckdb-memory': 3,
+  'lineage/values.test': 1.5,
   'time-fuzz/time-fuzz': 20,
 };
 /** A shorter turn has one of these files, a longer one all. */

@@ -17,10 +17,17 @@ const files = (count: number) => Array.from({ length: count }, (_, index) => `${
 const sizesOf = (count: number, atOnce: number) =>
   dealIntoGroups(files(count), atOnce).map(({ length }) => length);
 
-test('slice tests of the server and of the engine share a process, those of processes do not', () => {
-  assert.equal(canShareProcess(path, `test('a process. It ends', () => {});`), true);
-  assert.equal(canShareProcess('packages/agent/src/engine/a.test.ts', ''), true);
-  assert.equal(canShareProcess('packages/agent/src/pool/a.test.ts', ''), false);
+test('slice tests of the server and of the agent share a process, those of scripts do not', () => {
+  assert.equal(canShareProcess('packages/agent/src/pool/a.test.ts', ''), true);
+  assert.equal(canShareProcess('scripts/a.test.ts', ''), false);
+  for (const text of [
+    `test('a process. It ends', () => {});`,
+    `new URL('./launcher-process.ts', import.meta.url)`,
+    `import { spawn } from 'node:child_process';`,
+    `spawn(process.execPath, [], { cwd: process.cwd() })`,
+    `process.kill(process.pid + 1)`,
+  ])
+    assert.equal(canShareProcess(path, text), true, text);
 });
 
 test('a file that measures or changes the whole process has its own', () => {
@@ -28,7 +35,8 @@ test('a file that measures or changes the whole process has its own', () => {
     'process.env.TZ = "UTC";',
     'process.memoryUsage()',
     `import { mock } from 'node:test';`,
-    `import { spawn } from 'node:child_process';`,
+    'process.chdir("/")',
+    'process.exit()',
     `import { monitorEventLoopDelay } from 'node:perf_hooks';`,
     't.assert.fileSnapshot(body, at);',
   ])
@@ -50,12 +58,12 @@ test('the files that are listed to run alone or first exist', () => {
   }
 });
 
-test('files are dealt to groups of at most 16; a few files run at the same time', () => {
+test('files are dealt to groups of at most 24; a few files run at the same time', () => {
   assert.deepEqual(dealIntoGroups(['a', 'b', 'c'], 2), [['a', 'c'], ['b']]);
   assert.deepEqual(sizesOf(0, 3), []);
   assert.deepEqual(sizesOf(2, 3), [1, 1]);
-  assert.deepEqual(sizesOf(48, 3), [16, 16, 16]);
-  assert.deepEqual(sizesOf(49, 3), [13, 12, 12, 12]);
+  assert.deepEqual(sizesOf(72, 3), [24, 24, 24]);
+  assert.deepEqual(sizesOf(73, 3), [19, 18, 18, 18]);
   assert.deepEqual(dealIntoGroups(files(104), 3).flat().toSorted(), files(104).toSorted());
 });
 
@@ -64,7 +72,7 @@ test('the programs of the longest files come first, then those of groups, then t
   try {
     const [first = ''] = LONGEST;
     const shared = 'packages/server/src/main/objects.test.ts';
-    const other = 'packages/agent/src/config.test.ts';
+    const other = 'scripts/test-run.test.ts';
     const found = groupTestFiles(process.cwd(), [other, shared, first], { folder, atOnce: 3 });
     assert.deepEqual(found, [join(folder, 'group-001.mjs'), join(folder, 'group-002.mjs'), other]);
     for (const [program, path] of [

@@ -1,17 +1,20 @@
 /**
  * Test files that share a process. Loading the server or DuckDB takes longer than the tests of most files, so
- * the slice tests of the server and of the agent's engine run in groups: one file after the other, each with its
+ * the slice tests of the server and of the agent run in groups: one file after the other, each with its
  * own servers and databases (`startTestServer`). A file that measures or changes the whole process runs alone.
  * So do acceptance tests, except those that share an installation.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Beginnings of paths. The other tests of the agent start processes, and wait for them more than they load. */
-const SHARING = ['packages/server/', 'packages/agent/src/engine/', 'packages/agent/src/warehouses/sql-'];
+/** Beginnings of paths. */
+const SHARING = ['packages/server/', 'packages/agent/'];
 /** Signs that a test measures or changes its process. Node.js names snapshots after the file of the process. */
-const WHOLE_PROCESS =
-  /\bprocess\.[a-z]|\bmock\b|\bglobalThis\b|snapshot|node:(child_process|perf_hooks|v8|vm|worker_threads)/i;
+const WHOLE_PROCESS = [
+  // The members that are listed do neither.
+  /(?<![-\w])process\.(?!(?:arch|cwd|execPath|getuid|hrtime|kill|p?pid|platform|versions?)\b)[a-z]/,
+  /\b(?:mock|globalThis)\b|snapshot|node:(?:perf_hooks|v8|vm)\b/i,
+];
 /** Files that no sign shows, with the reason. */
 export const ALONE: Readonly<Record<string, string>> = {
   'packages/server/src/kernel/database/trips/statement.test.ts':
@@ -19,7 +22,7 @@ export const ALONE: Readonly<Record<string, string>> = {
   'packages/server/src/main/dashboard.test.ts':
     'reads metrics of garbage collections since the start of the process',
 };
-const MOST_FILES = 16;
+const MOST_FILES = 24;
 /**
  * The files that take longest. Each starts first, in a process of its own, so that the end of a run does not
  * wait for one of them.
@@ -29,6 +32,9 @@ export const LONGEST: readonly string[] = [
   'packages/server/src/main/plans.test.ts',
   'packages/server/src/main/backup/backup.test.ts',
   'packages/agent/src/agent.test.ts',
+  'packages/agent/src/scripts/sandbox.test.ts',
+  'packages/agent/src/scripts/python-script.test.ts',
+  'packages/agent/src/scripts/kernel-limits.test.ts',
   'test/acceptance/first-run.test.ts',
   'test/acceptance/packed-agent.test.ts',
   'test/acceptance/never-ending.test.ts',
@@ -43,7 +49,7 @@ export function canShareProcess(path: string, text: string): boolean {
     SHARING.some((beginning) => path.startsWith(beginning)) &&
     !Object.hasOwn(ALONE, path) &&
     !LONGEST.includes(path) &&
-    !WHOLE_PROCESS.test(text)
+    !WHOLE_PROCESS.some((sign) => sign.test(text))
   );
 }
 

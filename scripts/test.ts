@@ -2,12 +2,14 @@
 // (test-tiers.ts), by default all. The unit tests run in one process, the other files on a PostgreSQL of this
 // run. All run at the same time: slices need the processors, and acceptance tests mostly wait. The last
 // line is `N passed, N failed`.
-import { chmodSync, globSync, mkdirSync } from 'node:fs';
+import { globSync } from 'node:fs';
+import { getCompileCacheDir } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { prepareRunCode } from '../packages/agent/src/pool/run-code.ts';
 import { findConcernedTests, listChangedFiles } from './changed-tests.ts';
+import { openCompileCache } from './compile-cache.ts';
 import { createOutputTurns, type OutputTurn } from './output-turns.ts';
 import { onOwnPostgres, prepareCluster, THROWAWAY_SETTINGS } from './own-postgres.ts';
 import { inRunFolder } from './run-folder.ts';
@@ -64,16 +66,19 @@ async function main(args: readonly string[]): Promise<TestTotals> {
       ? { HEADGATE_TEST_CLUSTER: await prepareCluster(join(folder, 'prepared'), stopping.signal) }
       : {};
     if (stopping.signal.aborted) return [];
+    const compiled = openCompileCache(join(folder, 'compiled'), getCompileCacheDir());
     const environment = {
       HEADGATE_TEST_DATABASE_URL: url,
-      NODE_COMPILE_CACHE: makeCompileCache(folder),
+      NODE_COMPILE_CACHE: compiled.path,
       ...cluster,
     };
     // In one run: when one tier has no more files, the other one goes on with the processors of both.
     const files = others.flatMap((tier) => selected[tier]);
     const programs = groupTestFiles(checkout, files, { folder: join(folder, 'groups'), atOnce: AT_ONCE });
     const concurrency = AT_ONCE * others.length;
-    return [await runFiles(programs, [`--test-concurrency=${concurrency}`], otherTurn, environment)];
+    const totals = await runFiles(programs, [`--test-concurrency=${concurrency}`], otherTurn, environment);
+    compiled.save();
+    return [totals];
   }
 
   const running: Promise<TestTotals[]>[] = [];
@@ -100,14 +105,6 @@ function chooseFiles(
   if (concerned.files.length === 0)
     throw new Error(`No test file concerns what changed since ${changedSince}.`);
   return concerned.files;
-}
-
-/** The agents of installations run as another user, and keep what they compile there too. */
-function makeCompileCache(folder: string): string {
-  const cache = join(folder, 'compiled');
-  mkdirSync(cache);
-  chmodSync(cache, 0o1777);
-  return cache;
 }
 
 /** Waits for all, so that none goes on after an error of another. @throws the first error */

@@ -19,9 +19,8 @@ const rare = [
 /** It imports nothing. */
 const reader = '/packages/pipelines/src/sql/tokens/tokens.ts';
 
-test('an agent starts without schemas and rarely needed libraries', () => {
-  const main = new URL('main.ts', import.meta.url).href;
-  // Without settings the agent ends after all its modules are loaded.
+/** The modules of a program that a new process loads until it ends. */
+function listLoaded(main: string): string[] {
   const code = `import { registerHooks } from 'node:module';
     const urls = [];
     registerHooks({ load: (url, context, next) => { urls.push(url); return next(url, context); } });
@@ -33,8 +32,25 @@ test('an agent starts without schemas and rarely needed libraries', () => {
   });
   const urls = JSON.parse(/^loaded (.*)$/m.exec(stdout)?.[1] ?? '[]') as string[];
   assert.ok(urls.includes(main), stdout);
+  return urls;
+}
+
+test('an agent starts without schemas and rarely needed libraries', () => {
+  // Without settings the agent ends after all its modules are loaded.
+  const urls = listLoaded(new URL('main.ts', import.meta.url).href);
   assert.deepEqual(
     urls.filter((url) => rare.some((part) => url.includes(part)) && !url.endsWith(reader)),
     [],
   );
+});
+
+test('the process of a DuckDB database loads of the pipelines only what reads SQL', () => {
+  // Without a channel to an agent it ends after all its modules are loaded.
+  const urls = listLoaded(new URL('warehouses/duckdb-process.ts', import.meta.url).href);
+  const pipelines = urls.filter((url) => url.includes('/packages/pipelines/'));
+  assert.deepEqual(
+    pipelines.filter((url) => !url.includes('/src/sql/') && !url.endsWith('/src/format/trims.ts')),
+    [],
+  );
+  assert.ok(!urls.some((url) => url.includes('/node_modules/yaml/')));
 });

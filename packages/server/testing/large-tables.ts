@@ -1,7 +1,7 @@
 /**
  * Makes every table look as if it had many rows of one account, so that query plans are those of a large
- * installation. The largest tables get every seventh row, in as many pages, and statistics of all rows: the
- * planner knows nothing else of them, and to insert all rows takes most of a minute.
+ * installation. They get every seventh row, in as many pages, and statistics of all rows: the planner knows nothing
+ * else of them, and to insert all rows takes most of a minute.
  */
 import type { TestDatabase } from './database.ts';
 
@@ -148,14 +148,13 @@ export async function fillTables(database: TestDatabase, accountId: string, rows
   for (const [table, all] of tables) {
     const names = all.map(({ name }) => name).join(', ');
     const input = all.map((column) => sqlValue(column)).join(', ');
-    const isHot = hotTables.test(table);
-    const numbers = isHot ? `1, ${rows}, ${rowsPerStored}` : `1, ${lessRows}`;
+    const last = hotTables.test(table) ? rows : lessRows;
     // One query string, so that the setting applies to it only. Foreign key triggers do not run. The automatic
     // analysis would count the stored rows.
     await database.query(`
       begin; set local session_replication_role = replica;
-      alter table ${table} set (autovacuum_enabled = off ${isHot ? `, fillfactor = ${fillFactor}` : ''});
-      insert into ${table} (${names}) select ${input.replaceAll('$1', `'${accountId}'`)} from generate_series(${numbers}) n
+      alter table ${table} set (autovacuum_enabled = off, fillfactor = ${fillFactor});
+      insert into ${table} (${names}) select ${input.replaceAll('$1', `'${accountId}'`)} from generate_series(1, ${last}, ${rowsPerStored}) n
       on conflict do nothing;
       commit`);
   }
@@ -165,7 +164,7 @@ export async function fillTables(database: TestDatabase, accountId: string, rows
   await database.query(
     `update pg_class set reltuples = reltuples * $2
      where oid = any($1::regclass[]) or oid in (select indexrelid from pg_index where indrelid = any($1::regclass[]))`,
-    [filled.filter((table) => hotTables.test(table)), rowsPerStored],
+    [filled, rowsPerStored],
   );
   return filled;
 }

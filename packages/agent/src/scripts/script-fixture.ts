@@ -11,7 +11,7 @@ import type { ScriptBounds, ScriptSettings } from './script-settings.ts';
 import { openScripts, type Scripts } from './scripts.ts';
 
 const bounds: ScriptBounds = {
-  timeSeconds: 120,
+  timeSeconds: 600,
   memoryMegabytes: 200,
   diskMegabytes: 8,
   processes: 24,

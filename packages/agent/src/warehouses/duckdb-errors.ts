@@ -1,5 +1,5 @@
 /** Rewrites DuckDB's error messages, which suggest settings that the agent has locked and tables that nobody made. */
-import { decodeNames } from '@headgate/pipelines';
+import { decodeNames } from '@headgate/pipelines/user-sql';
 import { getReason } from '../log.ts';
 import { explainForeignFunction } from './foreign-functions.ts';
 import { readWords } from './statements/sql-words.ts';

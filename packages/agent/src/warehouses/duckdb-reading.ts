@@ -8,7 +8,7 @@ import {
   type DuckDBType,
   StatementType,
 } from '@duckdb/node-api';
-import { createUserSql, type SqlRules } from '@headgate/pipelines';
+import { createUserSql, type SqlRules } from '@headgate/pipelines/user-sql';
 import { type StatementRules, toJavaScript } from './duckdb-statement.ts';
 import { countRows } from './scratch/duckdb-row-counts.ts';
 import { findReason, RowsLost, readChunks } from './statements/duckdb-chunks.ts';

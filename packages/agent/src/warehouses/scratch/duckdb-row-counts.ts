@@ -3,7 +3,7 @@
  * an estimate, in which deleted rows count.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { rowCountsRelation } from '@headgate/pipelines';
+import { rowCountsRelation } from '@headgate/pipelines/user-sql';
 import { quoteName, quoteText } from '../statements/duckdb-names.ts';
 import type { Scratch } from './duckdb-scratch.ts';
 

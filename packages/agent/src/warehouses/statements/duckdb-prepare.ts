@@ -1,6 +1,6 @@
 /** Prepares a statement; operands are converted as the vendors convert them. */
 import type { DuckDBConnection, DuckDBExtractedStatements, DuckDBPreparedStatement } from '@duckdb/node-api';
-import { convertOperands } from '@headgate/pipelines';
+import { convertOperands } from '@headgate/pipelines/user-sql';
 import { getReason } from '../../log.ts';
 import { convertVariants } from './duckdb-variants.ts';
 

@@ -93,7 +93,7 @@ function repeat(tokens: string[]): [string[], string[], string[]] {
   return [tokens, tokens, tokens];
 }
 
-describe('SQL of half a million characters is read in linear time', () => {
+describe('SQL of 200,000 characters is read in linear time', () => {
   for (const part of [
     "e''\n",
     "e'a' ",
@@ -120,14 +120,14 @@ describe('SQL of half a million characters is read in linear time', () => {
     for (const kind of ['snowflake', 'redshift', 'duckdb'] as const)
       it(`${JSON.stringify(part)} in ${kind}`, () => {
         const start = process.cpuUsage().user;
-        const reader = new TokenReader(part.repeat(500_000 / part.length), lexicalRules[kind]);
+        const reader = new TokenReader(part.repeat(200_000 / part.length), lexicalRules[kind]);
         let count = 0;
         try {
           while (reader.next() !== undefined) count += 1;
         } catch {
           // It has no end.
         }
-        assert.ok(count <= 500_000 && reader.source.length <= 500_000);
-        assert.ok(process.cpuUsage().user - start < 3_000_000);
+        assert.ok(count <= 200_000 && reader.source.length <= 200_000);
+        assert.ok(process.cpuUsage().user - start < 1_000_000);
       });
 });

@@ -1,0 +1,8 @@
+/**
+ * What the process of a warehouse needs to read SQL, without the rest of this package: loading that takes longer than
+ * opening DuckDB.
+ */
+export { convertOperands } from './convert-operands.ts';
+export { rowCountsRelation } from './rewrite/information-schema.ts';
+export { createUserSql } from './rewriter.ts';
+export { decodeNames, type SqlRules } from './tokens/names.ts';
