@@ -157,7 +157,11 @@ export function truncateDate(call: FunctionCall): string | undefined {
       `dates cannot be cut to ${unit}: write year, quarter, month, week, day or hour`,
     );
   }
-  const truncate = (bound: string) => `date_trunc('${name}', ${bound})`;
+  const cut = (bound: string) => `date_trunc('${name}', ${bound})`;
+  // They begin with the years 2001 and 1901; DuckDB's with 2000 and 1900.
+  const isLong = name === 'century' || name === 'millennium';
+  const truncate = (bound: string) =>
+    isLong ? `(${cut(`${bound} - to_years(1)`)} + to_years(1))` : cut(bound);
   if (call.dialect === 'redshift') return truncate(moment);
   return bindLong(moment, (bound) => keepType(bound, truncate));
 }
