@@ -8,7 +8,10 @@ interface Check {
   dialect: 'snowflake' | 'redshift';
   expression: string;
   expected: string;
+  source: string;
 }
+
+const sources = ['documentation', 'test suite', 'not found'];
 
 function readChecks(): Check[] {
   const lines = readFileSync(new URL('dialect-checks.txt', import.meta.url), 'utf8').split('\n');
@@ -16,19 +19,29 @@ function readChecks(): Check[] {
   return lines.flatMap((line): Check[] => {
     const [, named] = /^#(snowflake|redshift) /.exec(line) ?? [];
     if (named !== undefined) dialect = named as Check['dialect'];
-    const [expression = '', expected] = line.split('\t');
-    return expected === undefined ? [] : [{ dialect, expression, expected }];
+    const [expression = '', expected, source = ''] = line.split('\t');
+    return expected === undefined ? [] : [{ dialect, expression, expected, source }];
   });
 }
 
 describe('the dialects', () => {
   const checks = readChecks();
+  it('say where each result was found, and state no expression twice', () => {
+    for (const { expression, source } of checks)
+      assert.ok(sources.includes(source), `${expression}: "${source}"`);
+    const keys = checks.map(({ dialect, expression }) => `${dialect} ${expression}`);
+    assert.deepEqual(
+      keys.filter((key, index) => keys.indexOf(key) !== index),
+      [],
+    );
+  });
   for (const dialect of ['snowflake', 'redshift'] as const)
     it(`gives the results of the documentation of ${dialect}`, async (test) => {
       const sql = await createSqlFixture({ vendor: dialect });
       const counts = { right: 0, refused: 0 };
       const wrong: string[] = [];
-      for (const { expression, expected } of checks.filter((each) => each.dialect === dialect)) {
+      const ofDialect = checks.filter((each) => each.dialect === dialect);
+      for (const { expression, expected } of ofDialect) {
         const result = await sql.rows(`select (${expression})::varchar`).then(
           ([row]) => (row?.[0] === null ? 'NULL' : String(row?.[0])),
           (error: Error) => (expected === 'refused' ? 'refused' : `refused: ${error.message}`),
@@ -38,6 +51,10 @@ describe('the dialects', () => {
       }
       sql.close();
       test.diagnostic(`${dialect}: ${counts.right} right, ${counts.refused} refused, ${wrong.length} wrong`);
+      const found = sources.map(
+        (source) => `${ofDialect.filter((each) => each.source === source).length} ${source}`,
+      );
+      test.diagnostic(`${dialect}: ${found.join(', ')}`);
       assert.deepEqual(wrong, []);
     });
 });

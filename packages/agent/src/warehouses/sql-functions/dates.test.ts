@@ -39,10 +39,10 @@ const arithmetic: readonly Case[] = [
   ["ADD_MONTHS(DATE '2024-01-31', 1)", '2024-02-29'],
   ["ADD_MONTHS(DATE '2024-01-30', 1)", '2024-02-29'],
   ["ADD_MONTHS('2024-01-15'::timestamp, -2)", '2023-11-15 00:00:00'],
-  ["MONTHS_BETWEEN('2019-03-15'::date, '2019-02-15'::date)", '1.0'],
-  ["MONTHS_BETWEEN('2019-03-31'::date, '2019-02-28'::date)", '1.0'],
+  ["MONTHS_BETWEEN('2019-03-15'::date, '2019-02-15'::date)", '1.000000'],
+  ["MONTHS_BETWEEN('2019-03-31'::date, '2019-02-28'::date)", '1.000000'],
   ["ROUND(MONTHS_BETWEEN('2019-03-01'::date, '2019-02-15'::date), 6)", '0.548387'],
-  ["ROUND(MONTHS_BETWEEN('2019-02-01'::date, '2019-03-01'::date), 6)", '-1.0'],
+  ["ROUND(MONTHS_BETWEEN('2019-02-01'::date, '2019-03-01'::date), 6)", '-1.000000'],
 ];
 
 const periods: readonly Case[] = [

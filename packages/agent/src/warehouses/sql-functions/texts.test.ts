@@ -99,7 +99,7 @@ const forms: readonly Case[] = [
   ["REGEXP_LIKE(RANDSTR(8, RANDOM()), '[0-9A-Za-z]{8}')", 'true'],
   [
     "PARSE_URL('HTTP://USER:PASS@EXAMPLE.INT:4345/HELLO.PHP?USER=1')",
-    '{"fragment":null,"host":"EXAMPLE.INT","parameters":{"USER":"1"},"path":"HELLO.PHP","port":"4345","query":"USER=1","scheme":"HTTP"}',
+    '{"fragment":null,"host":"USER:PASS@EXAMPLE.INT","parameters":{"USER":"1"},"path":"HELLO.PHP","port":"4345","query":"USER=1","scheme":"HTTP"}',
   ],
 ];
 

@@ -66,6 +66,16 @@ function averageByType(call: FunctionCall): string {
   );
 }
 
+/** In Snowflake a NUMBER for numbers with a fixed scale, with the scale of a mean. */
+const variance = (name: string): FunctionEntry =>
+  defineOverRows(1, 1, (call) => {
+    const value = asNumber(argumentAt(call, 0));
+    const clauses = renderClauses(call);
+    const spread = `${name}(${distinctOf(call)}${value})${clauses}`;
+    if (call.dialect === 'redshift') return spread;
+    return renderMean({ mean: spread, sum: '', count: '', least: `min(${value})${clauses}` }, call.dialect);
+  });
+
 /** '' in Snowflake and NULL in Redshift if there is no text. */
 function joinTexts(call: FunctionCall): string {
   const [value = '', delimiter = "''"] = call.args;
@@ -117,7 +127,17 @@ function readOrder(orderBy: string): { value: string; descends: boolean } {
 
 /** Rows in which each argument has a value. */
 function countRows(call: FunctionCall): string | undefined {
-  if (call.args.length < 2) return undefined;
+  const [only = ''] = call.args;
+  if (call.args.length < 2 && mayBeJson(only) && only !== '*')
+    return call.distinct ? undefined : `count(CASE WHEN json_type(to_json(${only})) <> 'NULL' THEN 1 END)`;
+  if (call.args.length < 2) {
+    if (call.dialect === 'snowflake' && /\.\*$/.test(only))
+      refuseCall(
+        call.name,
+        `${call.source[0]} counts rows without NULL in Snowflake: write COUNT(*), or the columns`,
+      );
+    return undefined;
+  }
   const present = call.args.map((each) => `${group(each)} IS NOT NULL`).join(' AND ');
   const row = call.distinct ? `(${call.args.join(', ')})` : '1';
   return `count(${distinctOf(call)}CASE WHEN ${present} THEN ${row} END)`;
@@ -175,11 +195,11 @@ export const aggregates: FunctionTable = {
   STDDEV: ofNumbers('stddev_samp'),
   STDDEV_SAMP: ofNumbers('stddev_samp'),
   STDDEV_POP: ofNumbers('stddev_pop'),
-  VARIANCE: ofNumbers('var_samp'),
-  VAR_SAMP: ofNumbers('var_samp'),
-  VARIANCE_SAMP: define(1, 1, (call) => `var_samp(${distinctOf(call)}${asNumber(argumentAt(call, 0))})`),
-  VARIANCE_POP: define(1, 1, (call) => `var_pop(${distinctOf(call)}${asNumber(argumentAt(call, 0))})`),
-  VAR_POP: ofNumbers('var_pop'),
+  VARIANCE: variance('var_samp'),
+  VAR_SAMP: variance('var_samp'),
+  VARIANCE_SAMP: variance('var_samp'),
+  VARIANCE_POP: variance('var_pop'),
+  VAR_POP: variance('var_pop'),
   SKEW: define(1, 1, (call) => `skewness(${asNumber(argumentAt(call, 0))})`),
   COUNT: define(0, many, countRows),
   COUNT_IF: define(1, 1, (call) => `count_if(${asBoolean(argumentAt(call, 0))})`),

@@ -29,8 +29,12 @@ export function translateCast({ value, type, args, safe, dialect }: Cast): strin
   const cast = (sql: string) => `${safe ? 'TRY_CAST' : 'CAST'}(${sql} AS ${target})`;
   if (target === 'JSON') return name === 'JSON' ? cast(value) : asJson(value);
   if (/^NULL$/i.test(value.trim())) return cast(value);
-  if (texts.test(name))
-    return cutText(writeDefaultText(value, dialect), readTextLength(name, args, dialect, 'cast'));
+  if (texts.test(name)) {
+    const length = readTextLength(name, args, dialect, 'cast');
+    const text = writeDefaultText(value, dialect);
+    if (!safe || length === undefined) return cutText(text, length);
+    return bindOnce([text], (bound) => `CASE WHEN length(${bound}) <= ${length} THEN ${bound} END`);
+  }
   if (target === 'DATE' || target === 'TIMESTAMP' || target === 'TIMESTAMP WITH TIME ZONE') {
     const call: FunctionCall = { name, args: [value], source: [value], distinct: false, dialect };
     return convertMoment(value, target, { call, zoned: target.endsWith('ZONE'), safe });

@@ -65,9 +65,18 @@ function addToDate(call: FunctionCall): string | undefined {
   const interval = renderInterval(call, requireUnit(call, 0), argumentAt(call, 1));
   const add = (moment: string) => `${moment} + ${interval}`;
   const moment = asMoment(argumentAt(call, 2));
+  if (unit === 'year' && call.dialect === 'redshift')
+    return bindOnce([moment], (from = '') => addYears(from, interval));
   if (unit !== undefined && isWholeDays(unit) && call.dialect === 'snowflake')
     return bindLong(moment, (bound) => keepType(bound, add));
   return `(${add(moment)})`;
+}
+
+/** In Redshift a year after 29 February is 1 March. */
+function addYears(moment: string, interval: string): string {
+  const sum = `${moment} + ${interval}`;
+  const isLeapDay = `month(${moment}) = 2 AND day(${moment}) = 29 AND day(${sum}) = 28`;
+  return `(CASE WHEN ${isLeapDay} THEN ${sum} + to_days(1) ELSE ${sum} END)`;
 }
 
 /** A date or time and a text of INTERVAL, whose parts are added in order. Undefined: it has a part that is not read. */
@@ -148,7 +157,11 @@ export function truncateDate(call: FunctionCall): string | undefined {
       `dates cannot be cut to ${unit}: write year, quarter, month, week, day or hour`,
     );
   }
-  const truncate = (bound: string) => `date_trunc('${name}', ${bound})`;
+  const cut = (bound: string) => `date_trunc('${name}', ${bound})`;
+  // They begin with the years 2001 and 1901; DuckDB's with 2000 and 1900.
+  const isLong = name === 'century' || name === 'millennium';
+  const truncate = (bound: string) =>
+    isLong ? `(${cut(`${bound} - to_years(1)`)} + to_years(1))` : cut(bound);
   if (call.dialect === 'redshift') return truncate(moment);
   return bindLong(moment, (bound) => keepType(bound, truncate));
 }
@@ -220,7 +233,7 @@ function countMonthsBetween(call: FunctionCall): string {
     const isLast = (date: string | undefined) => `CAST(${date} AS DATE) = last_day(${date})`;
     const isWhole = `day(${later}) = day(${earlier}) OR (${isLast(later)} AND ${isLast(earlier)})`;
     const days = (date: string | undefined) => `(day(${date}) + (epoch(${date}) % 86400) / 86400)`;
-    return `CAST(CASE WHEN ${isWhole} THEN ${months} ELSE ${months} + (${days(later)} - ${days(earlier)}) / 31 END AS DOUBLE)`;
+    return `CAST(CASE WHEN ${isWhole} THEN ${months} ELSE ${months} + (${days(later)} - ${days(earlier)}) / 31 END AS ${call.dialect === 'redshift' ? 'DOUBLE' : 'DECIMAL(38, 6)'})`;
   });
 }
 

@@ -44,7 +44,16 @@ function renderPart(unit: string, moment: string): string {
 
 function extractPart(call: FunctionCall): string | undefined {
   if (isUnitOfDuckdb(call.source[0])) return undefined;
-  return renderPart(requireUnit(call, 0), asMoment(argumentAt(call, 1)));
+  const unit = requireUnit(call, 0);
+  const part = renderPart(unit, asMoment(argumentAt(call, 1)));
+  return call.dialect === 'redshift' ? renderPartOfRedshift(unit, part) : part;
+}
+
+/** Parts of seconds without the seconds; the year 1999 is in decade 200. */
+function renderPartOfRedshift(unit: string, part: string): string {
+  if (unit === 'millisecond') return `(${part} % 1000)`;
+  if (unit === 'microsecond') return `(${part} % 1000000)`;
+  return unit === 'decade' ? `(${part} + 1)` : part;
 }
 
 /** A function with the name of the part. */

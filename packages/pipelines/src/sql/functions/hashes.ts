@@ -36,9 +36,20 @@ function renderSoundex(text: string): string {
   });
 }
 
-function compareByEdits({ args: [left = '', right = '', most] }: FunctionCall): string {
-  const distance = `levenshtein(${asText(left)}, ${asText(right)})`;
-  return most === undefined ? distance : `least(${distance}, ${most})`;
+/** DuckDB compares bytes, and a character outside of ASCII has several. */
+const ofAscii = (name: string, left: string, right: string, compare: string) =>
+  `CASE WHEN strlen(${left}) = length(${left}) AND strlen(${right}) = length(${right}) THEN ${compare} WHEN ${left} IS NOT NULL AND ${right} IS NOT NULL THEN error('${name}: it compares letters of ASCII only; replace others first, as in TRANSLATE(x, ''äé'', ''ae'')') END`;
+
+function compareByEdits({ name, args: [left = '', right = '', most] }: FunctionCall): string {
+  return bindOnce([asText(left), asText(right)], (one = '', other = '') => {
+    const distance = `levenshtein(${one}, ${other})`;
+    return ofAscii(
+      name,
+      one,
+      other,
+      most === undefined ? distance : `greatest(least(${distance}, ${most}), 0)`,
+    );
+  });
 }
 
 /** Whether case counts is the first thing that people collate for. */
@@ -61,14 +72,19 @@ function parseUrl(call: FunctionCall): string {
     const parameters = `CAST('{' || array_to_string(list_transform(${pairs}, lambda _p: ${member}), ',') || '}' AS JSON)`;
     const members = [
       `'fragment', ${part('#(.*)$')}`,
-      `'host', ${part('^[A-Za-z][A-Za-z0-9+.-]*://(?:[^/?#@]*@)?([^/?#:]*)')}`,
+      `'host', ${part('^[A-Za-z][A-Za-z0-9+.-]*://((?:[^/?#@]*@)?[^/?#:]*)')}`,
       `'parameters', ${parameters}`,
-      `'path', ${part('^[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*/([^?#]*)')}`,
-      `'port', ${part('^[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*:([0-9]+)')}`,
+      `'path', CASE WHEN regexp_matches(${url}, '^[A-Za-z][A-Za-z0-9+.-]*:(?://[^/?#]*/|[^/])') THEN regexp_extract(${url}, '^[A-Za-z][A-Za-z0-9+.-]*:(?://[^/?#]*/)?([^?#]*)', 1) END`,
+      `'port', ${part('^[A-Za-z][A-Za-z0-9+.-]*://(?:[^/?#@]*@)?[^/?#:]*:([0-9]+)')}`,
       `'query', ${query}`,
       `'scheme', ${part('^([A-Za-z][A-Za-z0-9+.-]*):')}`,
     ];
-    return `CASE WHEN ${url} IS NOT NULL THEN json_object(${members.join(', ')}) END`;
+    const hasScheme = `regexp_matches(${url}, '^[A-Za-z][A-Za-z0-9+.-]*:')`;
+    const failure =
+      readInteger(call.args[1]) === 1
+        ? `json_object('error', 'scheme not specified')`
+        : `CAST(error('PARSE_URL: "' || ${url} || '" has no scheme: write one such as https://, or 1 as the second argument') AS JSON)`;
+    return `CASE WHEN ${hasScheme} THEN json_object(${members.join(', ')}) WHEN ${url} IS NOT NULL THEN ${failure} END`;
   });
 }
 
@@ -85,11 +101,11 @@ const decodeBinary = (decoder: string, safe: boolean) =>
 const md5 = ofText((text) => `md5(${text})`);
 const sha1 = ofText((text) => `sha1(${text})`);
 const sha2 = define(1, 2, hashSha2);
-const jaroWinkler = define(
-  2,
-  2,
-  ({ args: [left = '', right = ''] }) =>
-    `CAST(floor(100 * jaro_winkler_similarity(lower(${asText(left)}), lower(${asText(right)}))) AS INTEGER)`,
+const jaroWinkler = define(2, 2, ({ name, args: [left = '', right = ''] }) =>
+  bindOnce([asText(left), asText(right)], (one = '', other = '') => {
+    const similarity = `jaro_winkler_similarity(lower(${one}), lower(${other}))`;
+    return ofAscii(name, one, other, `CAST(floor(100 * ${similarity}) AS INTEGER)`);
+  }),
 );
 
 const xml = refuse('XML is not supported: convert it to JSON before it is loaded');

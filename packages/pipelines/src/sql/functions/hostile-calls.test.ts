@@ -103,6 +103,11 @@ describe('nested calls', () => {
       'AVG',
       'HLL',
       'RATIO_TO_REPORT',
+      'VARIANCE',
+      'VARIANCE_POP',
+      'VARIANCE_SAMP',
+      'VAR_POP',
+      'VAR_SAMP',
     ];
     assert.deepEqual(longest, repeating);
   });

@@ -6,15 +6,19 @@ import {
   type FunctionEntry,
   type FunctionTable,
   many,
+  refuseCall,
 } from './call.ts';
 import { asBigint, asText, bindOnce } from './expressions.ts';
 import { asJson, isListLiteral, renderElements } from './json-values.ts';
 import { readText } from './literals.ts';
 import { renderTokens } from './strings.ts';
 
-/** Lists of DuckDB keep DuckDB's functions. */
+/** An array in brackets is Snowflake's, too. */
 const ofArrays = (least: number, most: number, build: (call: FunctionCall) => string): FunctionEntry =>
-  define(least, most, (call) => (call.args.some(isListLiteral) ? undefined : build(call)));
+  define(least, most, build);
+/** With a list first it is DuckDB's: the vendors' take the value first. */
+const ofValueFirst = (build: (call: FunctionCall) => string): FunctionEntry =>
+  define(2, 2, (call) => (isListLiteral(argumentAt(call, 0)) ? undefined : build(call)));
 
 const elements = (call: FunctionCall, index: number) => renderElements(argumentAt(call, index));
 const isJsonNull = (element: string) => `json_type(${element}) = 'NULL'`;
@@ -38,12 +42,48 @@ const compareCounts = (operator: string): FunctionEntry =>
     }),
   );
 
-/** Numbers by their value, before texts by their letters. NULLs come last. */
+function readFlag(call: FunctionCall, index: number, missing: boolean): boolean {
+  const flag = call.args[index];
+  if (flag === undefined) return missing;
+  if (/^(?:true|false)$/i.test(flag)) return /^true$/i.test(flag);
+  return refuseCall(call.name, `argument ${index + 1} must be TRUE or FALSE, not ${call.source[index]}`);
+}
+
+/** Numbers by their value, before texts by their letters. NULLs come last, and first in descending order. */
 function sortArray(call: FunctionCall): string {
-  const descends = /^false$/i.test(call.args[1] ?? '');
-  const keyed = `list_transform(${elements(call, 0)}, lambda _e: {n: TRY_CAST(json_extract_string(_e, '$') AS DOUBLE), t: json_extract_string(_e, '$'), e: _e})`;
-  const sorted = `list_sort(${keyed}, '${descends ? 'DESC' : 'ASC'}', 'NULLS ${descends ? 'FIRST' : 'LAST'}')`;
-  return `to_json(list_transform(${sorted}, lambda _e: _e.e))`;
+  const ascends = readFlag(call, 1, true);
+  const nullsFirst = readFlag(call, 2, !ascends);
+  return bindOnce([elements(call, 0)], (list = '') => {
+    const nulls = `list_filter(${list}, lambda _e: ${isJsonNull('_e')})`;
+    const others = `list_filter(${list}, lambda _e: NOT ${isJsonNull('_e')})`;
+    const keyed = `list_transform(${others}, lambda _e: {n: TRY_CAST(json_extract_string(_e, '$') AS DOUBLE), t: json_extract_string(_e, '$'), e: _e})`;
+    const sorted = `list_transform(list_sort(${keyed}, '${ascends ? 'ASC' : 'DESC'}'), lambda _e: _e.e)`;
+    return `to_json(${nullsFirst ? `${nulls} || ${sorted}` : `${sorted} || ${nulls}`})`;
+  });
+}
+
+/** The largest or smallest element; NULLs do not count. */
+function takeExtreme(call: FunctionCall, end: string): string {
+  const present = `to_json(list_filter(${elements(call, 0)}, lambda _e: NOT ${isJsonNull('_e')}))`;
+  return `json_extract(${sortArray({ ...call, args: [`CAST(${present} AS JSON)`] })}, '${end}')`;
+}
+
+/** One level in Snowflake, whose elements are all arrays; up to eight levels in Redshift. */
+function flattenArray(call: FunctionCall): string {
+  const isArray = `json_type(_e) = 'ARRAY'`;
+  const flatten = (list: string, other: string) =>
+    `flatten(list_transform(${list}, lambda _e: CASE WHEN ${isArray} THEN json_extract(_e, '$[*]') ELSE ${other} END))`;
+  if (call.dialect === 'snowflake') {
+    const refused = `[error('ARRAY_FLATTEN: an element is not an array')]`;
+    return bindOnce([elements(call, 0)], (list = '') => {
+      const isNull = `len(list_filter(${list}, lambda _e: ${isJsonNull('_e')})) > 0`;
+      return `CASE WHEN ${isNull} THEN NULL ELSE to_json(${flatten(list, refused)}) END`;
+    });
+  }
+  let list = elements(call, 0);
+  for (let level = 0; level < 8; level += 1) list = flatten(list, '[_e]');
+  const refused = `CAST(error('ARRAY_FLATTEN: the array has more than eight levels') AS JSON)`;
+  return `to_json(list_transform(${list}, lambda _e: CASE WHEN ${isArray} THEN ${refused} ELSE _e END))`;
 }
 
 function splitText(call: FunctionCall): string {
@@ -74,14 +114,15 @@ export const jsonArrays: FunctionTable = {
   ),
   ARRAY_SIZE: size,
   GET_ARRAY_LENGTH: size,
-  ARRAY_CONTAINS: ofArrays(
-    2,
-    2,
-    (call) => `list_contains(${elements(call, 1)}, ${asJson(argumentAt(call, 0))})`,
+  ARRAY_CONTAINS: ofValueFirst((call) =>
+    /^NULL$/i.test(argumentAt(call, 0))
+      ? refuseCall(
+          call.name,
+          'it cannot look for NULL: use ARRAY_SIZE of the array and of ARRAY_COMPACT of it',
+        )
+      : `list_contains(${elements(call, 1)}, ${asJson(argumentAt(call, 0))})`,
   ),
-  ARRAY_POSITION: ofArrays(
-    2,
-    2,
+  ARRAY_POSITION: ofValueFirst(
     (call) => `(nullif(list_position(${elements(call, 1)}, ${asJson(argumentAt(call, 0))}), 0) - 1)`,
   ),
   ARRAY_APPEND: ofArrays(2, 2, (call) => `to_json(${elements(call, 0)} || [${asJson(argumentAt(call, 1))}])`),
@@ -117,11 +158,7 @@ export const jsonArrays: FunctionTable = {
     const texts = `list_transform(${elements(call, 0)}, lambda _e: coalesce(json_extract_string(_e, '$'), ''))`;
     return `array_to_string(${texts}, ${argumentAt(call, 1)})`;
   }),
-  ARRAY_FLATTEN: ofArrays(
-    1,
-    1,
-    (call) => `to_json(flatten(list_transform(${elements(call, 0)}, lambda _e: json_extract(_e, '$[*]'))))`,
-  ),
+  ARRAY_FLATTEN: ofArrays(1, 1, flattenArray),
   ARRAY_REVERSE: ofArrays(1, 1, (call) => `to_json(list_reverse(${elements(call, 0)}))`),
   ARRAY_SORT: ofArrays(1, 3, sortArray),
   ARRAY_REMOVE: ofArrays(2, 2, (call) =>
@@ -130,16 +167,8 @@ export const jsonArrays: FunctionTable = {
       (value) => `to_json(list_filter(${elements(call, 0)}, lambda _e: _e <> ${value}))`,
     ),
   ),
-  ARRAY_MAX: ofArrays(
-    1,
-    1,
-    (call) => `json_extract(${sortArray({ ...call, args: [argumentAt(call, 0)] })}, '$[#-1]')`,
-  ),
-  ARRAY_MIN: ofArrays(
-    1,
-    1,
-    (call) => `json_extract(${sortArray({ ...call, args: [argumentAt(call, 0)] })}, '$[0]')`,
-  ),
+  ARRAY_MAX: ofArrays(1, 1, (call) => takeExtreme(call, '$[#-1]')),
+  ARRAY_MIN: ofArrays(1, 1, (call) => takeExtreme(call, '$[0]')),
   ARRAY_GENERATE_RANGE: define(2, 3, ({ args }) => `to_json(range(${args.map(asBigint).join(', ')}))`),
   TO_ARRAY: define(1, 1, (call) =>
     bindOnce(

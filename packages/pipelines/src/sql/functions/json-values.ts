@@ -108,6 +108,9 @@ function parseSafely(text: string): string {
   return `json_extract(TRY_CAST(nullif(trim(${asText(text)}, e' \\t\\r\\n'), '') AS JSON), '$')`;
 }
 
+/** With TRUE of Redshift's null_if_invalid, what is not JSON is NULL. */
+const parseUnless = (safe: string, text: string) => (/^true$/i.test(safe) ? parseSafely(text) : parse(text));
+
 const kindOf = (value: string) => `json_type(${asJson(value)})`;
 const isKind = (...kinds: readonly string[]): FunctionEntry =>
   define(1, 1, (call) => {
@@ -179,20 +182,22 @@ export const jsonValues: FunctionTable = {
   GET_PATH: define(2, 2, getPath),
   GET_IGNORE_CASE: define(2, 2, ({ args: [value = '', key = ''] }) =>
     bindOnce([asJson(value), key], (json, expected) => {
-      const keys = `json_keys(${json})`;
+      // Snowflake keeps the keys of an object sorted.
+      const keys = `list_sort(json_keys(${json}))`;
       const found = `coalesce(list_filter(${keys}, lambda _k: _k = ${expected})[1], list_filter(${keys}, lambda _k: lower(_k) = lower(${expected}))[1])`;
       return `json_extract(${json}, '$."' || replace(${found}, '"', '\\"') || '"')`;
     }),
   ),
   JSON_EXTRACT_PATH_TEXT: define(2, many, extractPathText),
-  JSON_EXTRACT_ARRAY_ELEMENT_TEXT: define(2, 3, ({ args: [value = '', index = ''] }) => {
-    const at = readInteger(index);
-    const path = at === undefined ? `'$[' || CAST(${asBigint(index)} AS VARCHAR) || ']'` : `'$[${at}]'`;
-    return `json_extract_string(${parse(value)}, ${path})`;
-  }),
-  JSON_ARRAY_LENGTH: define(1, 2, ({ args: [value = ''], dialect }) => {
+  JSON_EXTRACT_ARRAY_ELEMENT_TEXT: define(2, 3, ({ args: [value = '', index = '', safe = ''] }) =>
+    bindOnce([parseUnless(safe, value), asBigint(index)], (json, at) => {
+      const found = `json_extract_string(${json}, '$[' || greatest(${at}, 0) || ']')`;
+      return `CASE WHEN ${json} IS NULL OR ${at} IS NULL THEN NULL WHEN ${at} < 0 THEN '' ELSE coalesce(${found}, '') END`;
+    }),
+  ),
+  JSON_ARRAY_LENGTH: define(1, 2, ({ args: [value = '', safe = ''], dialect }) => {
     if (dialect === 'snowflake') return undefined;
-    return `CAST(json_array_length(${parse(value)}) AS BIGINT)`;
+    return `CAST(json_array_length(${parseUnless(safe, value)}) AS BIGINT)`;
   }),
   TYPEOF: define(1, 1, nameKind),
   STRIP_NULL_VALUE: define(1, 1, (call) =>

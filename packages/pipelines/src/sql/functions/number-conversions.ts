@@ -35,8 +35,14 @@ function toNumber(call: FunctionCall, safe: boolean): string {
   const type = `DECIMAL(${precision}, ${scale})`;
   const value = scalar(argumentAt(call, 0));
   if (format === undefined || /^TM[9E]?$/i.test(format)) return castToDecimal(value, precision, scale, safe);
-  if (/^(?:FM)?X+$/i.test(format))
-    return `${casting(safe)}(${casting(safe)}('0x' || ${value} AS BIGINT) AS ${type})`;
+  if (/^(?:FM)?X+$/i.test(format)) {
+    const places = format.replace(/^FM/i, '').length;
+    const misfit = safe
+      ? 'NULL'
+      : `error('${call.name}: "' || ${value} || '" has more digits than the format ${format}')`;
+    const fitting = `CASE WHEN length(${value}) <= ${places} THEN ${value} ELSE ${misfit} END`;
+    return `${casting(safe)}(${casting(safe)}('0x' || ${fitting} AS BIGINT) AS ${type})`;
+  }
   const clean = cleanNumberText(asText(value), format);
   return castToDecimal(clean, precision, scale, safe);
 }

@@ -36,6 +36,11 @@ export function parseNumberFormat(call: FunctionCall, format: string): NumberFor
   const fill = !upper.includes('FM');
   let rest = upper.replaceAll('FM', '').trim();
   const dollar = /[$L]/.test(rest);
+  if (/^[$L]\s*S|PR$|RN$/.test(rest))
+    refuseCall(
+      call.name,
+      `the format "${format}" is not supported: write the sign before "$", as in 'S$999D99'`,
+    );
   rest = rest.replaceAll(/[$L]/g, '');
   const sign = rest.startsWith('S')
     ? 'S first'

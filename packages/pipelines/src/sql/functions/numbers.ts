@@ -95,10 +95,12 @@ const toScale = (name: string): FunctionEntry =>
     );
   });
 
+const typeNull = (sql: string) => (/^NULL$/i.test(sql) ? 'nullif(1, 1)' : sql);
+
 /** 0 if the divisor is 0. */
 const divide = (isZero: (divisor: string) => string): FunctionEntry =>
   define(2, 2, ({ args: [dividend = '', divisor = ''] }) =>
-    bindOnce([asNumber(dividend), asNumber(divisor)], (left = '', right = '') => {
+    bindOnce([dividend, divisor].map(typeNull).map(asNumber), (left = '', right = '') => {
       const quotient = renderQuotient(group(left), group(right), group(right));
       return `CASE WHEN ${isZero(right)} THEN 0 * ${group(left)} ELSE ${quotient} END`;
     }),

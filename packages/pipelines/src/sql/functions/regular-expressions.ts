@@ -120,7 +120,13 @@ function countMatches(call: FunctionCall): string {
 function findMatch(call: FunctionCall): string {
   const [text = '', pattern = '', position = '1', , option = '0'] = call.args;
   const occurrence = readOccurrence(call, 3) ?? 1;
-  const search = renderPattern(pattern, readParameters(call, 5));
+  const parameters = readParameters(call, 5);
+  if (parameters.extractsGroup || call.args[6] !== undefined)
+    refuseCall(
+      call.name,
+      'the position of a group is not supported: use POSITION of what REGEXP_SUBSTR gives',
+    );
+  const search = renderPattern(pattern, parameters);
   const after = readInteger(option);
   if (after !== 0 && after !== 1) refuseCall(call.name, `the option must be 0 or 1, not ${call.source[4]}`);
   return bindOnce([asText(text), search, position], (whole = '', expected = '', from = '') => {

@@ -109,6 +109,7 @@ export function renderTokens(args: readonly string[]): string {
 }
 
 function takeToken({ args }: FunctionCall): string {
+  if (/^NULL$/i.test(args[1] ?? '')) return 'CAST(NULL AS VARCHAR)';
   const number = args[2] ?? '1';
   const index = readInteger(number);
   const tokens = renderTokens(args);
@@ -191,7 +192,10 @@ export const strings: FunctionTable = {
   CHAR_LENGTH: ofTexts('length', 1, 1),
   CHARACTER_LENGTH: ofTexts('length', 1, 1),
   TEXTLEN: define(1, 1, (call) => `length(${asText(argumentAt(call, 0))})`),
-  OCTET_LENGTH: define(1, 1, (call) => `strlen(${asText(argumentAt(call, 0))})`),
+  OCTET_LENGTH: define(1, 1, (call) => {
+    const value = argumentAt(call, 0);
+    return readKnownType(value) === 'BLOB' ? `octet_length(${value})` : `strlen(${asText(value)})`;
+  }),
   LEFT: takeEnd('left'),
   RIGHT: takeEnd('right'),
   SUBSTR: define(2, 3, takePart),

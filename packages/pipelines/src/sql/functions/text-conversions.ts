@@ -70,6 +70,8 @@ function writeText(call: FunctionCall): string {
   if (isNumberFormat(format)) return writeNumber(call, asNumber(value), format);
   if (/^TM[9E]?$/i.test(format)) return writeDefaultText(value);
   if (/^AUTO$/i.test(format)) return writeDefaultText(value);
+  if (/^[\d$LSGD.,FM]*PR$/i.test(format))
+    refuseCall(call.name, `the format "${format}" is not supported: write S or MI for the sign`);
   if (!isDateFormat(format, call.dialect)) {
     refuseCall(
       call.name,

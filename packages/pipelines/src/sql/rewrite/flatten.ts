@@ -32,10 +32,16 @@ export function renderFlatten(group: Group, frame: Frame): string {
   if (input === undefined) refuse(frame, group, 'FLATTEN has no input: write FLATTEN(input => column)');
   const path = readWord(named.get('PATH'), group, frame) ?? '';
   const mode = (readWord(named.get('MODE'), group, frame) ?? 'BOTH').toUpperCase();
+  const isRecursive = readFlag(named.get('RECURSIVE'), 'RECURSIVE', group, frame);
+  if (isRecursive && mode !== 'BOTH')
+    refuse(
+      frame,
+      group,
+      `FLATTEN with RECURSIVE and the mode ${mode} is not supported: use BOTH, and choose rows by KEY or INDEX`,
+    );
   const types = { BOTH: "'ARRAY', 'OBJECT'", ARRAY: "'ARRAY'", OBJECT: "'OBJECT'" }[mode];
   if (types === undefined)
     refuse(frame, group, `the mode of FLATTEN is "${mode}": use 'BOTH', 'ARRAY' or 'OBJECT'`);
-  const isRecursive = readFlag(named.get('RECURSIVE'), 'RECURSIVE', group, frame);
   const isOuter = readFlag(named.get('OUTER'), 'OUTER', group, frame);
   const value = `CAST(${frame.render.expression(input, frame)} AS JSON)`;
   const whole = path === '' ? value : renderPath(value, readPath(path));
@@ -53,10 +59,10 @@ export function renderFlatten(group: Group, frame: Frame): string {
   return [
     '(SELECT CAST(NULL AS BIGINT) AS "seq"',
     `CASE WHEN NOT (${isElement}) THEN "each"."key" END AS "key"`,
-    `${path === '' ? tail : `${prefix} || ${tail}`} AS "path"`,
+    `${path === '' ? `coalesce(${tail}, '')` : `${prefix} || coalesce(${tail}, '')`} AS "path"`,
     `CASE WHEN ${isElement} THEN CAST("each"."key" AS BIGINT) END AS "index"`,
     `"each"."value" AS "value"`,
-    `"flat"."this" AS "this" FROM ${join})`,
+    `${isRecursive ? `coalesce(json_extract("flat"."this", "each"."path"), "flat"."this")` : '"flat"."this"'} AS "this" FROM ${join})`,
   ].join(', ');
 }
 

@@ -58,6 +58,10 @@ function parsePrimary(nodes: readonly Node[], at: number, frame: Frame): Operand
     if (node.value === 'CASE') return parseCase(nodes, at, frame);
     const literal = parseTypedLiteral(nodes, at, frame);
     if (literal !== undefined) return literal;
+    const [text] = nodes.slice(at + 1);
+    // DuckDB reads X'A1' as the text xA1.
+    if (node.value === 'X' && text?.kind === 'text' && text.from === node.to)
+      return { sql: `unhex(${writtenText(frame, text)})`, next: at + 2, isVariant: 'no' };
   }
   if (!isName(node) || isReserved(nodes, at)) return undefined;
   const end = findChainEnd(nodes, at);

@@ -282,8 +282,10 @@ const escapedCharacters: Readonly<Record<string, string>> = {
  */
 export function translateText(text: string): string {
   if (!text.startsWith("'") || !text.includes('\\')) return text;
-  return text.replaceAll(/\\([\s\S])/g, (whole, character: string) => {
-    const value = escapedCharacters[character];
+  return text.replaceAll(/\\(?:u([\da-f]{4})|x([\da-f]{2})|([\s\S]))/gi, (whole, ...found: string[]) => {
+    const [code = found[1], , character = ''] = found;
+    const value =
+      code === undefined ? escapedCharacters[character] : String.fromCharCode(Number.parseInt(code, 16));
     if (value === undefined) return whole;
     return value === "'" ? "''" : value;
   });
