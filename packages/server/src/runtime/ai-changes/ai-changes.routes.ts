@@ -15,7 +15,7 @@ import type { Answered, Endpoints, LongCall, ReadCall } from '../../kernel/endpo
 import { requireNamed, requireSeen } from '../../kernel/http/if-match.ts';
 import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
-import { buildTaskEvent, createPlaceFinder, describeTask } from '../ai-tasks/index.ts';
+import { buildTaskEvent, createPlaceFinder, type TaskDescription } from '../ai-tasks/index.ts';
 import {
   type CopyRow,
   type CopyServices,
@@ -77,7 +77,7 @@ export function aiChangesRoutes(endpoints: Endpoints, services: ChangeServices):
       const changed = await listChanged(services, row);
       requireSeen(seen, digestChanges(row, changed), shownBy);
       if (changed.length === 0) throw problem('ai-task-no-changes', { id: call.params.taskId });
-      const merge = { call, content, task: describeTask(task), row, by, changed };
+      const merge = { call, content, task, row, by, changed };
       return row.source_branch === null
         ? publishChanges(services, merge)
         : mergeIntoBranch(services, merge, task.caller_name);
@@ -114,7 +114,7 @@ async function requireClosed(
 interface Merge {
   call: MergeCall;
   content: string;
-  task: ReturnType<typeof describeTask>;
+  task: TaskDescription;
   row: CopyRow;
   /** The claim. */
   by: string;
@@ -193,7 +193,7 @@ async function discardChanges(services: ChangeServices, call: DiscardCall): Prom
       const after = { state: 'DISCARDED' as const };
       return {
         body: { taskId, ...after },
-        events: [buildTaskEvent('ai-task-discarded', taskId, describeTask(task), { after })],
+        events: [buildTaskEvent('ai-task-discarded', taskId, task, { after })],
       };
     });
   });

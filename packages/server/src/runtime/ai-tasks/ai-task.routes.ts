@@ -43,7 +43,7 @@ import { addGrants, replaceGrants } from './store/grant.store.ts';
 import type { LiveTexts } from './store/live-text.ts';
 import { appendMessages, messagesAfter } from './store/message.store.ts';
 import { toStoredText } from './store/stored-text.ts';
-import { buildTaskEvent, describeTask } from './store/task-event.ts';
+import { buildTaskEvent } from './store/task-event.ts';
 import { lockTask } from './store/task-lock.store.ts';
 import { keyOfTask, stopKeyOf, tasksKey } from './store/task-state.ts';
 
@@ -78,14 +78,14 @@ export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): voi
     const description = toStoredText(message, descriptionLength);
     insertTask(tx, scope, { taskId, config, description }, now);
     const data = { type: 'user', text: message, senderId: scope.actorId } as const;
-    appendMessages(tx, { ...scope, taskId }, [{ groupId: newId(), data }], now);
+    appendMessages(tx, { account_id: accountId, task_id: taskId }, [{ groupId: newId(), data }], now);
     addGrants(tx, { scope, taskId, grants, tools, now });
     announce(tx, taskId);
     const after = { agentConfig: config, grantedPermissions: grants };
     return {
       body: { taskId, status: 'RUNNING' as const, agentName: config.name, createdAt: now.toISOString() },
       location: `/v1/ai/agents/tasks/${taskId}`,
-      events: [buildTaskEvent('ai-task-created', taskId, { config, description }, { after })],
+      events: [buildTaskEvent('ai-task-created', taskId, { agent_config: config, description }, { after })],
     };
   });
 
@@ -117,7 +117,7 @@ export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): voi
     announce(tx, taskId);
     tx.afterCommit(() => services.wakes.wake(stopKeyOf(taskId), 'all'));
     const states = { before: { status: task.status }, after: { status: 'STOPPING' } };
-    const events = [buildTaskEvent('ai-task-stop-requested', taskId, describeTask(task), states)];
+    const events = [buildTaskEvent('ai-task-stop-requested', taskId, task, states)];
     return { body: { taskId, status: 'STOPPING' as const }, events };
   });
 
@@ -131,7 +131,7 @@ export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): voi
     const after = { grantedPermissions: grants };
     return {
       body: { grantedPermissions: grants },
-      events: [buildTaskEvent('ai-task-permissions-replaced', taskId, describeTask(task), { after })],
+      events: [buildTaskEvent('ai-task-permissions-replaced', taskId, task, { after })],
     };
   });
 
@@ -142,7 +142,7 @@ export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): voi
     tx.send(deleteTask, { account_id: scope.accountId, task_id: taskId });
     announce(tx, taskId);
     const before = { status: task.status };
-    return { events: [buildTaskEvent('ai-task-deleted', taskId, describeTask(task), { before })] };
+    return { events: [buildTaskEvent('ai-task-deleted', taskId, task, { before })] };
   });
 
   ofTask.read(listAiTaskMessages, async ({ params, query, rows }) => {
@@ -185,12 +185,14 @@ export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): voi
       });
     }
     const data = { type: 'user', text: body.message, senderId: scope.actorId } as const;
-    appendMessages(tx, { ...scope, taskId }, [{ groupId: newId(), data }], now);
+    appendMessages(tx, key, [{ groupId: newId(), data }], now);
     const { grantedPermissions: grants } = body;
     if (grants !== undefined) replaceGrants(tx, { scope, taskId, grants, tools, now });
     announce(tx, taskId);
     const states = { before: { status: task.status }, after: { status: 'RUNNING' } };
-    const events = [buildTaskEvent('ai-task-message-sent', taskId, { ...task, config }, states)];
+    const events = [
+      buildTaskEvent('ai-task-message-sent', taskId, { ...task, agent_config: config }, states),
+    ];
     return { body: { taskId }, events };
   });
 
@@ -203,7 +205,8 @@ export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): voi
       decisions: body.decisions,
       now,
     });
-    appendMessages(tx, { ...scope, taskId }, messages, now);
+    const key = { account_id: scope.accountId, task_id: taskId };
+    appendMessages(tx, key, messages, now);
     const { environmentName } = task.agent_config;
     // Allowed for the environment that the person saw.
     const grants = [...new Set(granted)].map((toolName) => ({
@@ -211,12 +214,12 @@ export function aiTaskRoutes(endpoints: Endpoints, services: RouteServices): voi
       ...(environmentName === undefined ? {} : { environmentName }),
     }));
     addGrants(tx, { scope, taskId, grants, tools, now });
-    tx.send(announceChange, { account_id: scope.accountId, task_id: taskId, now });
+    tx.send(announceChange, { ...key, now });
     announce(tx, taskId);
     const after = { decisions: body.decisions.map(({ id, type }) => ({ id, type })) };
     return {
       body: { pendingDecisions: pending },
-      events: [buildTaskEvent('ai-task-decided', taskId, describeTask(task), { after })],
+      events: [buildTaskEvent('ai-task-decided', taskId, task, { after })],
     };
   });
 }

@@ -49,7 +49,7 @@ async function endAfterFailures(services: RunServices, key: HeldKey, failureId: 
   try {
     const task = await readHeld(services.database.read, key, services.clock.now());
     const text = `A step of the task failed ${mostFailures} times, for a reason that the server did not expect. The operator finds it in the log of the server by the id ${failureId}. A message resumes the task.`;
-    await endWith({ services, key, task }, 'ERRORED', { type: 'error', code: 'step-failed', text });
+    await endWith(services, task, 'ERRORED', { type: 'error', code: 'step-failed', text });
   } catch (failure) {
     if (failure instanceof LeaseLost) return;
     // A message has come meanwhile, which may change what the step does.
