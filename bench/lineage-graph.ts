@@ -1,6 +1,6 @@
 /**
- * Lineage events by time: with a million events, compared with an account that has a thousand. And a graph of depth 3 in an
- * environment with 10,000 datasets.
+ * Lineage events by time: with a million events, compared with an account that has a thousand. And a graph of depth 3
+ * in an environment with 10,000 datasets.
  */
 import pg from 'pg';
 import { compare, type Side } from './comparison.ts';

@@ -36,10 +36,10 @@ export function createRunScripts(start: StartScript, send: (message: ToScript) =
   let lastRequest = 0;
 
   function ask(script: number, asked: SentRequest): Promise<string> {
-    const request = ++lastRequest;
+    const requestId = ++lastRequest;
     return new Promise((resolve, reject) => {
-      waiting.set(request, { resolve, reject });
-      send({ type: 'script-request', script, request, asked });
+      waiting.set(requestId, { resolve, reject });
+      send({ type: 'script-request', script, request: requestId, asked });
     });
   }
 

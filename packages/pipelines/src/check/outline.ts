@@ -55,7 +55,8 @@ export type OutlineResult =
 /**
  * Reads and checks one pipeline file.
  *
- * @param most the limit on notes of the outline; each variable set by a call, and each property of a connection, counts as one more
+ * @param most the limit on notes of the outline; each variable set by a call, and each property of a connection, counts
+ * as one more
  */
 export function outlineFile(path: string, text: string, most = noteLimit): OutlineResult {
   const parsed = parsePipeline(path, text);

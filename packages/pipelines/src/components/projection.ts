@@ -221,6 +221,6 @@ export function renderColumnsExcept(
   dialect: Dialect,
 ): string {
   const hidden = dialect.name(placeholder);
-  const retained = [dialect.columnsExcept(except), ...list].join(', ');
-  return `SELECT * EXCLUDE (${hidden}) FROM (\nSELECT ${retained}\nFROM (SELECT *, NULL AS ${hidden} FROM ${from}) AS ${from}${rest}\n)`;
+  const columns = [dialect.columnsExcept(except), ...list].join(', ');
+  return `SELECT * EXCLUDE (${hidden}) FROM (\nSELECT ${columns}\nFROM (SELECT *, NULL AS ${hidden} FROM ${from}) AS ${from}${rest}\n)`;
 }

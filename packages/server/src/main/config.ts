@@ -300,9 +300,9 @@ function readMasterKey(read: Reader, faults: string[]): Secret | undefined {
 }
 
 function parseEgressList(text: string): readonly string[] {
-  const inputs = text.split(',').map((each) => each.trim());
-  parseEgressAllow(inputs);
-  return inputs;
+  const addresses = text.split(',').map((each) => each.trim());
+  parseEgressAllow(addresses);
+  return addresses;
 }
 
 /** The server sets these itself for the local agent. */

@@ -101,9 +101,9 @@ async function readProfiles(files: ArtifactFiles): Promise<Map<string, ProfileOu
 }
 
 function describeNotChosen({ prefix, versionName }: SharedPipelineUse): string {
-  const expected = versionName === undefined ? 'the latest version' : `version "${versionName}"`;
+  const version = versionName === undefined ? 'the latest version' : `version "${versionName}"`;
   return (
-    `${expected} of the shared pipelines "${prefix}" was not looked up when the execution started: publish the calling version again, ` +
+    `${version} of the shared pipelines "${prefix}" was not looked up when the execution started: publish the calling version again, ` +
     `and use at most ${sharedUseLimit} versions of shared pipelines in one execution`
   );
 }

@@ -77,7 +77,9 @@ function addInserted(cursor: Cursor, table: string, columns: readonly (readonly 
     cursor.add(frame.render.query(cursor.rest, frame), cursor.at + cursor.rest.length);
 }
 
-/** A VARIANT as the type of `target`, whose value is not read. The variant stays whole, because GROUP BY may name it. */
+/**
+ * A VARIANT as the type of `target`, whose value is not read. The variant stays whole, because GROUP BY may name it.
+ */
 function renderAssigned(variant: string, target: string): string {
   const text = `CASE WHEN typeof(${target}) = 'JSON' THEN CAST(${variant} AS VARCHAR) ELSE json_extract_string(${variant}, '$') END`;
   return `cast_to_type(${text}, ${target})`;

@@ -129,8 +129,8 @@ async function checkTree(
   commit: string,
 ): Promise<Checked> {
   const checks = createPipelineChecks(readPipeline, account_id);
-  const retained = createRetainedFiles();
-  const collection = createCollection(createDiscardingWriter(), checks, retained.retain);
+  const files = createRetainedFiles();
+  const collection = createCollection(createDiscardingWriter(), checks, files.retain);
   await collectTree(repository, commit, collection, config.upload);
   const upload = await collection.finish();
   const list = (kind: keyof typeof existingNames, names: string[]) =>
@@ -143,7 +143,7 @@ async function checkTree(
   const [gated] = await database.read(gatedEnvironments, { account_id, project_id });
   const hasRules = upload.manifest.files.some(({ path }) => rulesFilePaths.some((each) => each === path));
   if (gated === undefined && !hasRules) return checked;
-  return addRuleFindings(checked, await review(account_id, retained.getSource()));
+  return addRuleFindings(checked, await review(account_id, files.getSource()));
 }
 
 /** Errors and warnings of the rules; what is only worth knowing is not in a commit status. */

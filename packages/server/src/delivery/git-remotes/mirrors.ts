@@ -243,7 +243,8 @@ export function createMirrors(options: MirrorOptions): Mirrors {
         markStale(folder);
         if (code !== 0)
           return await judgePush(stdout.toString('utf8'), stderr, () => explain(remote, of, stderr));
-        // The host's branch has moved; the mirror follows at the next fetch at the latest, which waits for one under way.
+        // The host's branch has moved; the mirror follows at the next fetch at the latest, which waits for one under
+        // way.
         const command = to === null ? `delete ${name}\0\0` : `update ${name}\0${to}\0\0`;
         await git.run(['update-ref', '-z', '--stdin'], { ...call, stdin: command });
         return { kind: 'done' };

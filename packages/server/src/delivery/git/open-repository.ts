@@ -137,8 +137,8 @@ export function openGitRepository(git: Git, use: RepositoryUse): GitRepository {
     listTree: (commitId, of) => listTree(git, call, commitId, of),
     findEntry: (commitId, path) => findEntry(git, call, commitId, path),
     async *readBlobs(objectIds, mostBytes, kind) {
-      const request = kind === undefined ? call : { ...call, kind };
-      for await (const found of readObjects(git, request, { names: objectIds, mostBytes })) {
+      const callOfKind = kind === undefined ? call : { ...call, kind };
+      for await (const found of readObjects(git, callOfKind, { names: objectIds, mostBytes })) {
         if (found === undefined)
           throw problem('git-failed', { command: 'cat-file', words: 'an object is missing' });
         yield found.content;

@@ -11,8 +11,8 @@ function parseAccept(header: string): Wanted[] {
   return header.split(',').flatMap((item) => {
     const [name = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
     if (name === '') return [];
-    const input = parameters.find((parameter) => /^q\s*=/.test(parameter));
-    const weight = input === undefined ? 1 : Number(input.slice(input.indexOf('=') + 1));
+    const quality = parameters.find((parameter) => /^q\s*=/.test(parameter));
+    const weight = quality === undefined ? 1 : Number(quality.slice(quality.indexOf('=') + 1));
     return [{ name, weight: weight >= 0 && weight <= 1 ? weight : 1 }];
   });
 }

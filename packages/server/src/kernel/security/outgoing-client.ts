@@ -233,11 +233,11 @@ function findTarget({ status, location }: Received, from: URL): string | Outgoin
 /** Rejects when the signal is aborted first: a resolver may take longer than allowed. */
 export async function endWith<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
   signal.throwIfAborted();
-  const outcome = Promise.withResolvers<never>();
-  const onAbort = () => outcome.reject(signal.reason);
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
   signal.addEventListener('abort', onAbort);
   try {
-    return await Promise.race([work, outcome.promise]);
+    return await Promise.race([work, aborted.promise]);
   } finally {
     signal.removeEventListener('abort', onAbort);
   }

@@ -94,8 +94,8 @@ export type DatasetEdgeRow = RowOf<typeof datasetEdgeRow>;
 const use = 'u.is_write, u.dataset, u.pipeline_key';
 
 /**
- * The uses of datasets on the ways from some datasets and pipelines, the nearest first. Upstream leads from a dataset to
- * its writers and from a pipeline to what it reads; downstream is the reverse. So a use leads to a pipeline if
+ * The uses of datasets on the ways from some datasets and pipelines, the nearest first. Upstream leads from a dataset
+ * to its writers and from a pipeline to what it reads; downstream is the reverse. So a use leads to a pipeline if
  * `is_write = up`, and to a dataset otherwise.
  */
 export const datasetWalk = guardedRead(
@@ -144,7 +144,9 @@ const intoColumn = (dataset: string, field: string) =>
 const fromColumn = (dataset: string, field: string) =>
   `u.dataset_key = md5(${dataset}) and u.field_key = md5(${field})`;
 
-/** The uses of columns on the ways from some columns, the nearest first. A dataset whose rows are decided ends a way. */
+/**
+ * The uses of columns on the ways from some columns, the nearest first. A dataset whose rows are decided ends a way.
+ */
 export const columnWalk = guardedRead(
   {
     parameters: { ...bounds, datasets: 'text[]', fields: 'text[]' },

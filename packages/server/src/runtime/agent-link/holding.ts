@@ -60,7 +60,7 @@ export async function renewLeases(
       held.map((each) => each.workId),
     );
     const byId = new Map(rows.map((row) => [row.work_id, row]));
-    const retained = held
+    const stillHeld = held
       .filter(({ workId, epoch }) => isHeld(byId.get(workId), epoch))
       .map((each) => each.workId);
     const moment: WorkMoment = {
@@ -70,8 +70,8 @@ export async function renewLeases(
       now,
       newId: services.newId,
     };
-    markReturned(services.owners, moment, rows, retained);
-    extendLeases(tx, agent.accountId, retained, now, services.times);
+    markReturned(services.owners, moment, rows, stillHeld);
+    extendLeases(tx, agent.accountId, stillHeld, now, services.times);
     return held.map(({ workId, epoch }) => {
       const row = byId.get(workId);
       if (row === undefined || !isHeld(row, epoch)) return { workId, epoch, state: 'lost' as const };
@@ -221,8 +221,8 @@ function applyNews(
     );
     owner.onRequeued(moment, released);
   }
-  const outcomes = ends.filter((end) => ids.has(end.workId));
-  if (outcomes.length > 0) owner.onEnded(moment, outcomes);
+  const accepted = ends.filter((end) => ids.has(end.workId));
+  if (accepted.length > 0) owner.onEnded(moment, accepted);
 }
 
 function markReturned(

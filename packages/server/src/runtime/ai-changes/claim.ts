@@ -1,6 +1,6 @@
 /**
- * Claims the changes of a task for one merge or discard. It works on Git outside of a transaction, so that a claim keeps
- * others from the changes: another merge, and tools of a task that was resumed meanwhile.
+ * Claims the changes of a task for one merge or discard. It works on Git outside of a transaction, so that a claim
+ * keeps others from the changes: another merge, and tools of a task that was resumed meanwhile.
  */
 import { addSeconds } from '../../kernel/clock.ts';
 import type { Database } from '../../kernel/database/database.ts';

@@ -16,13 +16,13 @@ const mostNames = 100;
 
 /** A task may be merged more than once: the first name that is free. If all are taken, the last one is refused. */
 export async function chooseVersionName(rows: ReadCall<never>['rows'], row: CopyRow): Promise<string> {
-  const expected = `ai-task-${row.task_id.slice(-12)}`;
+  const baseName = `ai-task-${row.task_id.slice(-12)}`;
   const environment_name = row.environment_name ?? '';
-  let name = expected;
+  let name = baseName;
   for (let number = 2; number <= mostNames; number += 1) {
     const [found] = await rows(newestVersion, { environment_name, version_name: name });
     if (found === undefined || found.version_name === null) return name;
-    name = `${expected}-${number}`;
+    name = `${baseName}-${number}`;
   }
   return name;
 }

@@ -34,9 +34,11 @@ function createListTool(services: ToolServices): Tool {
           continue;
         }
         const { type, variables, description } = outline;
-        const inputs = variables.filter(({ visibility }) => visibility === 'PUBLIC').map(({ name }) => name);
+        const publicNames = variables
+          .filter(({ visibility }) => visibility === 'PUBLIC')
+          .map(({ name }) => name);
         const notes = description.replaceAll(/\s+/g, ' ').slice(0, descriptionLength);
-        const parts = [type, ...(inputs.length === 0 ? [] : [`variables ${inputs.join(', ')}`])];
+        const parts = [type, ...(publicNames.length === 0 ? [] : [`variables ${publicNames.join(', ')}`])];
         lines.push(`${path}: ${parts.join('; ')}${notes === '' ? '' : `; ${notes}`}`);
       }
       if (files.length > pipelineLimit) lines.push(`and ${files.length - pipelineLimit} more`);

@@ -92,7 +92,7 @@ function begin(call: CheckCall, services: SecretCheckServices, plan: ReturnType<
   return call.awaited.begin({ workId: checkId, until }, (tx) => {
     insertCheck(tx, { accountId, checkId, projectId }, plan, call.now);
     for (const { workId, agentId, environmentName, secrets } of parts) {
-      const query = {
+      const agentRequest = {
         accountId,
         requestId: workId,
         groupId: checkId,
@@ -105,7 +105,7 @@ function begin(call: CheckCall, services: SecretCheckServices, plan: ReturnType<
         until,
         keptHours,
       };
-      askAgent(tx, services.wakes, query, call.now);
+      askAgent(tx, services.wakes, agentRequest, call.now);
     }
     const subject = { type: 'secret-check', id: checkId, name: subjectName };
     const after = { ...call.body, secrets: planned.length, agentIds: parts.map(({ agentId }) => agentId) };
@@ -125,6 +125,6 @@ function listReasons(planned: readonly Planned[]): string[] {
 }
 
 function listAgentNames(planned: readonly Planned[]): string[] {
-  const requests = planned.flatMap((each) => ('part' in each ? [each.told.agentName ?? ''] : []));
-  return [...new Set(requests)].slice(0, toldReasons);
+  const names = planned.flatMap((each) => ('part' in each ? [each.told.agentName ?? ''] : []));
+  return [...new Set(names)].slice(0, toldReasons);
 }

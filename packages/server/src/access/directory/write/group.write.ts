@@ -66,17 +66,17 @@ export async function createGroup(write: DirectoryWrite, body: Fields): Promise<
 export async function replaceGroup(write: DirectoryWrite, id: string, body: Fields): Promise<Written> {
   const stored = await lock(write, id);
   const input = readResource(groupSchema, body);
-  const retained: Resource = {};
+  const storedRole: Resource = {};
   // What the group gives stays unless the body names it: directories do not know it.
   for (const [name, value] of Object.entries(toResource(stored)))
     if (['role', 'projectId', 'projectName', 'environment'].includes(name) && input[name] === undefined)
-      retained[name] = value;
+      storedRole[name] = value;
   if (input.projectId !== undefined || input.projectName !== undefined) {
-    if (input.projectId === undefined) delete retained.projectId;
-    if (input.projectName === undefined) delete retained.projectName;
+    if (input.projectId === undefined) delete storedRole.projectId;
+    if (input.projectName === undefined) delete storedRole.projectName;
   }
   const added = new Set(readMemberIds(input.members ?? []));
-  return changeGroup(write, stored, { ...retained, ...input }, { keeps: false, added, removed: new Set() });
+  return changeGroup(write, stored, { ...storedRole, ...input }, { keeps: false, added, removed: new Set() });
 }
 
 export async function patchGroup(write: DirectoryWrite, id: string, body: Fields): Promise<Written> {

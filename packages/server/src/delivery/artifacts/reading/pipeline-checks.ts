@@ -102,16 +102,16 @@ export function createPipelineChecks(
         profiles,
         unreadable,
       };
-      const retained = { error: [] as UploadWarning[], warning: [] as UploadWarning[] };
+      const findings = { error: [] as UploadWarning[], warning: [] as UploadWarning[] };
       let warningsTotal = 0;
       let errorsTotal = 0;
       linkProject(outlines, known, (finding) => {
         warningsTotal += 1;
         if (finding.level === 'error') errorsTotal += 1;
-        const alike = retained[finding.level];
+        const alike = findings[finding.level];
         if (alike.length < uploadWarningLimit) alike.push(finding);
       });
-      const warnings = [...retained.error, ...retained.warning].slice(0, uploadWarningLimit);
+      const warnings = [...findings.error, ...findings.warning].slice(0, uploadWarningLimit);
       return { told: { warnings, warningsTotal }, errorsTotal };
     },
   };

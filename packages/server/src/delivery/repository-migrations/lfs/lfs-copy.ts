@@ -256,9 +256,9 @@ async function describeLost(place: Place, lost: readonly Lost[], total: number):
 
 /** By the id of the blob. */
 async function findPaths(place: Place, pointers: readonly FoundPointer[]): Promise<Map<string, string>> {
-  const expected = new Set(pointers.map(({ blobId }) => blobId));
+  const pointerIds = new Set(pointers.map(({ blobId }) => blobId));
   const paths = new Map<string, string>();
-  for await (const [id, path] of listReachable(place)) if (expected.has(id)) paths.set(id, path);
+  for await (const [id, path] of listReachable(place)) if (pointerIds.has(id)) paths.set(id, path);
   return paths;
 }
 

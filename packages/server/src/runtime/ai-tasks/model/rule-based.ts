@@ -52,9 +52,9 @@ function readFailure(instruction: string): string | undefined {
   const question = textAfter(instruction, /\bwhy\b/i);
   if (question === undefined) return undefined;
   const failure = /\b(?:fail(?:ed|s)?|go wrong)\b/i;
-  for (const query of [textAfter(question, /\b(?:did|does|has)\b/i), question]) {
-    const end = query?.search(failure) ?? -1;
-    if (end >= 0) return query?.slice(0, end);
+  for (const clause of [textAfter(question, /\b(?:did|does|has)\b/i), question]) {
+    const end = clause?.search(failure) ?? -1;
+    if (end >= 0) return clause?.slice(0, end);
   }
   return undefined;
 }
@@ -136,8 +136,8 @@ function follow({ conversation, tools }: Ask): ModelAnswer {
     return say(
       `${introduction} The mode of this task is PLAN, so ${next.toolName} cannot be used. Send the message with an agentConfig that has the mode ACT.`,
     );
-  const query = { id: next.toolName, toolName: tool.name, input: JSON.stringify(next.input) };
-  return { ...say(''), calls: [query] };
+  const call = { id: next.toolName, toolName: tool.name, input: JSON.stringify(next.input) };
+  return { ...say(''), calls: [call] };
 }
 
 /** The last instruction, and what came of the calls since. */

@@ -132,8 +132,8 @@ export function endWith(
 }
 
 /**
- * Works until the task ends, waits, or is lost. The signal of `takeStep` is aborted by `lost`, or some time after a stop
- * was requested.
+ * Works until the task ends, waits, or is lost. The signal of `takeStep` is aborted by `lost`, or some time after a
+ * stop was requested.
  */
 export async function runTask(
   services: RunServices,

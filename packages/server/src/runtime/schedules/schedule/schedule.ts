@@ -206,8 +206,8 @@ type Zoned = Partial<Record<'cronTimezone' | (typeof otherTimezones)[number], st
 
 /** The time zone by any of its names. Throws `schedule-time-zones` if two of them differ. */
 export function readTimezone<Timing extends Zoned>(timing: Timing, at: string): Timing {
-  const inputs = (['cronTimezone', ...otherTimezones] as const).filter((name) => timing[name] !== undefined);
-  const [first, ...others] = inputs;
+  const names = (['cronTimezone', ...otherTimezones] as const).filter((name) => timing[name] !== undefined);
+  const [first, ...others] = names;
   if (first === undefined) return timing;
   const other = others.find((name) => timing[name] !== timing[first]);
   if (other !== undefined)
