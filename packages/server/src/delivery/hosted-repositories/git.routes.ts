@@ -10,7 +10,7 @@ import { toProblem } from '../../kernel/endpoint/endpoint.ts';
 import { decodeContent } from '../../kernel/http/content-encoding.ts';
 import { Problem, problem } from '../../kernel/http/problems.ts';
 import { admit, recountRefused } from '../../kernel/security/admission.ts';
-import { explainForbidden } from '../../kernel/security/guard.ts';
+import { explainForbidden, makeGuardParameters } from '../../kernel/security/guard.ts';
 import { InactiveCaller } from '../../kernel/security/inactive-caller.ts';
 import { findRequiredRoles, type Scope } from '../../kernel/security/permissions.ts';
 import { answerFetch, answerFetchRefs } from './fetch.ts';
@@ -147,22 +147,12 @@ async function findRow(
   projectId: string,
   permission: Permission,
 ) {
-  const roles = findRequiredRoles(permission);
-  const [row] = await database.read(repositoryForGit, {
-    account_id: scope.accountId,
-    principal_id: scope.actorId,
-    user_credential_id: scope.userCredentialId ?? null,
-    other_principal_ids: scope.otherActorIds ?? null,
-    project_id: projectId,
-    environment_of_rights: null,
-    account_roles: roles.account,
-    project_roles: roles.project,
-    environment_roles: roles.environment,
-    now: clock.now(),
-  });
+  const place = { projectId, environmentName: null };
+  const guard = { call: { scope, now: clock.now() }, place, roles: findRequiredRoles(permission) };
+  const parameters = { ...makeGuardParameters(guard), project_id: projectId };
+  const [row] = await database.read(repositoryForGit, parameters);
   if (row?.standing === 'inactive') throw new InactiveCaller(scope.actorId);
-  if (row?.standing === 'forbidden')
-    throw await explainForbidden(database.read, scope, permission, { projectId, environmentName: null });
+  if (row?.standing === 'forbidden') throw await explainForbidden(database.read, scope, permission, place);
   if (row?.standing !== 'permitted') throw problem('project-not-found', { projectId });
   const { provider } = row;
   if (provider === null) throw problem('repository-not-found');
