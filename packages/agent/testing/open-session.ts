@@ -31,6 +31,6 @@ export function openSession(
 }
 
 /** Settles when the work is killed. */
-export function killed(context: WorkContext): Promise<void> {
+export function waitForKill(context: WorkContext): Promise<void> {
   return new Promise((resolve) => context.kill.addEventListener('abort', () => resolve()));
 }

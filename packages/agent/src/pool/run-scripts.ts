@@ -27,7 +27,7 @@ interface Waiting {
 /** Messages to the scripts' engine, without the number of the run. */
 type ToScript =
   | { type: 'script-line'; script: number; stream: ScriptStream; line: string }
-  | { type: 'script-request'; script: number; request: number; asked: SentRequest };
+  | { type: 'script-request'; script: number; request: number; question: SentRequest };
 
 export function createRunScripts(start: StartScript, send: (message: ToScript) => void): RunScripts {
   const closing = new AbortController();
@@ -39,7 +39,7 @@ export function createRunScripts(start: StartScript, send: (message: ToScript) =
     const requestId = ++lastRequest;
     return new Promise((resolve, reject) => {
       waiting.set(requestId, { resolve, reject });
-      send({ type: 'script-request', script, request: requestId, asked });
+      send({ type: 'script-request', script, request: requestId, question: asked });
     });
   }
 

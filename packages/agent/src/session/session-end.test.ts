@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { FakeServer } from '../../testing/fake-server.ts';
-import { killed, openSession, type SessionOptions } from '../../testing/open-session.ts';
+import { openSession, type SessionOptions, waitForKill } from '../../testing/open-session.ts';
 import type { Handler } from '../handlers/handler.ts';
 import type { Session } from './session.ts';
 
@@ -33,7 +33,7 @@ describe('the end of a session of the agent', () => {
       if (work.payload.environmentName === 'started') context.reportStarted();
       count += 1;
       if (count === 2) held();
-      await killed(context);
+      await waitForKill(context);
       return { status: 'SUCCESS' };
     });
     const fresh = server.work(server.enqueue({ artifactDigest, environmentName: 'fresh' }));
@@ -95,7 +95,7 @@ describe('the end of a session of the agent', () => {
   it('stops within the shutdown time even while it waits to restart', async () => {
     connect(async (_work, context) => {
       context.reportStarted();
-      await killed(context);
+      await waitForKill(context);
       return { status: 'SUCCESS' };
     });
     const workId = server.enqueue({ artifactDigest });

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { Step } from '@headgate/contract';
 import { FakeServer } from '../../testing/fake-server.ts';
-import { killed, openSession, type SessionOptions } from '../../testing/open-session.ts';
+import { openSession, type SessionOptions, waitForKill } from '../../testing/open-session.ts';
 import type { Handler } from '../handlers/handler.ts';
 import type { Session } from './session.ts';
 
@@ -155,7 +155,7 @@ describe('a session of the agent', () => {
   it('kills work at a forced cancel and reports CANCELLED, whatever the handler returns', async () => {
     connect(async (_work, context) => {
       context.reportStarted();
-      await killed(context);
+      await waitForKill(context);
       return { status: 'SUCCESS' };
     });
     const workId = server.enqueue({ artifactDigest });
@@ -168,7 +168,7 @@ describe('a session of the agent', () => {
     const { promise: exit, resolve: end } = Promise.withResolvers<void>();
     connect(async (_work, context) => {
       context.reportStarted();
-      await killed(context);
+      await waitForKill(context);
       end();
       return { status: 'SUCCESS' };
     });
@@ -286,7 +286,7 @@ describe('a session of the agent', () => {
       context.reportStarted();
       if (work.payload.environmentName === 'odd') {
         context.step({ ...step('odd'), stepId: 'no uuid' });
-        await killed(context);
+        await waitForKill(context);
       }
       return { status: 'SUCCESS' };
     });

@@ -103,7 +103,7 @@ export function createExpressionEngine(
         const result = run(quickjs, bounds, expression, scope, secrets);
         // The next expression begins with a small memory again. A host function that finds none writes anywhere.
         if (result.broken || hasGrown()) discard();
-        if (secrets.wanted !== undefined) await readWanted(secrets, source);
+        if (secrets.missing !== undefined) await readWanted(secrets, source);
         else if (result.error !== undefined) throw new ExpressionError(result.error);
         else return result.value;
       }

@@ -195,7 +195,7 @@ async function describeDryRun(
   const body = {
     ignoredResources: ignored,
     versionName,
-    ...checked.told,
+    ...checked.summary,
     digest: manifest.digest,
     assets: manifest.files.map(({ path }) => path),
   };

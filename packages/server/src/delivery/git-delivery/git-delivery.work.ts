@@ -172,7 +172,7 @@ async function publishHead(
 }
 
 /** Errors of pipelines, which fail their runs. Undefined if there are none. */
-function describeFindings({ checked: { told, errorsTotal } }: Publication): string | undefined {
+function describeFindings({ checked: { summary: told, errorsTotal } }: Publication): string | undefined {
   if (errorsTotal === 0) return undefined;
   const warnings = told.warningsTotal - errorsTotal;
   const text = renderStatusText({ errors: errorsTotal, warnings, findings: told.warnings });

@@ -106,7 +106,7 @@ async function judgeHead(
   const commit = await repository.findCommitId(`refs/heads/${review.branch_name}`);
   if (commit === undefined) return undefined;
   try {
-    const { told, errorsTotal } = await checkTree(services, review, repository, commit);
+    const { summary: told, errorsTotal } = await checkTree(services, review, repository, commit);
     return {
       commit,
       outcome: errorsTotal > 0 ? 'failure' : 'success',
@@ -150,7 +150,7 @@ async function checkTree(
 function addRuleFindings(checked: Checked, result: ReviewOutcome): Checked {
   const errors = listFindings(result, 'ERROR').map((finding) => createUploadWarning(finding, 'error'));
   const warnings = listFindings(result, 'WARNING').map((finding) => createUploadWarning(finding, 'warning'));
-  const { told } = checked;
+  const { summary: told } = checked;
   const isError = ({ level }: UploadWarning) => level === 'error';
   const all = [
     ...told.warnings.filter(isError),
@@ -160,7 +160,7 @@ function addRuleFindings(checked: Checked, result: ReviewOutcome): Checked {
   ];
   const warningsTotal = told.warningsTotal + errors.length + warnings.length;
   return {
-    told: { warnings: all.slice(0, uploadWarningLimit), warningsTotal },
+    summary: { warnings: all.slice(0, uploadWarningLimit), warningsTotal },
     errorsTotal: checked.errorsTotal + errors.length,
   };
 }

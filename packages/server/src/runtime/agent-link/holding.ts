@@ -190,11 +190,11 @@ function applyNews(
   const { tx, accountId, now } = moment;
   const ids = new Set(works.map((work) => work.work_id));
   const ofWorks = news.filter((report) => ids.has(report.workId));
-  const told = (type: Report['type']) => {
+  const listReported = (type: Report['type']) => {
     const those = new Set(ofWorks.filter((report) => report.type === type).map((report) => report.workId));
     return works.filter((work) => those.has(work.work_id));
   };
-  const started = told('started');
+  const started = listReported('started');
   if (started.length > 0) owner.onStarted(moment, started);
   const steps = ofWorks.flatMap((report): (Step & { executionId: string })[] =>
     report.type === 'progress' ? report.steps.map((step) => ({ ...step, executionId: report.workId })) : [],
@@ -211,7 +211,7 @@ function applyNews(
   tx.afterCommit(() => {
     for (const id of printing) wakes.wake(getLogKey(id), 'all');
   });
-  const released = told('released').filter((work) => work.command === null);
+  const released = listReported('released').filter((work) => work.command === null);
   if (released.length > 0) {
     requeueWork(
       tx,

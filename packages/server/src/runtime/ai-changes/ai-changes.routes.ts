@@ -59,7 +59,7 @@ export function aiChangesRoutes(endpoints: Endpoints, services: ChangeServices):
     const changed = await listChanged(services, row);
     const { accountId } = scope;
     const { checked } = await judgeCopy(services, { accountId, rows }, await readCopy(services, row));
-    const { warnings: findings, warningsTotal: findingsTotal } = checked.told;
+    const { warnings: findings, warningsTotal: findingsTotal } = checked.summary;
     const digest = digestChanges(row, changed);
     const copy = { ...presentCopy(taskId, row), digest, ...presentFiles(changed) };
     return { body: { ...copy, findings, findingsTotal, runs: shown }, etag: `"${digest}"` };

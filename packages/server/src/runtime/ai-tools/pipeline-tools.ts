@@ -56,7 +56,7 @@ function createValidateTool(services: ToolServices): Tool {
     async run(context, { path }) {
       const copy = await openCopy(services, context);
       if (path !== undefined) await requireText(context, copy, path);
-      const { told, errorsTotal } = await findFindings(services, context, copy);
+      const { summary: told, errorsTotal } = await findFindings(services, context, copy);
       const found = told.warnings.filter((each) =>
         path === undefined ? isInFolder(context, each.path) : each.path === path,
       );

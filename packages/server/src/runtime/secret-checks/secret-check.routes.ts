@@ -6,7 +6,7 @@ import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { type AgentAnswer, askAgent, readAnswers } from '../../kernel/work/agent-request.ts';
 import { waitForEnd } from '../../kernel/work/awaited-end.ts';
-import { askedAgents, checkedEnvironments, type EnvironmentRow, namedSecrets } from './secret-check.asked.ts';
+import { agentsOfCheck, checkedEnvironments, type EnvironmentRow, namedSecrets } from './check-plan.store.ts';
 import { insertCheck, keptHours, readPlanOf } from './secret-check.store.ts';
 import {
   composeAnswer,
@@ -75,7 +75,7 @@ async function readPlan({ body, rows, newId }: CheckCall, environments: readonly
   const ids = new Set([...askings.map((asking) => asking.agentId), only].filter((id) => id !== undefined));
   const secretNames = [...new Set(askings.map(({ at }) => at.secretName))];
   const agents =
-    ids.size === 0 ? [] : await rows(askedAgents, { agent_ids: [...ids], secret_names: secretNames });
+    ids.size === 0 ? [] : await rows(agentsOfCheck, { agent_ids: [...ids], secret_names: secretNames });
   if (agentId !== undefined && agents.length === 0) throw problem('unknown-agent', { id: agentId });
   return planCheck(pairs, agents, newId);
 }

@@ -43,7 +43,7 @@ export async function createGroup(write: DirectoryWrite, body: Fields): Promise<
   const { tx, scope, now } = write;
   const resource = readResource(groupSchema, body);
   const change = { ...noChange, added: new Set(readMemberIds(resource.members ?? [])) };
-  const { columns, given } = await resolveRole(write, resource);
+  const { columns, role: given } = await resolveRole(write, resource);
   if (!isSameRole(columns, noRole)) await requireRoleRight(write);
   await requireUsers(write, change.added);
   const group: StoredGroup = {
@@ -138,7 +138,7 @@ async function changeGroup(
   await requireUsers(write, change.added);
   const isEmptied = await judgeChange(write, stored, change);
   const changed = await changeMembers(tx, scope, stored.group_id, change);
-  if (role !== undefined) setGivenRole(tx, scope, stored.group_id, role.given);
+  if (role !== undefined) setGivenRole(tx, scope, stored.group_id, role.role);
   const events: AccountEvent[] = [];
   const isSame = JSON.stringify(summarize(stored)) === JSON.stringify(summarize(after));
   const hasNewMembers = changed.added.length + changed.removed.length > 0;
@@ -171,10 +171,10 @@ async function readNewRole(write: DirectoryWrite, stored: LockedGroup, resource:
   };
   if (names.every(isSame)) return undefined;
   const role = await resolveRole(write, resource);
-  const isUnchanged = isSameRole(role.columns, stored) && (role.given !== undefined) === stored.gives_role;
+  const isUnchanged = isSameRole(role.columns, stored) && (role.role !== undefined) === stored.gives_role;
   if (isUnchanged) return undefined;
   await requireRoleRight(write);
-  const staysSuperAdmin = role.given?.role === 'SUPER_ADMIN' && role.given.projectId === null;
+  const staysSuperAdmin = role.role?.role === 'SUPER_ADMIN' && role.role.projectId === null;
   if (stored.gives_super_admin && !staysSuperAdmin)
     await requireOtherSuperAdmin(write.tx, write.scope, { groupId: stored.group_id });
   return role;

@@ -29,7 +29,7 @@ export interface Checked {
    * The findings in the response: first errors, of unreadable files first; then by path, and in the order
    * of the file.
    */
-  told: { warnings: UploadWarning[]; warningsTotal: number };
+  summary: { warnings: UploadWarning[]; warningsTotal: number };
   errorsTotal: number;
 }
 
@@ -112,7 +112,7 @@ export function createPipelineChecks(
         if (alike.length < uploadWarningLimit) alike.push(finding);
       });
       const warnings = [...findings.error, ...findings.warning].slice(0, uploadWarningLimit);
-      return { told: { warnings, warningsTotal }, errorsTotal };
+      return { summary: { warnings, warningsTotal }, errorsTotal };
     },
   };
 }

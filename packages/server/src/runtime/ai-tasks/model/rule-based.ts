@@ -2,7 +2,7 @@
  * The assistant of a server without a model. It follows rules, says so, and understands five instructions. It uses
  * the same tools as a model, with the same rights and decisions.
  */
-import type { Ask, Model, ModelAnswer, Said } from './model.ts';
+import type { Model, ModelAnswer, ModelMessage, ModelRequest } from './model.ts';
 
 const introduction = 'I am the rule-based assistant: this server has no model.';
 const abilities = `${introduction} I understand these instructions:
@@ -117,7 +117,7 @@ export const ruleBasedModel: Model = {
   },
 };
 
-function follow({ conversation, tools }: Ask): ModelAnswer {
+function follow({ conversation, tools }: ModelRequest): ModelAnswer {
   const { instruction, results } = readState(conversation);
   const rule = rules.find(({ read }) => read(instruction) !== undefined);
   if (rule === undefined) return say(abilities);
@@ -141,7 +141,7 @@ function follow({ conversation, tools }: Ask): ModelAnswer {
 }
 
 /** The last instruction, and what came of the calls since. */
-function readState(conversation: readonly Said[]) {
+function readState(conversation: readonly ModelMessage[]) {
   const from = conversation.findLastIndex((each) => each.role === 'user');
   const last = conversation[from];
   return {

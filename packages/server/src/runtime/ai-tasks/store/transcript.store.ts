@@ -95,7 +95,7 @@ const firstMessage = statement(
   where account_id = $account_id and task_id = $task_id and position = 1`,
 );
 
-export interface Decided {
+export interface Decision {
   decision: AiDecisionType;
   toolName: string;
   /** The beginning of its JSON. */
@@ -107,7 +107,7 @@ export interface Decided {
 /** What a shortened conversation keeps of all messages, with secrets masked. */
 export interface Gist {
   task: string;
-  decisions: readonly Decided[];
+  decisions: readonly Decision[];
 }
 
 export async function readGist(read: Read, { account_id, task_id }: TaskKey): Promise<Gist> {

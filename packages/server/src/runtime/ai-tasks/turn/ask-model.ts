@@ -4,12 +4,12 @@ import type { Read } from '../../../kernel/database/database.ts';
 import type { AiSettings } from '../model/ai-settings.ts';
 import type { Meter } from '../model/meter.ts';
 import {
-  type Ask,
   bytesOfToken,
   estimateTokens,
   type ModelAnswer,
   ModelFailed,
-  type Said,
+  type ModelMessage,
+  type ModelRequest,
 } from '../model/model.ts';
 import type { Tools } from '../model/tool-set.ts';
 import type { HeldTask } from '../store/held-task.store.ts';
@@ -27,7 +27,7 @@ const bytesOfMessages = 1.5;
 export type AskOnce = () => Promise<ModelAnswer>;
 
 interface Fixed {
-  request: Pick<Ask, 'instructions' | 'tools' | 'maxOutputTokens'>;
+  request: Pick<ModelRequest, 'instructions' | 'tools' | 'maxOutputTokens'>;
   /** Besides the conversation. */
   tokens: number;
   mostTokens: number;
@@ -38,7 +38,7 @@ export async function prepareAsk(
   services: RunServices,
   task: HeldTask,
   signal: AbortSignal,
-  { meter, onText }: { meter: Meter; onText: Ask['onText'] },
+  { meter, onText }: { meter: Meter; onText: ModelRequest['onText'] },
 ): Promise<AskOnce> {
   const { database, model, settings, tools } = services;
   const fixed = computeFixed(task, settings, tools);
@@ -47,12 +47,12 @@ export async function prepareAsk(
   const ask = async (mostTokens: number) => {
     const conversation = await fit(database.read, task, transcript, mostTokens);
     meter.prepare(() => fixed.tokens + estimateTokens(JSON.stringify(conversation)));
-    const add: Ask['onText'] = (piece) => {
+    const add: ModelRequest['onText'] = (piece) => {
       meter.add(piece);
       onText(piece);
     };
     const onBegin = () => meter.begin();
-    const onUsage: Ask['onUsage'] = (used) => meter.report(used);
+    const onUsage: ModelRequest['onUsage'] = (used) => meter.report(used);
     return model.ask({ ...fixed.request, conversation, signal, onBegin, onText: add, onUsage });
   };
   return () =>
@@ -64,7 +64,12 @@ export async function prepareAsk(
     });
 }
 
-async function fit(read: Read, task: HeldTask, transcript: Transcript, mostTokens: number): Promise<Said[]> {
+async function fit(
+  read: Read,
+  task: HeldTask,
+  transcript: Transcript,
+  mostTokens: number,
+): Promise<ModelMessage[]> {
   const conversation = buildConversation(transcript.rows);
   if (transcript.isWhole && fits(conversation, mostTokens)) return conversation;
   const gist = await readGist(read, task);

@@ -1,7 +1,7 @@
 /** Calls as a model wrote them: which may become calls of tools, and what the model learns about the others. */
 import type { AiAgentConfig, AiMessageData } from '@headgate/contract';
 import type { NewId } from '../../../kernel/identifiers.ts';
-import type { AskedCall } from '../model/model.ts';
+import type { ModelCall } from '../model/model.ts';
 import { nameWarehouse, parseInput, type Tools } from '../model/tool-set.ts';
 import { digestText, digestTool } from '../store/grant.ts';
 import { encodeJson, toStoredText } from '../store/stored-text.ts';
@@ -13,7 +13,7 @@ const mostRefusedCalls = 20;
 const mostInputLength = 100_000;
 
 /** The calls of an answer, without those that are far beyond the limit. */
-export function judgeAll(calls: readonly AskedCall[], place: CallPlace): Proposed[] {
+export function judgeAll(calls: readonly ModelCall[], place: CallPlace): ProposedCall[] {
   return calls.slice(0, mostCalls + mostRefusedCalls).map((call, index) => judgeProposed(call, index, place));
 }
 
@@ -26,13 +26,13 @@ interface CallPlace {
   now: Date;
 }
 
-export interface Proposed {
+export interface ProposedCall {
   row: NewCall;
   messages: AiMessageData[];
 }
 
 /** A call as the model wrote it. One that cannot run ends at once, and the model learns why. */
-function judgeProposed(request: AskedCall, index: number, place: CallPlace): Proposed {
+function judgeProposed(request: ModelCall, index: number, place: CallPlace): ProposedCall {
   const { tools, config, turn, now } = place;
   const toolId = place.newId();
   const toolName = toStoredText(request.toolName, 100);
@@ -73,7 +73,7 @@ function judgeProposed(request: AskedCall, index: number, place: CallPlace): Pro
 function findFault(
   tools: Tools,
   { mode = 'ACT' }: AiAgentConfig,
-  request: AskedCall,
+  request: ModelCall,
   index: number,
 ): string | undefined {
   if (index >= mostCalls) return `An answer may have ${mostCalls} calls. Make this one in your next answer.`;

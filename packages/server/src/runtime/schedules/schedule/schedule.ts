@@ -130,13 +130,13 @@ function requirePlaceKept(stored: ScheduleRow, { pipelineName, environmentName }
   if (pipelineName !== undefined && !names.includes(pipelineName))
     throw problem('schedule-place-fixed', {
       member: 'pipelineName',
-      given: pipelineName,
+      value: pipelineName,
       stored: stored.pipeline_name,
     });
   if (environmentName !== undefined && environmentName !== stored.environment_name)
     throw problem('schedule-place-fixed', {
       member: 'environmentName',
-      given: environmentName,
+      value: environmentName,
       stored: stored.environment_name,
     });
 }
@@ -213,9 +213,9 @@ export function readTimezone<Timing extends Zoned>(timing: Timing, at: string): 
   if (other !== undefined)
     throw problem('schedule-time-zones', {
       field: `${at}.${other}`,
-      given: timing[other] ?? '',
+      value: timing[other] ?? '',
       other: first,
-      otherGiven: timing[first] ?? '',
+      otherValue: timing[first] ?? '',
     });
   return { ...timing, cronTimezone: timing[first] };
 }
