@@ -122,7 +122,15 @@ async function keepRun(
   executionId: string,
   kind: RunKind,
 ): Promise<void> {
-  await database.transaction(async (tx) => storeRun(tx, task, { executionId, kind }, now));
+  await database.transaction(async (tx) =>
+    tx.send(storeRun, {
+      account_id: task.accountId,
+      task_id: task.taskId,
+      execution_id: executionId,
+      kind,
+      now,
+    }),
+  );
 }
 
 /** Looks again until the end, or until the time is over. */

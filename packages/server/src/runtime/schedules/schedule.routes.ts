@@ -130,7 +130,7 @@ export function scheduleRoutes(
     const stored = await lockSchedule(tx, scope, projectId, scheduleId);
     requireMatch(headers['If-Match'], renderScheduleEtag(stored));
     await requireNoBackfill(tx, scope, stored);
-    deleteScheduleRow(tx, scope, stored.schedule_id);
+    tx.send(deleteScheduleRow, { account_id: scope.accountId, schedule_id: stored.schedule_id });
     const before = presentSchedule(stored);
     return { events: [buildScheduleEvent('schedule-deleted', projectId, stored, { before })] };
   });

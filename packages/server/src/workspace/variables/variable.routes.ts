@@ -105,7 +105,11 @@ export function variableRoutes({ read, write }: Endpoints): void {
     const stored = await lockVariable(tx, scope, params.projectId, params.variableName);
     requireMatch(headers['If-Match'], renderVariableEtag(stored));
     const environmentOverrides = await listOverrides(tx, scope, params.projectId, stored.name);
-    deleteVariableRow(tx, scope, params.projectId, stored.name);
+    tx.send(deleteVariableRow, {
+      account_id: scope.accountId,
+      project_id: params.projectId,
+      name: stored.name,
+    });
     const before = { ...presentVariable(stored), environmentOverrides };
     return { events: [buildVariableEvent('variable-deleted', params.projectId, stored, { before })] };
   });
