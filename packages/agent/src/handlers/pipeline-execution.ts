@@ -35,7 +35,7 @@ const untracedLineage: RunLineage = {
   close: () => undefined,
 };
 
-/** The last one is free unless many branches of the run use the warehouse. */
+/** The last connection is free unless many branches of the run use the warehouse. */
 const lineageSession = sessionLimit - 1;
 
 export interface PipelineExecutionDependencies {

@@ -65,7 +65,7 @@ export async function removeDeleted(options: DeletedEnvironmentsOptions, signal:
   }
 }
 
-/** The generations of a deleted environment of which there is something here. */
+/** The generations of a deleted environment that have data here. */
 async function listPlaces(
   folders: Folders,
   { projectId, environmentName, generation }: DeletedEnvironment,

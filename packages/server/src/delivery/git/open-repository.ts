@@ -158,7 +158,7 @@ export function openGitRepository(git: Git, use: RepositoryUse): GitRepository {
 
 const longestDate = 8_640_000_000_000;
 
-/** Reads a commit object. A hostile one is read too: what is missing is empty, what is no date is 1970. */
+/** Reads a commit object. Of a malformed one, missing members are empty, and an invalid date is 1970. */
 export function parseCommit(commitId: string, content: Buffer): Commit {
   const text = content.toString('utf8').replaceAll('\0', '\ufffd');
   const end = text.indexOf('\n\n');

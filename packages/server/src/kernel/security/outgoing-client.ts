@@ -102,7 +102,7 @@ export function createOutgoingClient(options: OutgoingOptions): OutgoingClient {
   };
 }
 
-/** Answers with the checked addresses, whatever the name leads to now. */
+/** Answers with the checked addresses, even if the name has other ones by now. */
 export function createPinnedLookup(addresses: CheckedAddress['addresses']): LookupFunction {
   return (_, { all }, answer) => {
     const [first] = addresses;
@@ -190,7 +190,7 @@ function sendOnce(
       const received = { status: response.statusCode ?? 0, location, retryAfter };
       drain(response, () => request.destroy()).then(() => resolve(received));
     });
-    // Without this, Node.js closes the connection of a 101 and says nothing: the request would never end.
+    // Without this, Node.js closes the connection of a 101 without an event: the request would never end.
     request.on('upgrade', ({ statusCode = 0 }, socket) => {
       socket.destroy();
       resolve({ status: statusCode, location: undefined, retryAfter: undefined });

@@ -9,7 +9,7 @@ import type { NewId } from '../../kernel/identifiers.ts';
 import { type CopyRow, claimCopy, releaseCopy } from '../ai-tools/index.ts';
 import { type ChangesKey, lockStatus } from './change.store.ts';
 
-/** After this time without an end, the server has died. Requests to Git end sooner. */
+/** A claim older than this belongs to a server that has died. Requests to Git end sooner. */
 const claimSeconds = 300;
 
 export interface Claim {

@@ -13,7 +13,7 @@ const firstPauseSeconds = 5;
 /** Before another attempt to end a task whose end could not be written. */
 const longestPauseSeconds = 300;
 
-/** Gives the task back, or ends it. Never fails: at worst, another server takes the task when its lease has ended. */
+/** Gives the task back, or ends it. Never rejects: at worst, another server takes the task after its lease. */
 export async function handleFailedStep(services: RunServices, key: HeldKey, failure: unknown): Promise<void> {
   const { log, newId } = services;
   const about = { err: failure, taskId: key.task_id };

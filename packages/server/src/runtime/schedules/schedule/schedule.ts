@@ -1,4 +1,4 @@
-/** The rules of a schedule: what it starts, when it is due, and what a PATCH makes of it. */
+/** The rules of a schedule: what it starts, when it is due, and how a PATCH changes it. */
 import { type BodyOf, otherTimezones, type updateSchedule } from '@headgate/contract';
 import { addSeconds } from '../../../kernel/clock.ts';
 import { type Problem, problem } from '../../../kernel/http/problems.ts';
@@ -81,7 +81,7 @@ export function requireTimetable(row: ScheduleRow, at: string): Timetable {
 /** No timetable has later ticks. */
 const endOfTime = new Date(8.64e15);
 
-/** Longer than clocks differ, and than a change between summer and winter time. */
+/** Longer than the difference of clocks, and than a change to or from summer time. */
 export const clockChangeSeconds = 7_200;
 
 /**
@@ -117,10 +117,10 @@ function createExpressionProblem({ field, message }: TimetableFault, at: string)
 
 type Patch = BodyOf<typeof updateSchedule>;
 
-/** What a PATCH makes of a schedule, and what of it must be checked. */
+/** A schedule after a PATCH, and what must be checked. */
 export interface PatchedSchedule {
   row: ScheduleRow;
-  /** The ticks may be others, so the next one must be found anew. */
+  /** The ticks may have changed, so the next one must be found again. */
   isRetimed: boolean;
 }
 
