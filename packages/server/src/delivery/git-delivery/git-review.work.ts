@@ -5,6 +5,7 @@
 import { type UploadWarning, uploadWarningLimit } from '@headgate/contract';
 import { rulesFilePaths } from '@headgate/pipelines';
 import { addSeconds, type Clock } from '../../kernel/clock.ts';
+import type { Database } from '../../kernel/database/database.ts';
 import { recordEvents } from '../../kernel/database/events.ts';
 import { Problem } from '../../kernel/http/problems.ts';
 import type { NewId } from '../../kernel/identifiers.ts';
@@ -22,7 +23,14 @@ import {
 } from '../artifacts/index.ts';
 import { createDiscardingWriter } from '../blobs/index.ts';
 import type { GitRepository } from '../git/index.ts';
-import { type CommitStatus, ProviderRefused } from '../git-providers/index.ts';
+import {
+  type CommitStatus,
+  openInterface,
+  type ProviderAddresses,
+  ProviderRefused,
+  providerAdapters,
+} from '../git-providers/index.ts';
+import type { Remotes } from '../git-remotes/index.ts';
 import {
   createRetainedFiles,
   createUploadWarning,
@@ -30,8 +38,8 @@ import {
   type Reviewer,
   type ReviewResult as ReviewOutcome,
 } from '../quality-rules/index.ts';
+import { findRepository, type RepositoryPlace, type RepositoryUse } from '../repositories/index.ts';
 import { collectTree } from './git-tree.ts';
-import { type ProviderServices, setCommitStatus } from './provider-access.ts';
 import {
   type DueReview,
   existingNames,
@@ -42,6 +50,33 @@ import {
 } from './review.store.ts';
 import { renderStatusText } from './status-text.ts';
 import { isTransient } from './transient-problem.ts';
+
+interface ProviderServices {
+  database: Database;
+  remotes: Remotes;
+  repositories: RepositoryUse;
+  stopping: AbortSignal;
+  config: { gitAddresses: ProviderAddresses };
+}
+
+/**
+ * Sets the status of a commit, unless the repository's provider has none or no credential is stored for it.
+ * Throws `ProviderRefused` and the problems of credentials.
+ */
+async function setCommitStatus(
+  { database, remotes, repositories, stopping, config }: ProviderServices,
+  place: RepositoryPlace,
+  status: CommitStatus,
+): Promise<void> {
+  const row = await findRepository(database.read, place);
+  if (row === undefined || row.clone_url === null || row.provider === 'headgate') return;
+  const provider = providerAdapters[row.provider];
+  const repository = { cloneUrl: row.clone_url, parameters: row.provider_parameters };
+  const credential = await repositories.findCredential(place, row);
+  const options = { remotes, addresses: config.gitAddresses, signal: stopping };
+  const call = openInterface(options, provider, repository, credential);
+  if (call !== undefined) await provider.setCommitStatus?.(call, status);
+}
 
 export interface ReviewServices extends ProviderServices {
   clock: Clock;

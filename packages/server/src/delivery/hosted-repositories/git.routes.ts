@@ -13,14 +13,31 @@ import { admit, recountRefused } from '../../kernel/security/admission.ts';
 import { explainForbidden, makeGuardParameters } from '../../kernel/security/guard.ts';
 import { InactiveCaller } from '../../kernel/security/inactive-caller.ts';
 import { findRequiredRoles, type Scope } from '../../kernel/security/permissions.ts';
+import type { GitRepository } from '../git/index.ts';
 import { answerFetch, answerFetchRefs } from './fetch.ts';
 import { type CallerServices, explainForGit, identifyCaller } from './git-caller.ts';
 import { repositoryForGit } from './hosted.store.ts';
 import { withIdleLimit } from './idle-limit.ts';
-import { BadPacket, createPacketReader } from './packet-lines.ts';
+import { BadPacket, createPacketReader, flushPacket, formatLine, formatPacket } from './packet-lines.ts';
 import { type PushServices, receivePush, refusePush } from './push.ts';
 import type { BranchRules } from './push-judgement.ts';
-import { advertisePush } from './push-refs.ts';
+
+/** What push.ts can do. */
+const capabilities =
+  'report-status delete-refs side-band-64k quiet atomic ofs-delta object-format=sha1 agent=headgate';
+const noObject = '0'.repeat(40);
+
+async function advertisePush(repository: GitRepository): Promise<Buffer> {
+  const refs = await repository.listRefs(['refs/heads/', 'refs/tags/']);
+  const [first = { objectId: noObject, name: 'capabilities^{}' }, ...others] = refs;
+  return Buffer.concat([
+    formatLine('# service=git-receive-pack'),
+    flushPacket,
+    formatPacket(Buffer.from(`${first.objectId} ${first.name}\0${capabilities}\n`)),
+    ...others.map(({ objectId, name }) => formatLine(`${objectId} ${name}`)),
+    flushPacket,
+  ]);
+}
 
 export interface GitRouteServices extends Services, CallerServices, PushServices {}
 

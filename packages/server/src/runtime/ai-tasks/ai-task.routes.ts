@@ -1,4 +1,5 @@
 import {
+  type AiAgentConfig,
   createAiTask,
   decideAiTask,
   deleteAiTask,
@@ -19,7 +20,6 @@ import { problem } from '../../kernel/http/problems.ts';
 import { toUuid } from '../../kernel/identifiers.ts';
 import { requireBudgetOf } from '../../records/budgets/index.ts';
 import { writeDecisions } from './call/decisions.ts';
-import { requireConfig } from './call/follow-up.ts';
 import { presentMessage, readPosition } from './message-page.ts';
 import { followMessages } from './message-stream.ts';
 import { type AiSettings, mostMessages, nameAssistant } from './model/ai-settings.ts';
@@ -44,8 +44,25 @@ import type { LiveTexts } from './store/live-text.ts';
 import { appendMessages, messagesAfter } from './store/message.store.ts';
 import { toStoredText } from './store/stored-text.ts';
 import { buildTaskEvent } from './store/task-event.ts';
-import { lockTask } from './store/task-lock.store.ts';
+import { type LockedTask, lockTask } from './store/task-lock.store.ts';
 import { keyOfTask, stopKeyOf, tasksKey } from './store/task-state.ts';
+
+/** Members that say which files the task works on. They are chosen when it first looks at a file. */
+const ofFiles = ['sourceBranchName', 'targetBranchName', 'generateBranch'] as const;
+
+/** @throws `ai-task-stopping`, `ai-task-config-running`, `ai-task-project`, `ai-task-config-fixed` */
+function requireConfig(task: LockedTask, input: AiAgentConfig | undefined, id: string): AiAgentConfig {
+  if (task.status === 'STOPPING') throw problem('ai-task-stopping', { id });
+  if (input === undefined) return task.agent_config;
+  if (task.status === 'RUNNING') throw problem('ai-task-config-running', { id });
+  if (input.projectId !== task.project_id) throw problem('ai-task-project', { projectId: task.project_id });
+  const { agent_config: held, copy_of: copyOf } = task;
+  if (copyOf === null) return input;
+  const fixed = copyOf === 'branch' ? ofFiles : (['environmentName'] as const);
+  const member = fixed.find((name) => input[name] !== held[name]);
+  if (member !== undefined) throw problem('ai-task-config-fixed', { member, held: held[member] });
+  return input;
+}
 
 export interface RouteServices {
   database: Database;
