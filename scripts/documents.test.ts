@@ -179,7 +179,6 @@ const sources = [
   'packages/server/src/main/config.ts',
   'packages/server/src/main/git-settings.ts',
   'packages/server/src/main/mail-settings.ts',
-  'packages/server/src/main/price-settings.ts',
   'packages/agent/src/config.ts',
   'packages/agent/src/scripts/script-settings.ts',
 ];

@@ -1,19 +1,14 @@
 /** Chooses the next step of a task. */
-
 import { describeInterruption, mostInterruptions } from '../../kernel/work/interruption.ts';
 import { createBudgetProblem } from '../../records/budgets/index.ts';
 import { chooseCall, makeCall } from './call/call.ts';
 import { type AiSettings, mostMessages } from './model/ai-settings.ts';
 import { findUsedUp, findUsedUpOf, type UsedUp } from './store/budget.ts';
 import type { HeldTask } from './store/held-task.store.ts';
-import { endWith, type NextStep, type RunServices } from './store/task-run.ts';
+import { endWith, type RunServices } from './store/task-run.ts';
 import { takeTurn } from './turn/turn.ts';
 
-export async function takeStep(
-  services: RunServices,
-  task: HeldTask,
-  signal: AbortSignal,
-): Promise<NextStep> {
+export async function takeStep(services: RunServices, task: HeldTask, signal: AbortSignal) {
   const now = services.clock.now();
   const stop = (reason: string) =>
     endWith(services, task, 'STOPPED', { type: 'state', status: 'STOPPED', reason });

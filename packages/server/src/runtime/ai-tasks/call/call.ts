@@ -46,12 +46,7 @@ interface JudgedCalls {
 }
 
 /** Starts or ends calls, or asks for decisions. Undefined if no call is open. */
-export async function chooseCall(
-  services: RunServices,
-  task: HeldTask,
-  signal: AbortSignal,
-  now: Date,
-): Promise<NextStep | undefined> {
+export async function chooseCall(services: RunServices, task: HeldTask, signal: AbortSignal, now: Date) {
   const { ends, due, questions, expiries } = judgeCalls(task, services.tools, now);
   if (ends.length > 0) return writeCallEnds(services, task, ends, now);
   if (due !== undefined) return makeCall(services, task, due.call, signal, due.grant);
@@ -194,12 +189,7 @@ function askForDecisions(
 }
 
 /** Ends calls that do not run. */
-function writeCallEnds(
-  services: RunServices,
-  task: HeldTask,
-  ends: readonly CallEnd[],
-  now: Date,
-): Promise<NextStep> {
+function writeCallEnds(services: RunServices, task: HeldTask, ends: readonly CallEnd[], now: Date) {
   return writeFreshStep(services, task, (tx) => {
     for (const end of ends) writeResult(tx, task, services.tools, end, now);
     return 'again' as const;

@@ -179,14 +179,8 @@ function repeatIfStale(failure: unknown): 'again' {
   throw failure;
 }
 
-interface StopWatch {
-  signal: AbortSignal;
-  see(task: HeldTask): void;
-  end(): void;
-}
-
 /** Aborts what is under way some time after a stop was requested, also if that comes during a long step. */
-function watchStop({ wakes, settings, database, clock }: RunServices, key: HeldKey): StopWatch {
+function watchStop({ wakes, settings, database, clock }: RunServices, key: HeldKey) {
   const stopped = new AbortController();
   const waiter = { number: 0, wake: () => void look() };
   let timer: NodeJS.Timeout | undefined;

@@ -1,5 +1,4 @@
 /** Asks the model for the answer of a turn, with a conversation that fits. */
-
 import type { Read } from '../../../kernel/database/database.ts';
 import type { AiSettings } from '../model/ai-settings.ts';
 import type { Meter } from '../model/meter.ts';
@@ -8,7 +7,6 @@ import {
   estimateTokens,
   type ModelAnswer,
   ModelFailed,
-  type ModelMessage,
   type ModelRequest,
 } from '../model/model.ts';
 import type { Tools } from '../model/tool-set.ts';
@@ -24,22 +22,13 @@ const ownContextTokens = 200_000;
 /** Messages have members that the conversation leaves out. */
 const bytesOfMessages = 1.5;
 
-export type AskOnce = () => Promise<ModelAnswer>;
-
-interface Fixed {
-  request: Pick<ModelRequest, 'instructions' | 'tools' | 'maxOutputTokens'>;
-  /** Besides the conversation. */
-  tokens: number;
-  mostTokens: number;
-}
-
 /** Reads what the model gets, and returns what asks it. */
 export async function prepareAsk(
   services: RunServices,
   task: HeldTask,
   signal: AbortSignal,
   { meter, onText }: { meter: Meter; onText: ModelRequest['onText'] },
-): Promise<AskOnce> {
+): Promise<() => Promise<ModelAnswer>> {
   const { database, model, settings, tools } = services;
   const fixed = computeFixed(task, settings, tools);
   const mostBytes = fixed.mostTokens * bytesOfToken * bytesOfMessages;
@@ -64,19 +53,15 @@ export async function prepareAsk(
     });
 }
 
-async function fit(
-  read: Read,
-  task: HeldTask,
-  transcript: Transcript,
-  mostTokens: number,
-): Promise<ModelMessage[]> {
+async function fit(read: Read, task: HeldTask, transcript: Transcript, mostTokens: number) {
   const conversation = buildConversation(transcript.rows);
   if (transcript.isWhole && fits(conversation, mostTokens)) return conversation;
   const gist = await readGist(read, task);
   return shorten(conversation, transcript.isWhole, gist, mostTokens);
 }
 
-function computeFixed(task: HeldTask, settings: AiSettings, toolSet: Tools): Fixed {
+/** The request without the conversation, its tokens, and how many the conversation may have. */
+function computeFixed(task: HeldTask, settings: AiSettings, toolSet: Tools) {
   const instructions = writeInstructions(task.agent_config);
   const tools = toolSet.list(task.agent_config.mode ?? 'ACT');
   const tokens = estimateTokens(instructions + JSON.stringify(tools));

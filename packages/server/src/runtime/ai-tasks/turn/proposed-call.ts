@@ -70,12 +70,7 @@ function judgeProposed(request: ModelCall, index: number, place: CallPlace): Pro
   return { row, messages: [call, result] };
 }
 
-function findFault(
-  tools: Tools,
-  { mode = 'ACT' }: AiAgentConfig,
-  request: ModelCall,
-  index: number,
-): string | undefined {
+function findFault(tools: Tools, { mode = 'ACT' }: AiAgentConfig, request: ModelCall, index: number) {
   if (index >= mostCalls) return `An answer may have ${mostCalls} calls. Make this one in your next answer.`;
   const tool = tools.find(request.toolName);
   if (tool === undefined) {

@@ -26,11 +26,7 @@ import { showText } from './shown-text.ts';
 /** A turn whose servers die this often is given up: the answer may be what kills them. */
 const mostAttempts = 5;
 
-export async function takeTurn(
-  services: RunServices,
-  task: HeldTask,
-  signal: AbortSignal,
-): Promise<NextStep> {
+export async function takeTurn(services: RunServices, task: HeldTask, signal: AbortSignal) {
   const { last_turn: last } = task;
   const isAgain = last?.status === 'ASKED';
   const turn: NewTurn = {
@@ -117,12 +113,7 @@ function describeUsage({ input, output, milliseconds }: Measured): AiMessageData
 }
 
 /** A turn without an answer. What the model server made of it may cost all the same. */
-function giveUpTurn(
-  services: RunServices,
-  task: HeldTask,
-  { turn, groupId }: NewTurn,
-  measured: Measured,
-): Promise<NextStep> {
+function giveUpTurn(services: RunServices, task: HeldTask, { turn, groupId }: NewTurn, measured: Measured) {
   const now = services.clock.now();
   return writeStep(services, task, (tx) => {
     writeTurnEnd(tx, task, { turn, status: 'FAILED' }, now);
